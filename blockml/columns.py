@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
-from blockml.errors import MissingExtraError
+from blockml.errors import MissingExtraError, UsageError, check_name
 
 __all__ = ["extract_column"]
 
@@ -31,12 +32,16 @@ def extract_column(column: Any, *, model: str = "default", **options: Any) -> An
     ------
     MissingExtraError
         The column is no list, and narwhals isn't installed.
+    UsageError
+        The column holds no cells, or an option is unknown or has no such value.
 
     Examples
     --------
     >>> extract_column(["<p>One", b"<p>Two", None], model="kim2013", threshold=0.0)
     ['One', 'Two', '']
     """
+    if isinstance(column, str | bytes | Mapping) or not hasattr(column, "__iter__"):
+        raise UsageError(f"column must be a series, an array or another iterable, got {type(column).__name__}")
     if isinstance(column, list | tuple):
         return _texts(column, model, options)
     try:
@@ -54,5 +59,7 @@ def extract_column(column: Any, *, model: str = "default", **options: Any) -> An
 def _texts(cells: Iterable[Any], model: str, options: Mapping[str, Any]) -> list[str]:
     from blockml.batch import BatchExtractor, Options  # extraction of one page doesn't need it
 
+    for name in options:
+        check_name("option", name, [item.name for item in fields(Options)])
     rows = ({"html": cell} for cell in cells)
     return [record["text"] for record in BatchExtractor(model, Options(**options)).records(rows)]

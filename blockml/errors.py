@@ -29,6 +29,8 @@ __all__ = [
     "ModelFormatError",
     "UnknownNameError",
     "UsageError",
+    "check_name",
+    "check_type",
 ]
 
 
@@ -72,10 +74,36 @@ class UnknownNameError(UsageError):
     unknown format 'xml'; choose one of: json, text
     """
 
-    def __init__(self, kind: str, name: str, legal: Iterable[str], *, source: object = None) -> None:
+    def __init__(self, kind: str, name: object, legal: Iterable[str], *, source: object = None) -> None:
         self.legal = tuple(sorted(legal))
         choices = f"choose one of: {', '.join(self.legal)}" if self.legal else "none is available"
         super().__init__(f"unknown {kind} {name!r}; {choices}", source=source)
+
+
+def check_name(kind: str, name: object, legal: Iterable[str]) -> None:
+    """Raise UnknownNameError for a name outside a closed list, and for what is no name.
+
+    Examples
+    --------
+    >>> check_name("format", ["text"], ["text", "json"])
+    Traceback (most recent call last):
+    blockml.errors.UnknownNameError: unknown format ['text']; choose one of: json, text
+    """
+    if not isinstance(name, str) or name not in legal:
+        raise UnknownNameError(kind, name, legal)
+
+
+def check_type(name: str, value: object, *kinds: type, legal: str) -> None:
+    """Raise UsageError for an argument of another type; True and False are no numbers.
+
+    Examples
+    --------
+    >>> check_type("url", b"x", str, type(None), legal="str or None")
+    Traceback (most recent call last):
+    blockml.errors.UsageError: url must be str or None, got bytes
+    """
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise UsageError(f"{name} must be {legal}, got {type(value).__name__}")
 
 
 class MissingExtraError(BlockmlError, ImportError):

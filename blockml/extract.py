@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from blockml.decision.decide import Decision, decide, label_names, with_threshold
+from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError
 from blockml.extractors import Extractor
 from blockml.extractors.base import HasExtractor
@@ -92,9 +93,10 @@ def extract(
         html, charset = tree_bytes(html), "utf-8"
     extractor = as_extractor(model)
     include, exclude = check_labels(extractor, include, exclude)
+    policy = with_threshold(extractor.policy, threshold)
     options = extractor.parsing.options()
     page = parse(html, url=url, charset=charset, limits=limits, detector=detector, **options)
-    return _extract(page, extractor, threshold, include, exclude)
+    return _extract(page, extractor, policy, include, exclude)
 
 
 def check_labels(
@@ -124,14 +126,14 @@ def extract_page(
     exclude: str | Iterable[str] = (),
 ) -> Extraction:
     """Extract the main content of a page that is parsed already; see :func:`extract`."""
-    return _extract(page, extractor, threshold, *check_labels(extractor, include, exclude))
+    policy = with_threshold(extractor.policy, threshold)
+    return _extract(page, extractor, policy, *check_labels(extractor, include, exclude))
 
 
 def _extract(
-    page: Page, extractor: Extractor, threshold: float | None, included: frozenset[Label], excluded: frozenset[Label]
+    page: Page, extractor: Extractor, policy: DecisionPolicy, included: frozenset[Label], excluded: frozenset[Label]
 ) -> Extraction:
     prediction = extractor.predict(page)
-    policy = with_threshold(extractor.policy, threshold)
     decision = decide(policy, page, prediction, include=included, exclude=excluded)
     status = page.status
     if status is Status.OK and not decision.kept.any():

@@ -23,6 +23,8 @@ _COMPRESSIONS = {".gz": "gz", ".zst": "zst"}
 _GROUP_ROWS = 1024
 #: Bytes of a file name on common file systems.
 _MAX_NAME = 200
+#: Folders within each other; more of them could make a path that is too long.
+_MAX_FOLDERS = 12
 
 
 class Output(Protocol):
@@ -105,7 +107,7 @@ class Folder:
                         self._write(record["id"], record["text"], seen)
 
     def _write(self, page_id: str, text: str, seen: dict[str, int]) -> None:
-        name = file_name(page_id)
+        name = file_name(page_id, self.suffix)
         number = seen[name.casefold()] = seen.get(name.casefold(), 0) + 1
         target = self.path / f"{name}{f'~{number}' if number > 1 else ''}{self.suffix}"
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -113,22 +115,33 @@ class Folder:
             stream.write(text.encode("utf-8", "backslashreplace") + b"\n")
 
 
-def file_name(page_id: str) -> str:
+def file_name(page_id: str, suffix: str = ".txt") -> str:
     """Return a relative path for a page: its id, with characters that file systems don't take as ``%XX``.
+
+    No folder has a name that ends in the suffix of the documents, so that none is in the place of a document.
 
     Examples
     --------
     >>> file_name("news/story-1"), file_name("<urn:uuid:12>"), file_name("../../etc/passwd")
     ('news/story-1', '%3Curn%3Auuid%3A12%3E', '%2E%2E/%2E%2E/etc/passwd')
+    >>> file_name("news.txt/story-1.txt")
+    'news%2Etxt/story-1.txt'
     """
     pieces = [piece for piece in page_id.split("/") if piece] or ["page"]
-    return "/".join(_safe(piece) for piece in pieces)
+    *folders, name = [*pieces[:_MAX_FOLDERS], "/".join(pieces[_MAX_FOLDERS:])] if len(pieces) > _MAX_FOLDERS else pieces
+    return "/".join([*(_folder(_safe(piece), suffix) for piece in folders), _safe(name)])
 
 
 def _safe(piece: str) -> str:
     if set(piece) == {"."}:
-        return "%2E" * len(piece)
+        return "%2E" * len(piece[: _MAX_NAME // 3])
     return quote(piece, safe=" ()+,=@!&'")[:_MAX_NAME]
+
+
+def _folder(name: str, suffix: str) -> str:
+    if not name.casefold().endswith(suffix):
+        return name
+    return f"{name[: -len(suffix)]}%2E{name[len(name) - len(suffix) + 1 :]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from blockml.batch.items import CRASHED, UNREADABLE, Item
-from blockml.errors import MissingExtraError, UnknownNameError
+from blockml.decision.decide import with_threshold
+from blockml.errors import MissingExtraError, check_name, check_type
 from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor, Plain
 from blockml.extractors.site.at_site import at_site
@@ -33,6 +34,10 @@ class Options:
     exclude: str | Iterable[str] = ()
     output_format: str = "text"  #: Format of the field ``text``, one of :data:`FORMATS`.
     fields: tuple[str, ...] = ()  #: Fields of a record, in this order; all if empty.
+
+    def __post_init__(self) -> None:
+        check_type("limits", self.limits, Limits, legal="blockml.Limits")
+        check_type("fields", self.fields, tuple, list, legal="a tuple of names")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ class PageExtractor:
     Raises
     ------
     UsageError
-        A label, format or field is unknown, or the extractor has no labels.
+        A label, format or field is unknown, the threshold is impossible, or the extractor has no labels.
     """
 
     def __init__(
@@ -80,12 +85,11 @@ class PageExtractor:
         self.options = options
         self.include, self.exclude = check_labels(extractor, options.include, options.exclude)
         self.at_sites = {site: at_site(extractor, template) for site, template in sites.items()}
-        if options.output_format not in FORMATS:
-            raise UnknownNameError("format", options.output_format, FORMATS)
-        self._metadata = not options.fields or not {"title", "metadata"}.isdisjoint(options.fields)
+        with_threshold(extractor.policy, options.threshold)
+        check_name("format", options.output_format, FORMATS)
         for name in options.fields:
-            if name not in self._blank:
-                raise UnknownNameError("field", name, self._blank)
+            check_name("field", name, self._blank)
+        self._metadata = not options.fields or not {"title", "metadata"}.isdisjoint(options.fields)
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,7 +26,7 @@ from blockml.batch.items import Item
 from blockml.batch.packing import Encoder, End, Packer
 from blockml.batch.readers import Reading, Unit
 from blockml.batch.records import PageExtractor
-from blockml.errors import BlockmlError
+from blockml.errors import BlockmlError, UsageError, check_type
 
 __all__ = ["EXIT_MEMORY", "Clock", "Guard", "Setup", "work"]
 
@@ -33,6 +34,8 @@ __all__ = ["EXIT_MEMORY", "Clock", "Guard", "Setup", "work"]
 EXIT_MEMORY = 77
 #: A worker whose parent was killed ends itself after this many times the time limit of a page.
 _ORPHAN_FACTOR = 2.0
+#: Largest limits, which timers and limits of the operating system can hold.
+_MOST_SECONDS, _MOST_MEMORY = 10**9, 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,13 @@ class Guard:
     #: Bytes of memory that a worker may allocate beyond what it has at its start; enforced by the Linux kernel, and not
     #: at all elsewhere.
     memory: int = 2 << 30
+
+    def __post_init__(self) -> None:
+        check_type("guard.seconds", self.seconds, Real, legal="a number of seconds")
+        check_type("guard.memory", self.memory, int, legal="a number of bytes")
+        for name, value, most in (("seconds", self.seconds, _MOST_SECONDS), ("memory", self.memory, _MOST_MEMORY)):
+            if not 0 < value <= most:
+                raise UsageError(f"guard.{name} must be above 0 and at most {most}, got {value:g}")
 
 
 @dataclass(frozen=True, slots=True)

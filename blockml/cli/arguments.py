@@ -18,9 +18,10 @@ from blockml.parsing import BACKENDS
 
 __all__ = ["HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters", "fraction", "names"]
 __all__ += ["add_backend", "parameters", "parsing_options", "positive", "processes", "read_page", "refuse", "seconds"]
+__all__ += ["seed"]
 
 #: Options by the names of their values, where these differ.
-_OPTIONS = {"parameters": "set", "type_datasets": "type-dataset"}
+_OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-dataset"}
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _PYTHON = {"True": True, "False": False, "None": None}
 
@@ -72,6 +73,13 @@ def seconds(text: str) -> float:
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got {text!r}")
     return value
+
+
+def seed(text: str) -> int:
+    """Parse the seed of a generator of random numbers, for argparse."""
+    if not text.isdecimal() or len(text) > 10 or int(text) >= 2**32:
+        raise argparse.ArgumentTypeError(f"must be an integer from 0 to {2**32 - 1}, got {text!r}")
+    return int(text)
 
 
 def processes(text: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blockml.cli.arguments import add_datasets, add_format, add_jobs, positive, refuse
+from blockml.cli.arguments import add_datasets, add_format, add_jobs, positive, refuse, seed
 from blockml.cli.output import command_line, note, print_rows, progress_bar, writing
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
@@ -42,7 +42,7 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     add_jobs(parser)
     add("--timeout", type=positive, default=30, metavar="S", help="seconds per page")
     add("--limit", type=positive, metavar="N", help="compare on a random sample of N pages")
-    add("--seed", type=int, default=0, metavar="N", help="random seed of the sample")
+    add("--seed", type=seed, default=0, metavar="N", help="random seed of the sample")
     add("--list", action="store_true", help="list all systems with their version or how to install it")
     add_format(parser)
     add("--quiet", action="store_true", help="print only problems")
@@ -55,6 +55,10 @@ COMMANDS = {"compare": add_compare}
 def run_compare(arguments: argparse.Namespace) -> int:
     """Compare systems; return 1 if a system given by name could not be run."""
     if arguments.list:
+        refuse(arguments, "with --list", datasets=[], output=None, outputs=[], jobs=1, timeout=30, limit=None, seed=0)
+        refuse(arguments, "with --list", quiet=False)
+        if arguments.systems:
+            raise UsageError(f"--list lists all systems; leave out {' '.join(arguments.systems)}")
         chosen = choose(["all", "peers"])
         rows = [{"name": item.name, "kind": item.kind, "version": item.version} for item in chosen.systems]
         rows += [{"name": name, "kind": "peer", "version": f"missing: {text}"} for name, text in chosen.missing.items()]

@@ -88,6 +88,9 @@ def run_extract(arguments: argparse.Namespace) -> int:
     """Extract one page; return 1 if there is no text."""
     options = {name: getattr(arguments, name) for name in ("with_title", "paragraphs", "chunk_size")}
     check_options(arguments.format, **options)
+    if arguments.template and arguments.source:
+        raise UsageError("--template and --source exclude each other")
+    limits = Limits(bytes=arguments.max_bytes)
     extractor = chosen_extractor(arguments)
     include, exclude = check_labels(extractor, arguments.include, arguments.exclude)
     html = read_page(arguments.page, arguments.max_bytes + 1)  # one byte more shows that the page is longer
@@ -101,7 +104,7 @@ def run_extract(arguments: argparse.Namespace) -> int:
         threshold=arguments.threshold,
         include=include,
         exclude=exclude,
-        limits=Limits(bytes=arguments.max_bytes),
+        limits=limits,
     )
     write_output(render(result, arguments.format, **options), arguments.output)
     for warning in result.warnings:
@@ -116,8 +119,6 @@ def _at_linked_site(arguments: argparse.Namespace, extractor: Extractor, html: b
     from blockml.cli.linked import key_url, opened  # the modules of templates are slow to import
     from blockml.extractors.site.at_site import from_links
 
-    if arguments.template:
-        raise UsageError("--template and --source exclude each other")
     parsing = extractor.parsing.options()
     with opened(arguments.source, parsing=parsing) as source:
         url = key_url(arguments.page, arguments.url, source)

@@ -20,6 +20,7 @@ from blockml.cli.arguments import (
     parsing_options,
     positive,
     refuse,
+    seed,
 )
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, write_output, writing
 from blockml.datasets import open_dataset
@@ -52,7 +53,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     add("--folds", type=positive, metavar="N", help="number of folds (default: that of the recipe)")
     text = "train although the gold of many pages is defective ('blockml datasets DIR' lists the defects)"
     add("--accept-defects", action="store_true", help=text)
-    add("--seed", type=int, default=0, metavar="N", help="random seed")
+    add("--seed", type=seed, default=0, metavar="N", help="random seed")
     add_jobs(parser)
     parser.set_defaults(run=run_train)
 
@@ -89,6 +90,8 @@ def run_train(arguments: argparse.Namespace) -> int:
         note(f"recipe {chosen.name}, learner {chosen.learner}{why}")
     chosen = chosen.but(**parameters(arguments.parameters))
     chosen = replace(chosen, parsing=replace(chosen.parsing, **parsing_options(arguments)))
+    if not chosen.block_types:
+        refuse(arguments, f"with recipe {chosen.name}, which learns no block types", type_datasets=[])
     protocols = arguments.cv or chosen.protocols
     if "none" in protocols and len(protocols) > 1:
         raise UsageError("--cv none excludes other values of --cv")
@@ -118,6 +121,7 @@ def _run_adapt(arguments: argparse.Namespace) -> int:
 
     refuse(arguments, "with --base, which adapts a model as it is", recipe=None, parameters=[], cv=None)
     refuse(arguments, "with --base, which adapts a model as it is", type_datasets=[], backend=None, folds=None)
+    refuse(arguments, "with --base, which adapts a model as it is", seed=0, jobs=1, accept_defects=False)
     output = _output_file(arguments)
     found = adapt(
         load(arguments.base).model,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from blockml.cli.arguments import add_backend, add_format, add_jobs, parsing_options
+from blockml.cli.arguments import add_backend, add_format, add_jobs, parsing_options, refuse
 from blockml.cli.output import note, print_rows, progress_bar, writing
 from blockml.datasets import LAYOUTS, Dataset, open_dataset
 from blockml.errors import UnknownNameError, UsageError
@@ -75,6 +75,11 @@ def run_features(arguments: argparse.Namespace) -> int:
     if arguments.page and not arguments.output:
         raise UsageError("--page needs -o")
     if arguments.tags:
+        if arguments.set:
+            raise UsageError(f"--tags counts tags and lists no columns; leave out {arguments.set}")
+    else:
+        refuse(arguments, "without --tags", backend=None)
+    if arguments.tags:
         dataset = open_dataset(arguments.tags)
         rows = tag_distribution(dataset, **parsing_options(arguments))
         print_rows([asdict(row) for row in rows], arguments.format)
@@ -116,6 +121,7 @@ def run_datasets(arguments: argparse.Namespace) -> int:
     from blockml.datasets.validation import Kind, validate
 
     if not arguments.check:
+        refuse(arguments, "without a folder to check", jobs=1)
         print_rows([{"layout": name, "description": text} for name, text in LAYOUTS.items()], arguments.format)
         return 0
     uses = {"training": INVALID_FOR_TRAINING, "evaluation": INVALID_FOR_EVALUATION}

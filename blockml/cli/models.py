@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from blockml.cli.arguments import HelpFormatter, positive
+from blockml.cli.arguments import HelpFormatter, positive, refuse
 from blockml.cli.output import note, print_json, print_rows, write_output, writing
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
@@ -19,6 +19,8 @@ __all__ = ["COMMANDS"]
 
 #: Levels of a tree that are drawn.
 _DRAWN_DEPTH = 4
+#: Permutations of each unit.
+_REPEATS = 5
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +51,7 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="FILE.html", help="with --tree: draw the tree")
     add("--dataset", metavar="[NAME=]DIR", help="with --importance: folder of labelled pages")
     add("--by", choices=["column", "family"], help="with --importance: unit (default: family for boosted trees)")
-    add("--repeats", type=positive, default=5, metavar="N", help="with --importance: permutations of each unit")
+    add("--repeats", type=positive, metavar="N", help="with --importance: permutations of each unit (5 if not given)")
 
 
 def _place(text: str) -> int:
@@ -62,17 +64,19 @@ def run_show(arguments: argparse.Namespace) -> int:
     """Print a model's card or header, one of its trees, or the importance of its columns."""
     from blockml.training.card import render_card
 
-    model = load(arguments.model).model
     for option, needs, is_met in (
         ("paths", "--tree", arguments.tree is not None),
         ("depth", "--tree", arguments.tree is not None),
         ("output", "--tree", arguments.tree is not None),
         ("dataset", "--importance", arguments.importance),
         ("by", "--importance", arguments.importance),
+        ("repeats", "--importance", arguments.importance),
     ):
         if getattr(arguments, option) and not is_met:
             raise UsageError(f"{'-o' if option == 'output' else f'--{option}'} needs {needs}")
+    model = load(arguments.model).model
     if arguments.tree is not None:
+        refuse(arguments, "with --tree", format="card")
         return _show_tree(arguments, model)
     if arguments.importance:
         return _show_importance(arguments, model)
@@ -113,8 +117,9 @@ def _show_importance(arguments: argparse.Namespace, model: Model) -> int:
         raise UsageError(f"model {model.name} has no trees")
     rows = labelled_rows(model, open_dataset(arguments.dataset))
     is_single = isinstance(model.ensembles[0], MeanTrees)
+    repeats = arguments.repeats or _REPEATS
     by = arguments.by or ("column" if is_single else "family")
-    found = (by_column if by == "column" else by_family)(model, rows, repeats=arguments.repeats)
+    found = (by_column if by == "column" else by_family)(model, rows, repeats=repeats)
     shown = [
         {by: item.name, "columns": item.n_columns, "impurity": f"{item.impurity:.1%}"}
         | {"permutation": f"{item.drop:+.4f}", "sd": f"{item.spread:.4f}"}
@@ -124,7 +129,7 @@ def _show_importance(arguments: argparse.Namespace, model: Model) -> int:
     kind = "entropy of the labels" if is_single else "variance of the trees' output"
     note(
         f"{len(rows.main)} blocks, {int(rows.main.sum())} of them content; impurity: share of the {kind} that the "
-        f"tests remove; permutation: loss of average precision of the trees, mean of {arguments.repeats}"
+        f"tests remove; permutation: loss of average precision of the trees, mean of {repeats}"
     )
     return 0
 

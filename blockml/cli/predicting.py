@@ -95,6 +95,8 @@ def run_predict(arguments: argparse.Namespace) -> int:
 def _options(arguments: argparse.Namespace) -> Options:
     from blockml.batch import Options
 
+    if arguments.fields and "text" not in arguments.fields:
+        refuse(arguments, "without the field text", format="text")
     limits = Limits(bytes=arguments.max_bytes)
     return Options(
         limits, arguments.threshold, arguments.include, arguments.exclude, arguments.format, arguments.fields

@@ -41,6 +41,9 @@ _COUNTS = ("documents", "clusters", "groups")
 #: Best distance with an automatic threshold (docs/studies/templates-results.md); cp is a little faster.
 _DISTANCE = "ctss"
 
+#: Distances that are computed pair by pair, by several processes.
+_BY_PAIR = ("rtdm", "lcts")
+
 #: Share of known words below which ``--update`` warns. With eight pages learnt and four added, it was .10 and more for
 #: each of 20 sites (six in ``data/sites``, 14 real ones), and at most .05 for most pairs of sites.
 _LEAST_KNOWN = 0.05
@@ -140,6 +143,8 @@ def run_cluster(arguments: argparse.Namespace) -> int:
         raise UsageError("--truth-field needs --truth FILE")
     if arguments.truth == "folder":
         refuse(arguments, "with --truth folder", truth_field=None)
+    if arguments.minhash or arguments.distance not in _BY_PAIR:
+        refuse(arguments, f"but with --distance {' or '.join(_BY_PAIR)} and without --minhash", jobs=1)
     failed: list[str] = []
     files = find_inputs(arguments.inputs)
     bar = progress_bar(None, "page", quiet=arguments.quiet)

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from blockml.datasets.gold import Gold, SnippetGold, TextGold
 from blockml.datasets.public_suffixes import registrable_domain
 from blockml.errors import DatasetError
+from blockml.parsing.limits import Limits
 
 __all__ = [
     "HTML_SUFFIXES",
@@ -26,6 +27,7 @@ __all__ = [
     "declared_url",
     "page_from_row",
     "read_bytes",
+    "read_page",
     "site_of",
     "text_gold",
 ]
@@ -74,7 +76,7 @@ class LabelledPage:
             The file is missing or damaged.
         """
         try:
-            return self.reader(self.path) if self.reader else (read_bytes(self.path), self.gold)
+            return self.reader(self.path) if self.reader else (read_page(self.path), self.gold)
         except OSError as error:
             raise DatasetError(f"cannot read the page ({error})", source=self.path) from error
 
@@ -196,6 +198,11 @@ def read_bytes(path: Path, limit: int = -1) -> bytes:
             return stream.read(limit)
     except (EOFError, zlib.error) as error:
         raise OSError(f"damaged: {error}") from error
+
+
+def read_page(path: Path) -> bytes:
+    """Read a page file up to a byte more than is parsed, so that parsing notices the limit; see :func:`read_bytes`."""
+    return read_bytes(path, Limits().bytes + 1)
 
 
 def site_of(url: str | None, page_id: str) -> str:

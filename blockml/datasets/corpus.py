@@ -7,15 +7,15 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import webencodings
 
-from blockml.datasets.base import Dataset, LabelledPage, page_from_row, read_bytes, text_gold
+from blockml.datasets.base import Dataset, LabelledPage, page_from_row, read_page, text_gold
 from blockml.datasets.gold import Gold, RegionGold
-from blockml.datasets.records import parse_record
+from blockml.datasets.records import bounded_lines, parse_record
 from blockml.errors import DatasetError
 from blockml.page import Label
 
@@ -52,10 +52,11 @@ def read_rows(table: Path) -> Iterator[dict[str, Any]]:
     DatasetError
         The file cannot be read, or a line is not a JSON object with an ``id`` and fields of the right types.
     """
-    opener = gzip.open if table.suffix == ".gz" else open
+    opener: Callable[..., BinaryIO] = gzip.open if table.suffix == ".gz" else open  # type: ignore[assignment]
     try:
-        with opener(table, "rt", encoding="utf-8-sig") as stream:
-            for number, line in enumerate(stream, start=1):
+        with opener(table, "rb") as stream:
+            for number, data in bounded_lines(stream, table):
+                line = data.decode("utf-8-sig" if number == 1 else "utf-8")
                 if not line.strip():
                     continue
                 row = parse_record(line, f"line {number}", table)
@@ -124,7 +125,7 @@ class _Reader(NamedTuple):
     is_wrapped: bool
 
     def __call__(self, path: Path) -> tuple[bytes, Gold | None]:
-        data = read_bytes(path)
+        data = read_page(path)
         if self.is_wrapped and (match := _WRAPPER.match(data)):
             data = match[1]
         return data.decode(self.codec, "replace").encode() if self.codec else data, self.gold

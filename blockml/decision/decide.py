@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.policy import REASONS, DecisionPolicy, PolicyColumns, score_blocks
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UnknownNameError, UsageError, check_type
 from blockml.features.page_context import PageContext
 from blockml.page import Flag, Label, Page, Reason
 from blockml.page.lazy import LazySequence
@@ -196,10 +197,11 @@ def with_threshold(policy: DecisionPolicy, threshold: float | None) -> DecisionP
     Raises
     ------
     UsageError
-        The threshold is outside [0, 1].
+        The threshold is no number, or outside [0, 1].
     """
     if threshold is None:
         return policy
+    check_type("the threshold", threshold, Real, legal="a number between 0 and 1, or None")
     if not 0 <= threshold <= 1:
         raise UsageError(f"the threshold must be between 0 and 1, got {threshold}")
     return replace(policy, threshold=threshold)
@@ -215,7 +217,7 @@ def label_names(
     UnknownNameError
         A label is unknown.
     UsageError
-        A label is both included and excluded.
+        A label is both included and excluded, or the labels are no iterable.
 
     Examples
     --------
@@ -223,6 +225,8 @@ def label_names(
     >>> sorted(map(str, included)), sorted(map(str, excluded))
     (['comment'], ['heading', 'related'])
     """
+    for option, names in (("include", include), ("exclude", exclude)):
+        check_type(option, names, str, Iterable, legal="a label or an iterable of labels")
     if not include and not exclude:  # the usual case, made fast
         return frozenset(), frozenset()
     legal = [str(label) for label in Label]

@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UnknownNameError, UsageError, check_type
 from blockml.extractors.base import Extractor, HasExtractor
 from blockml.extractors.methods import COMBINATIONS, METHODS, SITE_METHODS, Extractors
 from blockml.extractors.trained import TrainedExtractor
@@ -71,7 +71,7 @@ def load(name_or_path: str | os.PathLike[str] = "default") -> TrainedExtractor:
     >>> load("kim2013").model.features
     'kim2013-onehot'
     """
-    name = os.fspath(name_or_path)
+    name = _name(name_or_path)
     if (released := _released(name)) is not None:
         return TrainedExtractor(released)
     try:
@@ -101,7 +101,7 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
     UsageError
         The value of a parameter is not legal; or a plug-in can't be imported, or is no extractor.
     """
-    name = os.fspath(name_or_path)
+    name = _name(name_or_path)
     try:
         extractor: Extractor = EXTRACTORS[name]() if name in EXTRACTORS else load(name)
     except UnknownNameError as error:
@@ -117,6 +117,12 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
             resolve(item) if isinstance(item, str) and item not in METHODS else item for item in members
         ]
     return extractor.set_params(**given) if given else extractor
+
+
+def _name(name_or_path: str | os.PathLike[str]) -> str:
+    """Return a name or path as str; raise UsageError for anything else."""
+    check_type("model", name_or_path, str, os.PathLike, legal="a name or a path")
+    return os.fsdecode(name_or_path)
 
 
 def as_extractor(model: str | os.PathLike[str] | Extractor | HasExtractor) -> Extractor:

@@ -157,14 +157,12 @@ class LabelServer:
     def _save(self) -> dict[str, Any]:
         from bottle import request
 
-        if request.content_length > _MAX_BODY:
-            raise UsageError("the change is too large")
         try:
-            change = json.loads(request.body.read(_MAX_BODY))
+            change = _read_change(request)
             page = self._page(change["id"])
             labels = [None if name == IGNORE else Label(name) for name in change["labels"]]
             done = bool(change["done"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UsageError(f"not a change of labels: {error}") from error
         self.store.save(page, self.store.parse(page), labels, done=done)
         return {"state": page.state}
@@ -174,6 +172,13 @@ class LabelServer:
         if page is None:
             raise UsageError(f"there is no page {page_id!r}")
         return page
+
+
+def _read_change(request: Any) -> Any:  # noqa: ANN401 (bottle has no types)
+    """Read the JSON of a request; raise ValueError or RecursionError for a body that is none or too large."""
+    if request.content_length > _MAX_BODY:
+        raise ValueError("the change is too large")
+    return json.loads(request.body.read(_MAX_BODY))
 
 
 def _static(name: str) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blockml.datasets.base import HTML_SUFFIXES, read_bytes
+from blockml.datasets.base import HTML_SUFFIXES, read_page
 from blockml.datasets.folders import PAGE_NAMES, read_labels, write_labels
 from blockml.datasets.records import parse_record
 from blockml.decision.decide import Decision
@@ -91,7 +91,7 @@ class LabelStore:
             The file can't be read.
         """
         try:
-            content = read_bytes(page.source)
+            content = read_page(page.source)
         except OSError as error:
             raise InputError(str(error), source=page.source) from error
         options = self.extractor.parsing.options()
@@ -129,7 +129,7 @@ class LabelStore:
             place.mkdir(parents=True, exist_ok=True)
             if not any((place / name).is_file() for name in PAGE_NAMES):
                 with atomic_write(place / "page.html") as stream:
-                    stream.write(read_bytes(page.source))
+                    stream.write(read_page(page.source))
             with atomic_write(place / "meta.json") as stream:
                 stream.write(json.dumps(meta, ensure_ascii=False, indent=1).encode("utf-8", "replace"))
             write_labels(place / "labels.jsonl", parsed.blocks.texts, labels)

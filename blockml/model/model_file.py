@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blockml.decision.page_features import PAGE_FEATURES
 from blockml.decision.policy import DecisionPolicy
-from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError
+from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError, check_type
 from blockml.features import FEATURE_SETS
 from blockml.features.block_groups import GROUPINGS
 from blockml.model.model import Model
@@ -55,7 +55,11 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     ------
     ModelError
         The model could not be loaded.
+    UsageError
+        ``model`` is no model, or ``path`` is no path.
     """
+    check_type("model", model, Model, legal="a blockml.model.Model")
+    check_type("path", path, str, os.PathLike, legal="a path")
     named: dict[str, Predictor] = dict(model.predictors)
     if model.article is not None:
         named[_ARTICLE] = model.article

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import re
+from types import NoneType
 
 import numpy as np
 
-from blockml.errors import UsageError
+from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Nodes, Page, Status
 from blockml.parsing.backends import BACKENDS, build
 from blockml.parsing.decoding import Detector, decode
@@ -17,6 +18,7 @@ from blockml.parsing.limits import Limits
 from blockml.parsing.nesting import bounded
 from blockml.parsing.remainder import join_rest
 from blockml.parsing.segmentation import PROFILES, segment
+from blockml.text.words import TOKENIZERS
 
 __all__ = ["BACKENDS", "PROFILES", "Limits", "build", "parse", "segment"]
 
@@ -66,7 +68,7 @@ def parse(
     Raises
     ------
     UsageError
-        ``html`` is neither bytes nor str, or the value of an option is unknown.
+        ``html`` is neither bytes nor str, or an option is of another type or has an unknown value.
     MissingExtraError
         The back end is an optional package that is not installed.
 
@@ -80,8 +82,16 @@ def parse(
     """
     if isinstance(html, bytearray | memoryview):
         html = bytes(html)
-    if not isinstance(html, bytes | str):
-        raise UsageError(f"html must be bytes or str, got {type(html).__name__}")
+    check_type("html", html, bytes, str, legal="bytes or str")
+    check_type("url", url, str, NoneType, legal="str or None")
+    check_type("charset", charset, str, NoneType, legal="str or None")
+    check_type("keep_wordless", keep_wordless, bool, legal="True or False")
+    check_type("limits", limits, Limits, legal="blockml.Limits")
+    check_name("backend", backend, BACKENDS)
+    check_name("profile", profile, PROFILES)
+    check_name("tokenizer", tokenizer, TOKENIZERS)
+    if detector is not None and not callable(detector):
+        raise UsageError(f"detector must be a function of bytes or None, got {type(detector).__name__}")
     cut = len(html) > limits.bytes
     decoded = decode(html[: limits.bytes], charset, detector)
     warnings = list(decoded.warnings)

@@ -10,6 +10,8 @@ __all__ = ["Limits"]
 
 #: Of 3,901 pages above 60 kB of the labelled collections, three have more blocks: lists of one-word lines.
 _BYTES_PER_BLOCK = 50
+#: Largest limit: nodes and places in a page are numbers of 32 bits.
+_LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class Limits:
     Raises
     ------
     UsageError
-        A limit is not an integer or below 1.
+        A limit is not an integer, below 1, or above 2,147,483,647.
     """
 
     bytes: int = 64 * 2**20  #: Bytes of the source (characters of a ``str``) that are parsed; the rest is ignored.
@@ -33,8 +35,8 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("bytes", "nodes", "blocks", "depth"):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise UsageError(f"limits.{name} must be an integer of at least 1, got {value!r}")
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _LARGEST:
+                raise UsageError(f"limits.{name} must be an integer from 1 to {_LARGEST}")
 
     def blocks_of(self, n_bytes: int) -> int:
         """Return the most blocks of a page of so many bytes.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Extraction
 from blockml.rendering.escapes import escaped, heading_line
 from blockml.rendering.html import render_html
@@ -117,7 +118,7 @@ def render(
     UnknownNameError
         The format is unknown.
     UsageError
-        The format has no such option.
+        The format has no such option, or an argument is of another type.
 
     Examples
     --------
@@ -126,8 +127,11 @@ def render(
     >>> render(blockml.extract("<p>One <b>two</b></p>", model=Plain()), "html")
     '<p>One <b>two</b></p>'
     """
-    if output_format not in FORMATS:
-        raise UnknownNameError("format", output_format, FORMATS)
+    check_type("extraction", extraction, Extraction, legal="the result of blockml.extract")
+    check_name("format", output_format, FORMATS)
+    check_type("with_title", with_title, bool, NoneType, legal="True, False or None")
+    check_type("paragraphs", paragraphs, bool, NoneType, legal="True, False or None")
+    check_type("chunk_size", chunk_size, int, NoneType, legal="a positive integer or None")
     check_options(output_format, with_title=with_title, paragraphs=paragraphs, chunk_size=chunk_size)
     wanted = output_format == "markdown" if with_title is None else with_title
     return FORMATS[output_format](extraction, with_title=wanted, paragraphs=bool(paragraphs), chunk_size=chunk_size)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
@@ -18,18 +20,22 @@ PROGRAM = """
 import json, resource, sys
 from pathlib import Path
 from blockml.batch import find_inputs, read_items
-import fastwarc.warc
+from blockml.batch.readers import Reading
+import fastwarc.warc, pyarrow.parquet
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 resource.setrlimit(resource.RLIMIT_DATA, (pages * resource.getpagesize() + int(sys.argv[2]), -1))
-items = list(read_items(find_inputs([sys.argv[1]])))
-lengths = [0 if item.error else len(item.read((64 << 20) + 1)) for item in items]
+limit = int(sys.argv[3])
+items = list(read_items(find_inputs([sys.argv[1]]), Reading(limit)))
+lengths = [0 if item.error else len(item.read(limit)) for item in items]
 print(json.dumps([[item.id, item.error, length] for item, length in zip(items, lengths)]))
 """
 
 
-def read_with_little_memory(path: Path) -> list[tuple[str, str | None, int]]:
+def read_with_little_memory(
+    path: Path, limit: int = (64 << 20) + 1, memory: int = MEMORY
+) -> list[tuple[str, str | None, int]]:
     """Return ids, errors and lengths of the items of a file."""
-    command = [sys.executable, "-c", PROGRAM, str(path), str(MEMORY)]
+    command = [sys.executable, "-c", PROGRAM, str(path), str(memory), str(limit)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own program)
     assert done.returncode == 0, done.stderr
     return [tuple(item) for item in json.loads(done.stdout)]
@@ -58,6 +64,16 @@ def test_of_a_warc_file(tmp_path: Path) -> None:
     write_sparse(tmp_path / "a.warc", record("huge", SIZE), b"\r\n\r\n" + next_one)
     limit = (64 << 20) + 1
     assert read_with_little_memory(tmp_path / "a.warc") == [("huge", None, limit), ("next", None, 4)]
+
+
+def test_of_a_parquet_file(tmp_path: Path) -> None:
+    """A page that each row refers to is stored once, and read for one row at a time by the parent process."""
+    pages = pa.DictionaryArray.from_arrays(pa.array([0] * 32, pa.int32()), [b"x" * (140 << 20)])
+    options = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30, "store_schema": False}
+    pq.write_table(pa.table({"html": pages}), tmp_path / "a.parquet", **options)
+    assert (tmp_path / "a.parquet").stat().st_size < 100_000
+    found = read_with_little_memory(tmp_path / "a.parquet", limit=1000, memory=2 * MEMORY)
+    assert [(error, length) for _, error, length in found] == [(None, 1000)] * 32
 
 
 def test_of_json_lines(tmp_path: Path) -> None:

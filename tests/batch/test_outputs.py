@@ -153,6 +153,21 @@ def test_formats_of_files(tmp_path: Path) -> None:
     assert rows == records(tmp_path / "o.jsonl")
 
 
+def test_no_id_is_in_the_way_of_another(tmp_path: Path) -> None:
+    """A folder never has the name of a document, no path is too long, and all stay inside."""
+    ids = [
+        "a.txt/b", "a", "b", "b.TXT/c", "b.TXT", "../../x", "/etc/x", "x\0y", "..", "." * 999, "d/" * 3000 + "e",
+        "é" * 300, "C:\\x", "~/x", "new\nline", "a/../a",
+    ]  # fmt: skip
+    source, out = tmp_path / "in.jsonl", tmp_path / "out"
+    source.write_text("".join(json.dumps({"id": page_id, "html": "<p>text"}) + "\n" for page_id in ids))
+    out.mkdir()
+    assert run(source, out).n_pages == len(ids)
+    assert len([path for path in out.rglob("*") if path.is_file()]) == len(ids)
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out"}
+    assert (out / "a%2Etxt" / "b.txt").is_file()
+
+
 def test_a_folder_of_documents(tmp_path: Path) -> None:
     """Documents are named by the ids of their pages, and none is overwritten."""
     rows = [("a/b", "one"), ("a/b", "two"), ("../up", "three"), ("A/B", "four"), ("none", "")]

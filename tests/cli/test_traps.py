@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import blockml
+from blockml.batch import Guard
 from blockml.cli import main
 from blockml.cli.arguments import processes
+from blockml.errors import UsageError
 
 PAGE = str(Path(__file__).parents[2] / "data" / "pages" / "short-article" / "page.html")
 SITE = str(Path(__file__).parents[2] / "data" / "sites")
@@ -77,6 +80,24 @@ def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         (["predict", PAGE, "--engine", "spark", "-o", "x"], "ends in one of: .parquet, .jsonl"),
         (["predict", PAGE, "--engine", "spark", "-o", SITE + ".jsonl", "--fields", "id"], "needs the field status"),
         (["compare", "plain", "--dataset", SITE, "-o", "x", "--seed", "3"], "--seed has no effect without --limit"),
+        (["compare", "--list", "plain"], "--list lists all systems; leave out plain"),
+        (["compare", "--list", "--dataset", SITE, "--limit", "3"], "--dataset and --limit have no effect with --list"),
+        (
+            ["train", "--dataset", SITE, "-o", "x", "--base", "default", "--seed", "3", "--accept-defects"],
+            "--seed and --accept-defects have no effect with --base",
+        ),
+        (
+            ["train", "--dataset", SITE, "-o", "x", "--recipe", "kim2013", "--type-dataset", SITE],
+            "--type-dataset has no effect with recipe kim2013, which learns no block types",
+        ),
+        (["model", "show", "none", "--repeats", "3"], "--repeats needs --importance"),
+        (["model", "show", "kim2013", "--tree", "--format", "json"], "--format has no effect with --tree"),
+        (["features", "kim2013", "--tags", SITE], "leave out kim2013"),
+        (["features", "--backend", "lexbor"], "--backend has no effect without --tags"),
+        (["datasets", "--jobs", "2"], "--jobs has no effect without a folder to check"),
+        (["predict", PAGE, "--fields", "id", "--format", "html"], "--format has no effect without the field text"),
+        (["extract", "none", "--template", "x", "--source", "x"], "--template and --source exclude each other"),
+        (["templates", "cluster", "none", "--jobs", "2"], "--jobs has no effect but with --distance rtdm or lcts"),
     ],
 )
 def test_options_without_effect_are_refused(
@@ -85,6 +106,38 @@ def test_options_without_effect_are_refused(
     """Nothing is read or written."""
     assert main(arguments) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["extract", "none", "--max-bytes", "100000000000000000000"], "limits.bytes must be an integer from 1 to"),
+        (["predict", PAGE, "--max-bytes", "2147483648"], "limits.bytes must be an integer from 1 to 2147483647"),
+        (["predict", PAGE, "--max-memory", "100000000000000"], "guard.memory must be above 0 and at most"),
+        (["predict", PAGE, "--timeout", "1e300"], "guard.seconds must be above 0 and at most 1000000000, got 1e+300"),
+    ],
+)
+def test_impossible_numbers_are_refused(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They would fail in the middle of the work, where the system can't hold them."""
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", ["-1", "4294967296", "1.5", "9" * 5000])
+@pytest.mark.parametrize("command", ["train", "compare"])
+def test_seeds_have_a_range(command: str, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """That of the generators of random numbers."""
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--dataset", SITE, "-o", "x", "--seed", seed])
+    assert caught.value.code == 2
+    assert "must be an integer from 0 to 4294967295" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("limits", [{"seconds": 0}, {"seconds": float("nan")}, {"seconds": "9"}, {"memory": 1.5}])
+def test_guards_are_checked(limits: dict[str, Any]) -> None:
+    """No page would pass, or none would be stopped."""
+    with pytest.raises(UsageError, match=r"guard\.(seconds|memory) must be"):
+        Guard(**limits)
 
 
 def test_a_stored_template_follows_no_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -130,6 +130,19 @@ def test_damaged_page_folder_is_named(tmp_path: Path, file: str, content: bytes,
         open_dataset(tmp_path, layout="folders")
 
 
+def test_compressed_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file may hold an endless line or page: the line is named, and the page is cut behind the limit."""
+    monkeypatch.setattr("blockml.datasets.records._MAX_LINE", 10**6)
+    rows = [{"id": "a", "main_content": "x"}, {"id": "b", "main_content": "x" * 10**6}]
+    with pytest.raises(DatasetError, match=r"gold\.jsonl\.gz: line 2 is longer than 1000000 bytes"):
+        open_dataset(write_corpus(tmp_path / "lines", rows, {"a": b"<p>x"}))
+    limit = blockml.Limits().bytes
+    pages = {"a": b"<p>x</p>" * (limit // 8 + 9)}
+    for name, row in (("pages", rows[0]), ("wrapped", {**rows[0], "has_text_wrapper": True})):
+        content, _ = open_dataset(write_corpus(tmp_path / name, [row], pages)).pages[0].load()
+        assert len(content) == limit + 1
+
+
 def test_page_folders(tmp_path: Path) -> None:
     """One folder per page, with either kind of gold; only the page is required."""
     for name, files in {

@@ -99,6 +99,8 @@ def test_changes_need_the_origin(server: LabelServer) -> None:
         {"id": "p0", "labels": ["content"], "done": True},
         {"id": ["p0"], "labels": [], "done": True},
         {"labels": []},
+        {"id": "p0", "labels": 5, "done": True},
+        {"id": {}, "labels": [], "done": True},
         [],
         "text",
     ],
@@ -107,6 +109,34 @@ def test_wrong_changes_write_nothing(server: LabelServer, change: object) -> Non
     """A change of no page, or with other labels, is an error of the request."""
     assert ask(server, "POST", "/api/page", change)[0] == 400
     assert not server.store.output.exists()
+
+
+@pytest.mark.parametrize(
+    ("length", "body", "words"),
+    [
+        ("x", b"", "not a change"),
+        ("-1", b"", "not a change"),
+        ("999999999999", b"", "too large"),
+        (None, b"[" * 100_000, "not a change"),
+    ],
+)
+def test_bodies_that_are_no_change_are_refused(
+    server: LabelServer, length: str | None, body: bytes, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lengths that are none and JSON without end are errors of the request, before the body is read."""
+    address = f"127.0.0.1:{server.port}"
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.putrequest("POST", "/api/page", skip_host=True)
+    cookie = f"blockml-label-{server.port}={server.token}"
+    sent = {"Host": address, "Origin": f"http://{address}", "Cookie": cookie}
+    for name, value in {**sent, "Content-Length": length or str(len(body))}.items():
+        connection.putheader(name, value)
+    connection.endheaders(body)
+    answer = connection.getresponse()
+    assert (answer.status, words in answer.read().decode()) == (400, True)
+    connection.close()
+    assert not server.store.output.exists()
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def show(found: Watched, page_id: str) -> None:

@@ -212,25 +212,32 @@ def test_wrong_addresses_are_refused(name: str) -> None:
 
 
 _SHORT_OF_MEMORY = """
-import resource
+import resource, sys
 from pathlib import Path
 from blockml.parsing import Limits, backends
-backends.build(b"<p>x", "lxml", Limits())
-source = b"<p title='" + b"x" * 30_000_000 + b"'>hello</p><p>tail"
+backend, extra = sys.argv[1], int(sys.argv[2])
+backends.build(b"<p>x", backend, Limits())
+source = b"<p title='" + b"x" * 30_000_000 + b"'>hello</p><p>tail" if backend == "lxml" else b"<p>a<i>c</i>" * 200_000
 pages = int(Path("/proc/self/statm").read_text().split()[0])
-resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 20_000_000, -1))
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + extra, -1))
 try:
-    print(len(backends.build(source, "lxml", Limits()).nodes()))
+    print(len(backends.build(source, backend, Limits()).nodes()))
 except MemoryError:
     print("no memory")
 """
 
 
-def test_parsing_without_memory_raises() -> None:
-    """libxml2 itself silently returns a truncated page."""
-    if sys.platform != "linux" or libxml2_addresses() is None:
-        pytest.skip("needs limits on memory, and libxml2's functions")
-    run = subprocess.run([sys.executable, "-c", _SHORT_OF_MEMORY], capture_output=True, text=True, check=True)  # noqa: S603
+@pytest.mark.parametrize(
+    ("backend", "extra"), [("lxml", 20_000_000), ("lexbor", 0), ("lexbor", 1_000_000), ("lexbor", 8_000_000)]
+)
+def test_parsing_without_memory_raises(backend: str, extra: int) -> None:
+    """libxml2 itself silently returns a truncated page, and lexbor crashes in a document that it could not make."""
+    if sys.platform != "linux" or backend not in BACKENDS:
+        pytest.skip("needs limits on memory, and the library")
+    if (libxml2_addresses if backend == "lxml" else lexbor.lexbor_addresses)() is None:
+        pytest.skip("needs the functions of the library")
+    command = [sys.executable, "-c", _SHORT_OF_MEMORY, backend, str(extra)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     assert run.stdout == "no memory\n"
 
 

@@ -15,7 +15,7 @@ from blockml.errors import InputError, MissingExtraError, UsageError
 __all__ = ["RowGroup", "cell_text", "parquet_units", "row_item"]
 
 #: Uncompressed bytes up to which a worker reads a whole row group, for which pyarrow takes three times as much memory;
-#: rows of larger ones are read by the parent process.
+#: rows of larger ones are read by the parent process, one at a time, as each may be the same huge page.
 _MAX_GROUP_BYTES = 128 << 20
 _BATCH_ROWS = 16  # rows decoded at a time
 
@@ -60,7 +60,7 @@ def parquet_units(path: Path, fields: RecordFields, limit: int) -> Iterator[RowG
         if group.total_byte_size <= _MAX_GROUP_BYTES:
             yield RowGroup(path, number, first, group.total_byte_size, fields, int(share * group.total_byte_size))
         else:
-            yield from in_units(path.name, _rows(path, (number,), first, fields, limit))
+            yield from in_units(path.name, _rows(path, (number,), first, fields, limit, at_once=1))
         first += group.num_rows
 
 
@@ -80,14 +80,16 @@ def _opened(path: Path, fields: RecordFields) -> Any:  # noqa: ANN401 (pyarrow h
     return file
 
 
-def _rows(path: Path, groups: tuple[int, ...], first: int, fields: RecordFields, limit: int) -> Iterator[Item]:
+def _rows(
+    path: Path, groups: tuple[int, ...], first: int, fields: RecordFields, limit: int, at_once: int = _BATCH_ROWS
+) -> Iterator[Item]:
     import pyarrow as pa
 
     number = first
     try:
         file = _opened(path, fields)
         columns = [name for name in _names(fields) if name in file.schema_arrow.names]
-        for batch in file.iter_batches(_BATCH_ROWS, row_groups=list(groups), columns=columns):
+        for batch in file.iter_batches(at_once, row_groups=list(groups), columns=columns):
             cells = {name: batch.column(name) for name in columns}
             for row in range(batch.num_rows):
                 values = {name: column[row].as_py() for name, column in cells.items()}

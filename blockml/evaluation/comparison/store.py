@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from blockml.datasets import Dataset
+from blockml.datasets.records import bounded_lines
 from blockml.errors import DatasetError, UsageError
 from blockml.storage.atomic import atomic_write
 
@@ -145,12 +146,20 @@ class Store:
         return "; ".join(changed) or None
 
     def read(self, kind: str, dataset: str, system: str) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a table, in order; DatasetError if it is not the table that its description describes."""
+        """Yield the rows of a table, in order; DatasetError if it isn't the table of its description."""
         table = self.table(kind, dataset, system)
         if self.description(kind, dataset, system) is None:
             raise DatasetError("the file or its description is damaged; compare again", source=table)
-        with gzip.open(table, "rb") if table.suffix == ".gz" else table.open("rb") as stream:
-            yield from map(json.loads, stream)
+        opener: Callable[..., BinaryIO] = gzip.open if table.suffix == ".gz" else open  # type: ignore[assignment]
+        with opener(table, "rb") as stream:
+            for number, line in bounded_lines(stream, table):
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError):
+                    row = None
+                if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+                    raise DatasetError(f"line {number} is no record of a page; compare again", source=table)
+                yield row
 
     def write_contents(self, datasets: Sequence[str], systems: Sequence[str]) -> None:
         """Record data sets and systems of the last comparison; the directory may have tables of earlier ones too."""

@@ -31,6 +31,8 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 #: Status codes of redirects (RFC 9110, section 15.4).
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
+#: Bytes of a line of JSON that are read at once: those of the largest page, written as escapes.
+_MAX_LINE = 3 * 2**26
 #: Maximum number of warnings (our choice).
 _MAX_WARNINGS = 100
 
@@ -172,7 +174,7 @@ class ArchiveSource(PageSource):
         offset = 0
         try:
             with open_detected(file) as stream:
-                for line in stream:
+                while line := stream.readline(_MAX_LINE):
                     if line.strip():
                         row = _row(line)
                         if row is None:
@@ -299,7 +301,7 @@ def _read_line(file: Path, capture: _Capture, url: str) -> tuple[str, str | None
     """Read page and charset of a JSON line; raise OSError if it has changed."""
     with open_detected(file) as stream:
         stream.seek(capture.offset)
-        row = _row(stream.readline())
+        row = _row(stream.readline(_MAX_LINE))
     if row is None or normalise(row["url"]) != url:
         raise OSError("changed since it was indexed")
     charset = row.get("charset")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +65,20 @@ def test_a_table_that_is_not_as_described_is_not_read(tmp_path: Path, damage: by
     (tmp_path / "scores" / "d" / "s.json").write_bytes(damage)
     with pytest.raises(DatasetError, match=r"s\.jsonl: the file or its description is damaged"):
         list(store.read("scores", "d", "s"))
+
+
+@pytest.mark.parametrize("line", [b"{", b"[]", b"[" * 100_000, b"\xff", b'{"text": "x"}', b"x" * 2000], ids=range(6))
+def test_lines_that_are_no_records_are_named(tmp_path: Path, line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checksum of a table is no signature: whoever wrote the table wrote it too."""
+    monkeypatch.setattr("blockml.datasets.records._MAX_LINE", 1000 if line[:1] == b"x" else 10**6)
+    store = Store(tmp_path)
+    store.write("outputs", "d", "s", [{"id": "a"}], {})
+    table = store.table("outputs", "d", "s")
+    table.write_bytes(gzip.compress(b'{"id": "a"}\n' + line + b"\n"))
+    sha256 = hashlib.sha256(table.read_bytes()).hexdigest()
+    table.with_name("s.json").write_text(json.dumps({"sha256": sha256}))
+    with pytest.raises(DatasetError, match=r"s\.jsonl\.gz: line 2 is (no record|longer)"):
+        list(store.read("outputs", "d", "s"))
 
 
 @pytest.mark.parametrize(

@@ -428,6 +428,22 @@ def test_json_lines_are_found_where_they_lie(tmp_path: Path, zipped: bool) -> No
     assert [warning.split(": ")[1] for warning in source.warnings] == [f"byte {place}" for place in places]
 
 
+@pytest.mark.parametrize("zipped", [False, True])
+def test_json_lines_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zipped: bool) -> None:  # noqa: FBT001
+    """A line without end, which a small gzipped file can have, is passed over in pieces; the next one is found."""
+    monkeypatch.setattr("blockml.templates.linked.archive._MAX_LINE", 1000)
+    lines = [{"url": f"http://a.example/{n}", "html": f"<p>{n}" + "x" * n} for n in (5000, 7)]
+    data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    file = tmp_path / f"a.jsonl{'.gz' if zipped else ''}"
+    file.write_bytes(gzip.compress(data) if zipped else data)
+    source = ArchiveSource(file)
+    assert source.get("http://a.example/5000") is None
+    found = source.get("http://a.example/7")
+    assert found is not None
+    assert found.blocks.texts == ("7xxxxxxx",)
+    assert "no JSON object" in source.warnings[0]
+
+
 def test_json_lines_that_break_off_are_read_so_far(tmp_path: Path) -> None:
     """A zipped file that ends too early."""
     rows = [json.dumps({"url": f"{A}/{number}", "html": str(number**99)}) for number in range(2000)]

@@ -1,0 +1,135 @@
+"""Wrong arguments of the public functions: an error with the legal values, before any work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+import blockml
+from blockml.batch import Options, PageExtractor
+from blockml.errors import UsageError
+from blockml.extractors import Plain
+
+HTML = b"<title>Cats</title><p>Cats rule the world, and nobody has asked them to. \xfc"
+
+
+def never(*_: object, **__: object) -> NoReturn:
+    """Fail as work that must not begin."""
+    raise AssertionError("work was done before the arguments were checked")
+
+
+#: Options of parsing with values that each must refuse, and words of the error.
+PARSING: dict[str, tuple[list[Any], str]] = {
+    "url": ([5, b"http://cats.example/", ["x"]], "url must be str or None"),
+    "charset": ([5, b"utf-8", True], "charset must be str or None"),
+    "limits": ([5, None, {"bytes": 9}], "limits must be blockml.Limits"),
+    "detector": ([5, "utf-8"], "detector must be a function of bytes or None"),
+}
+OWN: dict[str, tuple[list[Any], str]] = {
+    "backend": ([5, None, ["lxml"], "bs4"], "choose one of: html5lib, lexbor, lxml"),
+    "profile": ([5, {}, "none"], "choose one of: anchor, boilerpipe"),
+    "tokenizer": ([[], "words"], "choose one of: boilerpipe, cjk, space"),
+    "keep_wordless": ([1, "no", None], "keep_wordless must be True or False"),
+}
+LABELS = "must be a label or an iterable of labels"
+CHOICE: dict[str, tuple[list[Any], str]] = {
+    "model": ([5, b"default", None, ["default"]], "must be a name"),
+    "threshold": (["0.5", b"x", [0.5], True, 2, -0.1, float("nan"), float("inf"), 10**400], "between 0 and 1"),
+    "include": ([5, 0, None, True], f"include {LABELS}"),
+    "exclude": ([1.5], f"exclude {LABELS}"),
+}
+
+
+def cases(*tables: dict[str, tuple[list[Any], str]]) -> list[tuple[str, object, str]]:
+    """Each option with each of its values."""
+    return [(name, value, words) for table in tables for name, (values, words) in table.items() for value in values]
+
+
+@pytest.mark.parametrize(("name", "value", "words"), cases(PARSING, OWN))
+def test_parse(name: str, value: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each option is checked for type and name before the page is decoded."""
+    monkeypatch.setattr("blockml.parsing.decode", never)
+    with pytest.raises(UsageError, match=words):
+        blockml.parse(HTML, **{name: value})
+
+
+@pytest.mark.parametrize(("name", "value", "words"), cases(PARSING, CHOICE))
+def test_extract(name: str, value: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page is neither decoded nor scored."""
+    monkeypatch.setattr("blockml.parsing.decode", never)
+    with pytest.raises(UsageError, match=words):
+        blockml.extract(HTML, **{name: value})
+
+
+@pytest.mark.parametrize("name", ["bytes", "nodes", "blocks", "depth"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, "9", None, True, float("nan"), 2**31, 10**5000], ids=range(9))
+def test_limits(name: str, value: Any) -> None:
+    """The largest is what numbers of nodes can hold; with it, a page is read."""
+    with pytest.raises(UsageError, match=rf"limits\.{name} must be an integer from 1 to 2147483647"):
+        blockml.Limits(**{name: value})
+    assert blockml.parse(HTML, limits=blockml.Limits(**{name: 2**31 - 1})).status == "ok"
+
+
+@pytest.mark.parametrize("value", [5, None, b"default", ["default"], True])
+def test_load_and_save(value: Any, tmp_path: Path) -> None:
+    """A model has a name or a path, and a model is a model."""
+    with pytest.raises(UsageError, match="model must be a name or a path"):
+        blockml.load(value)
+    model = blockml.load("kim2013").model
+    with pytest.raises(UsageError, match="path must be a path"):
+        blockml.save(model, value)
+    with pytest.raises(UsageError, match=r"model must be a blockml\.model\.Model"):
+        blockml.save(value, tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"extraction": "text"}, r"extraction must be the result of blockml\.extract, got str"),
+        ({"output_format": ["text"]}, "choose one of: html, json, markdown, text"),
+        ({"output_format": None}, "choose one of: html, json, markdown, text"),
+        ({"with_title": "no"}, "with_title must be True, False or None"),
+        ({"paragraphs": 1}, "paragraphs must be True, False or None"),
+        ({"output_format": "json", "chunk_size": 9.0}, "chunk_size must be a positive integer or None"),
+        ({"output_format": "json", "chunk_size": True}, "chunk_size must be a positive integer or None"),
+        ({"output_format": "json", "chunk_size": -1}, "size must be at least 1"),
+    ],
+)
+def test_render(arguments: dict[str, Any], words: str) -> None:
+    """Type, name and range."""
+    with pytest.raises(UsageError, match=words):
+        blockml.render(**{"extraction": blockml.extract(HTML, model=Plain()), **arguments})
+
+
+@pytest.mark.parametrize("column", [5, None, "<p>one page", b"<p>one page", {"html": "<p>x"}])
+def test_a_column_is_no_page(column: Any) -> None:
+    """The letters of a page are no pages; an empty answer would mislead."""
+    with pytest.raises(UsageError, match="column must be a series, an array or another iterable"):
+        blockml.extract_column(column)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        *[({name: value}, words) for name, value, words in cases(CHOICE)],
+        ({"limits": 5}, r"limits must be blockml\.Limits"),
+        ({"output_format": "json"}, "choose one of: html, markdown, text"),
+        ({"fields": 5}, "fields must be a tuple of names"),
+        ({"fields": ([],)}, "choose one of: article_probability, confidence, error"),
+        ({"url": "x"}, "choose one of: exclude, fields, include, limits, output_format, threshold"),
+    ],
+)
+def test_extract_column(options: dict[str, Any], words: str) -> None:
+    """A wrong option is an error, and not a column of empty texts."""
+    with pytest.raises(UsageError, match=words):
+        blockml.extract_column([HTML], **options)
+
+
+def test_a_batch_checks_its_threshold() -> None:
+    """Each page would fail otherwise, one after another."""
+    for threshold in (2, "0.5"):
+        with pytest.raises(UsageError, match="between 0 and 1"):
+            PageExtractor(Plain(), Options(threshold=threshold))  # type: ignore[arg-type]
