@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.resources import files
 from socketserver import ThreadingMixIn
 from typing import Any
@@ -48,7 +49,14 @@ class _Server(ThreadingMixIn, WSGIServer):
 
 
 class _Quiet(WSGIRequestHandler):
-    """Handler that logs nothing."""
+    """Handler that logs nothing, and ends a connection whose client is silent."""
+
+    timeout = 30  # seconds
+
+    def handle(self) -> None:
+        """Answer a request."""
+        with suppress(TimeoutError):
+            super().handle()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 (the base class's signature)
         """Log nothing."""

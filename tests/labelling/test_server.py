@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -249,3 +250,11 @@ def test_a_dead_server_is_reported_and_nothing_is_lost(server: LabelServer) -> N
         page.wait_for_selector("#state.failed")
         assert "not saved" in (page.text_content("#state") or "")
         assert stored(server, "p2")[0] == "supplement"
+
+
+def test_silent_clients_are_sent_away(server: LabelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection without a request ends after a time, and others are answered meanwhile."""
+    monkeypatch.setattr("blockml.labelling.server._Quiet.timeout", 0.2)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as silent:
+        assert ask(server, "GET", "/api/pages")[0] == 200
+        assert silent.recv(100) == b""

@@ -119,9 +119,9 @@ class ExtractPages(PipelineStep):  # type: ignore[misc] # datatrove may be missi
 
 def _item(document: Document) -> Item:
     metadata = document.metadata
-    html = metadata.get("html", document.text)
-    error = metadata.get("error")
-    return Item(document.id, html=html, url=metadata.get("url"), charset=metadata.get("charset"), error=error)
+    url, charset = (value if isinstance(value := metadata.get(name), str) else None for name in ("url", "charset"))
+    html, error = metadata.get("html", document.text), metadata.get("error")
+    return Item(document.id, html=html, url=url, charset=charset, error=error)
 
 
 class PlainExtractor(BaseExtractor):  # type: ignore[misc] # datatrove may be missing
