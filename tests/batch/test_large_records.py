@@ -72,7 +72,7 @@ def test_of_a_parquet_file(tmp_path: Path) -> None:
     options = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30, "store_schema": False}
     pq.write_table(pa.table({"html": pages}), tmp_path / "a.parquet", **options)
     assert (tmp_path / "a.parquet").stat().st_size < 100_000
-    found = read_with_little_memory(tmp_path / "a.parquet", limit=1000, memory=2 * MEMORY)
+    found = read_with_little_memory(tmp_path / "a.parquet", limit=1000, memory=3 * MEMORY)
     assert [(error, length) for _, error, length in found] == [(None, 1000)] * 32
 
 
