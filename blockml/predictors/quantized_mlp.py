@@ -196,7 +196,7 @@ def _batches(n: int) -> list[slice]:
 def _hidden_sums(
     mlp: QuantizedMLP,
     member: int,
-    hidden: FloatArray,
+    hidden: Int16,
     weights: NDArray[np.float64],
     grouped: Sequence[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]],
 ) -> NDArray[np.int32]:
@@ -223,11 +223,11 @@ def _hidden_sums(
     return sums
 
 
-def _input_layer(mlp: QuantizedMLP, inputs: Callable[[slice], FloatArray], n: int, words: AncestorWords) -> FloatArray:
+def _input_layer(mlp: QuantizedMLP, inputs: Callable[[slice], FloatArray], n: int, words: AncestorWords) -> Int16:
     """Compute the units of the input layer, (m, n, h)."""
     members, units = mlp.self_weights.shape[:2]
     of_words = _word_sums(mlp, words) if len(mlp.word_vectors) else None
-    hidden = np.empty((members, n, units), dtype=np.float32)
+    hidden = np.empty((members, n, units), dtype=np.int16)
     for rows in _batches(n):
         sums = _product(np.rint(inputs(rows) * np.float32(INPUT_STEPS)).astype(np.float64), mlp.input_u)
         if len(mlp.input_v):
@@ -265,7 +265,7 @@ def _product(rows: NDArray[np.float64], weights: Int16) -> NDArray[np.float64]:
     return product
 
 
-def _products(rows: NDArray[np.floating[Any]], weights: Int16) -> NDArray[np.int32]:
+def _products(rows: NDArray[np.number[Any]], weights: Int16) -> NDArray[np.int32]:
     """Multiply rows (n, f) of integers with weights (f, k); no sum exceeds 32 bits."""
     product = np.empty((len(rows), weights.shape[1]), dtype=np.int32)
     for batch in _batches(len(rows)):

@@ -24,8 +24,8 @@ _MAX_NODES = 50_000_000
 _MAX_LEAF_VALUE = 1e6
 #: Maximum number of matrix values whose offsets fit into the 32-bit integers of the compiled code.
 _MAX_VALUES = 2**31 - 1
-#: Rows times trees of a batch in the reference implementation: bounds its memory at some 6 MB.
-_BATCH = 150_000
+#: Rows times trees of a batch in the reference implementation: bounds its memory at some 2 MB.
+_BATCH = 50_000
 
 #: Names and types of the arrays of trees in a model file.
 TREE_ARRAYS: Mapping[str, type[np.generic]] = {
