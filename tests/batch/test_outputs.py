@@ -65,12 +65,14 @@ def stop_after(n_units: int) -> Any:
     return progress
 
 
-#: The command, with parts that are complete after a short time.
-PARTS_OFTEN = """
-import sys
-from blockml.batch import parts
+#: The command; each unit takes a tenth of a second with ``SLOW``, so that a run lasts until a signal reaches it.
+COMMAND = """
+import os, sys, time
+from blockml.batch.parts import PartWriter
 from blockml.cli import main
-parts._PART_SECONDS = 0.2
+if "SLOW" in os.environ:
+    end_unit = PartWriter.end_unit
+    PartWriter.end_unit = lambda *given: (time.sleep(0.1), end_unit(*given))
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -259,11 +261,13 @@ def test_signals_end_a_run_cleanly(tmp_path: Path, number: signal.Signals, code:
     """The workers end, at most one line is printed, and the run continues to the same bytes."""
     source, whole, out = lines_file(tmp_path / "in.jsonl", 3000), tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
     options = ["predict", str(source), "--quiet", "--jobs", "2", "--extractor", "plain"]
-    program = [sys.executable, "-c", PARTS_OFTEN, *options]
+    program = [sys.executable, "-c", COMMAND, *options]
     subprocess.run([*program, "-o", str(whole)], check=True)  # noqa: S603
     for _ in range(9):  # a run may end before the signal reaches it
         # A group of its own, to all of which a terminal sends the signal.
-        process = subprocess.Popen([*program, "-o", str(out)], stderr=subprocess.PIPE, start_new_session=True)  # noqa: S603
+        process = subprocess.Popen(  # noqa: S603 (our own program)
+            [*program, "-o", str(out)], stderr=subprocess.PIPE, start_new_session=True, env={**os.environ, "SLOW": "1"}
+        )
         workers: list[str] = []
         while process.poll() is None and not (len(workers) == 2 and list(parts_path(out).glob("*"))):
             with contextlib.suppress(OSError):
