@@ -65,11 +65,13 @@ def stop_after(n_units: int) -> Any:
     return progress
 
 
-#: The command; each unit takes a tenth of a second with ``SLOW``, so that a run lasts until a signal reaches it.
+#: The command; each unit takes a tenth of a second with ``SLOW``, so that a run lasts until a signal reaches it. Tests in
+#: the background of a shell have inherited that Ctrl-C is ignored.
 COMMAND = """
-import os, sys, time
+import os, signal, sys, time
 from blockml.batch.parts import PartWriter
 from blockml.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
 if "SLOW" in os.environ:
     end_unit = PartWriter.end_unit
     PartWriter.end_unit = lambda *given: (time.sleep(0.1), end_unit(*given))
