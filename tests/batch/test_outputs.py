@@ -65,8 +65,8 @@ def stop_after(n_units: int) -> Any:
     return progress
 
 
-#: The command; each unit takes a tenth of a second with ``SLOW``, so that a run lasts until a signal reaches it. Tests in
-#: the background of a shell have inherited that Ctrl-C is ignored.
+#: The command; each unit takes a tenth of a second with ``SLOW``, so that a run lasts until a signal reaches it. Tests
+#: that were started in the background of a shell have inherited that Ctrl-C is ignored.
 COMMAND = """
 import os, signal, sys, time
 from blockml.batch.parts import PartWriter
