@@ -81,6 +81,8 @@ def run_features(arguments: argparse.Namespace) -> int:
         refuse(arguments, "without --tags", backend=None)
     if arguments.tags:
         dataset = open_dataset(arguments.tags)
+        if arguments.page and arguments.page not in (legal := [page.id for page in dataset.pages]):
+            raise UnknownNameError("page", arguments.page, legal[:20])
         rows = tag_distribution(dataset, **parsing_options(arguments))
         print_rows([asdict(row) for row in rows], arguments.format)
         if arguments.output:
@@ -100,8 +102,6 @@ def _write_tags(arguments: argparse.Namespace, dataset: Dataset, rows: Sequence[
     from blockml.parsing import parse
     from blockml.reports.tagview import write_tags  # needs an optional package
 
-    if arguments.page and arguments.page not in (legal := [page.id for page in dataset.pages]):
-        raise UnknownNameError("page", arguments.page, legal[:20])
     points, name = None, ""
     for labelled in dataset.pages:
         if arguments.page in (None, labelled.id):

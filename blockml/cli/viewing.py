@@ -51,6 +51,8 @@ def run_view(arguments: argparse.Namespace) -> int:
     from blockml.reports.curve_figure import write_curve
 
     extractor = chosen_extractor(arguments)
+    if arguments.curve and extractor.curve(parse("<p>A page", **extractor.parsing.options())) is None:
+        raise UsageError(f"{extractor.name} has no curve along the page; choose one of: {', '.join(_CURVES)}")
     threshold = extractor.effective_threshold if arguments.threshold is None else arguments.threshold
     gold = _gold(arguments.gold) if arguments.gold else None
     page = parse(
@@ -63,9 +65,7 @@ def run_view(arguments: argparse.Namespace) -> int:
     result = extract_page(page, extractor, threshold=threshold)
     explanations = extractor.explain(result.page)
     curve = extractor.curve(result.page)
-    if arguments.curve:
-        if curve is None:
-            raise UsageError(f"{extractor.name} has no curve along the page; choose one of: {', '.join(_CURVES)}")
+    if arguments.curve and curve is not None:
         with writing(arguments.curve):
             title = f"{extractor.id}: {result.page.title or arguments.page}"
             note(f"wrote {write_curve(arguments.curve, curve, result.kept, title)}")

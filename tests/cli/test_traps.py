@@ -146,3 +146,14 @@ def test_a_stored_template_follows_no_links(tmp_path: Path, capsys: pytest.Captu
     assert main(["templates", "detect", PAGE, "-o", path]) == 0
     assert main(["templates", "extract", PAGE, "--source", path, "--n", "3", "--successive"]) == 2
     assert "--n and --successive have no effect with a template of 'templates detect'" in capsys.readouterr().err
+
+
+def test_choices_are_checked_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An extractor without a curve before its page is read, a page that isn't there before tags are counted."""
+    out = str(tmp_path / "out")
+    assert main(["view", "missing.html", "--extractor", "plain", "--curve", out, "-o", out]) == 2
+    assert "plain has no curve along the page; choose one of: ccb," in capsys.readouterr().err
+    assert main(["features", "--tags", SITE, "-o", out, "--page", "missing"]) == 2
+    told = capsys.readouterr()
+    assert "unknown page 'missing'; choose one of:" in told.err
+    assert told.out == ""
