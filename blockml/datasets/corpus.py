@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import webencodings
 
 from blockml.datasets.base import Dataset, LabelledPage, page_from_row, read_page, text_gold
 from blockml.datasets.gold import Gold, RegionGold
-from blockml.datasets.records import bounded_lines, parse_record
+from blockml.datasets.records import file_lines, parse_record
 from blockml.errors import DatasetError
 from blockml.page import Label
 
@@ -52,17 +51,15 @@ def read_rows(table: Path) -> Iterator[dict[str, Any]]:
     DatasetError
         The file cannot be read, or a line is not a JSON object with an ``id`` and fields of the right types.
     """
-    opener: Callable[..., BinaryIO] = gzip.open if table.suffix == ".gz" else open  # type: ignore[assignment]
     try:
-        with opener(table, "rb") as stream:
-            for number, data in bounded_lines(stream, table):
-                line = data.decode("utf-8-sig" if number == 1 else "utf-8")
-                if not line.strip():
-                    continue
-                row = parse_record(line, f"line {number}", table)
-                if not row.get("id"):
-                    raise DatasetError(f"line {number} has no 'id'", source=table)
-                yield row
+        for number, data in file_lines(table):
+            line = data.decode("utf-8-sig" if number == 1 else "utf-8")
+            if not line.strip():
+                continue
+            row = parse_record(line, f"line {number}", table)
+            if not row.get("id"):
+                raise DatasetError(f"line {number} has no 'id'", source=table)
+            yield row
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise DatasetError(f"cannot be read ({error})", source=table) from error
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any
 
 from blockml.errors import DatasetError
 
-__all__ = ["bounded_lines", "parse_record"]
+__all__ = ["file_lines", "parse_record"]
 
 #: Fields with a text, and with a list of texts; each may be missing or null.
 _TEXTS = ("id", "url", "site", "page_type", "encoding", "main_content")
@@ -18,8 +19,10 @@ _MAX_LINE = 2**27
 _LISTS = ("with", "without", "ignore", "flags")
 
 
-def bounded_lines(stream: BinaryIO, source: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file, which a small compressed one can have without end, with their numbers from 1.
+def file_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file, gzipped if it ends in ``.gz``, with their numbers from 1.
+
+    A small compressed file can have a line without end.
 
     Raises
     ------
@@ -27,11 +30,12 @@ def bounded_lines(stream: BinaryIO, source: Path) -> Iterator[tuple[int, bytes]]
         A line is longer than any record.
     """
     number = 0
-    while line := stream.readline(_MAX_LINE + 1):
-        number += 1
-        if len(line) > _MAX_LINE:
-            raise DatasetError(f"line {number} is longer than {_MAX_LINE} bytes", source=source)
-        yield number, line
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+        while line := stream.readline(_MAX_LINE + 1):
+            number += 1
+            if len(line) > _MAX_LINE:
+                raise DatasetError(f"line {number} is longer than {_MAX_LINE} bytes", source=path)
+            yield number, line
 
 
 def parse_record(line: str, what: str, source: Path) -> dict[str, Any]:

@@ -111,6 +111,8 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
             return parser.parse(text)
     except _TooCostly as error:
         return str(error)
+    except MemoryError:  # lxml may parse the page within the memory, but what it needed is to be told
+        raise
     except Exception:  # noqa: BLE001 (html5lib raises anything, for example on svg in broken tables and long numbers)
         return "html5lib failed on it"
     finally:

@@ -411,6 +411,18 @@ def test_a_page_on_which_html5lib_fails_is_parsed_by_lxml(html: str) -> None:
     assert page.blocks.texts == ("text",)
 
 
+def test_html5lib_without_memory_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lack of memory is told, as by the other back ends."""
+    html5lib = pytest.importorskip("html5lib", reason="needs the extra html5lib")
+
+    def main_loop(_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(html5lib.HTMLParser, "mainLoop", main_loop)
+    with pytest.raises(MemoryError):
+        blockml.parse("<p>text", backend="html5lib")
+
+
 @pytest.mark.parametrize(
     "html",
     [

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import quote
 
 from blockml.datasets import Dataset
-from blockml.datasets.records import bounded_lines
+from blockml.datasets.records import file_lines
 from blockml.errors import DatasetError, UsageError
 from blockml.storage.atomic import atomic_write
 
@@ -150,16 +150,14 @@ class Store:
         table = self.table(kind, dataset, system)
         if self.description(kind, dataset, system) is None:
             raise DatasetError("the file or its description is damaged; compare again", source=table)
-        opener: Callable[..., BinaryIO] = gzip.open if table.suffix == ".gz" else open  # type: ignore[assignment]
-        with opener(table, "rb") as stream:
-            for number, line in bounded_lines(stream, table):
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError):
-                    row = None
-                if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-                    raise DatasetError(f"line {number} is no record of a page; compare again", source=table)
-                yield row
+        for number, line in file_lines(table):
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                row = None
+            if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+                raise DatasetError(f"line {number} is no record of a page; compare again", source=table)
+            yield row
 
     def write_contents(self, datasets: Sequence[str], systems: Sequence[str]) -> None:
         """Record data sets and systems of the last comparison; the directory may have tables of earlier ones too."""
