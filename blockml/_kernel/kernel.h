@@ -156,7 +156,7 @@ PyObject *word_densities(PyObject *module, PyObject *arguments);
 
 /* metadata_words.c, metadata_declarations.c */
 PyObject *attribute_words(PyObject *module, PyObject *arguments);
-PyObject *declaration(PyObject *module, PyObject *arguments);
+PyObject *declarations(PyObject *module, PyObject *arguments);
 
 /* predictors_log_odds.c. Both write n numbers. */
 void compute_log_odds(const double *probabilities, size_t n, double *log_odds);

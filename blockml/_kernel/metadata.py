@@ -24,9 +24,11 @@ class MetadataKernel(Protocol):
         """
 
     @staticmethod
-    def declaration(pairs: bytes, begin: int, end: int, known: dict[str, Any], /) -> tuple[Any, str] | None:
-        """Look up the name of the ``meta`` element with some attributes; return the entry and the content.
+    def declarations(
+        pairs: bytes, known: dict[str, Any], begins: NDArray[np.int64], ends: NDArray[np.int64], /
+    ) -> list[tuple[Any, str]]:
+        """Look up the names of ``meta`` elements (n,); return the entries with the contents.
 
-        ``pairs[begin:end]`` are names and values, each followed by a zero byte; names of more than 63 bytes have no
-        entry. Reference: ``blockml.metadata.declarations``.
+        ``pairs[begin:end]`` are names and values of an element, each followed by a zero byte; names of more than 63
+        bytes have no entry. Reference: ``blockml.metadata.declarations``.
         """

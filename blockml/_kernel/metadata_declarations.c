@@ -15,15 +15,9 @@ static PyObject *look_up(PyObject *known, const char *name) {
     return found != NULL || PyErr_Occurred() ? found : Py_None;
 }
 
-/* declaration(pairs, begin, end, known): the entry of the name of an element with these attributes, and its content. */
-PyObject *declaration(PyObject *module, PyObject *arguments) {
-    PyObject *pairs, *known;
-    Py_ssize_t begin, end;
+/* Returns the entry of the name of an element with some attributes, and its content; or None. */
+static PyObject *declaration(const char *at, const char *stop, PyObject *known) {
     const char *held[N_NAMES] = {"", "", "", ""};
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "SnnO!", &pairs, &begin, &end, &PyDict_Type, &known)) return NULL;
-    if (begin < 0 || end < begin || end > PyBytes_Size(pairs)) begin = end = 0;
-    const char *at = PyBytes_AsString(pairs) + begin, *stop = at + (end - begin);
     while (at < stop) {
         const char *name = at, *value = name + strlen(name) + 1;
         if (value >= stop) break;
@@ -34,4 +28,26 @@ PyObject *declaration(PyObject *module, PyObject *arguments) {
     const char *own = *held[PROPERTY] ? held[PROPERTY] : *held[NAME] ? held[NAME] : held[HTTP];
     PyObject *found = *held[CONTENT] ? look_up(known, own) : Py_None;
     return found == NULL || found == Py_None ? Py_XNewRef(found) : Py_BuildValue("(Os)", found, held[CONTENT]);
+}
+
+/* declarations(pairs, known, begins, ends): those of the elements whose attributes are pairs[begin:end]. */
+PyObject *declarations(PyObject *module, PyObject *arguments) {
+    static const Py_ssize_t sizes[2] = {8, 8};
+    PyObject *pairs, *known, *array[2], *found = PyList_New(0);
+    Py_buffer view[2];
+    int opened = 0;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "SO!OO", &pairs, &PyDict_Type, &known, &array[0], &array[1]) ||
+        (opened = open_arrays(array, view, sizes, 2)) < 2)
+        Py_CLEAR(found);
+    for (Py_ssize_t i = 0; found != NULL && 8 * i < view[0].len && 8 * i < view[1].len; i++) {
+        int64_t begin = ((const int64_t *)view[0].buf)[i], end = ((const int64_t *)view[1].buf)[i];
+        if (begin < 0 || end < begin || end > PyBytes_Size(pairs)) begin = end = 0;
+        const char *bytes = PyBytes_AsString(pairs);
+        PyObject *item = declaration(bytes + begin, bytes + end, known);
+        if (item == NULL || (item != Py_None && PyList_Append(found, item) < 0)) Py_CLEAR(found);
+        Py_XDECREF(item);
+    }
+    while (opened-- > 0) PyBuffer_Release(&view[opened]);
+    return found;
 }

@@ -16,16 +16,6 @@ typedef struct {
 
 enum { MAX_LEAVES = 32 };
 
-static int first_bit(uint32_t bits) {
-#if defined(__GNUC__)
-    return __builtin_ctz(bits);
-#else
-    int place = 0;
-    while (!(bits >> place & 1)) place++;
-    return place;
-#endif
-}
-
 /* A tree without the tests that are decided for all rows of a page. */
 typedef struct {
     int n_tests;
@@ -40,7 +30,7 @@ static void add_tree_scalar(const PrunedTree *tree, const float *values, Py_ssiz
         uint32_t left = tree->reachable;
         for (int i = 0; i < tree->n_tests; i++)
             left &= tree->tests[i].left | -(uint32_t)(values[tree->tests[i].column + row] <= tree->tests[i].threshold);
-        sums[row] += tree->values[first_bit(left)];
+        sums[row] += tree->values[lowest_bit(left)];
     }
 }
 
@@ -61,7 +51,7 @@ static inline __attribute__((always_inline)) void add_to_rows(const PrunedTree *
     }
     uint32_t left[MAX_VECTORS * VECTOR];
     memcpy(left, bits, (size_t)n_vectors * sizeof *bits);
-    for (Py_ssize_t row = first; row < n_vectors * VECTOR; row++) sums[row] += tree->values[first_bit(left[row])];
+    for (Py_ssize_t row = first; row < n_vectors * VECTOR; row++) sums[row] += tree->values[lowest_bit(left[row])];
 }
 
 WIDE static void add_tree(const PrunedTree *tree, const float *values, Py_ssize_t n_rows, double *sums) {

@@ -2,10 +2,6 @@
    tree, as there, so the sums are bit-identical. */
 #include "predictors_trees.h"
 
-/* Rows that descend together: the loads of one overlap with those of the others. Leaves are their own children, so that
-   rows in leaves need no branch. */
-enum { BATCH = 8 };
-
 /* Estimated nodes on the path of a row: if all paths together have fewer nodes than the trees, pruning tests costs more
    than it saves. */
 enum { TYPICAL_DEPTH = 6 };
@@ -67,26 +63,7 @@ static void prune_tests(const Ensemble *e, int32_t root, int32_t stop, PrunedNod
 /* Adds the leaf values of a pruned tree. */
 static void traverse(const PrunedNode *nodes, int32_t root, const double *value, Matrix matrix, double *out,
                      Py_ssize_t n_classes) {
-    Py_ssize_t row = 0;
-    for (; row + BATCH <= matrix.n_rows; row += BATCH) {
-        int32_t at[BATCH], moved;
-        const float *rows[BATCH];
-        for (int k = 0; k < BATCH; k++) {
-            at[k] = root;
-            rows[k] = matrix.values + (row + k) * matrix.row_step;
-        }
-        do {
-            moved = 0;
-            for (int k = 0; k < BATCH; k++) {
-                const PrunedNode *node = nodes + at[k];
-                int32_t next = node->child[!(rows[k][node->column] <= node->threshold)];
-                moved |= next ^ at[k];
-                at[k] = next;
-            }
-        } while (moved);
-        for (int k = 0; k < BATCH; k++) out[(row + k) * n_classes] += value[at[k]];
-    }
-    for (; row < matrix.n_rows; row++) {
+    for (Py_ssize_t row = 0; row < matrix.n_rows; row++) {
         int32_t at = root, before;
         do {
             before = at;

@@ -38,10 +38,11 @@ _WAITING_PIECES = 64
 _POLL = 1.0
 #: Workers that die one after the other before their first unit until the run is given up.
 _FAILED_STARTS = 3
-#: Environment of workers: the allocators of pyarrow (mimalloc) and of C (glibc) return no memory that the next page
-#: needs again, as the kernel clears it each time (with 3,000 pages of 196 KB, .5 ms of 3.5 ms a page by the first;
-#: with 1,000, 57 page faults a page by the other).
-_KEPT_MEMORY = {
+#: Environment of workers. OpenBLAS would start a thread per processor, which waits busily. The allocators of pyarrow
+#: (mimalloc) and of C (glibc) return no memory that the next page needs again, as the kernel clears it each time (with
+#: 3,000 pages of 196 KB, .5 ms of 3.5 ms a page by the first; with 1,000, 57 page faults a page by the other).
+_ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1",
     "MIMALLOC_PURGE_DELAY": "-1",
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
@@ -106,7 +107,7 @@ class _Process:
         self.credit = threading.Semaphore(_WAITING_PIECES)
         program = f"import sys; sys.path[:] = {sys.path!r}; from blockml.batch.worker import work; work(sys.argv[1])"
         command = [sys.executable, "-c", program, str(self.clock.path)]
-        environment = _KEPT_MEMORY | os.environ
+        environment = _ENVIRONMENT | os.environ
         with _without_interrupts():
             self._process = subprocess.Popen(  # noqa: S603
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment

@@ -10,8 +10,7 @@ __all__ = ["iso_date"]
 
 _ISO = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})"
-    r"(?:[T ]+(\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d+)?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?)?",
-    re.IGNORECASE,
+    r"(?:[Tt ]+(\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d+)?)?\s*([Zz]|[Uu][Tt][Cc]|[Gg][Mm][Tt]|[+-]\d{2}:?\d{2})?)?"
 )
 _YEAR_FIRST = re.compile(r"\b(\d{4})[./年년-]\s?(\d{1,2})[./月월-]\s?(\d{1,2})(?!\d)|\b(\d{4})(\d{2})(\d{2})\b")
 #: A year of two digits is one of this century.

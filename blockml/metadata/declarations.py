@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
-from itertools import repeat
 from typing import TypeVar
 
 from blockml import _kernel
@@ -38,11 +37,8 @@ def declarations(nodes: Nodes, known: dict[str, _Known]) -> list[tuple[_Known, s
     [(1, 'Ann')]
     """
     held, elements = nodes.attributes, nodes.indices("meta")
-    if _kernel.compiled is not None and isinstance(held, Attributes):
-        _, starts, stops = held.spans(elements)
-        if all(map(int.__lt__, starts, stops)):
-            read = map(_kernel.compiled.declaration, repeat(held.pairs), starts, stops, repeat(known))
-            return [item for item in read if item is not None]
+    if _kernel.compiled is not None and isinstance(held, Attributes) and len(held.mapped()) == 1:
+        return _kernel.compiled.declarations(held.pairs, known, *held.spans(elements))
     found = (_declaration(held[node], known) for node in elements.tolist())
     return [item for item in found if item is not None]
 

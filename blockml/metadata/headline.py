@@ -110,13 +110,12 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
         declared = [without_site(text, site_name, host) if site_name in text else text for text in declared]
     title = without_site(page.title, site_name, domain)
     wanted = [text for text in (*declared, title) if text]
-    words = [set(metric_tokens(text)) for text in wanted] if own else []
-    if len(own) == 1 and max((_overlap(set(metric_tokens(own[0])), other) for other in words), default=1) > 0:
-        return own[0], "h1"
     if own and wanted:
-        likeness = [max(_overlap(set(metric_tokens(text)), other) for other in words) for text in own]
-        best = int(np.argmax(likeness))
-        if likeness[best] >= _COMMON:
+        others = [set(metric_tokens(text)) for text in wanted]
+        words = [set(metric_tokens(text)) for text in own]
+        likeness = [max(_overlap(of_one, other) for other in others) for of_one in words]
+        best = likeness.index(max(likeness))
+        if likeness[best] >= _COMMON or (len(own) == 1 and likeness[best] > 0):
             return own[best], "h1"
     if wanted:
         return (declared[0], "declared") if declared else (title, "title")

@@ -65,20 +65,19 @@ class Attributes(Sequence[Mapping[str, str]]):
     def __iter__(self) -> Iterator[Mapping[str, str]]:
         return map(self.mapping, self.number.tolist())
 
-    def spans(self, nodes: NDArray[np.int64]) -> tuple[list[int], list[int], list[int]]:
-        """Return the sets of some nodes (n,): numbers, and where their pairs start and end.
+    def spans(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the pairs of some nodes (n,) begin and end (n,).
 
         Both are equal for a set that was given as a mapping; see :meth:`mapping`.
 
         Examples
         --------
         >>> held = Attributes(np.array([1, 0]), [None] * 2, b"name\\0a\\0", np.array([0, 7]))
-        >>> held.spans(np.array([0, 1]))
-        ([1, 0], [0, 0], [7, 0])
+        >>> [column.tolist() for column in held.spans(np.array([0, 1]))]
+        [[0, 0], [7, 0]]
         """
         numbers = self.number[nodes]
-        starts, stops = self.ends[numbers - (numbers > 0)], self.ends[numbers]
-        return numbers.tolist(), starts.tolist(), stops.tolist()
+        return self.ends[numbers - (numbers > 0)], self.ends[numbers]
 
     def mapped(self) -> list[int]:
         """Return the numbers of the sets that were given as mappings, the empty set 0 among them."""
@@ -98,8 +97,8 @@ class Attributes(Sequence[Mapping[str, str]]):
         >>> held.holders(np.array([0, 1]), [b"author"])
         [0]
         """
-        numbers, starts, stops = self.spans(nodes)
-        parts = [self.pairs[start:stop] for start, stop in zip(starts, stops, strict=True)]
+        starts, stops = self.spans(nodes)
+        parts = [self.pairs[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
         held, ends, found = b"".join(parts).lower(), list(accumulate(map(len, parts))), set[int]()
         for value in values:
             ended = value + b"\0"
@@ -107,7 +106,7 @@ class Attributes(Sequence[Mapping[str, str]]):
             while place >= 0:
                 found.add(bisect_right(ends, place))
                 place = held.find(ended, place + 1)
-        chosen = enumerate(zip(nodes.tolist(), numbers, strict=True))
+        chosen = enumerate(zip(nodes.tolist(), self.number[nodes].tolist(), strict=True))
         return [node for row, (node, of_node) in chosen if row in found or self.given[of_node] is not None]
 
     def mapping(self, number: int) -> Mapping[str, str]:

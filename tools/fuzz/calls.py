@@ -276,7 +276,7 @@ def _line(chance: random.Random) -> None:
 _CHAINS: tuple[Callable[[random.Random], None], ...] = (
     *(_parse, _events, _features, _trees, _mlp) * 3, _line,
     *map(_one, ("segment_nodes", "new_page_tree", "page_features", "policy_scores", "sigmoid", "log_odds",
-                "word_densities", "attribute_words", "declaration", "is_utf8")),
+                "word_densities", "attribute_words", "declarations", "is_utf8")),
 )  # fmt: skip
 
 
