@@ -57,6 +57,7 @@ NEUTRAL: Mapping[str, float] = {
     "negative_shrinkage": 0,
     "min_p_article": 1,
     "comment_probability": 1,
+    "named_comment_probability": 1,
 }
 #: Minimum gain in page F1 for which a field is kept.
 MIN_GAIN = 0.001

@@ -20,7 +20,7 @@ class MetadataKernel(Protocol):
         """Set bit k of each attribute set (n_sets,) that has ``words[k]``, of at most eight words.
 
         ``pairs`` and ``ends`` are the fields of :class:`blockml.page.attributes.Attributes`. Reference:
-        ``blockml.metadata.attribute_words``.
+        ``blockml.page.attribute_words``.
         """
 
     @staticmethod

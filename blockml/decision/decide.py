@@ -15,7 +15,7 @@ from blockml.errors import UnknownNameError, UsageError, check_type
 from blockml.features.page_context import PageContext
 from blockml.page import Flag, Label, Page, Reason
 from blockml.page.lazy import LazySequence
-from blockml.predictors.block_types import BlockTypeScores
+from blockml.predictors.block_types import BlockTypeScores, CommentLimits
 
 __all__ = ["Decision", "Prediction", "confidence", "decide", "label_names", "pooled_over_code", "with_threshold"]
 
@@ -93,9 +93,11 @@ def decide(
     labels = prediction.labels
     comments = asked_for = excluded = np.zeros(len(scores), dtype=bool)
     if prediction.block_types is not None:
-        labels = prediction.block_types.labels(scores >= np.float32(0.5), policy.comment_probability)
+        kept_by_model = scores >= np.float32(0.5)
+        limits = CommentLimits(policy.comment_probability, policy.named_comment_probability)
+        labels = prediction.block_types.labels(kept_by_model, limits)
         prose = (page.blocks.flags & _PREFORMATTED) == 0  # comments in code are not readers' comments
-        found = prediction.block_types.comments(by_score & prose, policy.comment_probability)
+        found = prediction.block_types.comments(by_score & prose, kept_by_model, limits)
         comments = comments if found is None else found
     if (include or exclude) and labels is not None:
         asked_for = np.array([label in include for label in labels], dtype=bool) & (comments | ~by_score)

@@ -39,7 +39,8 @@ class DecisionPolicy:
     """Parameters of a decision; the defaults keep every block whose score reaches 0.5.
 
     Penalties are subtracted from log odds. Fields after ``threshold`` apply to the rule ``expected_f1`` only, except
-    for the three penalties of blocks and ``comment_probability``, which any model with the needed predictors may use.
+    for the three penalties of blocks and the two probabilities of comments, which any model with the needed predictors
+    may use.
 
     Examples
     --------
@@ -77,6 +78,8 @@ class DecisionPolicy:
     min_p_article: float = 0.1  #: Probability of being an article below which ``negative_shrinkage`` applies.
     #: Minimum probability of a reader's comment, which is removed on pages that are not forums.
     comment_probability: float = 0.5
+    #: The same in elements whose class or id names comments, if words outside of them are kept.
+    named_comment_probability: float = 1.0
 
     def check(self) -> DecisionPolicy:
         """Return the policy if every field is in its range.
@@ -129,6 +132,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "negative_shrinkage": _SHARE,
     "min_p_article": _SHARE,
     "comment_probability": _SHARE,
+    "named_comment_probability": _SHARE,
 }
 #: Fields of a policy that remove blocks, with the reason for blocks that would be kept if the field were 0.
 REASONS: tuple[tuple[str, Reason], ...] = (
@@ -216,7 +220,7 @@ def score_blocks(
 _COMPILED = frozenset(
     "rule threshold min_content_words min_best_probability base_penalty article_penalty link_penalty certain_p "
     "min_certain_words duplicate_penalty same_context_factor min_duplicate_words neighbor_smoothing negative_shrinkage "
-    "min_p_article comment_probability".split()
+    "min_p_article comment_probability named_comment_probability".split()
 )
 _NOT_COMPILED = [(field.name, field.default) for field in fields(DecisionPolicy) if field.name not in _COMPILED]
 

@@ -1,11 +1,18 @@
-"""Kinds of pages that features tell: forums."""
+"""Forums and comments, told by names in addresses and attributes."""
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
 from blockml.features.page_matrix import PageMatrix
 from blockml.features.structure import FAR
+from blockml.page import Page
+from blockml.page.attribute_words import nodes_with_words
 
-__all__ = ["is_forum"]
+__all__ = ["in_comments", "is_forum"]
 
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
 
@@ -23,3 +30,35 @@ def is_forum(page: PageMatrix) -> bool:
     if address[0] > 0 or article[0] or news[0]:
         return bool(address[0] > 0)
     return float(page.words[thread < FAR].sum()) / max(1.0, float(page.words.sum())) > 0.5
+
+
+#: Parts of attributes with a word for comments, and these words: whole ones between hyphens, underscores and capitals.
+_COMMENT_PARTS = (b"omment", b"omentar", b"isqus")
+_COMMENT_WORD = re.compile(
+    r"(?<![a-zA-Z])([cC]omment(s|list|body|text|area)?|[dD]isqus|[kK]ommentare?|[cC]omentarios?|[cC]ommentaires?)(?![a-z])"
+    r"|(?<=[a-z])Comments?(?![a-z])"
+)
+
+
+def in_comments(page: Page) -> NDArray[np.bool_]:
+    """Return (n_blocks,) which blocks stand in an element whose class or id has a word for readers' comments.
+
+    Names of the whole page are passed over.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> in_comments(blockml.parse("<p>One<div class=userComments><p>Two</div><p class=commented>Three")).tolist()
+    [False, True, False]
+    """
+    nodes, owner = page.nodes, page.blocks.node
+    found, after = np.zeros(len(owner), dtype=bool), 0
+    for node in sorted({node for held in nodes_with_words(nodes, _COMMENT_PARTS).values() for node in held}):
+        if node < after or nodes.name(node) in ("html", "body"):
+            continue
+        attributes = nodes.attributes[node]
+        if _COMMENT_WORD.search(f"{attributes.get('class')} {attributes.get('id')}"):
+            after = int(nodes.end[node])
+            first, last = owner.searchsorted((node, after))
+            found[first:last] = True
+    return found

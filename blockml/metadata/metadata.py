@@ -8,13 +8,13 @@ from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from blockml.metadata.attribute_words import nodes_with_words
 from blockml.metadata.dates import iso_date
 from blockml.metadata.declarations import declarations
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline
 from blockml.metadata.json_ld import address_of, described, json_ld_objects, keywords, names, text_of
 from blockml.metadata.scripts import main_script
 from blockml.page import Page
+from blockml.page.attribute_words import nodes_with_words
 from blockml.page.metadata import Metadata
 
 __all__ = ["page_metadata"]

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import ModelFormatError, UnknownNameError
-from blockml.features.page_kind import is_forum
+from blockml.features.page_kind import in_comments, is_forum
 from blockml.features.page_matrix import PageMatrix
 from blockml.metadata.headline import headline_blocks
 from blockml.page import Label
 from blockml.page.lazy import LazySequence
+from blockml.predictors.log_odds import log_odds
 from blockml.predictors.tree_ensemble import TreeEnsemble, Trees, joined_by_class
 
-__all__ = ["BlockTypeScores", "BlockTypes"]
+__all__ = ["BlockTypeScores", "BlockTypes", "CommentLimits"]
 
 #: Difference of log odds beyond which rounding can't change their order.
 _ROUNDING_MARGIN = 1e-3
@@ -96,31 +97,57 @@ class BlockTypes:
         return tuple([self.labels[number] for number in self.predict(matrix).argmax(axis=1).tolist()])
 
     def consistent_labels(
-        self, matrix: NDArray[np.float32], kept: NDArray[np.bool_], comment_probability: float
+        self, matrix: NDArray[np.float32], kept: NDArray[np.bool_], comment_probability: float | NDArray[np.float32]
     ) -> tuple[Label, ...]:
         """Return types that agree with a decision ``kept`` (n_rows,) for the rows of a matrix (n_rows, n_features).
 
-        Kept blocks are content, unless they are comments with a probability of at least ``comment_probability``; all
-        others are not content.
+        Comments have a probability of at least ``comment_probability``, one number or (n_rows,). Other kept blocks are
+        content, and other removed ones are not.
         """
         probabilities = self.predict(matrix)
         is_content = np.isin(self.labels, _CONTENT)
         content = np.where(is_content, probabilities, -1.0).argmax(axis=1)
         others = np.where(is_content, -1.0, probabilities).argmax(axis=1)
-        chosen = np.where(kept & ~self._are_comments(probabilities, comment_probability), content, others)
+        chosen = np.where(kept, content, others)
+        if Label.COMMENT in self.labels:
+            chosen[self._are_comments(probabilities, comment_probability)] = self.labels.index(Label.COMMENT)
         return tuple([self.labels[number] for number in chosen.tolist()])
 
-    def _are_comments(self, probabilities: NDArray[np.float32], comment_probability: float) -> NDArray[np.bool_]:
+    def _are_comments(
+        self, probabilities: NDArray[np.float32], comment_probability: float | NDArray[np.float32]
+    ) -> NDArray[np.bool_]:
         """Test which rows are comments by their probabilities (n_rows, k)."""
         if Label.COMMENT not in self.labels:
             return np.zeros(len(probabilities), dtype=bool)
-        found: NDArray[np.bool_] = probabilities[:, self.labels.index(Label.COMMENT)] >= np.float32(comment_probability)
+        found: NDArray[np.bool_] = probabilities[:, self.labels.index(Label.COMMENT)] >= np.asarray(
+            comment_probability, np.float32
+        )
         return found
 
+    def comment_bound(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Compute a bound (n_rows,) above the log odds of being a comment, by the trees of two types.
+
+        A block is a comment or main content or something else, so that its odds are at most the ratio of the
+        probabilities of the first two.
+        """
+        if Label.COMMENT not in self.labels:
+            return np.full(len(matrix), -np.inf)
+        if self._comment_and_main is None:
+            return np.full(len(matrix), np.inf)
+        trees, classes = self._comment_and_main
+        trees.check_width(matrix)
+        comment, main = trees.sums(matrix, classes, 2).T
+        bound: NDArray[np.float64] = comment - main + _ROUNDING_MARGIN
+        return bound
+
     def comments(
-        self, matrix: NDArray[np.float32], among: NDArray[np.bool_], comment_probability: float = 0.5
+        self,
+        matrix: NDArray[np.float32],
+        among: NDArray[np.bool_],
+        comment_probability: float | NDArray[np.float32] = 0.5,
+        bound: NDArray[np.float64] | None = None,
     ) -> NDArray[np.bool_] | None:
-        """Find comments among some rows, by all trees only for rows where comments may win.
+        """Find comments among some rows, by all trees only for rows that may be comments.
 
         Parameters
         ----------
@@ -129,7 +156,9 @@ class BlockTypes:
         among
             (n_rows,) rows to search.
         comment_probability
-            Probability from which on a block is a comment.
+            Probability from which on a row is a comment, one number or (n_rows,).
+        bound
+            :meth:`comment_bound` of the matrix, if it is known.
 
         Returns
         -------
@@ -138,18 +167,13 @@ class BlockTypes:
         """
         if Label.COMMENT not in self.labels or not among.any():
             return None
-        if self._comment_and_main is not None and comment_probability >= 0.5:
-            # A block that is more probably main content than a comment is a comment with a probability below .5. These
-            # few trees on all rows cost less than to copy the rows.
-            trees, classes = self._comment_and_main
-            trees.check_width(matrix)
-            comment, main = trees.sums(matrix, classes, 2).T
-            among = among & (comment > main - _ROUNDING_MARGIN)
-        (rows,) = among.nonzero()
+        bound = self.comment_bound(matrix) if bound is None else bound
+        least = np.broadcast_to(np.asarray(comment_probability, np.float32), len(matrix))
+        (rows,) = (among & _may_reach(bound, least)).nonzero()
         if not len(rows):
             return None
         found = np.zeros(len(matrix), dtype=bool)
-        found[rows] = self._are_comments(self.predict(_rows_of(matrix, rows)), comment_probability)
+        found[rows] = self._are_comments(self.predict(_rows_of(matrix, rows)), least[rows])
         return found if found.any() else None
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -180,6 +204,19 @@ class BlockTypes:
         return cls(tuple(map(Label, names)), _split(joint, label))
 
 
+class CommentLimits(NamedTuple):
+    """Probabilities from which on a block is a comment."""
+
+    other: float  #: Of most blocks.
+    named: float  #: In elements that are named for comments.
+
+
+def _may_reach(bound: NDArray[np.float64], probability: float | NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Return (n,) whether log odds below a bound (n,) may reach a probability, one number or (n,)."""
+    least = np.asarray(probability, np.float64)
+    return (bound >= log_odds(least)) | (least <= 0)
+
+
 @dataclass(frozen=True, eq=False)
 class BlockTypeScores:
     """Block types of one page, computed on first use: most users want the text alone."""
@@ -187,19 +224,46 @@ class BlockTypeScores:
     types: BlockTypes
     page: PageMatrix
 
-    def comments(self, among: NDArray[np.bool_], comment_probability: float) -> NDArray[np.bool_] | None:
-        """Find comments among some blocks; None without comments, and on forums, where they are the content."""
-        found = self.types.comments(self.page.values, among, comment_probability)
-        return None if found is None or is_forum(self.page) else found
+    @cached_property
+    def _comment_bound(self) -> NDArray[np.float64]:
+        return self.types.comment_bound(self.page.values)
 
-    def labels(self, kept: NDArray[np.bool_], comment_probability: float) -> Sequence[Label]:
+    @cached_property
+    def _is_forum(self) -> bool:
+        return is_forum(self.page)
+
+    def _limits(self, kept: NDArray[np.bool_], limits: CommentLimits) -> float | NDArray[np.float32]:
+        """Return the probability from which on a block is a comment, one number or (n_blocks,).
+
+        It is lower in elements that are named for comments, if words outside of them are kept (n_blocks,); otherwise
+        the page is a discussion, or its author named something else so.
+        """
+        if limits.named >= limits.other or self._is_forum or not _may_reach(self._comment_bound, limits.named).any():
+            return limits.other
+        inside = in_comments(self.page.context.page)
+        if not inside.any() or not self.page.words[kept & ~inside].any():
+            return limits.other
+        return np.where(inside, np.float32(limits.named), np.float32(limits.other))
+
+    def comments(
+        self, among: NDArray[np.bool_], kept: NDArray[np.bool_], limits: CommentLimits
+    ) -> NDArray[np.bool_] | None:
+        """Find comments among some blocks; None without comments, and on forums, where they are the content.
+
+        ``kept`` (n_blocks,) are the blocks that the model keeps at its own threshold.
+        """
+        if not (among & _may_reach(self._comment_bound, min(limits))).any() or self._is_forum:
+            return None
+        return self.types.comments(self.page.values, among, self._limits(kept, limits), self._comment_bound)
+
+    def labels(self, kept: NDArray[np.bool_], limits: CommentLimits) -> Sequence[Label]:
         """Return the type of each block, (n_blocks,): see :meth:`BlockTypes.consistent_labels`.
 
         The page's headline is a heading if it is not kept and has no other type.
         """
 
         def compute() -> tuple[Label, ...]:
-            found = self.types.consistent_labels(self.page.values, kept, comment_probability)
+            found = self.types.consistent_labels(self.page.values, kept, self._limits(kept, limits))
             # The headline often looks like part of the site's header, apart from its text.
             is_headline = headline_blocks(self.page.context.page).tolist()
             return tuple(

@@ -170,6 +170,7 @@ _RECIPES = (
             duplicate_penalty=4.0,
             neighbor_smoothing=0.05,
             negative_shrinkage=0.4,
+            named_comment_probability=0.1,
         ),
         n_mlps=3,
         mlp_weight=0.65,

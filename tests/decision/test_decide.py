@@ -17,7 +17,7 @@ from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError
 from blockml.features.page_context import PageContext
 from blockml.page import Label, Page, Reason
-from blockml.predictors.block_types import BlockTypeScores
+from blockml.predictors.block_types import BlockTypeScores, CommentLimits
 from tests.strategies import messy_html
 
 scores_lists = st.lists(st.floats(0, 1, width=32), max_size=20)
@@ -120,12 +120,17 @@ class Fixed(BlockTypeScores):
     def __init__(self, labels: Sequence[Label]) -> None:
         self.given = tuple(labels)
 
-    def comments(self, among: NDArray[np.bool_], comment_probability: float) -> NDArray[np.bool_] | None:  # noqa: ARG002
+    def comments(
+        self,
+        among: NDArray[np.bool_],
+        kept: NDArray[np.bool_],  # noqa: ARG002
+        limits: CommentLimits,  # noqa: ARG002
+    ) -> NDArray[np.bool_] | None:
         """Blocks whose label is comment."""
         found: NDArray[np.bool_] = among & np.array([label is Label.COMMENT for label in self.given], dtype=bool)
         return found
 
-    def labels(self, kept: NDArray[np.bool_], comment_probability: float) -> Sequence[Label]:  # noqa: ARG002
+    def labels(self, kept: NDArray[np.bool_], limits: CommentLimits) -> Sequence[Label]:  # noqa: ARG002
         """The labels that were given."""
         return self.given
 

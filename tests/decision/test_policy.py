@@ -37,6 +37,7 @@ def test_values_of_fields_that_a_file_lacks() -> None:
         "negative_shrinkage": 0.0,
         "min_p_article": 0.1,
         "comment_probability": 0.5,
+        "named_comment_probability": 1.0,
     }
 
 

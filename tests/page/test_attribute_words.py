@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml import _kernel
-from blockml.metadata.attribute_words import nodes_with_words
+from blockml.page.attribute_words import nodes_with_words
 from tests.reference import python_reference
 
 WORDS = (b"ab", b"bab", b"abab", b"date")
