@@ -38,12 +38,14 @@ _COMMENT_WORD = re.compile(
     r"(?<![a-zA-Z])([cC]omment(s|list|body|text|area)?|[dD]isqus|[kK]ommentare?|[cC]omentarios?|[cC]ommentaires?)(?![a-z])"
     r"|(?<=[a-z])Comments?(?![a-z])"
 )
+_UNNAMED = frozenset("html body h1 h2 h3 h4 h5 h6".split())
 
 
 def in_comments(page: Page) -> NDArray[np.bool_]:
-    """Return (n_blocks,) which blocks stand in an element whose class or id has a word for readers' comments.
+    """Return (n_blocks,) which blocks stand in an element whose class has a word for readers' comments.
 
-    Names of the whole page are passed over.
+    An id must begin with the word: many repeat a heading, as targets of links. Names of the whole page and of headings
+    are passed over.
 
     Examples
     --------
@@ -54,10 +56,10 @@ def in_comments(page: Page) -> NDArray[np.bool_]:
     nodes, owner = page.nodes, page.blocks.node
     found, after = np.zeros(len(owner), dtype=bool), 0
     for node in sorted({node for held in nodes_with_words(nodes, _COMMENT_PARTS).values() for node in held}):
-        if node < after or nodes.name(node) in ("html", "body"):
+        if node < after or nodes.name(node) in _UNNAMED:
             continue
         attributes = nodes.attributes[node]
-        if _COMMENT_WORD.search(f"{attributes.get('class')} {attributes.get('id')}"):
+        if _COMMENT_WORD.search(attributes.get("class") or "") or _COMMENT_WORD.match(attributes.get("id") or ""):
             after = int(nodes.end[node])
             first, last = owner.searchsorted((node, after))
             found[first:last] = True

@@ -25,17 +25,20 @@ def test_names_of_comments(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["class=commented", "class=nocomments", "class=commentary", "class=noloaddisqus", "data-comments=7",
-     "title='No comments'", "class=recommended"],
+     "title='No comments'", "class=recommended", "id=respond-to-review-comments"],
 )  # fmt: skip
 def test_other_names(name: str) -> None:
     """Parts of other words, and other attributes, name no comments."""
     assert not in_comments(blockml.parse(f"<p>Story</p><div {name}><p>One</p></div>")).any()
 
 
-def test_names_of_the_page_are_passed_over() -> None:
-    """A body may say that it has comments."""
-    page = blockml.parse("<html class=comments><body class='post comment-open'><p>Story</p><p class=comment>One</p>")
-    assert in_comments(page).tolist() == [False, True]
+def test_names_of_pages_and_headings_are_passed_over() -> None:
+    """A body may say that it has comments, and a manual may have a section on them."""
+    page = blockml.parse(
+        "<html class=comments><body class='post comment-open'><h2 id=comments>Comments</h2><p>Story</p>"
+        "<p class=comment>One</p>"
+    )
+    assert in_comments(page).tolist() == [False, False, True]
 
 
 def test_a_page_without_blocks() -> None:
