@@ -88,16 +88,26 @@ def _by_order(first: int, second: int, year: int, *, day_first: bool | None) -> 
 
 
 def _with_time(match: re.Match[str]) -> str | None:
+    found = None
+    if match[4] is not None:
+        found = _datetime(match[0]) or _datetime(_rewritten(match))
+    if found is None:  # the date may be right
+        return _checked(int(match[1]), int(match[2]), int(match[3]))
+    return found.isoformat(timespec="seconds") if _FIRST_YEAR <= found.year <= _LAST_YEAR else None
+
+
+def _datetime(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _rewritten(match: re.Match[str]) -> str:
+    """Return a time with the separators and the time zone that the standard library reads."""
     year, month, day, hour, minute, second, zone = match.groups()
-    if hour is not None:
-        zone = "+00:00" if zone and zone.upper() in ("Z", "UTC", "GMT") else zone or ""
-        try:
-            found = datetime.fromisoformat(f"{year}-{month}-{day}T{hour}:{minute}:{second or '00'}{zone}")
-        except ValueError:
-            pass  # the date may be right
-        else:
-            return found.isoformat() if _FIRST_YEAR <= found.year <= _LAST_YEAR else None
-    return _checked(int(year), int(month), int(day))
+    zone = "+00:00" if zone and zone.upper() in ("Z", "UTC", "GMT") else zone or ""
+    return f"{year}-{month}-{day}T{hour}:{minute}:{second or '00'}{zone}"
 
 
 def _checked(year: int, month: int, day: int) -> str | None:

@@ -15,6 +15,8 @@ from blockml.text.tokens import metric_tokens
 __all__ = ["element_text", "headline", "headline_blocks", "without_site"]
 
 _SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹｜–—]\s*|::|：|_(?=[^_\s]+\Z)")
+#: Most characters of a text for each character of a name that it may be, as signs and blanks count (our choice).
+_LONGER = 3
 #: Maximum words of a headline, and least share of the words of an ``h1`` and of a title that must be common.
 _MAX_WORDS, _COMMON = 50, 0.5
 
@@ -70,6 +72,11 @@ def _key(name: str) -> str:
     return "".join(metric_tokens(name))
 
 
+def _same(text: str, name: str) -> bool:
+    """Tell whether a text is a name, which most texts are too long to be."""
+    return len(text) <= _LONGER * len(name) and _key(text) == _key(name)
+
+
 def _is_site(part: str, known: set[str]) -> bool:
     key = _key(part)
     return bool(key) and any(key == name or (len(key) >= 4 and (key in name or name in key)) for name in known if name)
@@ -102,8 +109,8 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
     candidates = list(dict.fromkeys(candidates))
     own = candidates
     if candidates and (declared or page.title):
-        known = {_key(name) for name in (site_name, domain) if name}
-        own = [text for text in candidates if _key(text) not in known]
+        known = [name for name in (site_name, domain) if name]
+        own = [text for text in candidates if not any(_same(text, name) for name in known)]
     if len(own) == len(candidates) == 1:
         return own[0], "h1"
     if site_name:

@@ -171,9 +171,10 @@ class _Found:
                 self.page_type = self.page_type or ((kind, first[2]) if kind else None)
             else:
                 for _, text, source in found:
-                    self.add(name, " ".join(text.split()), source)
-                    if self.is_known(name):
-                        break
+                    if value := " ".join(text.split()):
+                        self.values.setdefault(name, []).append((value, source))
+                        if name in _FIRST:
+                            break
 
     def add_property(self, key: str, value: str) -> None:
         """Take the value of a microdata property."""
