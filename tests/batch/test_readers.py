@@ -153,6 +153,25 @@ def test_a_simple_line_is_read_by_the_extension() -> None:
     assert [_kernel.compiled.json_string(b'"a', start) for start in (1, 2, 3, -1)] == [(None, 2)] * 4
 
 
+_PARTS = ['"', "\\", "\n", "\t", "/", "é", "漢", "a", "b" * 7, "c" * 62, "d" * 63, "e" * 64, "\x7f"]
+_ENDS = ['"', '", "id": 1}', "", "\n", '\\"', '\\u0041"', '"' + "x" * 200]
+
+
+@given(parts=st.lists(st.sampled_from(_PARTS), max_size=60), end=st.sampled_from(_ENDS))
+def test_strings_of_any_length_are_read_like_json(parts: list[str], end: str) -> None:
+    """Wherever escapes lie in the steps in which the extension reads, and however much follows."""
+    if _kernel.compiled is None:
+        pytest.skip("needs the C extension")
+    text = "".join(parts)
+    line = b'{"html": "' + json.dumps(text, ensure_ascii=False)[1:-1].encode() + end.encode()
+    found, stop = _kernel.compiled.json_string(line, 10)
+    if end.startswith('"'):
+        assert found == text.encode()
+        assert line[stop:] == end.encode()
+    else:
+        assert found is None
+
+
 def test_lines_are_bounded(tmp_path: Path) -> None:
     """An endless line costs no more than the limit, and the lines after it are read."""
     path = tmp_path / "in.jsonl.gz"
