@@ -110,7 +110,6 @@ def page_metadata(page: Page) -> Metadata:
     found = _Found(page)
     found.read_json_ld()
     found.read_meta()
-    found.read_microdata()
     return found.finish()
 
 
@@ -123,6 +122,7 @@ class _Found:
         self.naming: Mapping[bytes, list[int]] = {}  # elements with words for dates and authors
         self.values: dict[str, list[tuple[Any, str]]] = {}
         self.page_type: tuple[str, str] | None = None
+        self.is_complete = False  # whether microdata were read
 
     def add(self, name: str, value: Any, source: str) -> None:  # noqa: ANN401 (text or names)
         if value:
@@ -239,6 +239,15 @@ class _Found:
         links = (nodes.attributes[node] for node in self.declaring[b"canonical"] if nodes.name(node) == "link")
         return next((link.get("href") for link in links if (link.get("rel") or "").lower() == "canonical"), None)
 
+    def every(self, name: str) -> Iterator[tuple[Any, str]]:
+        """Iterate over the values of a field. Microdata are read if none before them is taken."""
+        before = self.values.get(name, [])[:]
+        yield from before
+        if not self.is_complete:
+            self.is_complete = True
+            self.read_microdata()
+        yield from self.values.get(name, [])[len(before) :]
+
     def first(self, name: str) -> tuple[Any, str]:
         return self.values.get(name, [(None, "")])[0]
 
@@ -258,9 +267,7 @@ class _Found:
         language = fields.get("language", "")  # elsewhere than in the United States the day comes first
         day_first = None if language in ("", "en") else language != "en-us"
         for name in ("published", "modified"):
-            dates = (
-                (iso_date(text_of(value), day_first=day_first), source) for value, source in self.values.get(name, ())
-            )
+            dates = ((iso_date(text_of(value), day_first=day_first), source) for value, source in self.every(name))
             keep(name, *next(((value, source) for value, source in dates if value), (None, "")))
         if "published" not in fields:
             keep("published", self._visible(self.times(), day_first=day_first), "visible")
@@ -268,7 +275,7 @@ class _Found:
             keep("published", iso_date("-".join(filter(None, match.groups()))), "url")
         if "published" not in fields:
             keep("published", self._visible(self.dates(), day_first=day_first), "visible")
-        for value, source in self.values.get("authors", ()):
+        for value, source in self.every("authors"):
             if cleaned := _names(value):
                 keep("authors", cleaned, source)
                 break
