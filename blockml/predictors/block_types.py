@@ -252,9 +252,11 @@ class BlockTypeScores:
 
         ``kept`` (n_blocks,) are the blocks that the model keeps at its own threshold.
         """
-        if not (among & _may_reach(self._comment_bound, min(limits))).any() or self._is_forum:
+        values, bound = self.page.values, self._comment_bound
+        likely = self.types.comments(values, among, min(limits), bound)  # on most pages none
+        if likely is None or self._is_forum:
             return None
-        return self.types.comments(self.page.values, among, self._limits(kept, limits), self._comment_bound)
+        return self.types.comments(values, likely, self._limits(kept, limits), bound)
 
     def labels(self, kept: NDArray[np.bool_], limits: CommentLimits) -> Sequence[Label]:
         """Return the type of each block, (n_blocks,): see :meth:`BlockTypes.consistent_labels`.
