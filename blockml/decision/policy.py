@@ -78,7 +78,7 @@ class DecisionPolicy:
     min_p_article: float = 0.1  #: Probability of being an article below which ``negative_shrinkage`` applies.
     #: Minimum probability of a reader's comment, which is removed on pages that are not forums.
     comment_probability: float = 0.5
-    #: The same in elements whose class or id names comments, if words outside of them are kept.
+    #: The same in elements whose class, or the begin of whose id, names comments, if words outside of them are kept.
     named_comment_probability: float = 1.0
 
     def check(self) -> DecisionPolicy:
