@@ -110,71 +110,43 @@ class BlockTypes:
         others = np.where(is_content, -1.0, probabilities).argmax(axis=1)
         chosen = np.where(kept, content, others)
         if Label.COMMENT in self.labels:
-            chosen[self._are_comments(probabilities, comment_probability)] = self.labels.index(Label.COMMENT)
+            comment = self.labels.index(Label.COMMENT)
+            chosen[probabilities[:, comment] >= np.asarray(comment_probability, np.float32)] = comment
         return tuple([self.labels[number] for number in chosen.tolist()])
 
-    def _are_comments(
-        self, probabilities: NDArray[np.float32], comment_probability: float | NDArray[np.float32]
-    ) -> NDArray[np.bool_]:
-        """Test which rows are comments by their probabilities (n_rows, k)."""
-        if Label.COMMENT not in self.labels:
-            return np.zeros(len(probabilities), dtype=bool)
-        found: NDArray[np.bool_] = probabilities[:, self.labels.index(Label.COMMENT)] >= np.asarray(
-            comment_probability, np.float32
-        )
-        return found
-
-    def comment_bound(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Compute a bound (n_rows,) above the log odds of being a comment, by the trees of two types.
-
-        A block is a comment or main content or something else, so that its odds are at most the ratio of the
-        probabilities of the first two.
-        """
-        if Label.COMMENT not in self.labels:
-            return np.full(len(matrix), -np.inf)
-        if self._comment_and_main is None:
-            return np.full(len(matrix), np.inf)
-        trees, classes = self._comment_and_main
-        trees.check_width(matrix)
-        comment, main = trees.sums(matrix, classes, 2).T
-        bound: NDArray[np.float64] = comment - main + _ROUNDING_MARGIN
-        return bound
-
-    def comments(
-        self,
-        matrix: NDArray[np.float32],
-        among: NDArray[np.bool_],
-        comment_probability: float | NDArray[np.float32] = 0.5,
-        bound: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.bool_] | None:
-        """Find comments among some rows, by all trees only for rows that may be comments.
+    def comment_probabilities(
+        self, matrix: NDArray[np.float32], among: NDArray[np.bool_], least: float
+    ) -> NDArray[np.float32]:
+        """Predict the probability of being a comment, by all trees only for rows where it may reach a number.
 
         Parameters
         ----------
         matrix
             (n_rows, n_features).
         among
-            (n_rows,) rows to search.
-        comment_probability
-            Probability from which on a row is a comment, one number or (n_rows,).
-        bound
-            :meth:`comment_bound` of the matrix, if it is known.
+            (n_rows,) rows to predict.
+        least
+            The number.
 
         Returns
         -------
-        NDArray[np.bool_] or None
-            (n_rows,) which of them are comments; None without comments.
+        NDArray[np.float32]
+            (n_rows,) probabilities; -1 for other rows, and for rows that can't reach it.
         """
+        found = np.full(len(matrix), -1, dtype=np.float32)
         if Label.COMMENT not in self.labels or not among.any():
-            return None
-        bound = self.comment_bound(matrix) if bound is None else bound
-        least = np.broadcast_to(np.asarray(comment_probability, np.float32), len(matrix))
-        (rows,) = (among & _may_reach(bound, least)).nonzero()
-        if not len(rows):
-            return None
-        found = np.zeros(len(matrix), dtype=bool)
-        found[rows] = self._are_comments(self.predict(_rows_of(matrix, rows)), least[rows])
-        return found if found.any() else None
+            return found
+        if self._comment_and_main is not None and least > 0:
+            # The odds of being a comment are at most the ratio of the probabilities of comments and of main content.
+            # These few trees on all rows cost less than to copy the rows.
+            trees, classes = self._comment_and_main
+            trees.check_width(matrix)
+            comment, main = trees.sums(matrix, classes, 2).T
+            among = among & (comment - main + _ROUNDING_MARGIN >= log_odds(np.asarray(least)))
+        (rows,) = among.nonzero()
+        if len(rows):
+            found[rows] = self.predict(_rows_of(matrix, rows))[:, self.labels.index(Label.COMMENT)]
+        return found
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the trees of all types, the index of the type of each tree, and the names of the types."""
@@ -211,22 +183,12 @@ class CommentLimits(NamedTuple):
     named: float  #: In elements that are named for comments.
 
 
-def _may_reach(bound: NDArray[np.float64], probability: float | NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Return (n,) whether log odds below a bound (n,) may reach a probability, one number or (n,)."""
-    least = np.asarray(probability, np.float64)
-    return (bound >= log_odds(least)) | (least <= 0)
-
-
 @dataclass(frozen=True, eq=False)
 class BlockTypeScores:
     """Block types of one page, computed on first use: most users want the text alone."""
 
     types: BlockTypes
     page: PageMatrix
-
-    @cached_property
-    def _comment_bound(self) -> NDArray[np.float64]:
-        return self.types.comment_bound(self.page.values)
 
     @cached_property
     def _is_forum(self) -> bool:
@@ -238,7 +200,7 @@ class BlockTypeScores:
         It is lower in elements that are named for comments, if words outside of them are kept (n_blocks,); otherwise
         the page is a discussion, or its author named something else so.
         """
-        if limits.named >= limits.other or self._is_forum or not _may_reach(self._comment_bound, limits.named).any():
+        if limits.named >= limits.other or self._is_forum:
             return limits.other
         inside = in_comments(self.page.context.page)
         if not inside.any() or not self.page.words[kept & ~inside].any():
@@ -252,11 +214,12 @@ class BlockTypeScores:
 
         ``kept`` (n_blocks,) are the blocks that the model keeps at its own threshold.
         """
-        values, bound = self.page.values, self._comment_bound
-        likely = self.types.comments(values, among, min(limits), bound)  # on most pages none
-        if likely is None or self._is_forum:
+        least = np.float32(min(limits))
+        shares = self.types.comment_probabilities(self.page.values, among, float(least))
+        if not (shares >= least).any() or self._is_forum:  # mostly, so that names needn't be looked at
             return None
-        return self.types.comments(values, likely, self._limits(kept, limits), bound)
+        found = shares >= np.asarray(self._limits(kept, limits), np.float32)
+        return found if found.any() else None
 
     def labels(self, kept: NDArray[np.bool_], limits: CommentLimits) -> Sequence[Label]:
         """Return the type of each block, (n_blocks,): see :meth:`BlockTypes.consistent_labels`.

@@ -210,6 +210,7 @@ def joined(page: Page) -> str:
 
 @profiles
 @example(html="<script>x</script><tr>word")
+@example(html="<TITLE></div>word")
 @given(html=messy_html)
 def test_blocks_hold_all_visible_text_of_lxml(profile: str, html: str) -> None:
     """Nothing is lost, doubled or moved; a title that is never closed ends before the next tag."""

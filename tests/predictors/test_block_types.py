@@ -68,12 +68,11 @@ def test_comments_are_found_by_few_of_the_trees(learnt: BlockTypes, seed: int, n
     without_main = dataclasses.replace(learnt, labels=(Label.OTHER, Label.COMMENT, Label.FOOTER))
     for types in (learnt, without_main):
         for least in (0.5, 0.3):
-            found = types.comments(matrix, among, least)
-            expected = among & (types.predict(matrix)[:, 1] >= np.float32(least))
-            assert np.array_equal(np.zeros(n_rows, bool) if found is None else found, expected)
-            assert n_rows < 40 or found is not None
+            found = types.comment_probabilities(matrix, among, least) >= np.float32(least)
+            assert np.array_equal(found, among & (types.predict(matrix)[:, 1] >= np.float32(least)))
+            assert n_rows < 40 or found.any()
     without_comments = dataclasses.replace(learnt, labels=(Label.MAIN, Label.OTHER, Label.FOOTER))
-    assert without_comments.comments(matrix, among) is None
+    assert (without_comments.comment_probabilities(matrix, among, 0.0) < 0).all()
 
 
 def test_large_sums_do_not_overflow() -> None:
@@ -139,7 +138,7 @@ def test_narrow_matrices_are_refused(learnt: BlockTypes) -> None:
     with pytest.raises(UsageError, match="the matrix has 2"):
         learnt.predict(rows(0, 3)[:, :2])
     with pytest.raises(UsageError, match="the matrix has 2"):
-        learnt.comments(rows(0, 3)[:, :2], np.ones(3, bool))
+        learnt.comment_probabilities(rows(0, 3)[:, :2], np.ones(3, bool), 0.5)
 
 
 class Named(Extractor):
