@@ -46,7 +46,7 @@ TIMED = (
     ("blockml.predictors.mlp", "MLP.predict", "MLPs"),
     ("blockml.model.scoring", "page_features", "page features"),
     ("blockml.extract", "decide", "decide"),
-    ("blockml.predictors.block_types", "BlockTypes.comments", "block types"),
+    ("blockml.predictors.block_types", "BlockTypes.comment_probabilities", "block types"),
     ("blockml.extract", "render_text", "render"),
 )
 #: Stages that include the time of stages called by them: block types are predicted by trees as well.
