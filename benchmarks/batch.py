@@ -15,6 +15,7 @@ every few seconds the run is stopped for a turn of the loop of bare extractions,
 from __future__ import annotations
 
 import argparse
+import compileall
 import gzip
 import hashlib
 import itertools
@@ -296,6 +297,7 @@ def main() -> None:
         folder = Path(made)
         inputs = write_inputs(arguments.folder or folder, arguments.pages)
         note("inputs written")
+        compileall.compile_dir(Path(blockml.__file__).parent, quiet=1)  # as an installer does
         if arguments.loops:
             note(f"two bare loops: {loop_scaling(inputs['folder'], arguments.pages):.2f} times the pages of one")
         rows: list[dict[str, Any]] = []

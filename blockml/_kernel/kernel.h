@@ -43,8 +43,7 @@ static inline int lowest_bit(uint64_t bits) {
     return __builtin_ctzll(bits);
 #else
     int place = 0;
-    for (; !(bits & 255); place += 8) bits >>= 8;
-    for (; !(bits & 1); place++) bits >>= 1;
+    while (!(bits >> place & 1)) place++;
     return place;
 #endif
 }
@@ -61,7 +60,6 @@ static inline uint32_t next_point(const uint8_t **byte, const uint8_t *end) {
 /* Hash of a short string for tables in memory, eight bytes at a time; the last eight may overlap the ones before. */
 static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
     uint64_t hash = length, word = 0;
-    uint32_t half[2] = {0, 0};
     if (length >= 8) {
         for (size_t i = 0; i + 8 < length; i += 8) {
             memcpy(&word, bytes + i, 8);
@@ -70,9 +68,8 @@ static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
         }
         memcpy(&word, bytes + length - 8, 8);
     } else if (length >= 4) {
-        memcpy(&half[0], bytes, 4);
-        memcpy(&half[1], bytes + length - 4, 4);
-        word = (uint64_t)half[0] << 32 | half[1];
+        memcpy(&word, bytes, 4);
+        memcpy((char *)&word + 4, bytes + length - 4, 4);
     } else if (length > 0) {
         word = (uint64_t)(unsigned char)bytes[0] << 16 | (uint64_t)(unsigned char)bytes[length / 2] << 8 |
                (unsigned char)bytes[length - 1];

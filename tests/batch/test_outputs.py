@@ -17,10 +17,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
 from blockml.batch import Inputs, Options, PageExtractor, Summary, find_inputs, predict_to_file
 from blockml.batch.outputs import file_name
-from blockml.batch.packing import End
+from blockml.batch.packing import End, JsonLines
 from blockml.batch.pool import Result
 from blockml.batch.run import failures_path, parts_path
 from blockml.cli import main
@@ -31,7 +33,7 @@ from tests.batch.poison import Poison
 
 def lines_file(path: Path, n: int, poisons: dict[int, str] | None = None) -> Path:
     """Write a JSON lines file of pages that fill several units."""
-    words = "word " * 400
+    words = "word " * 800
     rows = [{"id": f"p{i}", "html": f"<p>{(poisons or {}).get(i, 'page')} {i} {words}"} for i in range(n)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
@@ -40,6 +42,24 @@ def lines_file(path: Path, n: int, poisons: dict[int, str] | None = None) -> Pat
 def records(path: Path) -> list[dict[str, Any]]:
     """Parse a JSON lines file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+_TEXTS = st.text(st.characters() | st.sampled_from('"\\\x00\x1f\x7f\u2028\ud800\udfff'))
+_VALUES = (
+    _TEXTS | st.none() | st.integers() | st.floats(allow_nan=False) | st.lists(_TEXTS) | st.dictionaries(_TEXTS, _TEXTS)
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["id", "text", "metadata"]), _VALUES), max_size=3))
+def test_lines_are_those_of_the_json_module(values: list[dict[str, Any]]) -> None:
+    """With orjson and without it."""
+    wanted = "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values).encode(
+        "utf-8", "backslashreplace"
+    )
+    assert JsonLines().encode(values) == wanted
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "orjson", None)
+        assert JsonLines().encode(values) == wanted
 
 
 def run(source: Path | Inputs, out: Path, extractor: Extractor | None = None, **options: Any) -> Summary:

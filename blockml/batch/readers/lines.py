@@ -28,6 +28,8 @@ LINE_SUFFIXES = (".jsonl", ".ndjson")
 _LINE_FACTOR = 3
 #: Bytes of a range that is read at once; only one with a long line has more.
 _AT_ONCE = 4 * UNIT_BYTES
+#: Bytes in which line ends are searched for at once; they should fit in the cache of a processor.
+_SEARCHED_BYTES = 256 << 10
 _BOM = b"\xef\xbb\xbf"
 #: Stands for the text of a page while the rest of its line is parsed. No line has it.
 _MARK = uuid.uuid4().hex.encode()
@@ -107,13 +109,13 @@ def line_ranges(path: Path, fields: RecordFields) -> Iterator[LineRange]:
     """Split a file that is not compressed into ranges of whole lines, about :data:`UNIT_BYTES` each."""
     start = position = n_lines = 0
     first = 1
-    block = bytearray(UNIT_BYTES)
+    block = bytearray(_SEARCHED_BYTES)
     with path.open("rb", buffering=0) as stream:
         while length := stream.readinto(block):
             cut = 0
             while end := block.find(b"\n", cut, length) + 1:  # faster than bytes.count, as lines are long
                 cut, n_lines = end, n_lines + 1
-            if cut and position + cut - start >= UNIT_BYTES // 2:
+            if cut and position + cut - start >= UNIT_BYTES:
                 yield LineRange(path, start, position + cut, first, fields)
                 first += n_lines
                 start, n_lines = position + cut, 0
