@@ -43,7 +43,7 @@ COLLECTIONS = ("wcxb", "l3s-gn1", "fundus", "magic-html")
 #: Pages of the loop of bare extractions.
 BARE_PAGES = 2_000
 #: Seconds of a run between two turns of the loop, and pages of a turn.
-TURN_SECONDS, TURN_PAGES = 3.0, 200
+TURN_SECONDS, TURN_PAGES = 1.0, 100
 #: Turns of one and of two bare loops.
 SCALING_TURNS = 60
 KINDS = ("folder", "JSON lines", "JSON lines, escaped", "WARC", "Parquet")

@@ -142,6 +142,15 @@ def test_lines_are_read_as_by_the_json_module(before: bytes, pieces: list[bytes]
     assert found == wanted if wanted is None or wanted.error is None else found is not None and found.error is not None
 
 
+@pytest.mark.parametrize("escape", [b"", b"\\u00e9"])
+def test_bytes_that_are_not_utf8_reach_the_parser(escape: bytes) -> None:
+    """It replaces and counts them."""
+    line = b'{"html": "<p>caf\xe9' + escape + b'"}'
+    item = page_of(line, len(line), "x:1", RecordFields())
+    assert item is not None
+    assert item.html == b"<p>caf\xe9" + "é".encode() * bool(escape)
+
+
 def test_a_simple_line_is_read_by_the_extension() -> None:
     """Nothing but the offset of its end is left for the parser of JSON."""
     if _kernel.compiled is None:

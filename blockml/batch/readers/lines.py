@@ -166,16 +166,19 @@ def page_of(line: bytes, length: int, default_id: str, fields: RecordFields) -> 
 
 
 def _parse(line: bytes, field: str) -> Any:  # noqa: ANN401 (any JSON)
-    """Parse a line. The text of the field is given as bytes, as a page is parsed from UTF-8, unless it can't be."""
+    """Parse a line. The text of the field is given as bytes, as a page is parsed from UTF-8, unless it can't be.
+
+    Bytes that aren't UTF-8 are left to the parser of the page, which replaces and counts them.
+    """
     if record := _parse_around(line, field):
         return record
     try:
         row = _loads(line)
-    except ValueError:  # orjson refuses some values that the standard library reads
-        row = json.loads(line.decode("utf-8", "replace"))
+    except ValueError:  # not UTF-8, or a value that orjson refuses and the standard library reads
+        row = json.loads(line.decode("utf-8", "surrogateescape"))
     if isinstance(row, dict) and isinstance(row.get(field), str):
         with suppress(UnicodeEncodeError):  # lone surrogates
-            row[field] = row[field].encode()
+            row[field] = row[field].encode("utf-8", "surrogateescape")
     return row
 
 
@@ -185,7 +188,7 @@ def _parse_around(line: bytes, field: str) -> dict[str, Any] | None:
     if start is None or _kernel.compiled is None:
         return None
     text, end = _kernel.compiled.json_string(line, start.end())
-    if text is None or not (text.isascii() or _kernel.compiled.is_utf8(text)):
+    if text is None:
         return None
     try:
         record = _loads(line[: start.end()] + _MARK + line[end:])
@@ -213,5 +216,5 @@ def _loads(data: bytes) -> Any:  # noqa: ANN401 (any JSON)
     try:
         import orjson
     except ImportError:
-        return json.loads(data.decode("utf-8", "replace"))
+        return json.loads(data.decode())
     return orjson.loads(data)
