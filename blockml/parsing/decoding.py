@@ -92,15 +92,15 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     """
     if isinstance(source, str):
         return _clean_str(source)
-    encoding, rule, warnings = _sniff(source, charset, detector)
+    content = source.removeprefix(codecs.BOM_UTF8)
+    is_utf8 = _is_utf8(content)
+    encoding, rule, warnings = _sniff(source, charset, detector, is_utf8=is_utf8)
     # UTF-16 consists of binary bytes to a large part, and the markup of a <meta> rules out binary data.
     may_be_binary = rule != "bom" and encoding not in ("utf-16le", "utf-16be")
     if may_be_binary and (binary := _binary_format(source, has_markup=rule == "meta")):
         return Decoded(b"", "binary", "signature", (f"not HTML (looks like {binary})",), is_text=False)
-    if encoding == "utf-8":  # most pages: their bytes are passed on as they are
-        utf8 = source.removeprefix(codecs.BOM_UTF8)
-        if _is_utf8(utf8):
-            return Decoded(utf8, encoding, rule, warnings)
+    if encoding == "utf-8" and is_utf8:  # most pages: their bytes are passed on as they are
+        return Decoded(content, encoding, rule, warnings)
     codec: Any = webencodings.lookup(encoding)
     try:
         text, _ = webencodings.decode(source, codec, errors="strict")
@@ -122,8 +122,10 @@ def _clean_str(source: str) -> Decoded:
         return Decoded(text.encode("utf-8"), "utf-8", "str", ("lone surrogates replaced",))
 
 
-def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tuple[str, str, tuple[str, ...]]:
-    """Determine encoding name, rule and warnings."""
+def _sniff(
+    source: bytes, charset: str | None, detector: Detector | None, *, is_utf8: bool
+) -> tuple[str, str, tuple[str, ...]]:
+    """Determine encoding name, rule and warnings; ``is_utf8`` says that the bytes are valid UTF-8."""
     for mark, name in _MARKS.items():
         if source.startswith(mark):
             return name, "bom", ()
@@ -132,7 +134,7 @@ def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tup
         if known := _known(charset):
             return known, "transport", ()
         warnings[f"unknown charset {charset!r} of the transport ignored"] = None
-    encoding, rule = _look_inside(source, warnings)
+    encoding, rule = _look_inside(source, warnings, is_utf8=is_utf8)
     if not encoding and detector and (guess := detector(source)):
         encoding, rule = _known(guess), "detector"
         if not encoding:
@@ -140,10 +142,11 @@ def _sniff(source: bytes, charset: str | None, detector: Detector | None) -> tup
     return (encoding, rule, tuple(warnings)) if encoding else ("windows-1252", "fallback", tuple(warnings))
 
 
-def _look_inside(source: bytes, warnings: dict[str, None]) -> tuple[str | None, str]:
+def _look_inside(source: bytes, warnings: dict[str, None], *, is_utf8: bool) -> tuple[str | None, str]:
     """Determine encoding and rule from the bytes alone; ``(None, "")`` if no rule applies."""
     # At most three bytes belong to an incomplete character at the end, which proves nothing.
-    if not source[:-3].isascii() and _is_utf8(source, truncated=True):
+    is_cut_utf8 = not is_utf8 and _is_utf8(source, truncated=True)
+    if (is_utf8 and not source.isascii()) or (is_cut_utf8 and not source[:-3].isascii()):
         return "utf-8", "valid utf-8"
     if pattern := _utf16_pattern(source):
         return pattern, "utf-16 pattern"
@@ -156,7 +159,7 @@ def _look_inside(source: bytes, warnings: dict[str, None]) -> tuple[str | None, 
         if known := _known(label):
             return _as_declared(known), "xml declaration"
         warnings[f"unknown charset {label!r} in the XML declaration ignored"] = None
-    return ("utf-8", "valid utf-8") if _is_utf8(source, truncated=True) else (None, "")
+    return ("utf-8", "valid utf-8") if is_utf8 or is_cut_utf8 else (None, "")
 
 
 def _known(label: str) -> str | None:
@@ -229,8 +232,10 @@ def _utf16_pattern(source: bytes) -> str | None:
 
 def _is_utf8(source: bytes, *, truncated: bool = False) -> bool:
     """Tell whether bytes are valid UTF-8; ``truncated`` accepts an incomplete last character."""
-    if _kernel.compiled is not None and _kernel.compiled.is_utf8(source):  # faster: decodes nothing
-        return True
+    if _kernel.compiled is not None:  # faster: decodes nothing
+        is_utf8 = _kernel.compiled.is_utf8(source)
+        if is_utf8 or not truncated:
+            return is_utf8
     try:
         codecs.utf_8_decode(source, "strict", not truncated)
     except UnicodeDecodeError:

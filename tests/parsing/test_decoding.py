@@ -34,6 +34,7 @@ LATIN = "é".encode("latin-1")
         (codecs.BOM_UTF16_BE + "<p>é".encode("utf-16-be"), None, "utf-16be", "bom"),
         (b"<meta charset=gbk>", "koi8-r", "koi8-r", "transport"),
         ("<meta charset=koi8-r><p>Crème brûlée".encode(), None, "utf-8", "valid utf-8"),
+        ("<meta charset=koi8-r><p>caf\u00e9".encode(), None, "utf-8", "valid utf-8"),
         ("<meta charset=koi8-r><p>Crème brûlée".encode(), "koi8-r", "koi8-r", "transport"),
         (b"<meta charset=koi8-r><p>" + LATIN, None, "koi8-r", "meta"),
         ("<p>é".encode("utf-16-le"), "utf-16le", "utf-16le", "transport"),
