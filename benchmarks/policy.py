@@ -56,6 +56,7 @@ NEUTRAL: Mapping[str, float] = {
     "neighbor_smoothing": 0,
     "negative_shrinkage": 0,
     "min_p_article": 1,
+    "sidebar_probability": 0,
     "comment_probability": 1,
     "named_comment_probability": 1,
 }

@@ -76,6 +76,8 @@ class DecisionPolicy:
     #: shops are dependent: similar blocks are all content or all boilerplate.
     negative_shrinkage: float = 0.0
     min_p_article: float = 0.1  #: Probability of being an article below which ``negative_shrinkage`` applies.
+    #: Minimum probability of a kept block in an element whose class or id names a sidebar, if words elsewhere are kept.
+    sidebar_probability: float = 0.0
     #: Minimum probability of a reader's comment, which is removed on pages that are not forums.
     comment_probability: float = 0.5
     #: The same in elements whose class, or the begin of whose id, names comments, if words outside of them are kept.
@@ -131,6 +133,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "neighbor_smoothing": _SHARE,
     "negative_shrinkage": _SHARE,
     "min_p_article": _SHARE,
+    "sidebar_probability": _SHARE,
     "comment_probability": _SHARE,
     "named_comment_probability": _SHARE,
 }
@@ -138,6 +141,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 REASONS: tuple[tuple[str, Reason], ...] = (
     ("link_penalty", Reason.LINK),
     ("duplicate_penalty", Reason.DUPLICATE),
+    ("sidebar_probability", Reason.SIDEBAR),
     ("min_content_words", Reason.NO_CONTENT),
 )
 
@@ -220,7 +224,7 @@ def score_blocks(
 _COMPILED = frozenset(
     "rule threshold min_content_words min_best_probability base_penalty article_penalty link_penalty certain_p "
     "min_certain_words duplicate_penalty same_context_factor min_duplicate_words neighbor_smoothing negative_shrinkage "
-    "min_p_article comment_probability named_comment_probability".split()
+    "min_p_article sidebar_probability comment_probability named_comment_probability".split()
 )
 _NOT_COMPILED = [(field.name, field.default) for field in fields(DecisionPolicy) if field.name not in _COMPILED]
 

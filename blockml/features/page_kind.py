@@ -1,8 +1,9 @@
-"""Forums and comments, told by names in addresses and attributes."""
+"""Forums, comments and sidebars, told by names in addresses and attributes."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from blockml.features.structure import FAR
 from blockml.page import Page
 from blockml.page.attribute_words import nodes_with_words
 
-__all__ = ["in_comments", "is_forum"]
+__all__ = ["in_comments", "in_sidebars", "is_forum"]
 
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
 
@@ -53,13 +54,52 @@ def in_comments(page: Page) -> NDArray[np.bool_]:
     >>> in_comments(blockml.parse("<p>One<div class=userComments><p>Two</div><p class=commented>Three")).tolist()
     [False, True, False]
     """
+
+    def is_named(attributes: Mapping[str, str]) -> bool:
+        names = _COMMENT_WORD.search(attributes.get("class") or "") or _COMMENT_WORD.match(attributes.get("id") or "")
+        return names is not None
+
+    return _in_elements(page, _COMMENT_PARTS, is_named)
+
+
+#: Parts of attributes that name sidebars, and these names: of a class among others, or of an id. Typepad's sidebars
+#: consist of typelists. Names such as "no-sidebar" and "content-sidebar-wrap" are those of whole pages.
+_SIDEBAR_PARTS = (b"idebar", b"ideBar", b"ide-bar", b"ypelist")
+_SIDEBAR_NAME = re.compile(
+    r"((?!with|has|no|content|main|layout|page)[a-z0-9]+[-_])?(side-?bar|typelist)s?"
+    r"([-_]?(?!wrap|layout|main|content|no|page)[a-z0-9]+)?",
+    re.IGNORECASE,
+)
+
+
+def in_sidebars(page: Page) -> NDArray[np.bool_]:
+    """Return (n_blocks,) which blocks stand in an element whose class or id names a sidebar.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> in_sidebars(blockml.parse("<div class=no-sidebar><p>One</div><div class='left sidebar'><p>Two</div>")).tolist()
+    [False, True]
+    """
+
+    def is_named(attributes: Mapping[str, str]) -> bool:
+        names = [*(attributes.get("class") or "").split(), attributes.get("id") or ""]
+        return any(map(_SIDEBAR_NAME.fullmatch, names))
+
+    return _in_elements(page, _SIDEBAR_PARTS, is_named)
+
+
+def _in_elements(
+    page: Page, parts: tuple[bytes, ...], is_named: Callable[[Mapping[str, str]], bool]
+) -> NDArray[np.bool_]:
+    """Return (n_blocks,) which blocks stand in an element of that name, which is neither the whole page nor a heading.
+
+    Attributes of these elements have one of ``parts``.
+    """
     nodes, owner = page.nodes, page.blocks.node
     found, after = np.zeros(len(owner), dtype=bool), 0
-    for node in sorted({node for held in nodes_with_words(nodes, _COMMENT_PARTS).values() for node in held}):
-        if node < after or nodes.name(node) in _UNNAMED:
-            continue
-        attributes = nodes.attributes[node]
-        if _COMMENT_WORD.search(attributes.get("class") or "") or _COMMENT_WORD.match(attributes.get("id") or ""):
+    for node in sorted({node for held in nodes_with_words(nodes, parts).values() for node in held}):
+        if node >= after and nodes.name(node) not in _UNNAMED and is_named(nodes.attributes[node]):
             after = int(nodes.end[node])
             first, last = owner.searchsorted((node, after))
             found[first:last] = True

@@ -47,6 +47,7 @@ class Reason(StrEnum):
     NO_CONTENT = "no_content"  #: the whole page has too little content
     LINK = "link"  #: below the threshold only because it is a link beside running text
     DUPLICATE = "duplicate"  #: below the threshold only because the page contains the same text elsewhere
+    SIDEBAR = "sidebar"  #: below the threshold only because the page names its place a sidebar
     COMMENT = "comment"  #: a reader's comment on a page that is not a forum
     TEMPLATE = "template"  #: part of the template of the page's site
     EXCLUDED = "excluded"  #: removed only because its label is excluded

@@ -170,6 +170,7 @@ _RECIPES = (
             duplicate_penalty=4.0,
             neighbor_smoothing=0.05,
             negative_shrinkage=0.4,
+            sidebar_probability=0.7,
             named_comment_probability=0.1,
         ),
         n_mlps=3,

@@ -193,6 +193,12 @@ def test_kept_template_blocks_have_a_reason_that_keeps(threshold: float) -> None
             [0.2, 0.01],
             ["no_content", "below_threshold"],
         ),
+        (
+            "<p>one two<div class='widget sidebar'><p>three four<p>five six</div>",
+            DecisionPolicy("expected_f1", sidebar_probability=0.7),
+            [0.95, 0.6, 0.8],
+            ["above_threshold", "sidebar", "above_threshold"],
+        ),
     ],
 )
 def test_the_rule_that_removes_a_block_is_named(
@@ -205,6 +211,18 @@ def test_the_rule_that_removes_a_block_is_named(
     assert [str(reason) for reason in decision.reasons] == reasons
     assert decision.probabilities.tolist() == prediction.scores.tolist()
     assert decision.confidence == 0.25
+
+
+def test_a_sidebar_with_all_content_stays() -> None:
+    """Names of sidebars count beside other content, and a lower threshold brings their blocks back."""
+    alone = blockml.parse("<div id=sidebar><p>one two<p>three four</div><p>five six")
+    policy, scores = DecisionPolicy("expected_f1", sidebar_probability=0.7), np.array([0.6, 0.5, 0.01], np.float32)
+    prediction = Prediction(scores, context=PageContext(alone), confidence=0.5)
+    assert decide(policy, alone, prediction).kept.tolist() == [True, True, False]
+    beside = Prediction(np.array([0.6, 0.5, 0.9], np.float32), context=PageContext(alone), confidence=0.5)
+    assert decide(policy, alone, beside).kept.tolist() == [False, False, True]
+    assert decide(with_threshold(policy, 0.4), alone, beside).kept.tolist() == [True, False, True]
+    assert decide(with_threshold(policy, 0.3), alone, beside).kept.all()
 
 
 @given(messy_html)

@@ -36,6 +36,7 @@ def test_values_of_fields_that_a_file_lacks() -> None:
         "neighbor_smoothing": 0.0,
         "negative_shrinkage": 0.0,
         "min_p_article": 0.1,
+        "sidebar_probability": 0.0,
         "comment_probability": 0.5,
         "named_comment_probability": 1.0,
     }

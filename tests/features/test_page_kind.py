@@ -1,11 +1,11 @@
-"""Blocks in elements that are named for comments."""
+"""Blocks in elements that are named for comments, or as sidebars."""
 
 from __future__ import annotations
 
 import pytest
 
 import blockml
-from blockml.features.page_kind import in_comments
+from blockml.features.page_kind import in_comments, in_sidebars
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,28 @@ def test_names_of_pages_and_headings_are_passed_over() -> None:
     assert in_comments(page).tolist() == [False, False, True]
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["class=sidebar", "class='col-4 Sidebar'", "id=sidebar", "id=sidebar2", "class=left-sidebar", "class=sidebar-right",
+     "class=sideBar", "id=side-bar", "class=sidebars", "class='module-typelist module'", "id=rightSidebar-sidebar"],
+)  # fmt: skip
+def test_names_of_sidebars(name: str) -> None:
+    """Class or id, with a word of its kind or place."""
+    page = blockml.parse(f"<p>Story</p><div {name}><p>One</p><p>Two</p></div>")
+    assert in_sidebars(page).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["class=no-sidebar", "class=has-sidebar", "id=content-sidebar-wrap", "class=with-sidebar-left",
+     "class=sidebar-layout", "class=sidebarless-page", "data-sidebar=1", "title=sidebar", "id='my sidebar'"],
+)  # fmt: skip
+def test_names_of_layouts_with_sidebars(name: str) -> None:
+    """They hold the content too; other attributes and parts of other words name nothing."""
+    assert not in_sidebars(blockml.parse(f"<p>Story</p><div {name}><p>One</p></div>")).any()
+
+
 def test_a_page_without_blocks() -> None:
     """There is nothing to find."""
     assert in_comments(blockml.parse("")).shape == (0,)
+    assert in_sidebars(blockml.parse("")).shape == (0,)
