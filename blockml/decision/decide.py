@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from blockml.decision.policy import REASONS, DecisionPolicy, PolicyColumns, score_blocks
 from blockml.errors import UnknownNameError, UsageError, check_type
 from blockml.features.page_context import PageContext
-from blockml.features.page_kind import in_sidebars
 from blockml.page import Flag, Label, Page, Reason
 from blockml.page.lazy import LazySequence
 from blockml.predictors.block_types import BlockTypeScores, CommentLimits
@@ -132,28 +131,9 @@ def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.flo
         if policy.rule == "expected_f1" and prediction.context is not None:
             columns = PolicyColumns.of(prediction.context, policy) if columns is None else columns
             scores = score_blocks(policy, scores, columns, prediction.p_article)
-            if policy.sidebar_probability:
-                scores = _without_sidebars(scores, prediction, prediction.context, policy.sidebar_probability)
         return scores if prediction.removed is None else np.where(prediction.removed, np.float32(0), scores)
 
     return scorer
-
-
-def _without_sidebars(
-    scores: NDArray[np.float32], prediction: Prediction, context: PageContext, least: float
-) -> NDArray[np.float32]:
-    """Lower the scores of blocks in sidebars that are less probable than ``least``, if the rule keeps words elsewhere.
-
-    They are then below 0.5, the threshold of the rule, and in the order of their probabilities.
-    """
-    kept = scores >= np.float32(0.5)
-    improbable = prediction.scores < np.float32(least)
-    if not (kept & improbable).any():  # names are looked at on few pages
-        return scores
-    inside = in_sidebars(context.page)
-    if not context.words[kept & ~inside].any():
-        return scores
-    return np.where(inside & improbable, np.minimum(scores, prediction.scores / np.float32(2 * least)), scores)
 
 
 def _by_score(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -24,6 +25,7 @@ from blockml.decision.page_features import BlockAmounts, expected_f1
 from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.block_groups import GROUPINGS
 from blockml.features.page_context import PageContext
+from blockml.features.page_kind import in_sidebars
 from blockml.page import Reason
 from blockml.predictors.log_odds import log_odds, sigmoid
 
@@ -154,6 +156,8 @@ class PolicyColumns:
     line: NDArray[np.intp]  #: Number of each block's line: see :func:`blockml.decision.lines.line_numbers`.
     text: NDArray[np.int64]  #: Number of the line's text: see :func:`blockml.decision.lines.duplicated_lines`.
     context: NDArray[np.integer]  #: Number of the group of lines whose first blocks have equal ancestors further up.
+    #: Returns (n_blocks,) which blocks stand in sidebars, if there are any; asked for on few pages, as it takes time.
+    sidebars: Callable[[], NDArray[np.bool_]] | None = None
 
     @classmethod
     def of(cls, context: PageContext, policy: DecisionPolicy) -> PolicyColumns:
@@ -163,7 +167,12 @@ class PolicyColumns:
         amounts = BlockAmounts(context.words, context.linked, context.prose)
         # A line has one group, so that a duplicate is penalised as a whole: code in a sentence is further down.
         first = line.searchsorted(np.arange(line[-1] + 1 if len(line) else 0))
-        return cls(amounts, line, text, context.block_groups[GROUPINGS.index("far")][first][line])
+        groups = context.block_groups[GROUPINGS.index("far")][first][line]
+        return cls(amounts, line, text, groups, partial(in_sidebars, context.page))
+
+    def detached(self) -> PolicyColumns:
+        """Return the columns without a reference to the page."""
+        return self if self.sidebars is None else replace(self, sidebars=self.sidebars().copy)
 
 
 def score_blocks(
@@ -199,6 +208,22 @@ def score_blocks(
     """
     if not len(probabilities):
         return probabilities
+    scores = _scores(policy, probabilities, columns, p_article)
+    kept, improbable = scores >= np.float32(0.5), probabilities < np.float32(policy.sidebar_probability)
+    if columns.sidebars is None or not (kept & improbable).any():
+        return scores
+    inside = columns.sidebars()
+    if not columns.amounts.words[kept & ~inside].any():
+        return scores
+    # Below 0.5, in the order of their probabilities.
+    lowered = np.minimum(scores, probabilities / np.float32(2 * policy.sidebar_probability))
+    return np.where(inside & improbable, lowered, scores)
+
+
+def _scores(
+    policy: DecisionPolicy, probabilities: NDArray[np.float32], columns: PolicyColumns, p_article: float | None
+) -> NDArray[np.float32]:
+    """Score blocks without regard to sidebars."""
     words = columns.amounts.words
     penalty = min(policy.base_penalty + policy.article_penalty * (p_article or 0.0), MAX_LOG_ODDS)
     if _kernel.compiled is not None and all(getattr(policy, name) == default for name, default in _NOT_COMPILED):

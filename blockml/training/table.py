@@ -218,7 +218,7 @@ def _rows(
         owner=owner,
         tokens=np.array([vocabulary[token] for token in tokens], dtype=np.int32),
         gold_counts=None if text is None else gold_counts,
-        policy_columns=PolicyColumns.of(context, recipe.policy),
+        policy_columns=PolicyColumns.of(context, recipe.policy).detached(),
         hash=content_hash(page),
         sketch=_sketch(tokens),
         groups=context.block_groups,
