@@ -64,9 +64,9 @@ def in_comments(page: Page) -> NDArray[np.bool_]:
 
 #: Parts of attributes that name sidebars, and these names: of a class among others, or of an id. Typepad's sidebars
 #: consist of typelists. Names such as "no-sidebar" and "content-sidebar-wrap" are those of whole pages.
-_SIDEBAR_PARTS = (b"idebar", b"ideBar", b"ide-bar", b"ypelist")
+_SIDEBAR_PARTS = (b"idebar", b"ypelist")
 _SIDEBAR_NAME = re.compile(
-    r"((?!with|has|no|content|main|layout|page)[a-z0-9]+[-_])?(side-?bar|typelist)s?"
+    r"((?!with|has|no|content|main|layout|page)[a-z0-9]+[-_])?(sidebar|typelist)s?"
     r"([-_]?(?!wrap|layout|main|content|no|page)[a-z0-9]+)?",
     re.IGNORECASE,
 )

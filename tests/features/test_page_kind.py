@@ -44,7 +44,7 @@ def test_names_of_pages_and_headings_are_passed_over() -> None:
 @pytest.mark.parametrize(
     "name",
     ["class=sidebar", "class='col-4 Sidebar'", "id=sidebar", "id=sidebar2", "class=left-sidebar", "class=sidebar-right",
-     "class=sideBar", "id=side-bar", "class=sidebars", "class='module-typelist module'", "id=rightSidebar-sidebar"],
+     "class=Sidebar-Left", "class=sidebars", "class='module-typelist module'", "id=rightSidebar-sidebar"],
 )  # fmt: skip
 def test_names_of_sidebars(name: str) -> None:
     """Class or id, with a word of its kind or place."""

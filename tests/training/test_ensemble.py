@@ -153,13 +153,13 @@ def test_trees_and_an_mlp(table: BlockTable) -> None:
 
 def test_a_page_without_blocks(table: BlockTable) -> None:
     """It has no probabilities, and other pages train as before."""
-    nothing = np.zeros(0)
+    nothing, numbers = np.zeros(0), np.zeros(0, np.int64)
     none = replace(
         table.pages[0],
         matrix=np.zeros((0, table.matrix.shape[1]), np.float32),
         main=nothing.astype(bool),
         known=nothing.astype(bool),
-        policy_columns=PolicyColumns(BlockAmounts(nothing, nothing, nothing), *[nothing.astype(np.int64)] * 3),
+        policy_columns=PolicyColumns(BlockAmounts(nothing, nothing, nothing), numbers, numbers, numbers),
         groups=(np.zeros(0, np.int32),) * 2,
         ancestor_words=None,
         hash="none",
