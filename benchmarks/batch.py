@@ -7,7 +7,7 @@ a table can be measured in pieces.
 
 Each row is a run of ``blockml predict`` in a process of its own: CPU time of the process and its workers, elapsed time,
 peak memory of all of them, and a fingerprint of the records. As the speed of a machine changes with what else it does,
-every few seconds the run is stopped for a turn of the loop of bare extractions, and the ratio is to its mean time.
+every second the run is stopped for a turn of the loop of bare extractions, and the ratio is to its mean time.
 
     python -m benchmarks.batch --pages 20000
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -156,7 +156,7 @@ class PolicyColumns:
     line: NDArray[np.intp]  #: Number of each block's line: see :func:`blockml.decision.lines.line_numbers`.
     text: NDArray[np.int64]  #: Number of the line's text: see :func:`blockml.decision.lines.duplicated_lines`.
     context: NDArray[np.integer]  #: Number of the group of lines whose first blocks have equal ancestors further up.
-    #: Returns (n_blocks,) which blocks stand in sidebars, if there are any; asked for on few pages, as it takes time.
+    #: Returns (n_blocks,) which blocks stand in sidebars; None: none do. Called only if an improbable block is kept.
     sidebars: Callable[[], NDArray[np.bool_]] | None = None
 
     @classmethod
@@ -168,7 +168,7 @@ class PolicyColumns:
         # A line has one group, so that a duplicate is penalised as a whole: code in a sentence is further down.
         first = line.searchsorted(np.arange(line[-1] + 1 if len(line) else 0))
         groups = context.block_groups[GROUPINGS.index("far")][first][line]
-        return cls(amounts, line, text, groups, partial(in_sidebars, context.page))
+        return cls(amounts, line, text, groups, cache(partial(in_sidebars, context.page)))
 
     def detached(self) -> PolicyColumns:
         """Return the columns without a reference to the page."""

@@ -44,24 +44,6 @@ def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
-_TEXTS = st.text(st.characters() | st.sampled_from('"\\\x00\x1f\x7f\u2028\ud800\udfff'))
-_VALUES = (
-    _TEXTS | st.none() | st.integers() | st.floats(allow_nan=False) | st.lists(_TEXTS) | st.dictionaries(_TEXTS, _TEXTS)
-)
-
-
-@given(st.lists(st.dictionaries(st.sampled_from(["id", "text", "metadata"]), _VALUES), max_size=3))
-def test_lines_are_those_of_the_json_module(values: list[dict[str, Any]]) -> None:
-    """With orjson and without it."""
-    wanted = "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values).encode(
-        "utf-8", "backslashreplace"
-    )
-    assert JsonLines().encode(values) == wanted
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "orjson", None)
-        assert JsonLines().encode(values) == wanted
-
-
 def run(source: Path | Inputs, out: Path, extractor: Extractor | None = None, **options: Any) -> Summary:
     """Predict to a file."""
     inputs = source if isinstance(source, Inputs) else find_inputs([str(source)])
@@ -103,6 +85,24 @@ sys.exit(main(sys.argv[1:]))
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Complete a part with each unit."""
     monkeypatch.setattr("blockml.batch.parts._PART_SECONDS", 0.0)
+
+
+_TEXTS = st.text(st.characters() | st.sampled_from('"\\\x00\x1f\x7f\u2028\ud800\udfff'))
+_VALUES = (
+    _TEXTS | st.none() | st.integers() | st.floats(allow_nan=False) | st.lists(_TEXTS) | st.dictionaries(_TEXTS, _TEXTS)
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["id", "text", "metadata"]), _VALUES), max_size=3))
+def test_lines_are_those_of_the_json_module(values: list[dict[str, Any]]) -> None:
+    """With orjson and without it."""
+    wanted = "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values).encode(
+        "utf-8", "backslashreplace"
+    )
+    assert JsonLines().encode(values) == wanted
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "orjson", None)
+        assert JsonLines().encode(values) == wanted
 
 
 @pytest.mark.usefixtures("often")
