@@ -40,7 +40,7 @@ from blockml.training.recipes import recipe
 TRAINING = "wcxb"
 TRANSFER = (
     "l3s-gn1", "cleaneval", "cleanportaleval", "ir-research-big9-chaos", "fundus", "magic-html", "mercury",
-    "chinese-web-content", "dragnet-2012", "forums", "outline-annotated", "ftr-articles",
+    "chinese-web-content", "dragnet-2012", "forums", "outline-annotated", "ftr-articles", "recipes",
 )  # fmt: skip
 #: Values of fields that disable their rules.
 NEUTRAL: Mapping[str, float] = {
@@ -59,6 +59,7 @@ NEUTRAL: Mapping[str, float] = {
     "sidebar_probability": 0,
     "comment_probability": 1,
     "named_comment_probability": 1,
+    "declared_probability": 1,
 }
 #: Minimum gain in page F1 for which a field is kept.
 MIN_GAIN = 0.001

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.declared import recipe_lines, summary_line
 from blockml.decision.policy import REASONS, DecisionPolicy, PolicyColumns, score_blocks
 from blockml.errors import UnknownNameError, UsageError, check_type
 from blockml.features.page_context import PageContext
+from blockml.features.page_kind import declares_manual
 from blockml.page import Flag, Label, Page, Reason
 from blockml.page.lazy import LazySequence
 from blockml.predictors.block_types import BlockTypeScores, CommentLimits
@@ -20,6 +22,8 @@ from blockml.predictors.block_types import BlockTypeScores, CommentLimits
 __all__ = ["Decision", "Prediction", "confidence", "decide", "label_names", "pooled_over_code", "with_threshold"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
+#: Probability of being an article from which on the description before the text is its summary (our choice).
+_ARTICLE = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,17 +96,22 @@ def decide(
     by_score = pooled_over_code(scores, page) >= np.float32(policy.threshold)
     labels = prediction.labels
     comments = asked_for = excluded = np.zeros(len(scores), dtype=bool)
+    kept_by_model = scores >= np.float32(0.5)
+    declared = _declared(policy, page, prediction, kept_by_model)
     if prediction.block_types is not None:
-        kept_by_model = scores >= np.float32(0.5)
         limits = CommentLimits(policy.comment_probability, policy.named_comment_probability)
-        labels = prediction.block_types.labels(kept_by_model, limits)
+        labels = prediction.block_types.labels(kept_by_model | declared, limits)
         prose = (page.blocks.flags & _PREFORMATTED) == 0  # comments in code are not readers' comments
         found = prediction.block_types.comments(by_score & prose, kept_by_model, limits)
-        comments = comments if found is None else found
+        # If nothing else is kept, the comments are what the page is about.
+        if found is not None and page.blocks.n_words[kept_by_model & ~found].any():
+            comments = found
+    declared = declared & ~by_score
+    kept = (by_score & ~comments) | declared
     if (include or exclude) and labels is not None:
-        asked_for = np.array([label in include for label in labels], dtype=bool) & (comments | ~by_score)
-        excluded = np.array([label in exclude for label in labels], dtype=bool) & (by_score & ~comments)
-    kept = (by_score & ~comments & ~excluded) | asked_for
+        asked_for = np.array([label in include for label in labels], dtype=bool) & ~kept
+        excluded = np.array([label in exclude for label in labels], dtype=bool) & kept
+        kept = (kept & ~excluded) | asked_for
     sure = prediction.confidence
     if sure is None:  # the confidence is that of the scores, without labels that were included or excluded
         sure = confidence(scores, by_score, page.blocks.n_words)
@@ -114,11 +123,26 @@ def decide(
             # Blocks of the template are kept with the code around them, or at the threshold 0.
             by_template = prediction.removed & ~by_score & (prediction.scores >= np.float32(policy.threshold))
             found[by_template] = Reason.TEMPLATE
-        for reason, blocks in ((Reason.COMMENT, comments), (Reason.ASKED_FOR, asked_for), (Reason.EXCLUDED, excluded)):
-            found[blocks] = reason
+        found[comments], found[declared] = Reason.COMMENT, Reason.DECLARED
+        found[asked_for], found[excluded] = Reason.ASKED_FOR, Reason.EXCLUDED
         return tuple(found.tolist())
 
     return Decision(prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure)
+
+
+def _declared(policy: DecisionPolicy, page: Page, prediction: Prediction, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return (n_blocks,) the lines that the page declares and the kept blocks lack."""
+    found = np.zeros(len(kept), dtype=bool)
+    if policy.declared_probability >= 1 or prediction.context is None or not kept.any():
+        return found
+    likely = prediction.scores >= np.float32(policy.declared_probability)
+    if prediction.removed is not None:
+        likely &= ~prediction.removed
+    if prediction.p_article is not None and prediction.p_article >= _ARTICLE:
+        found |= summary_line(prediction.context, likely, kept)
+    if prediction.block_types is not None and declares_manual(prediction.block_types.page):
+        found |= recipe_lines(page, likely, kept)
+    return found
 
 
 def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.float32]]:
@@ -145,7 +169,8 @@ def _by_score(
 ) -> NDArray[np.object_]:
     """Return (n_blocks,) reasons of the decision by scores: a rule is the reason if only it removes the block."""
     bound = np.float32(policy.threshold)
-    found: NDArray[np.object_] = np.where(kept, Reason.ABOVE_THRESHOLD, Reason.BELOW_THRESHOLD).astype(object)
+    found: NDArray[np.object_] = np.empty(len(kept), dtype=object)
+    found[kept], found[~kept] = Reason.ABOVE_THRESHOLD, Reason.BELOW_THRESHOLD
     if policy.rule == "expected_f1":
         for field, reason in REASONS:
             if getattr(policy, field) and not kept.all():

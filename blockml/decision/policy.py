@@ -84,6 +84,9 @@ class DecisionPolicy:
     comment_probability: float = 0.5
     #: The same in elements whose class, or the begin of whose id, names comments, if words outside of them are kept.
     named_comment_probability: float = 1.0
+    #: Minimum probability of a line that is kept, whatever its score, because the page declares its text: parts of a
+    #: recipe, and the summary before an article. See :mod:`blockml.decision.declared`.
+    declared_probability: float = 1.0
 
     def check(self) -> DecisionPolicy:
         """Return the policy if every field is in its range.
@@ -138,6 +141,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "sidebar_probability": _SHARE,
     "comment_probability": _SHARE,
     "named_comment_probability": _SHARE,
+    "declared_probability": _SHARE,
 }
 #: Fields of a policy that remove blocks, with the reason for blocks that would be kept if the field were 0.
 REASONS: tuple[tuple[str, Reason], ...] = (
@@ -249,7 +253,8 @@ def _scores(
 _COMPILED = frozenset(
     "rule threshold min_content_words min_best_probability base_penalty article_penalty link_penalty certain_p "
     "min_certain_words duplicate_penalty same_context_factor min_duplicate_words neighbor_smoothing negative_shrinkage "
-    "min_p_article sidebar_probability comment_probability named_comment_probability".split()
+    "min_p_article sidebar_probability comment_probability named_comment_probability "
+    "declared_probability".split()
 )
 _NOT_COMPILED = [(field.name, field.default) for field in fields(DecisionPolicy) if field.name not in _COMPILED]
 

@@ -13,7 +13,7 @@ from blockml.features.structure import FAR
 from blockml.page import Page
 from blockml.page.attribute_words import nodes_with_words
 
-__all__ = ["in_comments", "in_sidebars", "is_forum"]
+__all__ = ["declares_manual", "in_comments", "in_sidebars", "is_forum"]
 
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
 
@@ -31,6 +31,12 @@ def is_forum(page: PageMatrix) -> bool:
     if address[0] > 0 or article[0] or news[0]:
         return bool(address[0] > 0)
     return float(page.words[thread < FAR].sum()) / max(1.0, float(page.words.sum())) > 0.5
+
+
+def declares_manual(page: PageMatrix) -> bool:
+    """Tell whether a page declares a manual, recipe or course by a type of schema.org; False without the column."""
+    name = "ismanual_0"
+    return len(page.values) > 0 and name in page.columns and bool(page.values[0, page.columns.index(name)] >= 2)
 
 
 #: Parts of attributes with a word for comments, and these words: whole ones between hyphens, underscores and capitals.

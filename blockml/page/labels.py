@@ -41,6 +41,7 @@ class Reason(StrEnum):
 
     ABOVE_THRESHOLD = "above_threshold"
     KEPT_WITH_CODE = "kept_with_code"  #: part of a preformatted text whose mean score reaches the threshold
+    DECLARED = "declared"  #: kept only because the page declares its text: see :mod:`blockml.decision.declared`
     ASKED_FOR = "asked_for"  #: kept only because its label is included
     BELOW_THRESHOLD = "below_threshold"
     REMOVED_WITH_CODE = "removed_with_code"  #: part of a preformatted text whose mean score is below the threshold

@@ -172,6 +172,7 @@ _RECIPES = (
             negative_shrinkage=0.4,
             sidebar_probability=0.7,
             named_comment_probability=0.1,
+            declared_probability=0.2,
         ),
         n_mlps=3,
         mlp_weight=0.65,

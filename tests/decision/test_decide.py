@@ -152,6 +152,15 @@ def test_comments_are_removed_with_a_reason() -> None:
     assert [str(reason) for reason in without.reasons[:2]] == ["excluded", "comment"]
 
 
+def test_comments_stay_where_nothing_else_is_kept() -> None:
+    """A page of nothing but comments is a discussion; one more kept word, and they go."""
+    page = blockml.parse("<p>title<p>a comment<p>an answer")
+    types = Fixed([Label.MAIN, Label.COMMENT, Label.COMMENT])
+    for probability, kept in ((0.1, [False, True, True]), (0.9, [True, False, False])):
+        prediction = Prediction(np.array([probability, 0.8, 0.8], np.float32), block_types=types)
+        assert decide(DecisionPolicy(), page, prediction).kept.tolist() == kept
+
+
 def test_template_blocks_are_removed_with_a_reason() -> None:
     """A block that is below the threshold anyway has that reason."""
     removed = np.array([True, False, True])
@@ -229,8 +238,9 @@ def test_a_sidebar_with_all_content_stays() -> None:
 def test_kept_and_reasons_agree(html: str) -> None:
     """Each reason keeps or removes, never both."""
     result = blockml.extract(html)
-    keeping = {Reason.ABOVE_THRESHOLD, Reason.KEPT_WITH_CODE, Reason.ASKED_FOR}
+    keeping = {Reason.ABOVE_THRESHOLD, Reason.KEPT_WITH_CODE, Reason.ASKED_FOR, Reason.DECLARED}
     assert result.kept.tolist() == [reason in keeping for reason in result.reasons]
+    assert all(isinstance(reason, Reason) for reason in result.reasons)
     assert result.probabilities.shape == result.scores.shape == result.kept.shape
 
 

@@ -39,6 +39,7 @@ def test_values_of_fields_that_a_file_lacks() -> None:
         "sidebar_probability": 0.0,
         "comment_probability": 0.5,
         "named_comment_probability": 1.0,
+        "declared_probability": 1.0,
     }
 
 
