@@ -135,9 +135,11 @@ def _declared(policy: DecisionPolicy, page: Page, prediction: Prediction, kept: 
     found = np.zeros(len(kept), dtype=bool)
     if policy.declared_probability >= 1 or prediction.context is None or not kept.any():
         return found
-    likely = prediction.scores >= np.float32(policy.declared_probability)
+    likely = (prediction.scores >= np.float32(policy.declared_probability)) & ~kept
     if prediction.removed is not None:
         likely &= ~prediction.removed
+    if not likely.any():
+        return found
     if prediction.p_article is not None and prediction.p_article >= _ARTICLE:
         found |= summary_line(prediction.context, likely, kept)
     if prediction.block_types is not None and declares_manual(prediction.block_types.page):

@@ -56,6 +56,9 @@ def recipe_lines(page: Page, among: NDArray[np.bool_], kept: NDArray[np.bool_]) 
     [False, True, False]
     """
     found = np.zeros(len(kept), dtype=bool)
+    candidates = _lines(page, among & ~kept)
+    if not candidates:
+        return found
     scripts = [
         node for node in nodes_with_words(page.nodes, (b"+json",))[b"+json"] if page.nodes.name(node) == "script"
     ]
@@ -65,12 +68,13 @@ def recipe_lines(page: Page, among: NDArray[np.bool_], kept: NDArray[np.bool_]) 
         for name in _PARTS_OF_RECIPES
         for text in _texts(item.get(name), 0)
     )
-    if not recipe.keys:
+    parts = {number: text for number, text in islice(candidates.items(), _MAX_COMPARED) if text in recipe}
+    if not parts:
         return found
     known = _Texts(_lines(page, kept).values())
     line = line_numbers(page.blocks)
-    for number, text in islice(_lines(page, among & ~kept).items(), _MAX_COMPARED):
-        if text in recipe and text not in known:
+    for number, text in parts.items():
+        if text not in known:
             known.keys.add(_key(text))
             found |= line == number
     return found
@@ -118,20 +122,20 @@ def summary_line(context: PageContext, among: NDArray[np.bool_], kept: NDArray[n
     >>> summary_line(PageContext(page), ~kept, kept).tolist()
     [False, True, False]
     """
-    line, first = line_numbers(context.blocks), int(kept.argmax())
-    near = np.unique(line[:first][context.words[:first] > 0])[-_MAX_LINES:]
-    declared = [_key(text) for name in _DESCRIPTIONS if (text := context.meta.get(name))] if len(near) else []
-    chosen = among & ~kept & (2 * context.linked < context.words) & np.isin(line, near) if declared else kept[:0]
-    if not chosen.any():
-        return np.zeros(len(kept), dtype=bool)
+    first, chosen = int(kept.argmax()), np.zeros_like(kept)
+    chosen[:first] = among[:first] & (2 * context.linked[:first] < context.words[:first])
+    if not chosen.any():  # mostly
+        return chosen
+    line = line_numbers(context.blocks)
     n_words = np.bincount(line, context.words)
+    near = n_words[: line[first]].nonzero()[0][-_MAX_LINES:].tolist()
+    declared = [_key(text) for name in _DESCRIPTIONS if (text := context.meta.get(name))]
     for number, text in reversed(_lines(context.page, chosen).items()):
-        if _SUMMARY_WORDS[0] <= n_words[number] <= _SUMMARY_WORDS[1]:
+        if number in near and _SUMMARY_WORDS[0] <= n_words[number] <= _SUMMARY_WORDS[1]:
             key = _key(text)
             if any(_begins(key, description) for description in declared):
-                found: NDArray[np.bool_] = line == number
-                return found
-    return np.zeros(len(kept), dtype=bool)
+                return np.equal(line, number)
+    return np.zeros_like(kept)
 
 
 def _begins(summary: str, description: str) -> bool:
