@@ -5,10 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from blockml.errors import MissingExtraError
 
@@ -23,6 +23,8 @@ DAMAGED = (OSError, EOFError, zlib.error)
 _BLOCK = 1 << 18  # bytes read at a time where output is thrown away
 #: Largest window of a Zstandard frame that is accepted: that of the levels up to 19 of the command zstd.
 _MAX_WINDOW = 1 << 27
+#: Bytes of a Zstandard file that are decompressed at a time: to at most 128 MB, as 4 of them may stand for 128 KB.
+_ZSTD_INPUT = 1 << 12
 
 
 def is_compressed(start: bytes) -> bool:
@@ -45,27 +47,49 @@ def decompressed(stream: BinaryIO, start: bytes) -> BinaryIO:
             import zstandard
         except ImportError as error:
             raise MissingExtraError("Reading Zstandard files", "zstd") from error
-        frames = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(stream, read_across_frames=True)
-        return cast("BinaryIO", io.BufferedReader(_Zstandard(frames), _BLOCK))
+        unzip = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
+        return cast("BinaryIO", io.BufferedReader(_Zstandard(stream, unzip.decompressobj), _BLOCK))
     return stream
 
 
 class _Zstandard(io.RawIOBase):
-    """Zstandard stream whose errors are OSErrors, as those of gzip."""
+    """Zstandard stream whose errors are those of gzip; the streams of the package end quietly where a file is cut."""
 
-    def __init__(self, frames: BinaryIO) -> None:
-        self._frames = frames
+    def __init__(self, stream: BinaryIO, begin: Callable[[], Any]) -> None:
+        self._stream = stream
+        self._begin = begin  # makes the decompressor of a frame
+        self._frame: Any = None
+        self._input = b""
+        self._output = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: object) -> int:
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 (typeshed's type is private)
+        while not self._output:
+            self._input = self._input or self._stream.read(_ZSTD_INPUT)
+            if self._frame is None or self._frame.eof:
+                if not self._input:
+                    return 0
+                self._frame = self._begin()
+            self._output = memoryview(self._decompressed())
+        n_bytes = min(len(buffer), len(self._output))
+        buffer[:n_bytes] = self._output[:n_bytes]
+        self._output = self._output[n_bytes:]
+        return n_bytes
+
+    def _decompressed(self) -> bytes:
+        """Decompress what was read of a frame."""
         import zstandard
 
+        if not self._input:
+            raise EOFError("Compressed file ended before the end of a Zstandard frame was reached")
         try:
-            return int(self._frames.readinto(buffer))  # type: ignore[attr-defined]
+            output: bytes = self._frame.decompress(self._input)
         except zstandard.ZstdError as error:
             raise OSError(str(error)) from error
+        self._input = self._frame.unused_data
+        return output
 
 
 @contextmanager
