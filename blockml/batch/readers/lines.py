@@ -157,11 +157,13 @@ def page_of(line: bytes, length: int, default_id: str, fields: RecordFields) -> 
         row = _parse(line, fields.html)
     except (ValueError, RecursionError) as error:
         return Item(default_id, error=f"not JSON ({error})")
-    html = row.get(fields.html) if isinstance(row, dict) else None
-    if not isinstance(html, bytes | str):
-        return Item(default_id, error=f"the record has no string {fields.html!r}")
+    if not isinstance(row, dict):
+        return Item(default_id, error="not a JSON object")
     url, site = (printable(row[name]) if isinstance(row.get(name), str) else None for name in (fields.url, fields.site))
     page_id = default_id if row.get(fields.id) is None else printable(str(row[fields.id]))
+    html = row.get(fields.html)
+    if not isinstance(html, bytes | str):
+        return Item(page_id, url=url, error=f"the record has no string {fields.html!r}")
     return Item(page_id, html=html, url=url, charset="utf-8", site=site or site_of(url, ""))
 
 
