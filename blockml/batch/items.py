@@ -35,6 +35,7 @@ class Item:
     #: that contains it, or the input folder itself.
     site: str = ""
     error: str | None = None  #: Reason why the record is invalid.
+    truncated: str | None = None  #: Reason why the page is not whole; gives a warning and the status ``truncated``.
 
     def read(self, limit: int = -1) -> bytes | str:
         """Read the page, at most ``limit`` bytes of a file.

@@ -14,6 +14,7 @@ from blockml.errors import MissingExtraError, check_name, check_type
 from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor, Plain
 from blockml.extractors.site.at_site import at_site
+from blockml.page import Status
 from blockml.parsing import Limits
 from blockml.rendering import page_record, render
 from blockml.templates.site import SiteTemplate
@@ -136,6 +137,10 @@ class PageExtractor:
         record = page_record(result, metadata=self._metadata)
         if self.options.output_format != "text":
             record["text"] = render(result, self.options.output_format)
+        if item.truncated is not None:
+            record["warnings"] = [item.truncated, *record["warnings"]]
+            if result.status is Status.OK:
+                record["status"] = str(Status.TRUNCATED)
         return record
 
     def _chosen(self, record: dict[str, Any]) -> PageRecord:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
+import os
 import random
 import sys
+import threading
 import zlib
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,11 +21,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockml import _kernel
-from blockml.batch import Inputs, Item, RecordFields, find_inputs, read_items
+from blockml.batch import Inputs, Item, RecordFields, find_inputs, predict, read_items
 from blockml.batch.readers import Reading, WarcRange
 from blockml.batch.readers.http import read_response
 from blockml.batch.readers.lines import page_of
 from blockml.errors import InputError, UsageError
+from blockml.extractors import Plain
 from tests.reference import python_reference
 
 
@@ -80,7 +83,7 @@ LINES = [
     b'{"id": "one", "html": "<p>1", "url": "http://a.example/"}',
     b'{"html": "<p>2"}',
     b"{not json",
-    b'{"id": "four", "text": "no html"}',
+    b'{"id": "four", "url": "http://a.example/4", "html": null}',
     b"",
     b'{"id": "one", "html": "<p>again", "charset": "utf-8", "site": "mine"}',
     b'{"id": 7, "html": "<p>7", "url": null}',
@@ -97,14 +100,14 @@ def test_json_lines(tmp_path: Path, suffix: str) -> None:
     path.write_bytes({"": data, ".gz": gzip.compress(data), ".zst": zstandard.compress(data)}[suffix])
     items = items_of(path)
     assert [item.id for item in items] == [
-        "one", f"{path.name}:2", f"{path.name}:3", f"{path.name}:4", "one", "7", "\\ud800",
-        f"{path.name}:9",
+        "one", f"{path.name}:2", f"{path.name}:3", "four", "one", "7", "\\ud800", f"{path.name}:9",
     ]  # fmt: skip
     assert [item.error is None for item in items] == [True, True, False, False, True, True, True, False]
     assert items[0].url == "http://a.example/"
     assert (items[4].charset, items[4].site) == ("utf-8", "mine")
     assert "not JSON" in str(items[2].error)
-    assert items[3].error == "the record has no string 'html'"
+    assert (items[3].error, items[3].url) == ("the record has no string 'html'", "http://a.example/4")
+    assert items[7].error == "not a JSON object"
 
 
 def test_fields_of_json_lines(tmp_path: Path) -> None:
@@ -205,14 +208,20 @@ def test_ranges_of_lines_cover_the_file(tmp_path: Path, n_lines: int) -> None:
     assert [item.id for item in items_of(path)] == [f"in.jsonl:{number}" for number in range(1, n_lines + 1)]
 
 
-def test_damaged_files_end_with_an_error(tmp_path: Path) -> None:
-    """The pages before the damage are kept."""
+@pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".zst", zstandard.compress)])
+def test_damaged_files_end_with_an_error(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
+    """The pages before the damage are kept; a second part of the file that is damaged is noticed like the first."""
     lines = b"".join(json.dumps({"html": f"<p>{random.Random(i).random()}"}).encode() + b"\n" for i in range(5000))  # noqa: S311
-    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(lines)[:-200])
-    items = items_of(tmp_path / "cut.jsonl.gz")
-    assert 4000 < len(items) < 5000
-    assert "cannot read the rest of the file" in str(items[-1].error)
-    assert all(item.error is None for item in items[:-1])
+    path = tmp_path / f"cut.jsonl{suffix}"
+    for before in (b"", compress(lines)):
+        path.write_bytes(before + compress(lines)[:-200])
+        items = items_of(path)
+        n_before = 5000 if before else 0
+        assert n_before < len(items) < n_before + 5000
+        assert "cannot read the rest of the file (Compressed file ended" in str(items[-1].error)
+        assert all(item.error is None for item in items[:-1])
+        path.write_bytes(before + compress(lines))
+        assert len(items_of(path)) == n_before + 5000
 
 
 @pytest.mark.parametrize("value", [0, 255])
@@ -327,6 +336,42 @@ def test_a_damaged_member_costs_its_record_alone(
     assert any(item.error for item in items)
 
 
+def test_a_wrong_length_costs_its_record_alone(tmp_path: Path) -> None:
+    """The next gzip member begins the next record, whatever the length before it says."""
+    for length in (9, 3000, 10**6):
+        records = [warc_record(n, response(page(n))) for n in range(8)]
+        records[2] = warc_record(2, b"GET /", "request").replace(b"Length: ", b"Length: %d" % length)
+        records[5] = records[5].replace(b"Length: ", b"Length: %d" % length)
+        write_warc(tmp_path / "a.warc.gz", records)
+        items = items_of(tmp_path / "a.warc.gz")
+        assert [item.id[-1] for item in items if item.error is None] == ["0", "1", "3", "4", "6", "7"]
+        assert ("urn:uuid:5", "http://site.example/5", "damaged (the record's length goes past its gzip member)") in [
+            (item.id, item.url, item.error) for item in items
+        ]
+
+
+def test_members_may_end_inside_of_records(tmp_path: Path) -> None:
+    """Some compressors begin a member every so many bytes; some crawlers write no line ends behind a record."""
+    data = b"".join(warc_record(n, response(page(n))) for n in range(99))
+    pieces = [data[place : place + 1000] for place in range(0, len(data), 1000)]
+    (tmp_path / "a.warc.gz").write_bytes(b"".join(map(gzip.compress, pieces)))
+    assert ids(items_of(tmp_path / "a.warc.gz")) == [str(n) for n in range(99)]
+    write_warc(tmp_path / "b.warc.gz", [warc_record(n, response(page(n)))[:-4] for n in range(99)])
+    items = items_of(tmp_path / "b.warc.gz")
+    assert [(item.id, item.html) for item in items] == [(f"urn:uuid:{n}", page(n)) for n in range(99)]
+
+
+def test_a_file_that_is_cut_anywhere_is_noticed(tmp_path: Path) -> None:
+    """Even in the first bytes of a gzip member, but not where a member ends or behind an empty one."""
+    members = [gzip.compress(warc_record(n, response(page(n, 20)))) for n in range(2)]
+    for end in (0, 1, 2, 5, 10, 12, 30, 100, len(members[1]) - 1, len(members[1])):
+        for empty in (b"", gzip.compress(b"")):
+            (tmp_path / "a.warc.gz").write_bytes(members[0] + empty + members[1][:end])
+            items = items_of(tmp_path / "a.warc.gz")
+            assert [item.error for item in items[:-1]] == [None] * (len(items) - 1)
+            assert (items[-1].error is None) == (end in {0, len(members[1])})
+
+
 def test_an_archive_in_a_page_is_no_record(tmp_path: Path) -> None:
     """Pages that contain what looks like a record, or a gzipped record, change nothing, wherever a file is split."""
     inner = gzip.compress(warc_record(9999, response(b"<p>inner")), mtime=0)
@@ -369,8 +414,57 @@ def test_pages_of_an_arc_file(tmp_path: Path) -> None:
 def test_any_response_is_read(block: bytes) -> None:
     """Bytes of any kind give a response, or an error of reading."""
     for start in (b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n"):
-        with suppress(OSError):
-            assert len(read_response(start + block, "", 100).body) <= 100
+        assert len(read_response(start + block, "", 100).body) <= 100
+
+
+CHUNKS = b"5\r\n<p>ab\r\n9\r\n<p>and so\r\n0\r\n\r\n"
+ZIPPED = gzip.compress(b"<p>ab <p>and so", mtime=0)
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "kind"),
+    [
+        (CHUNKS, "Transfer-Encoding: chunked", "chunked"),
+        (b"<p>joined already", "Transfer-Encoding: chunked", None),
+        (ZIPPED, "Content-Encoding: gzip", "compressed"),
+        (b"<p>unzipped already", "Content-Encoding: gzip", None),
+        (zlib.compress(b"<p>ab <p>and so"), "Content-Encoding: deflate", "compressed"),
+        (b"", "Content-Encoding: deflate", None),
+    ],
+)
+def test_bodies_that_are_cut_off_have_a_warning(tmp_path: Path, body: bytes, field: str, kind: str | None) -> None:
+    """The record of the page has the status ``truncated`` if it had no other one."""
+    assert read_response(response(body, field), "", 1000).truncated is None
+    if kind is None:
+        return
+    expected = f"the response ends inside its {kind} body"
+    for end in (11, -6, -5, -4):
+        assert read_response(response(body[:end], field), "", 1000).truncated == expected
+    assert read_response(response(body[:-4], field), "", 3).truncated is None  # the limit is reported
+    write_warc(tmp_path / "a.warc", [warc_record(1, response(body[:-4], field))])
+    (record,) = predict(read_items(find_inputs([str(tmp_path / "a.warc")])), Plain(), isolation="none")
+    assert record["warnings"][0] == expected
+    assert record["status"] == ("truncated" if record["text"] else "empty_page")
+
+
+def test_the_crawler_tells_that_it_truncated_a_page(tmp_path: Path) -> None:
+    """By a field of the record (ISO 28500, section 5.13)."""
+    record = warc_record(1, response(b"<p>page")).replace(b"WARC-Date", b"WARC-Truncated: length\r\nWARC-Date")
+    write_warc(tmp_path / "a.warc", [record])
+    assert items_of(tmp_path / "a.warc")[0].truncated == "the crawler truncated the page (length)"
+
+
+@pytest.mark.parametrize("encoding", ["deflate", "br", "zstd"])
+def test_a_damaged_body_costs_its_page_alone(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in a pipe, which is read up to the first damaged record."""
+    records = [
+        warc_record(1, response(b"\1damaged", f"Content-Encoding: {encoding}")),
+        warc_record(2, response(b"<p>x")),
+    ]
+    with piped(b"".join(records), monkeypatch):
+        items = items_of("-")
+    assert [(item.id, item.error is None) for item in items] == [("urn:uuid:1", False), ("urn:uuid:2", True)]
+    assert "the compressed body is damaged" in str(items[0].error)
 
 
 def test_compressed_bodies_are_bounded() -> None:
@@ -402,11 +496,62 @@ def test_pages_of_a_parquet_file(tmp_path: Path) -> None:
         (b"<p>page", ["stdin"]),
         (gzip.compress(b"<p>page", mtime=0), ["stdin"]),
         (b'{"id": "a", "html": "x"}\n{"html": "y"}\n', ["a", "stdin:2"]),
+        (b'[1]\n{"id": "a", "html": "x"}\n', ["stdin:1", "a"]),
+        (b"[1] A footnote", ["stdin"]),
+        (b"", ["stdin"]),
         (warc_record(3, response(b"<p>x")), ["urn:uuid:3"]),
     ],
-    ids=["page", "gzip", "lines", "warc"],
+    ids=["page", "gzip", "lines", "array", "text", "empty", "warc"],
 )
 def test_standard_input(data: bytes, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A page, JSON lines or a WARC file can come through a pipe."""
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-    assert [item.id for item in items_of("-")] == expected
+    with piped(data, monkeypatch):
+        assert [item.id for item in items_of("-")] == expected
+
+
+@contextmanager
+def piped(data: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let standard input be a pipe, which can't seek, with these bytes."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with suppress(BrokenPipeError), os.fdopen(writing, "wb") as stream:
+            stream.write(data)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    with os.fdopen(reading) as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        yield
+    thread.join()
+
+
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_an_archive_through_a_pipe(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its records are those of a file, however it is compressed."""
+    compress = COMPRESSIONS[suffix]
+    data = b"".join(compress(warc_record(n, response(page(n)))) for n in range(300))
+    with piped(data, monkeypatch):
+        items = items_of("-")
+    assert [(item.id, item.html) for item in items] == [(f"urn:uuid:{n}", page(n)) for n in range(300)]
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+@pytest.mark.parametrize("kind", ["page", "lines", "warc"])
+def test_damaged_standard_input(kind: str, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends with an error, behind the pages that could be read, like a damaged file."""
+    texts = {
+        "page": [page(1)],
+        "lines": [json.dumps({"html": page(n).decode()}).encode() + b"\n" for n in range(300)],
+        "warc": [warc_record(n, response(page(n))) for n in range(300)],
+    }
+    for end in (-1, -1000, 5):
+        with piped(b"".join(COMPRESSIONS[suffix](text) for text in texts[kind])[:end], monkeypatch):
+            *items, last = items_of("-")
+        assert "Compressed file ended" in str(last.error)
+        whole = kind != "page" and end < 0  # but the end of a stream, or the page at whose end it is damaged
+        assert [item.error for item in items] == [None] * len(items)
+        assert len(items) in ({298, 299, 300} if whole else {0})

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 from blockml.batch.items import Item
 from blockml.batch.readers.arc import arc_units
@@ -47,6 +47,8 @@ _ARCHIVE_SUFFIXES = (".warc", ".arc")
 _COMPRESSIONS = (".gz", ".zst")
 #: Name of standard input.
 _STDIN = "-"
+#: Bytes by which the kind of standard input is recognised.
+_PEEKED = 1 << 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,19 +244,30 @@ def _start(path: Path) -> tuple[bytes, bool]:
 
 def _stdin_units(fields: RecordFields, reading: Reading) -> Iterator[Unit]:
     """Split standard input: a WARC file, JSON lines or one page, compressed or not."""
-    raw = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
-    first = raw.peek(4)[:4]
-    stream = io.BufferedReader(cast("io.RawIOBase", decompressed(raw, first))) if is_compressed(first) else raw
-    start = stream.peek(64)[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start.startswith(b"WARC/"):
-        yield from stream_units("stdin", stream, reading)
-    elif start.startswith((b"filedesc:", b"PAR1")):
-        raise UsageError("ARC and Parquet files cannot be read from standard input; give the file's name")
-    elif start.startswith(b"{"):
-        yield from line_blocks("stdin", stream, fields, reading.limit)
-    else:
-        page = stream.read(reading.limit)
-        yield Items("stdin", (Item("stdin", html=page),), len(page))
+    raw = cast("io.BufferedReader", sys.stdin.buffer)
+    try:
+        stream = cast("io.BufferedReader", decompressed(cast("BinaryIO", raw), raw.peek(4)[:4]))
+        start = stream.peek(_PEEKED).lstrip(b"\xef\xbb\xbf \t\r\n")
+        if start.startswith(b"WARC/"):
+            yield from stream_units("stdin", stream, reading)
+        elif start.startswith((b"filedesc:", b"PAR1")):
+            raise UsageError("ARC and Parquet files cannot be read from standard input; give the file's name")
+        elif start.startswith(b"{") or _is_json(start.partition(b"\n")[0]):
+            yield from line_blocks("stdin", stream, fields, reading.limit)
+        else:
+            page = stream.read(reading.limit)
+            yield Items("stdin", (Item("stdin", html=page),), len(page))
+    except DAMAGED as error:
+        yield Items("stdin", (Item("stdin", error=f"damaged: {error}"),), 0)
+
+
+def _is_json(line: bytes) -> bool:
+    """Tell whether a line is JSON, as a page never is."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def describe(inputs: Inputs) -> Iterable[str]:

@@ -54,6 +54,13 @@ def _page(stream: BinaryIO, line: bytes, page_id: str, reading: Reading) -> Item
     if response.skipped:
         reading.skipped[response.skipped] += 1
         return None
-    if left > 0:
-        return Item(page_id, url=url, error="the file ends inside this record")
-    return Item(page_id, html=response.body, url=url, charset=response.charset, site=site_of(url, ""))
+    if error := "the file ends inside this record" if left > 0 else response.error:
+        return Item(page_id, url=url, error=error)
+    return Item(
+        page_id,
+        html=response.body,
+        url=url,
+        charset=response.charset,
+        site=site_of(url, ""),
+        truncated=response.truncated,
+    )

@@ -25,6 +25,8 @@ class Response:
     body: bytes
     charset: str | None
     skipped: str | None = None  #: Reason why it is not a page.
+    truncated: str | None = None  #: Reason why the body is not whole.
+    error: str | None = None  #: Reason why the body can't be decoded.
 
 
 def read_response(block: bytes, declared: str, limit: int) -> Response:
@@ -38,11 +40,6 @@ def read_response(block: bytes, declared: str, limit: int) -> Response:
         Media type of the record, if the block has no header.
     limit
         Maximum number of bytes of the body, once decoded.
-
-    Raises
-    ------
-    OSError
-        The body is compressed and damaged from the start.
     """
     status = _STATUS.match(block)
     if status is None:
@@ -54,11 +51,19 @@ def read_response(block: bytes, declared: str, limit: int) -> Response:
         return Response(b"", None, "responses with another status than 200")
     if media_type(declared) not in HTML_TYPES:
         return Response(b"", None, "other media types")
+    truncated = None
     if "chunked" in fields.get("transfer-encoding", "").lower():
-        body = _without_chunks(body)
+        body, whole = _without_chunks(body)
+        truncated = None if whole else "the response ends inside its chunked body"
     for encoding in reversed(fields.get("content-encoding", "").lower().split(",")):
-        body = _decompressed(body, encoding.strip(), limit)
-    return Response(body[:limit], charset_of(declared))
+        try:
+            body, whole = _decompressed(body, encoding.strip(), limit)
+        except OSError as error:
+            return Response(b"", None, error=f"the compressed body is damaged ({error})")
+        truncated = truncated if whole else "the response ends inside its compressed body"
+    if len(body) >= limit:  # the limit is reported
+        truncated = None
+    return Response(body[:limit], charset_of(declared), truncated=truncated)
 
 
 def media_type(declared: str) -> str:
@@ -101,8 +106,11 @@ def _fields(header: bytes) -> dict[str, str]:
     return fields
 
 
-def _without_chunks(body: bytes) -> bytes:
-    """Join the chunks of a body (RFC 9112, section 7.1); crawlers may have joined them already."""
+def _without_chunks(body: bytes) -> tuple[bytes, bool]:
+    """Join the chunks of a body (RFC 9112, section 7.1), and tell whether the last one is there.
+
+    Crawlers may have joined them already, and kept the field.
+    """
     pieces: list[bytes] = []
     position = 0
     while (end := body.find(b"\n", position, position + 100)) >= 0:
@@ -111,35 +119,44 @@ def _without_chunks(body: bytes) -> bytes:
         except ValueError:
             break
         if length <= 0:
-            return b"".join(pieces)
+            return b"".join(pieces), True
         pieces.append(body[end + 1 : end + 1 + length])
         position = end + 1 + length
         position += 2 if body[position : position + 2] == b"\r\n" else 1
-    return b"".join(pieces) or body
+    return b"".join(pieces) or body, not pieces
 
 
-def _decompressed(body: bytes, encoding: str, limit: int) -> bytes:
-    """Decompress a body, at most ``limit`` bytes; crawlers may have done it and kept the field."""
+def _decompressed(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
+    """Decompress a body, at most ``limit`` bytes, and tell whether it is whole.
+
+    Crawlers may have done it and kept the field.
+
+    Raises
+    ------
+    OSError
+        The body is damaged.
+    """
     if encoding in {"gzip", "x-gzip"}:
-        return _inflated(body, (31,), limit) if body.startswith(b"\x1f\x8b") else body
+        return _inflated(body, (31,), limit) if body.startswith(b"\x1f\x8b") else (body, True)
     if encoding == "deflate":
-        return body if body.lstrip().startswith(b"<") else _inflated(body, (15, -15), limit)
+        return (body, True) if not body or body.lstrip().startswith(b"<") else _inflated(body, (15, -15), limit)
     if encoding in {"br", "zstd"}:
         from fastwarc.stream_io import BrotliReader, ZstdReader
 
         try:
-            return (BrotliReader if encoding == "br" else ZstdReader)(io.BytesIO(body)).read(limit)
+            return (BrotliReader if encoding == "br" else ZstdReader)(io.BytesIO(body)).read(limit), True
         except OSError:
             if body.lstrip().startswith(b"<"):
-                return body
+                return body, True
             raise
-    return body
+    return body, True
 
 
-def _inflated(body: bytes, formats: tuple[int, ...], limit: int) -> bytes:
+def _inflated(body: bytes, formats: tuple[int, ...], limit: int) -> tuple[bytes, bool]:
     for number in formats:
+        unzip = zlib.decompressobj(wbits=number)
         try:
-            return zlib.decompressobj(wbits=number).decompress(body, limit)
+            return unzip.decompress(body, limit), unzip.eof
         except zlib.error as error:
             reason = str(error)
-    raise OSError(f"the compressed body is damaged: {reason}")
+    raise OSError(reason)

@@ -9,16 +9,17 @@ behind this place, at :attr:`Reading.end`, and the place is given up; so splitti
 from __future__ import annotations
 
 import mmap
+import os
 import zlib
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, Unit, in_units, printable
 from blockml.batch.readers.compression import DAMAGED, GZIP, ZSTD
-from blockml.batch.readers.http import HTML_TYPES, MAX_HEADER, charset_of, media_type, read_response
+from blockml.batch.readers.http import HTML_TYPES, MAX_HEADER, Response, charset_of, media_type, read_response
 from blockml.datasets.base import site_of
 from blockml.errors import MissingExtraError
 
@@ -64,14 +65,13 @@ class WarcRange:
         start = self.start
         while start < self.end:
             with self.path.open("rb") as stream:
-                records = _Records(stream, start, seekable=True)
+                records = _Records(stream, start, self.path)
                 place = yield from _pages(self.path.name, records, self.end, reading)
                 if place is None and records.zipped:
                     # The reader takes an empty member or a truncated file for the end.
-                    after = _member_end(self.path, records.offset)
-                    if after is None:
-                        yield Item(f"{self.path.name}@{records.offset}", error="the file ends inside this gzip member")
-                    start = size if after is None else next_record(stream, after, size, zipped=True)
+                    start, cut = _after_member(stream, records.offset, size)
+                    if cut is not None:
+                        yield Item(f"{self.path.name}@{cut}", error="the file ends inside this gzip member")
                 elif place is None:
                     start = size
                 elif place < 0:
@@ -109,7 +109,7 @@ def without_overlap(unit: Unit, before: Unit, end: int) -> Unit | None:
 
 def stream_units(name: str, stream: BinaryIO, reading: Reading) -> Iterator[Items]:
     """Read the pages of a WARC file that comes through a pipe, up to the first damaged record."""
-    return in_units(name, _drained(name, _Records(stream, 0, seekable=False), reading))
+    return in_units(name, _drained(name, _Records(cast("BinaryIO", _Pipe(stream)), 0, None), reading))
 
 
 def _drained(name: str, records: _Records, reading: Reading) -> Iterator[Item]:
@@ -138,16 +138,38 @@ def _begins_record(member: bytes) -> bool:
         return False
 
 
-class _Records:
-    """Records of a stream from an offset on, each with the offset of the record or of the gzip member it is in."""
+class _Pipe:
+    """Stream that can't seek, for FastWARC, which asks for the offset before it reads."""
 
-    def __init__(self, stream: BinaryIO, start: int, *, seekable: bool) -> None:
+    def __init__(self, stream: BinaryIO) -> None:
+        self.peek = stream.peek  # type: ignore[attr-defined] # of a buffered reader
+        self.read = stream.read1  # type: ignore[attr-defined] # gives what is before the damage of a compressed stream
+
+    def tell(self) -> int:
+        """Return the offset at the start."""
+        return 0
+
+
+class _Records:
+    """Records of a stream, each with the offset of the record or of the gzip member it is in.
+
+    Parameters
+    ----------
+    stream
+        A file or a pipe.
+    start
+        Offset of the first record.
+    path
+        The file, which can be compressed; None for a pipe.
+    """
+
+    def __init__(self, stream: BinaryIO, start: int, path: Path | None) -> None:
         try:
             from fastwarc.stream_io import GzipReader, ZstdReader
             from fastwarc.warc import ArchiveIterator
         except ImportError as error:
             raise MissingExtraError("Reading WARC files", "warc") from error
-        if seekable:
+        if path is not None:
             stream.seek(start)
         first = stream.peek(4)[:4]  # type: ignore[attr-defined] # of a buffered reader
         self._gzip = GzipReader(stream) if first.startswith(GZIP) else None
@@ -155,15 +177,29 @@ class _Records:
         source: Any = self._gzip or (ZstdReader(stream) if first.startswith(ZSTD) else stream)
         self._iterator = iter(ArchiveIterator(source, parse_http=False))
         self.offset = start
+        self._path = path
+        self._too_long = False
 
     def __iter__(self) -> Iterator[WarcRecord]:
+        """Yield the records.
+
+        Raises
+        ------
+        OSError
+            A record is damaged, or its length reaches into the next record.
+        """
         for record in self._iterator:
             self.offset = self._member() if self._gzip else record.stream_pos
             yield record
+            record.consume()
+            if self._gzip and self._path and self._member() != self.offset:
+                self._too_long = _passes_member(self._path, self.offset, record.content_length)
+                if self._too_long:
+                    raise OSError("the record's length goes past its gzip member")
 
     def reached(self) -> int:
         """Return the offset of the gzip member, or else of the latest record, that was being read."""
-        return self._member() if self._gzip else self.offset
+        return self._member() if self._gzip and not self._too_long else self.offset
 
     def _member(self) -> int:
         assert self._gzip is not None  # noqa: S101 (for the type checker)
@@ -224,32 +260,77 @@ def _page(name: str, record: WarcRecord, offset: int, reading: Reading) -> Item 
         return None
     block = record.reader.read(min(record.content_length, reading.limit + MAX_HEADER))
     whole = len(block) > reading.limit or len(block) + record.consume() >= record.content_length
-    if kind == "response" and not declared.startswith("application/http"):
-        reading.skipped["responses of other protocols"] += 1
+    response = _response(kind, declared, block, reading.limit)
+    if response.skipped:
+        reading.skipped[response.skipped] += 1
         return None
-    response = read_response(block, declared, reading.limit) if kind == "response" else None
-    if response is not None and (reason := response.skipped):
-        reading.skipped[reason] += 1
-        return None
-    if not whole:
-        return Item(page_id, url=url, error="the file ends inside this record")
-    charset = response.charset if response else charset_of(declared)
-    body = response.body if response else block[: reading.limit]
-    return Item(page_id, html=body, url=url, charset=charset, site=site_of(url, ""))
+    if error := response.error if whole else "the file ends inside this record":
+        return Item(page_id, url=url, error=error)
+    reason = headers.get("WARC-Truncated")
+    return Item(
+        page_id,
+        html=response.body,
+        url=url,
+        charset=response.charset,
+        site=site_of(url, ""),
+        truncated=f"the crawler truncated the page ({printable(reason)})" if reason else response.truncated,
+    )
 
 
-def _member_end(path: Path, offset: int) -> int | None:
-    """Return where the gzip member at an offset ends; None if the file ends before, or is damaged."""
+def _response(kind: str, declared: str, block: bytes, limit: int) -> Response:
+    """Return the response of a record, or a resource like the body of a response."""
+    if kind == "resource":
+        return Response(block[:limit], charset_of(declared))
+    if not declared.startswith("application/http"):
+        return Response(b"", None, skipped="responses of other protocols")
+    return read_response(block, declared, limit)
+
+
+def _member(stream: BinaryIO) -> Iterator[bytes]:
+    """Decompress a gzip member in bounded pieces, as little input can give much output; the stream is then behind it.
+
+    Raises
+    ------
+    EOFError, zlib.error
+        The file ends inside the member, or is damaged.
+    """
+    unzip = zlib.decompressobj(wbits=31)
+    while not unzip.eof:
+        chunk = stream.read(_BLOCK)
+        if not chunk:
+            raise EOFError
+        while chunk:
+            yield unzip.decompress(chunk, _BLOCK)
+            chunk = unzip.unconsumed_tail
+    stream.seek(-len(unzip.unused_data), os.SEEK_CUR)
+
+
+def _after_member(stream: BinaryIO, offset: int, size: int) -> tuple[int, int | None]:
+    """Return where the next record after a gzip member seems to start, and the offset of a member that is cut off."""
+    start = size
+    try:
+        while start == size and offset < size:
+            stream.seek(offset)
+            if not GZIP.startswith(stream.read(len(GZIP))):  # padding
+                break
+            stream.seek(offset)
+            for _ in _member(stream):
+                pass
+            offset = stream.tell()
+            start = next_record(stream, offset, size, zipped=True)
+    except (EOFError, zlib.error):
+        return size, offset
+    return start, None
+
+
+def _passes_member(path: Path, offset: int, length: int) -> bool:
+    """Tell whether a record goes past the end of its gzip member, though the next member begins a record.
+
+    The members that some compressors make begin and end anywhere.
+    """
     with path.open("rb") as stream:
         stream.seek(offset)
-        unzip = zlib.decompressobj(wbits=31)
-        try:
-            while chunk := stream.read(_BLOCK):
-                while chunk:  # in bounded pieces, as little input can give much output
-                    unzip.decompress(chunk, _BLOCK)
-                    chunk = unzip.unconsumed_tail
-                if unzip.eof:
-                    return stream.tell() - len(unzip.unused_data)
-        except zlib.error:
-            return None
-    return None
+        pieces = _member(stream)
+        start = next(pieces, b"")
+        size = len(start) + sum(map(len, pieces))
+        return start.find(b"\r\n\r\n") + 4 + length > size and _begins_record(stream.read(1024))
