@@ -22,7 +22,7 @@ from blockml.batch.readers.parquet import cell_text, row_item
 from blockml.batch.records import Options, PageExtractor
 from blockml.batch.run import ISOLATIONS
 from blockml.batch.worker import Guard, Setup
-from blockml.errors import UnknownNameError
+from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import resolve
 
 __all__ = ["BatchExtractor"]
@@ -66,7 +66,14 @@ class BatchExtractor:
         -------
         pyarrow.Table
             The columns ``keep`` of the table and those of :attr:`schema`, with as many rows.
+
+        Raises
+        ------
+        UsageError
+            It is not a table; :meth:`records` takes rows.
         """
+        if not hasattr(table, "schema"):
+            raise UsageError(f"a pyarrow.Table is needed, got {type(table).__name__}; give rows to the method records")
         import pyarrow as pa
 
         batch = self._batch(table)

@@ -26,9 +26,9 @@ from blockml.batch.packing import End, Packer, Piece
 from blockml.batch.readers import Unit, without_overlap
 from blockml.batch.records import PageRecord
 from blockml.batch.worker import EXIT_MEMORY, Clock, Setup
-from blockml.errors import BlockmlError
+from blockml.errors import BlockmlError, UsageError, check_type
 
-__all__ = ["Result", "WorkerError", "WorkerPool", "run_units"]
+__all__ = ["Result", "WorkerError", "WorkerPool", "check_jobs", "run_units"]
 
 #: Units that are finished or in work before the first one that is not finished, per worker and in addition.
 _WINDOW = 8
@@ -47,6 +47,21 @@ _ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
 }
+
+
+#: Program of a worker. Before anything that takes time it opens and removes the file of its clock, so that a parent
+#: process that is killed leaves nothing behind.
+_PROGRAM = """
+import os, sys
+clock = open(sys.argv[1], "r+b")
+try:
+    os.unlink(sys.argv[1])
+except OSError:
+    pass  # Windows removes no open file
+sys.path[:] = {path!r}
+from blockml.batch.worker import work
+work(clock)
+"""
 
 
 class WorkerError(BlockmlError, RuntimeError):
@@ -105,8 +120,7 @@ class _Process:
         self.ready = False
         self.overtime = False  #: Whether it was killed because of its page.
         self.credit = threading.Semaphore(_WAITING_PIECES)
-        program = f"import sys; sys.path[:] = {sys.path!r}; from blockml.batch.worker import work; work(sys.argv[1])"
-        command = [sys.executable, "-c", program, str(self.clock.path)]
+        command = [sys.executable, "-c", _PROGRAM.format(path=sys.path), str(self.clock.path)]
         environment = _ENVIRONMENT | os.environ
         with _without_interrupts():
             self._process = subprocess.Popen(  # noqa: S603
@@ -381,6 +395,13 @@ def _reason(code: int, megabytes: int = 0) -> str:
         with suppress(ValueError):
             return f"the process was ended by {signal.Signals(-code).name}"
     return f"the process ended with exit code {code}"
+
+
+def check_jobs(jobs: int) -> None:
+    """Raise UsageError for a number of processes that isn't a positive integer."""
+    check_type("jobs", jobs, int, legal="a positive integer")
+    if jobs < 1:
+        raise UsageError(f"jobs must be a positive integer, got {jobs}")
 
 
 def run_units(setup: Setup, units: Iterator[Unit], jobs: int, previous: Result | None = None) -> Iterator[Result]:

@@ -73,7 +73,7 @@ class PageExtractor:
     Raises
     ------
     UsageError
-        A label, format or field is unknown, the threshold is impossible, or the extractor has no labels.
+        A label, format or field is unknown, the threshold is impossible, or the extractor isn't one or has no labels.
     """
 
     def __init__(
@@ -82,6 +82,7 @@ class PageExtractor:
         options: Options = Options(),
         sites: Mapping[str, SiteTemplate] = MappingProxyType({}),
     ) -> None:
+        check_type("extractor", extractor, Extractor, legal="an extractor, as of blockml.extractors.resolve")
         self.extractor = extractor
         self.options = options
         self.include, self.exclude = check_labels(extractor, options.include, options.exclude)

@@ -12,15 +12,15 @@ from typing import Any, BinaryIO
 
 from blockml.batch.blas import one_thread
 from blockml.batch.items import FAILURES, Item
-from blockml.batch.outputs import output_for
+from blockml.batch.outputs import Folder, Output, output_for
 from blockml.batch.packing import End, JsonLines, Piece, Records
 from blockml.batch.parts import Parts, PartWriter
-from blockml.batch.pool import Result, run_units
+from blockml.batch.pool import Result, check_jobs, run_units
 from blockml.batch.progress import Summary
 from blockml.batch.readers import Inputs, Reading, Unit, describe, in_units
 from blockml.batch.records import Options, PageExtractor
 from blockml.batch.worker import Guard, Setup
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import BlockmlError, UnknownNameError, UsageError
 from blockml.extractors import Extractor
 from blockml.storage.atomic import atomic_write
 from blockml.templates.site import SiteTemplate
@@ -73,12 +73,14 @@ def predict(
     Raises
     ------
     UsageError
-        A label, format, field or isolation is unknown, or the extractor has no labels.
+        A label, format, field or isolation is unknown, the extractor isn't one or has no labels, or ``jobs`` is no
+        positive integer.
     WorkerError
         Worker processes can't be started.
     """
     if isolation not in ISOLATIONS:
         raise UnknownNameError("isolation", isolation, ISOLATIONS)
+    check_jobs(jobs)
     pages = PageExtractor(extractor, options, sites)
     return _records(iter(items), pages, jobs, guard, isolation)
 
@@ -116,6 +118,7 @@ def predict_to_stream(
     list of dict
         ``id``, ``url``, ``status`` and ``error`` of the pages that failed.
     """
+    check_jobs(jobs)
     summary = Summary()
     failures: list[dict[str, Any]] = []
     reading = Reading(pages.options.limits.bytes + 1, summary.skipped)
@@ -165,9 +168,11 @@ def predict_to_file(
     Raises
     ------
     UsageError
-        The output can't be written, or the run to be continued had other inputs or options.
+        The output can't be written or would replace an input, or the run to be continued had other inputs or options.
     """
+    check_jobs(jobs)
     output = output_for(path, pages.options.output_format, pages.fields)
+    _check_apart(inputs, path, output)
     parts = Parts(parts_path(path))
     manifest = _manifest(inputs, pages, guard)
     try:
@@ -177,7 +182,12 @@ def predict_to_file(
                 parts.remove()  # of a run that was killed while it removed them
                 raise UsageError("the output is complete already; there is nothing to resume", source=path)
             parts.begin(manifest)
-        summary = _write_parts(inputs, pages, output.encoder, parts, jobs, guard, progress)
+        try:
+            summary = _write_parts(inputs, pages, output.encoder, parts, jobs, guard, progress)
+        except (BlockmlError, OSError):
+            if not any(parts.complete()):
+                parts.remove()  # nothing to be continued
+            raise
         output.assemble(part for part, _ in parts.complete())
         _write_failures(failures_path(path), parts, summary)
         parts.remove()
@@ -194,6 +204,27 @@ def parts_path(path: Path) -> Path:
 def failures_path(path: Path) -> Path:
     """Return the JSON lines file that lists the pages of an output that failed."""
     return path.with_name(f"{path.name}.failures.jsonl")
+
+
+def _check_apart(inputs: Inputs, path: Path, output: Output) -> None:
+    """Raise UsageError if the output, its list of failures or a document could take the place of an input."""
+    replaced = [name for name in (path, failures_path(path)) if name.is_file()]
+    suffix = output.suffix if isinstance(output, Folder) else None
+    if not replaced and suffix is None:
+        return
+    folder = path.resolve()
+    for file in inputs.files():
+        found = file.path
+        is_document = suffix is not None and found.name.lower().endswith(suffix)
+        if (is_document and found.resolve().is_relative_to(folder)) or any(_is_same(found, name) for name in replaced):
+            raise UsageError(f"is an input, which the output {path} could replace; choose another output", source=found)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one is standard input, or gone
+        return False
 
 
 def _write_parts(

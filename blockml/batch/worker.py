@@ -70,9 +70,9 @@ class Clock:
 
     SIZE = 8
 
-    def __init__(self, path: Path) -> None:
-        self.path = path  #: File by which the worker finds the memory.
-        with path.open("r+b") as stream:
+    def __init__(self, stream: BinaryIO) -> None:
+        self.path = Path(stream.name)  #: File by which the worker finds the memory.
+        with stream:
             self._cell = mmap.mmap(stream.fileno(), self.SIZE)
 
     @classmethod
@@ -81,17 +81,13 @@ class Clock:
         descriptor, name = tempfile.mkstemp(prefix="blockml-")
         os.write(descriptor, bytes(cls.SIZE))
         os.close(descriptor)
-        return cls(Path(name))
-
-    def unlink(self) -> None:
-        """Remove the file, if the system removes open files; the memory stays shared."""
-        with suppress(OSError):
-            self.path.unlink()
+        return cls(Path(name).open("r+b"))
 
     def close(self) -> None:
-        """Release the memory and remove the file."""
+        """Release the memory and remove the file, if the worker couldn't while it was open."""
         self._cell.close()
-        self.unlink()
+        with suppress(OSError):
+            self.path.unlink()
 
     def start(self) -> None:
         """Begin a page."""
@@ -158,14 +154,13 @@ class _Worker:
             signal.setitimer(signal.ITIMER_REAL, _ORPHAN_FACTOR * self._setup.guard.seconds)
 
 
-def work(clock_path: str) -> None:
-    """Serve units until the parent process closes the connection."""
+def work(stream: BinaryIO) -> None:
+    """Serve units until the parent process closes the connection; the stream is the file of the clock."""
     incoming = sys.stdin.buffer
     outgoing = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what an extractor prints must not get between the messages
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent process decides
-    clock = Clock(Path(clock_path))
-    clock.unlink()  # so that nothing is left behind by a parent process that is killed
+    clock = Clock(stream)
     with suppress(EOFError, BrokenPipeError), one_thread():
         try:
             setup: Setup = pickle.load(incoming)  # noqa: S301 (from the parent process)

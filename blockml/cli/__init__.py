@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import blockml
 from blockml import _kernel
-from blockml.cli.arguments import HelpFormatter
+from blockml.cli.arguments import HelpFormatter, check_files
 from blockml.cli.output import note
 from blockml.errors import BlockmlError, InputError, ModelError, missing_extra
 
@@ -48,6 +48,7 @@ _EXIT_CODES = """exit codes:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the given arguments, or those of the process, and return the exit code."""
     given = sys.argv[1:] if argv is None else argv
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # texts are in any script, whatever the encoding of the terminal
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -60,9 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         note("interrupted")
         return 130
-    except BrokenPipeError:
-        # The reader has closed the pipe; standard output is redirected so that Python does not fail to flush it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has closed the pipe
+        _give_up_output()
         return 0
     except ModuleNotFoundError as error:
         missing = missing_extra(error, f"blockml {given[0]}")
@@ -73,7 +73,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BlockmlError as error:
         note(f"blockml: {error}")
         return 4 if isinstance(error, ModelError) else 3 if isinstance(error, InputError) else 2
+    except OSError as error:  # standard output above all, as a device may be full
+        note(f"blockml: can't read or write ({error})")
+        _give_up_output()
+        return 2
     return code
+
+
+def _replace_closed_streams() -> None:
+    """Replace standard streams that the caller has closed by some whose use fails like that of a closed file.
+
+    They take the numbers that other files would get, to which a process might then write by mistake.
+    """
+    for name, mode, access in (("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, access)
+            os.set_inheritable(number, True)  # noqa: FBT003 (has no name)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
+
+
+def _give_up_output() -> None:
+    """Redirect standard output, if it can't be written, so that Python does not fail to flush it at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -92,4 +116,6 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         command = commands.add_parser(name, help=text, description=description, formatter_class=HelpFormatter)
         if name in argv[:1]:
             importlib.import_module(f"blockml.cli.{module}").COMMANDS[name](command)
-    return parser.parse_args(argv)
+    arguments = parser.parse_args(argv)
+    check_files(arguments)
+    return arguments

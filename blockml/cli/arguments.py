@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import gzip
+import io
 import json
 import math
 import os
 import re
 import sys
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from blockml.datasets.base import read_bytes
 from blockml.errors import InputError, UsageError
 from blockml.parsing import BACKENDS
 
 __all__ = ["HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters", "fraction", "names"]
-__all__ += ["add_backend", "parameters", "parsing_options", "positive", "processes", "read_page", "refuse", "seconds"]
-__all__ += ["seed"]
+__all__ += ["add_backend", "check_files", "parameters", "parsing_options", "positive", "processes", "read_page"]
+__all__ += ["refuse", "seconds", "seed"]
 
 #: Options by the names of their values, where these differ.
 _OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-dataset"}
+#: Options that describe a page, and so may be empty.
+_MAY_BE_EMPTY = ("url", "charset", "name")
+#: Arguments with files that are read, and with files that are written.
+_READ = ("page", "pages", "inputs", "gold", "source", "template")
+_WRITTEN = ("output", "view", "curve", "curves")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _PYTHON = {"True": True, "False": False, "None": None}
 
@@ -95,7 +103,10 @@ def names(text: str) -> tuple[str, ...]:
     >>> names("comment, related")
     ('comment', 'related')
     """
-    return tuple([name.strip() for name in text.split(",") if name.strip()])
+    found = tuple([name.strip() for name in text.split(",") if name.strip()])
+    if not found:
+        raise argparse.ArgumentTypeError(f"must be names separated by commas, got {text!r}")
+    return found
 
 
 def add_page(parser: argparse.ArgumentParser, *, url: str = "URL of the page; it is not fetched") -> None:
@@ -156,13 +167,37 @@ def parameters(pairs: Sequence[str]) -> dict[str, Any]:
     return values
 
 
+def check_files(arguments: argparse.Namespace) -> None:
+    """Check the arguments that name files, before anything is read or written.
+
+    Raises
+    ------
+    UsageError
+        A value is empty, as a variable of the shell is that isn't set: an empty path would be the current folder. Or a
+        file that is read would be replaced by the output.
+    """
+    values = {name: value if isinstance(value, list) else [value] for name, value in vars(arguments).items()}
+    for name, given in values.items():
+        if name not in _MAY_BE_EMPTY and "" in given:
+            raise UsageError(f"the value of {_OPTIONS.get(name, name)} is empty; is a variable of the shell unset?")
+    read, written = (
+        [Path(value) for name in names for value in values.get(name, ()) if value is not None]
+        for names in (_READ, _WRITTEN)
+    )
+    for output in filter(Path.is_file, written):
+        if any(path.exists() and path.samefile(output) for path in read):
+            raise UsageError("is an input, which the output would replace; choose another output", source=output)
+
+
 def read_page(name: str, limit: int = -1) -> bytes:
     """Read at most ``limit`` bytes of a file, unzipped if its name ends in ``.gz``, or of standard input for ``-``.
+
+    Standard input is unzipped if it is compressed, as it has no name.
 
     Raises InputError if it cannot be read or is an archive of many pages.
     """
     try:
-        data = sys.stdin.buffer.read(limit) if name == "-" else read_bytes(Path(name), limit)
+        data = _standard_input(limit) if name == "-" else read_bytes(Path(name), limit)
     except OSError as error:
         if _ADDRESS.match(name):
             raise InputError(
@@ -175,6 +210,17 @@ def read_page(name: str, limit: int = -1) -> bytes:
             source=name,
         )
     return data
+
+
+def _standard_input(limit: int) -> bytes:
+    stream = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
+    try:
+        is_zipped = stream.peek(2).startswith(b"\x1f\x8b")
+        return gzip.GzipFile(fileobj=stream).read(limit) if is_zipped else stream.read(limit)
+    except (EOFError, zlib.error) as error:
+        raise OSError(f"damaged: {error}") from error
+    finally:
+        stream.detach()  # else standard input would be closed
 
 
 def refuse(arguments: argparse.Namespace, reason: str, **defaults: object) -> None:

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,8 +20,9 @@ T = TypeVar("T")
 
 
 def note(text: str) -> None:
-    """Print a message on standard error."""
-    print(text, file=sys.stderr, flush=True)
+    """Print a message on standard error, if that can be written."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def command_line() -> str:

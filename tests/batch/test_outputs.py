@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
@@ -216,6 +217,49 @@ def test_impossible_output_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="need the fields id and text"):
         predict_to_file(find_inputs([str(source)]), pages, tmp_path / "folder")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder", "in.jsonl"]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_an_input_is_never_replaced(tmp_path: Path, suffix: str) -> None:
+    """Nor through a link, nor by the list of failures."""
+    source, link = tmp_path / f"in.jsonl{suffix}", tmp_path / f"link.jsonl{suffix}"
+    data = b'{"html": "<p>x"}\n'
+    source.write_bytes(gzip.compress(data) if suffix else data)
+    link.symlink_to(source)
+    failures = failures_path(tmp_path / "out.jsonl")
+    failures.write_bytes(data)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for names, out in (
+        ([source], source), ([source], link), ([link], source), ([f"{tmp_path}/in.*"], source),
+        ([source, failures], tmp_path / "out.jsonl"),
+    ):  # fmt: skip
+        for resume in (False, True):
+            with pytest.raises(UsageError, match=r"is an input, which the output .* could replace"):
+                run(find_inputs([str(name) for name in names]), out, resume=resume)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_documents_never_replace_pages(tmp_path: Path) -> None:
+    """Documents with another suffix may be written beside the pages."""
+    mirror, link = tmp_path / "mirror", tmp_path / "link"
+    (mirror / "a").mkdir(parents=True)
+    (mirror / "a" / "page.html").write_text("<p>text", encoding="utf-8")
+    link.symlink_to(mirror)
+    as_html = PageExtractor(Plain(), Options(output_format="html"))
+    for source, out in ((mirror, mirror), (mirror, link), (link, mirror), (tmp_path, tmp_path)):
+        with pytest.raises(UsageError, match=r"is an input, which the output .* could replace"):
+            predict_to_file(find_inputs([str(source)]), as_html, out)
+    assert [path.name for path in mirror.rglob("*")] == ["a", "page.html"]
+    run(mirror, mirror)
+    assert (mirror / "a" / "page.txt").read_text(encoding="utf-8") == "text\n"
+
+
+def test_a_run_that_never_began_leaves_nothing_behind(tmp_path: Path) -> None:
+    """A wrong column is noticed when the file is opened."""
+    pq.write_table(pa.table({"content": ["<p>x"]}), tmp_path / "in.parquet")
+    with pytest.raises(UsageError, match="no column 'html'"):
+        run(tmp_path / "in.parquet", tmp_path / "out.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from blockml.batch import Guard, Item, Options, predict
-from blockml.batch.pool import WorkerError
+from blockml.batch import BatchExtractor, Guard, Item, Options, predict
+from blockml.batch.pool import _PROGRAM, WorkerError
 from blockml.batch.worker import Clock
 from blockml.errors import UsageError
 from blockml.extractors import Plain
@@ -199,6 +199,24 @@ def test_wrong_options_are_errors(options: Options, words: str) -> None:
         predict(items(), Plain(), options)
     with pytest.raises(UsageError, match="choose one of: none, process"):
         predict(items(), Plain(), isolation="thread")
+    for jobs in (0, -1, 1.5, "2"):
+        with pytest.raises(UsageError, match="jobs must be a positive integer, got"):
+            predict(items(), Plain(), jobs=jobs)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"extractor must be an extractor, as of .*resolve, got str"):
+        predict(items(), "default")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"a pyarrow\.Table is needed, got list; give rows to the method records"):
+        BatchExtractor("plain")([{"html": "<p>row"}])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="removes open files")
+def test_a_worker_removes_the_file_of_its_clock_at_once(tmp_path: Path) -> None:
+    """Before it imports anything, so that a parent process that is killed meanwhile leaves nothing behind."""
+    path = tmp_path / "clock"
+    path.write_bytes(bytes(Clock.SIZE))
+    command = [sys.executable, "-c", _PROGRAM.format(path=["nowhere"]), str(path)]
+    result = subprocess.run(command, capture_output=True, check=False)  # noqa: S603
+    assert b"No module named 'blockml'" in result.stderr
+    assert not path.exists()
 
 
 def test_an_extractor_that_cannot_be_sent_is_an_error() -> None:
@@ -215,8 +233,7 @@ def test_a_clock_tells_how_long_a_page_takes(tmp_path: Path, monkeypatch: pytest
     """The clock shows 0 between pages."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     mine = Clock.create()
-    theirs = Clock(mine.path)
-    theirs.unlink()
+    theirs = Clock(mine.path.open("r+b"))
     assert theirs.seconds() == 0
     mine.start()
     time.sleep(0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -55,6 +56,43 @@ def test_extract_reads_standard_input() -> None:
         env={"PYTHONIOENCODING": "utf-8"},
     )
     assert (result.returncode, result.stdout.decode().strip()) == (0, "grüß dich")
+
+
+def test_compressed_standard_input_is_unzipped() -> None:
+    """Like a file whose name ends in ``.gz``; one that is damaged is an unreadable input."""
+    page = gzip.compress(b"<p>zipped</p>")
+    command = [sys.executable, "-m", "blockml", "extract", "-", "--extractor", "plain"]
+    whole = subprocess.run(command, input=page, capture_output=True, check=False)  # noqa: S603
+    assert (whole.returncode, whole.stdout) == (0, b"zipped\n")
+    cut = subprocess.run(command, input=page[:-9], capture_output=True, check=False)  # noqa: S603
+    assert (cut.returncode, cut.stdout) == (3, b"")
+    assert cut.stderr.startswith(b"blockml: -: damaged: Compressed file ended")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("command", "code", "message"),
+    [
+        ("extract PAGE >&-", 2, "can't read or write ([Errno 9] Bad file descriptor)"),
+        ("predict PAGE >&-", 2, "can't read or write ([Errno 9] Bad file descriptor)"),
+        ("extract PAGE > limited", 2, "can't read or write ([Errno 27] File too large)"),
+        ("predict PAGES > limited", 2, "can't read or write ([Errno 27] File too large)"),
+        ("extract - <&-", 3, "-: Bad file descriptor"),
+        ("predict - <&-", 3, "1 pages: 1 unreadable"),
+        ("predict PAGE -o a_file/", 2, "can't read or write ([Errno 17] File exists: 'a_file')"),
+        ("predict PAGE -o out.jsonl >&- 2>&-", 0, ""),
+    ],
+)
+def test_streams_that_fail_give_a_message(command: str, code: int, message: str, tmp_path: Path) -> None:
+    """One line says why; closed streams and a full device are no reason for a traceback."""
+    (tmp_path / "a_file").touch()
+    options = "--extractor plain" if "extract" in command else "--extractor plain --fields id,text"
+    program = f"{sys.executable} -m blockml {command} {options}".replace("PAGES", str(DATA)).replace("PAGE", PAGE)
+    limit = f"ulimit -f {int('predict' in command)}; " if "limited" in command else ""  # as on a device that is full
+    result = subprocess.run(["sh", "-c", limit + program], cwd=tmp_path, capture_output=True, check=False)  # noqa: S603, S607
+    errors = result.stderr.decode()
+    assert (result.returncode, errors.count("\n")) == (code, bool(message)), errors
+    assert message in errors
 
 
 def test_extract_writes_a_file(tmp_path: Path) -> None:

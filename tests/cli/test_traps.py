@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import blockml
-from blockml.batch import Guard
+from blockml.batch import Guard, find_inputs
 from blockml.cli import main
 from blockml.cli.arguments import processes
 from blockml.errors import UsageError
@@ -121,6 +121,61 @@ def test_impossible_numbers_are_refused(arguments: list[str], words: str, capsys
     """They would fail in the middle of the work, where the system can't hold them."""
     assert main(arguments) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["predict", PAGE, "-o", ""], "output"),
+        (["predict", PAGE, "", "-o", "x"], "inputs"),
+        (["extract", ""], "page"),
+        (["extract", PAGE, "-o", ""], "output"),
+        (["view", PAGE, "-o", ""], "output"),
+        (["train", "--dataset", "", "-o", "x"], "dataset"),
+        (["compare", "plain", "--dataset", SITE, "-o", ""], "output"),
+        (["templates", "detect", "", "-o", "x"], "inputs"),
+        (["label", ""], "folder"),
+    ],
+)
+def test_empty_values_are_refused(arguments: list[str], name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A variable of the shell that isn't set would stand for the current folder."""
+    assert main(arguments) == 2
+    assert f"the value of {name} is empty" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="the name of an input is empty"):
+        find_inputs([""])
+
+
+def test_empty_lists_of_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """They would stand for all fields; a page may well have no URL."""
+    with pytest.raises(SystemExit):
+        main(["predict", PAGE, "--fields", " , "])
+    assert "argument --fields: must be names separated by commas, got ' , '" in capsys.readouterr().err
+    assert main(["extract", PAGE, "--extractor", "plain", "--url", ""]) == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["extract", "{page}", "-o", "{page}"],
+        ["extract", "{page}", "-o", "{link}"],
+        ["view", "{page}", "-o", "{page}"],
+        ["view", "{page}", "--extractor", "dsc", "-o", "{other}", "--curve", "{link}"],
+        ["predict", "{page}", "-o", "{page}"],
+        ["templates", "detect", "{page}", "-o", "{page}"],
+    ],
+)
+def test_an_output_never_replaces_an_input(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is refused before anything is written."""
+    page, link = tmp_path / "page.html", tmp_path / "link"
+    page.write_text("<p>Cats rule", encoding="utf-8")
+    link.symlink_to(page)
+    paths = {"page": page, "link": link, "other": tmp_path / "other"}
+    assert main([argument.format(**paths) for argument in command]) == 2
+    assert "is an input, which the output would replace" in capsys.readouterr().err
+    assert page.read_text(encoding="utf-8") == "<p>Cats rule"
+    assert {path.name for path in tmp_path.iterdir()} == {"page.html", "link"}
 
 
 @pytest.mark.parametrize("seed", ["-1", "4294967296", "1.5", "9" * 5000])

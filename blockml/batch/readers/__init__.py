@@ -161,8 +161,12 @@ def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> 
     ------
     InputError
         A name matches no file.
+    UsageError
+        A name is empty.
     """
     for name in names:
+        if not name:
+            raise UsageError("the name of an input is empty")
         if not any(True for _ in Inputs((name,)).files()):
             suffixes = ", ".join((*PAGE_SUFFIXES, *_ARCHIVE_SUFFIXES))
             what = f"no pages ({suffixes}) in this folder" if Path(name).is_dir() else "no such file, folder or glob"
@@ -258,7 +262,7 @@ def _stdin_units(fields: RecordFields, reading: Reading) -> Iterator[Unit]:
             page = stream.read(reading.limit)
             yield Items("stdin", (Item("stdin", html=page),), len(page))
     except DAMAGED as error:
-        yield Items("stdin", (Item("stdin", error=f"damaged: {error}"),), 0)
+        yield Items("stdin", (Item("stdin", error=f"cannot read the file ({error})"),), 0)
 
 
 def _is_json(line: bytes) -> bool:
