@@ -25,8 +25,8 @@ __all__ += ["refuse", "seconds", "seed"]
 
 #: Options by the names of their values, where these differ.
 _OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-dataset"}
-#: Options that describe a page, and so may be empty.
-_MAY_BE_EMPTY = ("url", "charset", "name")
+#: Options that may be empty, as they describe a page, and a template, which is then one that can't be opened.
+_MAY_BE_EMPTY = ("url", "charset", "name", "template")
 #: Arguments with files that are read, and with files that are written.
 _READ = ("page", "pages", "inputs", "gold", "source", "template")
 _WRITTEN = ("output", "view", "curve", "curves")

@@ -221,7 +221,7 @@ def test_impossible_output_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_an_input_is_never_replaced(tmp_path: Path, suffix: str) -> None:
-    """Nor through a link, nor by the list of failures."""
+    """Not through a link or by the list of failures either."""
     source, link = tmp_path / f"in.jsonl{suffix}", tmp_path / f"link.jsonl{suffix}"
     data = b'{"html": "<p>x"}\n'
     source.write_bytes(gzip.compress(data) if suffix else data)
