@@ -32,7 +32,7 @@ class Status(StrEnum):
     OK = "ok"  #: there is text
     NO_CONTENT = "no_content"  #: the page has blocks, but none was kept
     EMPTY_PAGE = "empty_page"  #: the page has no text block
-    TRUNCATED = "truncated"  #: a limit was reached: the result covers only part of the page
+    TRUNCATED = "truncated"  #: a limit was reached, or the archive has only a part of the page
     UNDECODABLE = "undecodable"  #: the bytes are not HTML but a binary format
 
 
