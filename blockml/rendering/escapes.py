@@ -9,21 +9,27 @@ __all__ = ["escaped", "heading_line"]
 
 #: Characters of the private planes stand for marks and Markdown that is written already.
 _PRIVATE = "\U000f0000-\U0010ffff"
-_LINK_OPENS = "\U000f0000-\U000f7fff"
+_LINK_OPENS, _LINK_CLOSES = "\U000f0000-\U000f7fff", "\U00104000-\U00107fff"
 #: Characters, beside digits, that a line begins with if it needs an escape there.
-_FIRST = frozenset("#>-+*~=|")
+_FIRST = frozenset("#>-+*_~`=|:<")
+#: Begin of a heading, quotation, item, code block, table or tag, and lines that are a rule or stand below a heading or
+#: the header of a table.
 _LINE_START = re.compile(
-    r"^(?:(?P<whole>#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|~~~|(?:[-=] ?)+$|\|(?=.*\|$))|\d{1,9}(?P<dot>[.)])(?=\s|$))",
+    r"^(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|~~~|```|(?P<sign>[*_])(?: ?(?P=sign)){2,} ?$|=+$|:?-[-:| ]*$|\|(?=.*\|$)"
+    r"|<(?=[A-Za-z/!?])|\d{1,9}(?P<dot>[.)])(?=\s|$))",
     re.MULTILINE,
 )
-#: By first character, as such patterns are found fast: a backslash before punctuation, the begin of a tag, a bracket
-#: whose closing one begins a link or defines one, an exclamation mark before a bracket.
+#: By first character, as such patterns are found fast: a backslash before punctuation or a mark, the begin of a tag, a
+#: bracket whose closing one begins a link or defines one, an exclamation mark before a bracket.
 _ALWAYS = {
-    "\\": re.compile(r"\\(?=[!-/:-@\[-`{-~])"),
+    "\\": re.compile(rf"\\(?=[!-/:-@\[-`{{-~{_PRIVATE}])"),
     "<": re.compile(r"<(?=[A-Za-z/!?][^<]*>|!--)"),
     "[": re.compile(rf"\[(?=[^\[\]{_PRIVATE}]*\][(\[])|\[(?<=^\[)(?=[^\]\n]+\]:)", re.MULTILINE),
     "!": re.compile(rf"!(?=\\?\[|[{_LINK_OPENS}])"),
 }
+_LINK_TEXT = re.compile(f"[{_LINK_OPENS}][^{_LINK_CLOSES}]*")
+#: A bracket, or what is escaped already.
+_BRACKET = re.compile(r"\\.|[\[\]]", re.DOTALL)
 _ENTITY = re.compile(r"&(?:#\w{1,8};|(\w{1,31};))")
 _RUN = re.compile(r"([*_~`])\1*")
 _RUN_OR_MARK = re.compile(rf"([*_~`{_PRIVATE}])\1*")
@@ -78,6 +84,8 @@ def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = 
     for sign, pattern in _ALWAYS.items():
         if sign in text:
             text = pattern.sub(r"\\\g<0>", text)
+    if "[" in text or "]" in text:
+        text = _LINK_TEXT.sub(_balanced, text)
     if "&" in text:
         text = _ENTITY.sub(lambda match: match[0] if match[1] and match[1] not in html5 else f"\\{match[0]}", text)
     has_runs = "*" in text or "_" in text or "~" in text or "`" in text
@@ -96,6 +104,23 @@ def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = 
 
 def _escaped_start(match: re.Match[str]) -> str:
     return f"{match[0][:-1]}\\{match[0][-1]}" if match["dot"] else f"\\{match[0]}"
+
+
+def _balanced(match: re.Match[str]) -> str:
+    """Escape the brackets in the text of a link that have no partner there, as they would end it or begin another."""
+    opened: list[int] = []
+    alone: set[int] = set()
+    for bracket in _BRACKET.finditer(match[0]):
+        if bracket[0] == "[":
+            opened.append(bracket.start())
+        elif bracket[0] == "]" and opened:
+            opened.pop()
+        elif bracket[0] == "]":
+            alone.add(bracket.start())
+    alone.update(opened)
+    if not alone:
+        return match[0]
+    return _BRACKET.sub(lambda bracket: "\\" * (bracket.start() in alone) + bracket[0], match[0])
 
 
 def _hidden(match: re.Match[str], formulas: list[str]) -> str:
@@ -122,12 +147,14 @@ def _active_runs(text: str, *, marked: bool, code: bool) -> set[int]:
             continue
         before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
         begins = not after.isspace() and (after.isalnum() or not before.isalnum())
-        ends = not before.isspace() and (before.isalnum() or not after.isalnum())
+        # A line of signs only is a rule that is escaped at its first sign; the others might end a part.
+        ends = (not before.isspace() or before == "\n") and (before.isalnum() or not after.isalnum())
         if kind == "_":
             begins, ends = begins and not before.isalnum(), ends and not after.isalnum()
         elif kind == "`":
             begins = ends = True
-        if (begins or ends) and marked and depth and kind in "*~":
+        is_joined = depth or before >= _FIRST_OPEN or after >= _FIRST_OPEN
+        if (begins or ends) and marked and is_joined and kind in "*~":
             found.add(start)
         elif begins or ends:
             able.setdefault(kind, []).append((start, begins, ends))

@@ -30,12 +30,15 @@ _LINKED, _CODED, _STRONG = Mark.LINK, Mark.CODE, Mark.STRONG
 #: Marks of CommonMark. Others, and these where CommonMark would not see them, are written as tags.
 _SIGNS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.DELETED: "~~"}
 #: Marks stand in the text as characters of the private planes, so that methods of strings and regular expressions do
-#: most of the work: marks that open (links first), marks that close, and Markdown that is written already.
-_LINK, _OPEN, _CLOSE, _RAW, _BREAK = 0xF0000, 0xF8000, 0x100000, 0x108000, "\U0010fffe"
-#: Maximum number of marks that open and of raw pieces in one paragraph; others are left out.
-_MAX_MARKS = 0x3FF0
+#: most of the work: marks that open (links first), marks that close (links last), and Markdown that is written already.
+_LINK, _OPEN, _CLOSE, _LINK_CLOSE, _RAW, _BREAK = 0xF0000, 0xF8000, 0x100000, 0x104000, 0x108000, "\U0010fffe"
+#: Maximum number of marks that open and of raw pieces in one paragraph; others are left out. There is room for twice as
+#: many, since links in code are counted twice.
+_MAX_MARKS = 0x1FF0
 _PRIVATE = re.compile("[\U000f0000-\U0010ffff]")
 _OPENS, _CLOSES = "\U000f0000-\U000fffff", "\U00100000-\U00107fff"
+#: What is more than punctuation: a letter or digit, and Markdown that is written already.
+_SUBSTANCE = re.compile("[^\\W_]|[\U00108000-\U0010fffd]")
 #: White space inside the edges of a mark; a mark without text; a mark that ends where one begins.
 _LOOSE = re.compile(f"[{_OPENS}][ \\n]|[ \\n][{_CLOSES}]")
 _OPENING = re.compile(f"[{_OPENS}][ \\n{_OPENS}]*")
@@ -149,8 +152,10 @@ class Paragraph:
             is_spaced = parts[-1][-1:].isspace()
             if is_spaced:
                 parts[-1] = parts[-1].rstrip()
-            end = f"]({address})" if mark is _LINKED else _SIGNS.get(mark) or f"</{mark.value}>"
-            self._append(_CLOSE, end, mark)
+            if mark is _LINKED:
+                self._append(_LINK_CLOSE, f"]({address})", mark)
+            else:
+                self._append(_CLOSE, _SIGNS.get(mark) or f"</{mark.value}>", mark)
             if is_spaced:
                 parts.append(" ")
 
@@ -256,7 +261,7 @@ class Paragraph:
             self.parts.append(" " * text[-1:].isspace())
             code = []
             if part in self._written:  # characters stand in the order of their numbers
-                first = _RAW if kind is None else _CLOSE if ord(part) >= _CLOSE else _LINK
+                first = _RAW if kind is None else _LINK_CLOSE if ord(part) >= _CLOSE else _LINK
                 self._append(first, self._written.pop(part), self._kinds.pop(part, None))
             else:
                 self.parts.append(part)
@@ -342,22 +347,28 @@ class Paragraph:
         return match[2] if kind is self._kinds.get(match[3]) and kind is not _LINKED else match[0]
 
     def _tags(self, text: str) -> dict[str, str]:
-        """Return the tags to write for marks that CommonMark would not see."""
+        """Return the tags to write for marks that CommonMark would not see; nothing around punctuation alone.
+
+        Signs that begin right after others would be read as one run with them.
+        """
         found: dict[str, str] = {}
-        opened: list[tuple[Mark, str, bool]] = []  # kind, character, whether it is seen
+        opened: list[tuple[Mark, int, bool]] = []  # kind, place, whether it is seen
         for match in _PRIVATE.finditer(text):
             sign, kind = match[0], self._kinds.get(match[0])
             if kind not in _SIGNS or kind is None:
                 continue
             before, after = text[match.start() - 1 : match.start()] or " ", text[match.end() : match.end() + 1] or " "
             if sign < chr(_CLOSE):
-                opened.append((kind, sign, not _is_punctuation(after) or not _is_letter(before)))
+                is_run = before >= chr(_CLOSE) and self._kinds.get(before) in _SIGNS
+                is_seen = not is_run and not (_is_punctuation(after) and _is_letter(before))
+                opened.append((kind, match.start(), is_seen))
                 continue
             place = next((i for i in range(len(opened) - 1, -1, -1) if opened[i][0] is kind), -1)
             if place >= 0:
-                _, begin, is_seen = opened.pop(place)
+                _, start, is_seen = opened.pop(place)
                 if not is_seen or (_is_punctuation(before) and _is_letter(after)):
-                    found[begin], found[sign] = f"<{kind.value}>", f"</{kind.value}>"
+                    is_bare = kind is not Mark.DELETED and not _SUBSTANCE.search(text, start, match.start())
+                    found[text[start]], found[sign] = ("", "") if is_bare else (f"<{kind.value}>", f"</{kind.value}>")
         return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lxml import html
 
 import blockml
 from blockml.errors import UsageError
@@ -69,6 +70,43 @@ def test_elements(html: str, expected: str) -> None:
 def test_headings_and_cells_begin_no_line(html: str, expected: str) -> None:
     """Signs that mean something at the begin of a line mean nothing there; those that end a heading do."""
     assert whole(html) == expected
+
+
+def visible_text(markdown: str) -> str:
+    """Return the text that a parser of CommonMark with tables shows."""
+    reader = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    tree = html.fromstring(f"<div>{reader.render(markdown).replace('<br', ' <br')}</div>")
+    return " ".join(str(tree.text_content()).split())
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<p>a<br>_________<br>b", "a  \n\\_________  \nb"),
+        ("<p>_a<br>___<br>b", "\\_a  \n\\_\\_\\_  \nb"),
+        ("<p>a<p>* * *<p>***<p>b", "a\n\n\\* * *\n\n\\***\n\nb"),
+        ("<p>a<p>```<p>b *c* d<p>e", "a\n\n\\```\n\nb \\*c\\* d\n\ne"),
+        ("<p>a | b<br>--- | :--<br>c | d", "a | b  \n\\--- | :--  \nc | d"),
+        ("<p>&lt;div class=<br>a", "\\<div class=  \na"),
+        ("<p>a <a href=/b>b ] c</a>", "a [b \\] c](/b)"),
+        ("<p>a <a href=/b>b [ c</a>", "a [b \\[ c](/b)"),
+        ("<p>a <a href=/b>[b] c[d](e) f</a>", "a [[b] c\\[d\\](e) f](/b)"),
+        ("<p>[<a href=/b>b</a>] ]", "[[b](/b)] ]"),
+        ("<p>a <i><b>b c</b></i><b>. </b>d", "a ***b c***. d"),
+        ("<p><b>a b</b><i>\u3002</i>c", "**a b**\u3002c"),
+        ("<p>a<b>,</b>b <b>,</b> c", "a,b **,** c"),
+        ("<p><b>a <a href=/b>b</a></b><i>\u7532\u4e59</i>", "**a [b](/b)**<em>\u7532\u4e59</em>"),
+        ("<p>a<i>b.</i><b>\u7532</b>d", "a*b.*<strong>\u7532</strong>d"),
+        ("<p>a<del>,</del>b", "a<del>,</del>b"),
+        ("<p>a *<i>(b)</i>. c", "a \\**(b)*. c"),
+        ("<p>a\\<i>b</i>\\c", "a\\\\*b*\\c"),
+    ],
+)  # fmt: skip
+def test_a_reader_of_commonmark_shows_the_text(page: str, expected: str) -> None:
+    """Nothing of the text is lost, and no mark is shown."""
+    assert whole(page) == expected
+    shown = visible_text(expected)
+    assert shown.replace(" ", "") == "".join(blockml.extract(page, model="plain").text.split())
 
 
 def test_pictures_that_load_late_are_written_once() -> None:
