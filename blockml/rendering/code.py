@@ -17,8 +17,8 @@ _LANGUAGES = ("data-lang", "data-language", "data-code-language", "lang-name")
 #: Words after these prefixes that are no language.
 _NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight notranslate default block wrapper box "
                          "toolbar container example snippet listing header highlight".split())  # fmt: skip
-#: Elements of one line each.
-_LINES = frozenset({"div", "p", "li", "tr"})
+#: Elements of one line each; a button may follow the code.
+_LINES = frozenset({"div", "p", "li", "tr", "button"})
 #: Classes of line numbers.
 _NUMBERS = frozenset({"lineno", "linenos", "line-number", "line-numbers", "ln", "lnt", "gutter", "linenumber"})
 

@@ -25,12 +25,11 @@ class _Container:
     marker: str  #: begin of its first line
     indent: str  #: begin of the lines after that
     list_node: int  #: node of the list; -1 for a quotation
-    is_term: bool = False  #: whether it is the term of a definition
     is_pending: bool = True  #: whether its first line is still to be written
 
 
 class Lines:
-    """Lines of Markdown that are written so far, and the open list items, terms, definitions and quotations.
+    """Lines of Markdown that are written so far, and the open list items and quotations.
 
     Examples
     --------
@@ -48,7 +47,6 @@ class Lines:
         self.lines: list[str] = []
         self.containers: list[_Container] = []
         self.last_lists: Set[int] = _NO_LISTS  # lists around the paragraph that was written last
-        self.defined: set[int] = set()  # lists of definitions with a term that was written
         self.numbers: dict[int, int] | None = None  # of the items of numbered lists
 
     @property
@@ -61,14 +59,12 @@ class Lines:
         return len(self.containers) < _MAX_DEPTH
 
     def open(self, node: int, name: str) -> None:
-        """Begin a list item, term, definition or quotation."""
+        """Begin a list item or quotation."""
         self.containers.append(self._container(node, name))
 
     def close(self) -> None:
         """End the container that was opened last."""
-        container = self.containers.pop()
-        if container.is_term and not container.is_pending:
-            self.defined.add(container.list_node)
+        self.containers.pop()
 
     def paragraph(self, text: str) -> None:
         """Write a paragraph."""
@@ -105,22 +101,21 @@ class Lines:
         self.last_lists = {container.list_node for container in containers}
 
     def _is_tight(self, starts: _Container | None) -> bool:
-        """Tell whether no blank line stands before a block that begins a list item or definition (``starts``)."""
-        if starts is None or starts.list_node < 0 or starts.is_term:
+        """Tell whether no blank line stands before a block that begins a list item (``starts``)."""
+        if starts is None or starts.list_node < 0:
+            return False
+        if starts.list_node in self.last_lists:
+            return True
+        if starts.marker[:1].isdecimal() and starts.marker != "1. ":  # such an item begins no list below a paragraph
             return False
         around = self.containers[: self.containers.index(starts)]
-        return starts.list_node in self.last_lists or any(item.list_node in self.last_lists - {-1} for item in around)
+        return any(item.list_node in self.last_lists - {-1} for item in around)
 
     def _container(self, node: int, name: str) -> _Container:
-        """Return the container of a list item, term, definition or quotation."""
+        """Return the container of a list item or quotation."""
         if name == "blockquote":
             return _Container("> ", "> ", -1)
         parent = int(self.nodes.parent[node])
-        if name == "dt":
-            return _Container("", "", parent, is_term=True)
-        if name == "dd":
-            is_defined = parent in self.defined
-            return _Container(": " * is_defined, "  " * is_defined, parent)
         if parent >= 0 and self.nodes.name(parent) == "ol":
             if self.numbers is None:
                 self.numbers = _item_numbers(self.nodes)

@@ -45,7 +45,6 @@ _OPENING = re.compile(f"[{_OPENS}][ \\n{_OPENS}]*")
 _CLOSING = re.compile(f"[ \\n]*[{_CLOSES}](?:[ \\n{_CLOSES}]*[{_CLOSES}])?")
 _EMPTY = re.compile(f"[{_OPENS}]([ \\n]*)[{_CLOSES}]")
 _MEETING = re.compile(f"([{_CLOSES}])( ?)([{_OPENS}])")
-_LINKS_MEETING = re.compile(f"(?<=\\w)([{_CLOSES}][{_OPENS}])(?=[^\\W\u2e80-\U000effff])")
 _SPACES, _BREAKS = re.compile("  +"), re.compile(" *\\n[ \\n]*")
 #: The page has no formulas between dollar signs.
 NO_TEX = Lazy(lambda: False)
@@ -331,15 +330,8 @@ class Paragraph:
         while _EMPTY.search(text):
             text = _EMPTY.sub(r"\1", text)
         if _MEETING.search(text):
-            text = _LINKS_MEETING.sub(self._with_space, text)
             text = _MEETING.sub(self._merged, text)
         return _BREAKS.sub("\n", _SPACES.sub(" ", text)).strip(" \n")
-
-    def _with_space(self, match: re.Match[str]) -> str:
-        """Put a space between two links without one, as they are two words."""
-        first, second = match[1][0], match[1][1]
-        are_links = self._kinds.get(first) is _LINKED is self._kinds.get(second)
-        return f"{first} {second}" if are_links else match[1]
 
     def _merged(self, match: re.Match[str]) -> str:
         """Go on with a mark that ends where the next one begins."""

@@ -22,7 +22,7 @@ from blockml.rendering.mathematics import find_formulas, formula_of_image, write
 from blockml.rendering.pictures import Pictures
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes, text_sums
 from blockml.rendering.tables import Cell, read_span, table_lines
-from blockml.rendering.text import kept_separators
+from blockml.rendering.text import node_separators
 
 __all__ = ["render_markdown"]
 
@@ -38,9 +38,12 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CODE = frozenset({"pre", "listing", "xmp", "textarea"})
 _PARTS = frozenset({"table", "caption", "tr", "td", "th"})
 _VOID = frozenset({"br", "hr", "img"})
-_CONTAINERS = frozenset({"li", "dt", "dd", "blockquote"})
+_CONTAINERS = frozenset({"li", "blockquote"})
+_DEFINITIONS = frozenset({"dt", "dd"})
 #: Elements that only begin and end a paragraph.
-_PLAIN = BREAKING - _CODE - _PARTS - _VOID - _CONTAINERS - frozenset(_HEADINGS)
+_PLAIN = BREAKING - _CODE - _PARTS - _VOID - _CONTAINERS - _DEFINITIONS - frozenset(_HEADINGS)
+#: Number of nodes and characters from which on a term isn't set in bold; some old pages have all of their text in one.
+_TERM_NODES, _TERM_LENGTH = 40, 200
 #: Elements that leave a trace in Markdown.
 _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 #: Members of enumerations are looked up slowly in Python 3.11.
@@ -75,7 +78,7 @@ class _Table:
     """An open table of data."""
 
     rows: list[list[Cell]] = field(default_factory=list)
-    parts: list[str] | None = None  #: paragraphs of the open cell; None outside of cells
+    in_cell: bool = False  #: whether a cell is open
 
 
 class _Writer:
@@ -90,7 +93,7 @@ class _Writer:
             self.shown[list(self.copies)] = True
         self.layout = layout_parts(page.nodes, self.shown)
         self.order, self.breaks = self._order(*content_span(page.nodes, page.blocks.parent[rows]))
-        self.separators = _separators(page, rows)
+        self.separators = node_separators(page, rows, self.shown)
         self.texts = _normalised(page, rows)
         self.absolute: Callable[[str], str] = resolver(page.base_url)
         self.lines = Lines(page.nodes)
@@ -171,6 +174,8 @@ class _Writer:
             return self._link(self.nodes.attributes[node].get("href", ""))
         if name in _MARKS:
             return self._begin_mark(_MARKS[name])
+        if name == "dd" and self.paragraph.ends_with_break():
+            return self._flush  # a definition on the line after its term
         self._flush()
         if self.heading:
             return self._flush
@@ -181,6 +186,8 @@ class _Writer:
         if name in _HEADINGS:
             self.heading = _HEADINGS[name]
             return self._end_heading
+        if name == "dt" and self._is_short(node):
+            return partial(self._end_term, self._begin_mark(Mark.STRONG))
         if name in _CONTAINERS and self.lines.has_room():
             self.lines.open(node, name)
             return self._end_container
@@ -195,7 +202,7 @@ class _Writer:
         return self._begin_mark(_LINK, absolute) if absolute else None
 
     def _in_cell(self) -> bool:
-        return bool(self.tables) and self.tables[-1].parts is not None
+        return bool(self.tables) and self.tables[-1].in_cell
 
     def _begin_mark(self, mark: Mark, address: str = "") -> Callable[[], object] | None:
         if self.paragraph.has(mark):
@@ -210,6 +217,18 @@ class _Writer:
         text = self.paragraph.take(heading=True)
         if text:
             self.lines.block([heading_line(level, text)])
+
+    def _is_short(self, node: int) -> bool:
+        """Tell whether a term is one of a few words."""
+        end = int(self.nodes.end[node])
+        return end - node < _TERM_NODES and sum(map(len, self.nodes.texts[node:end])) < _TERM_LENGTH
+
+    def _end_term(self, close: Callable[[], object] | None) -> None:
+        """End a term in bold; its definition goes on in the next line, unless that begins with a block of its own."""
+        if close is not None:
+            close()
+        if self.paragraph.parts:
+            self.paragraph.line_break()
 
     def _end_container(self) -> None:
         self._flush()
@@ -228,14 +247,13 @@ class _Writer:
             return self._flush
         if not table.rows:
             table.rows.append([])
-        table.parts = []
+        table.in_cell = True
         return lambda: self._end_cell(node, name)
 
     def _end_cell(self, node: int, name: str) -> None:
-        self._flush()
         table, attributes = self.tables[-1], self.nodes.attributes[node]
-        text = "<br>".join(table.parts or ()).replace("  \n", "<br>").replace("\n", " ")
-        table.parts = None
+        text = self.paragraph.take(cell=True).replace("  \n", "<br>").replace("\n", " ")
+        table.in_cell = False
         is_header = name == "th" or "thead" in {self.nodes.name(item) for item in self.nodes.ancestors(node)[:2]}
         spans = (read_span(attributes, "colspan"), read_span(attributes, "rowspan"))
         table.rows[-1].append(Cell(text, is_header, *spans))
@@ -298,20 +316,19 @@ class _Writer:
         self.lines.block([fence + code_language(self.nodes, node), *lines, fence])
 
     def _flush(self) -> None:
-        """Write the open paragraph, if it has text; within a heading a space."""
+        """Write the open paragraph, if it has text; within a heading a space, and within a cell a line break."""
         paragraph = self.paragraph
         if not paragraph.parts:
             return
         if self.heading:
             paragraph.parts.append(" ")
             return
-        in_cell = self._in_cell()
-        text = paragraph.take(cell=in_cell)
-        if not text:
+        if self._in_cell():
+            if not paragraph.ends_with_break():
+                paragraph.line_break()
             return
-        if in_cell:
-            self.tables[-1].parts.append(text)  # type: ignore[union-attr]
-        else:
+        text = paragraph.take()
+        if text:
             self.lines.paragraph(text)
 
 
@@ -336,13 +353,6 @@ def _with_single_spaces(text: str) -> str:
     """Return a text with one space for each piece of white space."""
     inner = " ".join(text.split())
     return f"{' ' * text[0].isspace()}{inner}{' ' * text[-1].isspace()}" if inner else " " * bool(text)
-
-
-def _separators(page: Page, rows: NDArray[np.intp]) -> dict[int, int]:
-    """Return the separator before each kept block by its first node, if it is not glued to the kept text before it."""
-    separators = kept_separators(page, rows)
-    places = separators > Separator.GLUED
-    return dict(zip(page.blocks.node[rows[places]].tolist(), separators[places].tolist(), strict=True))
 
 
 def _shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Mapping[int, str]) -> list[int]:

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from blockml.page import Flag, Page, Separator
 
-__all__ = ["kept_separators", "render_text", "text_pieces"]
+__all__ = ["kept_separators", "node_separators", "render_text", "text_pieces"]
 
 _PREFORMATTED, _SPACE, _CELL = int(Flag.PREFORMATTED), int(Separator.SPACE), int(Separator.CELL)
 #: Text between two blocks, by :class:`~blockml.page.Separator`.
 _SEPARATORS = ("", " ", "\t", "\n", "\n")
+#: Scripts from here on put no space between words, as in the segmentation into blocks.
+_FIRST_IDEOGRAPH = "\u2e80"
 _SEPARATED_PARAGRAPHS = (*_SEPARATORS[:-1], "\n\n")
 
 
@@ -47,6 +49,37 @@ def kept_separators(page: Page, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
     separators: NDArray[np.uint8] = np.maximum.reduceat(page.blocks.separators[: rows[-1] + 1], before + 1)
     separators[(separators < _SPACE) & (before + 1 < rows)] = _SPACE
     return separators
+
+
+def node_separators(page: Page, rows: NDArray[np.intp], shown: NDArray[np.bool_]) -> dict[int, int]:
+    """Return the :class:`~blockml.page.Separator` before texts that aren't glued to the kept text before them, by node.
+
+    Parameters
+    ----------
+    page
+        The page.
+    rows
+        (n_rows,) the kept blocks.
+    shown
+        (n_nodes,) whether a node is written.
+    """
+    separators = kept_separators(page, rows)
+    places = separators > Separator.GLUED
+    found = dict(zip(page.blocks.node[rows[places]].tolist(), separators[places].tolist(), strict=True))
+    # Within a block, an element that begins right after another is a word of its own, as two links are.
+    nodes, raw = page.nodes, page.nodes.texts
+    is_text = shown & (nodes.tag == 0)
+    texts = is_text.nonzero()[0]
+    is_text[page.blocks.node] = False
+    inner = is_text.nonzero()[0]
+    if len(inner):
+        before = texts[texts.searchsorted(inner) - 1]
+        is_apart = (inner > before + 1) & (nodes.end[nodes.parent[before]] <= inner)
+        for last, node in zip(before[is_apart].tolist(), inner[is_apart].tolist(), strict=True):
+            left, right = raw[last][-1], raw[node][0]
+            if left.isalnum() and right.isalnum() and max(left, right) < _FIRST_IDEOGRAPH:
+                found[node] = _SPACE
+    return found
 
 
 def text_pieces(

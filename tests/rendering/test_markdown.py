@@ -39,13 +39,15 @@ def without(html: str, *removed: str) -> str:
         ("<p>one<br>two<br><br>three</p>", "one  \ntwo\n\nthree"),
         ("<blockquote><p>a<p>b</blockquote><p>c", "> a\n>\n> b\n\nc"),
         ("<p>a</p><hr><p>b</p>", "a\n\n---\n\nb"),
-        ("<dl><dt>term<dd>meaning<dt>other<dd>sense</dl>", "term\n: meaning\n\nother\n: sense"),
+        ("<dl><dt>term<dd>meaning<dt>other<dd>sense</dl>", "**term**  \nmeaning\n\n**other**  \nsense"),
         ("<p>a <img src='http://a.example/i.png' alt='two  [cats]'> b</p>",
          "a ![two \\[cats\\]](http://a.example/i.png) b"),
         ("<p>a <img src='data:x' data-src='http://a.example/i.png'> b</p>", "a ![](http://a.example/i.png) b"),
         ("<p>a <a href='javascript:x()'>b</a> c</p>", "a b c"),
         ("<p><a href='http://a.example/1'>one</a><a href='http://a.example/2'>two</a></p>",
          "[one](http://a.example/1) [two](http://a.example/2)"),
+        ("<p><a>one</a><a href='javascript:x()'>two</a><a href='http://a.example/3'>three</a></p>",
+         "one two [three](http://a.example/3)"),
         ("<center>a</center><center>b</center>", "a\n\nb"),
     ],
 )  # fmt: skip
@@ -100,6 +102,8 @@ def visible_text(markdown: str) -> str:
         ("<p>a<del>,</del>b", "a<del>,</del>b"),
         ("<p>a *<i>(b)</i>. c", "a \\**(b)*. c"),
         ("<p>a\\<i>b</i>\\c", "a\\\\*b*\\c"),
+        ("<ul><li>a<ol start=3><li>b<li>c</ol></ul>", "- a\n\n  3. b\n  4. c"),
+        ("<table><tr><th>a<th>b<tr><td>c<td><p>1*2<p>3*4</table>", "| a | b |\n| --- | --- |\n| c | 1\\*2<br>3\\*4 |"),
     ],
 )  # fmt: skip
 def test_a_reader_of_commonmark_shows_the_text(page: str, expected: str) -> None:
@@ -193,6 +197,7 @@ def test_code_with_fences_has_longer_ones() -> None:
     assert whole("<pre>```\nx</pre>") == "````\n```\nx\n````"
     html = "<table><tr><td><pre>1\n2</pre><td><pre>a\nb</pre></table>"
     assert whole(html) == "```\na\nb\n```"
+    assert whole("<pre><code>a\nb</code><button>Copy</button></pre>") == "```\na\nb\nCopy\n```"
 
 
 def test_tables_of_data() -> None:
@@ -258,9 +263,26 @@ def test_formulas_between_dollar_signs() -> None:
     assert whole(f"<script src=/katex.js></script>{text}") == "Let $a = \\{1, *b*, c\\}$ be."
 
 
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<dl><dt>a<dt>b<dd><p>c<p>d<dd>e</dl>", "**a**\n\n**b**\n\nc\n\nd\n\ne"),
+        ("<dl><dt><b>a</b> b<dd>- c<ul><li>d</ul></dl>", "**a b**  \n\\- c\n\n- d"),
+        ("<dl><div><dt>a</dt><dd>b</dd></div><div><dt>c</dt><dd>d</dd></div></dl>", "**a**  \nb\n\n**c**  \nd"),
+        ("<dl><dt><h3>a</h3><dd>b</dl>", "### a\n\nb"),
+        ("<ul><li><dl><dt>a<dd>b</dl><li>c</ul>", "- **a**  \n  b\n- c"),
+        (f"<dl><dt>{'a ' * 100}<dd>b</dl>", f"{('a ' * 100).strip()}\n\nb"),
+    ],
+)
+def test_terms_and_definitions(page: str, expected: str) -> None:
+    """A short term is bold and a line of its own, and its definition begins in the next one or is its own paragraph."""
+    assert whole(page) == expected
+
+
 def test_a_definition_without_its_term() -> None:
-    """It is a paragraph."""
+    """It is a paragraph, and a term without its definition is one."""
     assert without("<dl><dt>term<dd>meaning</dl><p>a</p>", "term") == "meaning\n\na"
+    assert without("<dl><dt>term<dd>meaning</dl><p>a</p>", "meaning") == "**term**\n\na"
 
 
 def test_a_formula_of_its_own() -> None:
