@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
 from types import NoneType
+
+import numpy as np
 
 from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Extraction
@@ -39,6 +42,7 @@ __all__ += ["render_text"]
 
 #: A line of Markdown that begins a heading, quotation, list item, table or code block.
 _MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
 def _json(extraction: Extraction, chunk_size: int | None) -> str:
@@ -58,7 +62,7 @@ def _json(extraction: Extraction, chunk_size: int | None) -> str:
 def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool, **_: object) -> str:
     title = extraction.title if with_title else None
     text = render_text(extraction.page, extraction.kept, paragraphs=True) if paragraphs else extraction.text
-    return f"{title}\n\n{text}" if title and not starts_with(extraction.text, title) else text
+    return f"{title}\n\n{text}" if title and not _has_title(extraction, title) else text
 
 
 def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
@@ -67,11 +71,27 @@ def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
     if not title:
         return text
     heading = heading_line(1, escaped(title, begins_line=False))
-    if not starts_with(extraction.text, title):
+    if not _has_title(extraction, title):
         return f"{heading}\n\n{text}".rstrip()
     first = text.partition("\n")[0]
     is_plain = not _MARKED_LINE.match(first) and metric_tokens(first) == metric_tokens(title)
     return heading + text[len(first) :] if is_plain else text
+
+
+def _has_title(extraction: Extraction, title: str) -> bool:
+    """Tell whether the main content begins with a title, or has a heading of the same words."""
+    if starts_with(extraction.text, title):
+        return True
+    nodes, blocks, kept = extraction.page.nodes, extraction.page.blocks, extraction.kept
+    words = "".join(metric_tokens(title))
+    headings = np.flatnonzero(nodes.named(_HEADINGS))
+    spans = zip(blocks.node.searchsorted(headings), blocks.node.searchsorted(nodes.end[headings]), strict=True)
+    for first, end in spans:
+        if words and end - first <= len(title):  # a heading around a whole page is not read
+            text = " ".join(compress(blocks.texts[first:end], kept[first:end]))
+            if "".join(metric_tokens(text)) == words:
+                return True
+    return False
 
 
 def starts_with(text: str, title: str) -> bool:
@@ -109,9 +129,9 @@ def render(
     """Render an extraction in an output format, a key of :data:`FORMATS`.
 
     Text and Markdown begin with the page's title if ``with_title`` is true, or None for Markdown, unless the main
-    content begins with it. HTML is the main content alone, and JSON has a field for the title. Text has an empty line
-    between paragraphs if ``paragraphs`` is true. JSON (see :func:`json_schema`) has chunks of at most ``chunk_size``
-    characters if that is given.
+    content begins with it or has it as a heading. HTML is the main content alone, and JSON has a field for the title.
+    Text has an empty line between paragraphs if ``paragraphs`` is true. JSON (see :func:`json_schema`) has chunks of
+    at most ``chunk_size`` characters if that is given.
 
     Raises
     ------

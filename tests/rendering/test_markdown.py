@@ -364,6 +364,8 @@ def test_deep_lists_and_quotations_keep_their_text() -> None:
         ("<title>Cats rule</title><h2>Cats rule</h2><p>They do.</p>", "## Cats rule\n\nThey do."),
         ("<title>Cats rule</title><p><b>Cats rule</b></p><p>They do.</p>", "# Cats rule\n\nThey do."),
         ("<title>Cats rule</title><p>News</p><p>Cats rule</p>", "News\n\nCats rule"),
+        ("<title>Cats rule</title><p>a<p>b<p>c<h2>Cats <b>rule!</b></h2><p>d", "a\n\nb\n\nc\n\n## Cats rule!\n\nd"),
+        ("<title>Cats rule</title><p>a<p>b<p>c<p>Cats rule<p>d", "# Cats rule\n\na\n\nb\n\nc\n\nCats rule\n\nd"),
         ("<title>Cats rule</title><ul><li>Cats rule<li>They do</ul>", "- Cats rule\n- They do"),
         ("<title>1. Cats and C #</title><p>They do.</p>", "# 1. Cats and C \\#\n\nThey do."),
         ("<title>Cats &lt;b&gt;rule&lt;/b&gt;</title><p>They do.</p>", "# Cats \\<b>rule\\</b>\n\nThey do."),
