@@ -62,7 +62,7 @@ def _json(extraction: Extraction, chunk_size: int | None) -> str:
 def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool, **_: object) -> str:
     title = extraction.title if with_title else None
     text = render_text(extraction.page, extraction.kept, paragraphs=True) if paragraphs else extraction.text
-    return f"{title}\n\n{text}" if title and not _has_title(extraction, title) else text
+    return f"{title}\n\n{text}" if title and not starts_with(extraction.text, title) else text
 
 
 def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
@@ -71,17 +71,15 @@ def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
     if not title:
         return text
     heading = heading_line(1, escaped(title, begins_line=False))
-    if not _has_title(extraction, title):
+    if not (starts_with(extraction.text, title) or _has_heading(extraction, title)):
         return f"{heading}\n\n{text}".rstrip()
     first = text.partition("\n")[0]
     is_plain = not _MARKED_LINE.match(first) and metric_tokens(first) == metric_tokens(title)
     return heading + text[len(first) :] if is_plain else text
 
 
-def _has_title(extraction: Extraction, title: str) -> bool:
-    """Tell whether the main content begins with a title, or has a heading of the same words."""
-    if starts_with(extraction.text, title):
-        return True
+def _has_heading(extraction: Extraction, title: str) -> bool:
+    """Tell whether the main content has a heading with the words of a title."""
     nodes, blocks, kept = extraction.page.nodes, extraction.page.blocks, extraction.kept
     words = "".join(metric_tokens(title))
     headings = np.flatnonzero(nodes.named(_HEADINGS))
@@ -129,9 +127,9 @@ def render(
     """Render an extraction in an output format, a key of :data:`FORMATS`.
 
     Text and Markdown begin with the page's title if ``with_title`` is true, or None for Markdown, unless the main
-    content begins with it or has it as a heading. HTML is the main content alone, and JSON has a field for the title.
-    Text has an empty line between paragraphs if ``paragraphs`` is true. JSON (see :func:`json_schema`) has chunks of
-    at most ``chunk_size`` characters if that is given.
+    content begins with it or, in Markdown, has it as a heading. HTML is the main content alone, and JSON has a field
+    for the title. Text has an empty line between paragraphs if ``paragraphs`` is true. JSON (see :func:`json_schema`)
+    has chunks of at most ``chunk_size`` characters if that is given.
 
     Raises
     ------

@@ -24,7 +24,7 @@ _LINE_START = re.compile(
 _ALWAYS = {
     "\\": re.compile(rf"\\(?=[!-/:-@\[-`{{-~{_PRIVATE}])"),
     "<": re.compile(r"<(?=[A-Za-z/!?][^<]*>|!--)"),
-    "[": re.compile(rf"\[(?=[^\[\]{_PRIVATE}]*\][(\[])|\[(?<=^\[)(?=[^\]\n]+\]:)", re.MULTILINE),
+    "[": re.compile(rf"\[(?=[^\[\]{_LINK_OPENS}]*\][(\[])|\[(?<=^\[)(?=[^\]\n]+\]:)", re.MULTILINE),
     "!": re.compile(rf"!(?=\\?\[|[{_LINK_OPENS}])"),
 }
 _LINK_TEXT = re.compile(f"[{_LINK_OPENS}][^{_LINK_CLOSES}]*")
@@ -154,7 +154,7 @@ def _active_runs(text: str, *, marked: bool, code: bool) -> set[int]:
         elif kind == "`":
             begins = ends = True
         is_joined = depth or before >= _FIRST_OPEN or after >= _FIRST_OPEN
-        if (begins or ends) and marked and is_joined and kind in "*~":
+        if marked and ((is_joined and (begins or ends) and kind in "*~") or (begins and kind == "*")):
             found.add(start)
         elif begins or ends:
             able.setdefault(kind, []).append((start, begins, ends))

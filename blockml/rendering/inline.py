@@ -103,7 +103,7 @@ class Paragraph:
         """Append Markdown that is written as it is: a picture or a formula."""
         if self._count < _MAX_MARKS:
             if self.parts and self.parts[-1] in self._written and self.parts[-1] not in self._kinds:
-                self.parts.append(" ")  # pictures without a space between them
+                self.parts.append(" ")  # pictures or code without a space between them
             self._append(_RAW, markdown)
 
     def line_break(self) -> None:
@@ -204,16 +204,18 @@ class Paragraph:
         text = " ".join(text.split()) if "  " in text else text.strip(" ")
         self.parts = []
         if self._written:
-            text = self._laid_out(text, heading=heading, begins_line=begins_line)
+            text = self._laid_out(text, heading=heading, cell=cell)
             self._written, self._kinds = {}, {}
             self._has_code = self._is_marked = False
             self._count = 0
         elif text:
             if _BREAK in text:
                 text = text.replace(_BREAK, " ") if heading else _BREAKS.sub("\n", text.replace(_BREAK, "\n"))
-                text = text.strip(" \n")
+                text = text.strip(" \n").replace("\n", _BREAK if cell else "\n")
             has_tex = "$" in text and self._reads_dollars(text)
             text = escaped(text, tex=has_tex, begins_line=begins_line).replace("\n", "  \n")
+        if cell:
+            text = text.replace(_BREAK, "<br>")
         for mark, address in going_on:
             self.open(mark, address)
         return text
@@ -252,12 +254,12 @@ class Paragraph:
             text = "".join(code)
             words = " ".join(text.split())
             if words:
-                self.parts.append(" " * text[0].isspace())
+                self.parts += [" "] * text[0].isspace()
                 fence = "`" * (1 + max(map(len, re.findall("`+", words)), default=0))
                 gap = " " if words[0] == "`" or words[-1] == "`" else ""
                 self._has_code = True
                 self.raw(f"{fence}{gap}{words}{gap}{fence}")
-            self.parts.append(" " * text[-1:].isspace())
+            self.parts += [" "] * text[-1:].isspace()
             code = []
             if part in self._written:  # characters stand in the order of their numbers
                 first = _RAW if kind is None else _LINK_CLOSE if ord(part) >= _CLOSE else _LINK
@@ -266,7 +268,7 @@ class Paragraph:
                 self.parts.append(part)
         self.parts.pop()
 
-    def _laid_out(self, text: str, *, heading: bool, begins_line: bool) -> str:
+    def _laid_out(self, text: str, *, heading: bool, cell: bool) -> str:
         """Place the marks of a paragraph, escape its text and write both."""
         if heading and (_STRONG in self._kinds.values() or _BREAK in text):
             strong = [sign for sign, mark in self._kinds.items() if mark is _STRONG]
@@ -276,11 +278,12 @@ class Paragraph:
         places, is_lettered = self._places(text)
         if places is None:
             text = self._tidied(text)
+            text = text.replace("\n", _BREAK) if cell else text  # a tag, which signs stand beside
         if self._is_marked and not is_lettered:
             written, places = {**written, **self._tags(text)}, None
         has_tex = "$" in text and self._reads_dollars(text)
         is_marked, has_code = self._is_marked, self._has_code
-        safe = escaped(text, marked=is_marked, code=has_code, tex=has_tex, begins_line=begins_line)
+        safe = escaped(text, marked=is_marked, code=has_code, tex=has_tex, begins_line=not (heading or cell))
         if places is None or safe != text:
             text = safe.replace("\n", "  \n")
             places = _found_in_order(written, text)
@@ -323,12 +326,12 @@ class Paragraph:
         return second is not None and (distance == 1 or (first is second and first is not _LINKED))
 
     def _tidied(self, text: str) -> str:
-        """Move white space out of marks, leave out marks without text and join those with the same mark."""
+        """Leave out marks without text, move white space out of marks and join those with the same mark."""
+        while _EMPTY.search(text):
+            text = _EMPTY.sub(r"\1", text)
         if _LOOSE.search(text):
             text = _OPENING.sub(_spaces_first, text)
             text = _CLOSING.sub(_spaces_last, text)
-        while _EMPTY.search(text):
-            text = _EMPTY.sub(r"\1", text)
         if _MEETING.search(text):
             text = _MEETING.sub(self._merged, text)
         return _BREAKS.sub("\n", _SPACES.sub(" ", text)).strip(" \n")
@@ -339,10 +342,7 @@ class Paragraph:
         return match[2] if kind is self._kinds.get(match[3]) and kind is not _LINKED else match[0]
 
     def _tags(self, text: str) -> dict[str, str]:
-        """Return the tags to write for marks that CommonMark would not see; nothing around punctuation alone.
-
-        Signs that begin right after others would be read as one run with them.
-        """
+        """Return the tags to write for marks that CommonMark would not see; nothing around punctuation alone."""
         found: dict[str, str] = {}
         opened: list[tuple[Mark, int, bool]] = []  # kind, place, whether it is seen
         for match in _PRIVATE.finditer(text):
@@ -351,7 +351,7 @@ class Paragraph:
                 continue
             before, after = text[match.start() - 1 : match.start()] or " ", text[match.end() : match.end() + 1] or " "
             if sign < chr(_CLOSE):
-                is_run = before >= chr(_CLOSE) and self._kinds.get(before) in _SIGNS
+                is_run = before >= chr(_CLOSE) and self._kinds.get(before) in _SIGNS  # one run with the signs before
                 is_seen = not is_run and not (_is_punctuation(after) and _is_letter(before))
                 opened.append((kind, match.start(), is_seen))
                 continue

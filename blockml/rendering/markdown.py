@@ -252,7 +252,7 @@ class _Writer:
 
     def _end_cell(self, node: int, name: str) -> None:
         table, attributes = self.tables[-1], self.nodes.attributes[node]
-        text = self.paragraph.take(cell=True).replace("  \n", "<br>").replace("\n", " ")
+        text = self.paragraph.take(cell=True).replace("\n", " ")
         table.in_cell = False
         is_header = name == "th" or "thead" in {self.nodes.name(item) for item in self.nodes.ancestors(node)[:2]}
         spans = (read_span(attributes, "colspan"), read_span(attributes, "rowspan"))

@@ -103,6 +103,12 @@ def visible_text(markdown: str) -> str:
         ("<p>a *<i>(b)</i>. c", "a \\**(b)*. c"),
         ("<p>a\\<i>b</i>\\c", "a\\\\*b*\\c"),
         ("<ul><li>a<ol start=3><li>b<li>c</ol></ul>", "- a\n\n  3. b\n  4. c"),
+        ("<p><code>a></code><code>b</code>", "`a>` `b`"),
+        ("<p><b>a<i><br><br>b</i></b>", "**a**\n\n***b***"),
+        ("<p>[a <b>b</b>](c)", "\\[a **b**](c)"),
+        ("<p>*a <i>b</i>c", "\\*a *b*c"),
+        ("<table><tr><th>a<th>b<tr><td>c<td><p>***<p>\\<p>d*</table>",
+         "| a | b |\n| --- | --- |\n| c | \\*\\*\\*<br>\\\\<br>d\\* |"),
         ("<table><tr><th>a<th>b<tr><td>c<td><p>1*2<p>3*4</table>", "| a | b |\n| --- | --- |\n| c | 1\\*2<br>3\\*4 |"),
     ],
 )  # fmt: skip
