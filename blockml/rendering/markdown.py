@@ -103,6 +103,7 @@ class _Writer:
         )
         self.tables: list[_Table] = []
         self.heading = 0
+        self.defines = False  # whether a definition may begin on the line after its term
         self.pictures = Pictures(page.nodes, self.shown)
 
     def _order(self, first: int, stop: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -137,7 +138,7 @@ class _Writer:
             while open_ends and open_ends[-1] <= node:
                 open_ends.pop()
                 closers.pop()()
-            if breaks and paragraph.parts:
+            if breaks and paragraph.parts and not (self.defines and paragraph.ends_with_break()):
                 self._flush()
             if tag == 0:
                 if paragraph.parts and node in separators:
@@ -175,7 +176,8 @@ class _Writer:
         if name in _MARKS:
             return self._begin_mark(_MARKS[name])
         if name == "dd" and self.paragraph.ends_with_break():
-            return self._flush  # a definition on the line after its term
+            self.defines = True
+            return self._flush
         self._flush()
         if self.heading:
             return self._flush
@@ -224,7 +226,7 @@ class _Writer:
         return end - node < _TERM_NODES and sum(map(len, self.nodes.texts[node:end])) < _TERM_LENGTH
 
     def _end_term(self, close: Callable[[], object] | None) -> None:
-        """End a term in bold; its definition goes on in the next line, unless that begins with a block of its own."""
+        """End a term in bold; its definition begins in the next line, unless it begins with a list or the like."""
         if close is not None:
             close()
         if self.paragraph.parts:
@@ -327,6 +329,7 @@ class _Writer:
             if not paragraph.ends_with_break():
                 paragraph.line_break()
             return
+        self.defines = False
         text = paragraph.take()
         if text:
             self.lines.paragraph(text)

@@ -272,7 +272,8 @@ def test_formulas_between_dollar_signs() -> None:
 @pytest.mark.parametrize(
     ("page", "expected"),
     [
-        ("<dl><dt>a<dt>b<dd><p>c<p>d<dd>e</dl>", "**a**\n\n**b**\n\nc\n\nd\n\ne"),
+        ("<dl><dt>a<dt>b<dd><p>c<p>d<dd>e</dl>", "**a**\n\n**b**  \nc\n\nd\n\ne"),
+        ("<dl><dt>a<dd><ul><li>b</ul><p>c</dl><p>d", "**a**\n\n- b\n\nc\n\nd"),
         ("<dl><dt><b>a</b> b<dd>- c<ul><li>d</ul></dl>", "**a b**  \n\\- c\n\n- d"),
         ("<dl><div><dt>a</dt><dd>b</dd></div><div><dt>c</dt><dd>d</dd></div></dl>", "**a**  \nb\n\n**c**  \nd"),
         ("<dl><dt><h3>a</h3><dd>b</dl>", "### a\n\nb"),
@@ -281,7 +282,7 @@ def test_formulas_between_dollar_signs() -> None:
     ],
 )
 def test_terms_and_definitions(page: str, expected: str) -> None:
-    """A short term is bold and a line of its own, and its definition begins in the next one or is its own paragraph."""
+    """A short term is bold and a line of its own, and its definition begins in the next one if it is a paragraph."""
     assert whole(page) == expected
 
 
