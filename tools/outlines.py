@@ -17,7 +17,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -216,12 +216,16 @@ def labelled(folder: Path, table: Path) -> Dataset:
     """
     rows = list(lines(table))
     read = [
-        page_from_row(
-            {key: value for key, value in row.items() if key not in ("runs", "sha256")},
-            row["id"], folder / "pages" / f"{row['id']}.html.gz", charset=row["encoding"], reader=partial(_read, row),
+        replace(
+            page_from_row(
+                {key: value for key, value in row.items() if key not in ("runs", "sha256")},
+                row["id"],
+                folder / "pages" / f"{row['id']}.html.gz",
+            ),
+            reader=partial(_read, row),
         )
         for row in rows
-    ]  # fmt: skip
+    ]
     return Dataset(folder.name, folder, "block labels", tuple(read))
 
 

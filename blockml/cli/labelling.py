@@ -16,8 +16,8 @@ __all__ = ["COMMANDS"]
 def add_label(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml label``."""
     add = parser.add_argument
-    add("folder", metavar="DIR", help="page files or page folders, at any depth; none of them is changed")
-    text = "folder of the labelled pages, one page folder each (default: DIR-labelled)"
+    add("folder", metavar="DIR", help="page files or page folders, at any depth")
+    text = "folder of the labelled pages, one page folder each (default: DIR-labelled); files of DIR stay as they are"
     add("-o", "--output", metavar="DIR", help=text)
     add("--model", metavar="NAME|FILE", default="default", help="model that proposes the labels")
     add("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; 0 for any free one")

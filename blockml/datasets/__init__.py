@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from blockml.datasets.annotated import is_annotated, read_annotated
-from blockml.datasets.base import HTML_SUFFIXES, Dataset, LabelledPage, site_of
+from blockml.datasets.base import Dataset, LabelledPage, html_files, site_of
 from blockml.datasets.corpus import find_table, read_corpus
 from blockml.datasets.flat import gold_beside, read_flat
 from blockml.datasets.folders import PAGE_NAMES, read_folders
@@ -58,7 +58,7 @@ def detect_format(folder: Path) -> str:
         raise DatasetError("not a folder" if folder.exists() else "no such folder", source=folder)
     if find_table(folder) and (folder / "pages").is_dir():
         return "corpus"
-    files = sorted(path for path in folder.iterdir() if path.name.endswith(HTML_SUFFIXES))
+    files = html_files(folder.iterdir())
     if files and not any((folder / name).is_file() for name in PAGE_NAMES):
         if any(map(gold_beside, files)):
             return "flat"
@@ -68,7 +68,7 @@ def detect_format(folder: Path) -> str:
             f"{len(files)} HTML files without gold: NAME.html needs NAME.txt (main content) or NAME.jsonl (labels)",
             source=folder,
         )
-    if files or any(True for name in PAGE_NAMES for _ in folder.rglob(name)):
+    if files or any(path.is_file() for name in PAGE_NAMES for path in folder.rglob(name)):
         return "folders"
     known = "; ".join(f"{name} ({description})" for name, description in LAYOUTS.items())
     raise DatasetError(f"no labelled pages; known layouts: {known}", source=folder)

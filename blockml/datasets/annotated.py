@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from blockml.datasets.base import HTML_SUFFIXES, Dataset, LabelledPage, read_page, site_of
+from blockml.datasets.base import Dataset, LabelledPage, html_files, read_page, site_of
 from blockml.datasets.corpus import find_table, read_rows
 from blockml.datasets.gold import Gold, RunGold
 from blockml.errors import DatasetError
@@ -139,7 +139,7 @@ def read_annotated(folder: Path, name: str) -> Dataset:
     table = find_table(folder.parent)
     urls = {row["id"]: row["url"] for row in read_rows(table) if row.get("url")} if table else {}
     pages = []
-    for path in sorted(path for path in folder.iterdir() if path.name.endswith(HTML_SUFFIXES)):
+    for path in html_files(folder.iterdir()):
         page_id = path.name.removesuffix(".gz").rpartition(".")[0]
         url = urls.get(page_id)
         site = site_of(url, page_id)

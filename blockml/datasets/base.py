@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import hashlib
 import os
 import re
 import stat
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
+
+import webencodings
 
 from blockml.datasets.gold import Gold, SnippetGold, TextGold
 from blockml.datasets.public_suffixes import registrable_domain
@@ -22,9 +25,11 @@ from blockml.parsing.limits import Limits
 
 __all__ = [
     "HTML_SUFFIXES",
+    "UNFINISHED",
     "Dataset",
     "LabelledPage",
     "declared_url",
+    "html_files",
     "page_from_row",
     "read_bytes",
     "read_page",
@@ -34,6 +39,8 @@ __all__ = [
 
 #: Suffixes of page files.
 HTML_SUFFIXES = (".html", ".htm", ".html.gz", ".htm.gz")
+#: Flag of pages that somebody has begun to label; their gold is not defective, but not to be trained on either.
+UNFINISHED = "unfinished"
 
 #: Bytes of a page in which its own address is searched, the elements that declare it, and the address in them.
 _HEAD = 100_000
@@ -44,8 +51,16 @@ _DECLARING = re.compile(
 )
 _ADDRESS = re.compile(rb"""\b(?:href|content)\s*=\s*["']?(https?://[^\s"'<>]+)""", re.IGNORECASE)
 
+#: Element that CleanEval wraps around each page and that is not part of it.
+_WRAPPER = re.compile(rb"\A\s*<text\b[^>]*>(.*?)(?:</text>\s*)?\Z", re.DOTALL | re.IGNORECASE)
+
 #: Fields of a JSON record that a labelled page has attributes or gold for; the others go to ``extra``.
 _OWN_FIELDS = frozenset("id url site page_type encoding main_content with without blocks flags".split())
+
+
+def html_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the page files among paths, sorted; mirrors of sites have folders whose names end in ``.html`` too."""
+    return sorted(path for path in paths if path.name.endswith(HTML_SUFFIXES) and path.is_file())
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,32 +128,70 @@ class Dataset:
         return digest.hexdigest()
 
 
-def page_from_row(row: Mapping[str, Any], page_id: str, path: Path, **attributes: Any) -> LabelledPage:  # noqa: ANN401
+def page_from_row(row: Mapping[str, Any], page_id: str, path: Path, gold: Gold | None = None) -> LabelledPage:
     """Make a labelled page from a JSON record of a data set.
 
     Parameters
     ----------
     row
-        The record, of which ``url``, ``site``, ``page_type``, ``flags`` and unknown fields are used. The site
-        defaults to the registrable domain of the URL.
+        The record, of which ``url``, ``site``, ``page_type``, ``flags``, ``encoding``, ``has_text_wrapper`` and unknown
+        fields are used. The site defaults to the registrable domain of the URL.
     page_id, path
         Id and file of the page.
-    **attributes
-        Further attributes of :class:`LabelledPage`: ``gold``, ``reader``, ``charset``.
+    gold
+        Gold of the page.
+
+    Raises
+    ------
+    DatasetError
+        The encoding is unknown.
     """
     url = row.get("url")
     site = row.get("site") or site_of(url, "")
+    charset, codec = _charset(row["encoding"], path) if row.get("encoding") else (None, None)
+    is_wrapped = bool(row.get("has_text_wrapper"))
+    has_reader = is_wrapped or codec is not None
     return LabelledPage(
         page_id,
         site or page_id,
         path,
+        gold=None if has_reader else gold,
+        reader=_Reader(gold, codec, is_wrapped) if has_reader else None,
+        charset=charset,
         site_known=bool(site),
         url=url,
         page_type=row.get("page_type"),
         flags=tuple(row.get("flags") or ()),
         extra={key: value for key, value in row.items() if key not in _OWN_FIELDS},
-        **attributes,
     )
+
+
+def _charset(label: str, path: Path) -> tuple[str, str | None]:
+    """Return the web encoding label of a page, and the codec to decode it with first if only Python knows it."""
+    try:
+        if webencodings.lookup(label):
+            return label, None
+        b"a".decode(label, "replace")  # fails for codecs that are no encodings of text, such as zip
+        codec = codecs.lookup(label).name
+    except (LookupError, ValueError):  # raised when the data set is opened, not when the page is reached
+        raise DatasetError(f"unknown encoding {label!r}", source=path) from None
+    name = codec.replace("_", "-")
+    return (name, None) if webencodings.lookup(name) else ("utf-8", codec)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reader of pages in CleanEval's wrapper, or in an encoding that is not one of the web's (recoded to UTF-8)."""
+
+    gold: Gold | None
+    codec: str | None
+    is_wrapped: bool
+
+    def __call__(self, path: Path) -> tuple[bytes, Gold | None]:
+        data = read_page(path)
+        if self.is_wrapped and (match := _WRAPPER.match(data)):
+            data = match[1]
+        return data.decode(self.codec, "replace").encode() if self.codec else data, self.gold
 
 
 def declared_url(path: Path) -> str | None:

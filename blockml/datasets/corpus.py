@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import webencodings
-
-from blockml.datasets.base import Dataset, LabelledPage, page_from_row, read_page, text_gold
+from blockml.datasets.base import Dataset, page_from_row, text_gold
 from blockml.datasets.gold import Gold, RegionGold
 from blockml.datasets.records import file_lines, parse_record
 from blockml.errors import DatasetError
@@ -32,9 +29,6 @@ REGION_LABELS: Mapping[str, Label] = {
     "Ad": Label.ADVERTISEMENT,
     "Footer": Label.FOOTER,
 }
-
-#: Element that CleanEval wraps around each page and that is not part of it.
-_WRAPPER = re.compile(rb"\A\s*<text\b[^>]*>(.*?)(?:</text>\s*)?\Z", re.DOTALL | re.IGNORECASE)
 
 
 def find_table(folder: Path) -> Path | None:
@@ -84,48 +78,13 @@ def read_corpus(folder: Path, name: str) -> Dataset:
         path = next((file for file in files if os.path.isfile(file)), None)  # noqa: PTH113 (Path raises for long names)
         if path is None:
             raise DatasetError(f"page {row['id']!r} has no file in pages/", source=table)
-        pages.append(_labelled_page(row, path))
+        pages.append(page_from_row(row, row["id"], path, _gold(row)))
     # Licence and attribution are lines of the folder's README.
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     licence = re.search(r"^Licence[^:\n]*:\s*(.+)$", text, re.MULTILINE)
     source = re.search(r"^Source:\s*(.+)$", text, re.MULTILINE)
     return Dataset(name, folder, "corpus", tuple(pages), licence[1] if licence else "", source[1] if source else "")
-
-
-def _labelled_page(row: Mapping[str, Any], path: Path) -> LabelledPage:
-    gold, is_wrapped = _gold(row), bool(row.get("has_text_wrapper"))
-    charset, codec = _charset(row["encoding"], path) if row.get("encoding") else (None, None)
-    if is_wrapped or codec is not None:
-        return page_from_row(row, row["id"], path, reader=_Reader(gold, codec, is_wrapped), charset=charset)
-    return page_from_row(row, row["id"], path, gold=gold, charset=charset)
-
-
-def _charset(label: str, path: Path) -> tuple[str, str | None]:
-    """Return the web encoding label of a page, and the codec to decode it with first if only Python knows it."""
-    try:
-        if webencodings.lookup(label):
-            return label, None
-        b"a".decode(label, "replace")  # fails for codecs that are no encodings of text, such as zip
-        codec = codecs.lookup(label).name
-    except (LookupError, ValueError):  # raised when the data set is opened, not when the page is reached
-        raise DatasetError(f"unknown encoding {label!r}", source=path) from None
-    name = codec.replace("_", "-")
-    return (name, None) if webencodings.lookup(name) else ("utf-8", codec)
-
-
-class _Reader(NamedTuple):
-    """Reader of pages in CleanEval's wrapper, or in an encoding that is not one of the web's (recoded to UTF-8)."""
-
-    gold: Gold | None
-    codec: str | None
-    is_wrapped: bool
-
-    def __call__(self, path: Path) -> tuple[bytes, Gold | None]:
-        data = read_page(path)
-        if self.is_wrapped and (match := _WRAPPER.match(data)):
-            data = match[1]
-        return data.decode(self.codec, "replace").encode() if self.codec else data, self.gold
 
 
 def _gold(row: Mapping[str, Any]) -> Gold | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from blockml.datasets.base import HTML_SUFFIXES, Dataset, LabelledPage, declared_url, site_of
+from blockml.datasets.base import Dataset, LabelledPage, declared_url, html_files, site_of
 from blockml.datasets.folders import read_labels, read_text
 from blockml.datasets.gold import Gold, TextGold
 from blockml.errors import DatasetError
@@ -33,7 +33,7 @@ def read_flat(folder: Path, name: str) -> Dataset:
         No page has gold, two pages have the same id, or a file is damaged.
     """
     pages: dict[str, LabelledPage] = {}
-    for path in sorted(path for path in folder.iterdir() if path.name.endswith(HTML_SUFFIXES)):
+    for path in html_files(folder.iterdir()):
         page_id = path.name.removesuffix(".gz").rpartition(".")[0]
         if page_id in pages:
             raise DatasetError(f"two pages have the id {page_id!r}", source=path)

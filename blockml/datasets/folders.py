@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from blockml.datasets.base import Dataset, LabelledPage, declared_url, page_from_row, text_gold
+from blockml.datasets.base import Dataset, LabelledPage, declared_url, html_files, page_from_row, text_gold
 from blockml.datasets.gold import Gold, RunGold
 from blockml.datasets.records import parse_record
 from blockml.errors import DatasetError, UnknownNameError
@@ -38,7 +38,7 @@ def read_folders(folder: Path, name: str) -> Dataset:
         There is no page, two pages have the same id, or a file is damaged.
     """
     pages: dict[str, LabelledPage] = {}
-    for path in sorted(path for name in PAGE_NAMES for path in folder.rglob(name)):
+    for path in html_files(path for name in PAGE_NAMES for path in folder.rglob(name)):
         page = _read_folder(path, folder)
         if page.id in pages:
             raise DatasetError(f"two pages have the id {page.id!r}", source=path)
@@ -60,7 +60,7 @@ def _read_folder(path: Path, top: Path) -> LabelledPage:
             meta["url"] = url
         elif len(below.parts) > 1:
             meta["site"] = below.parts[0]
-    return page_from_row(meta, page_id, path, gold=_gold(path.parent, meta), charset=meta.get("encoding"))
+    return page_from_row(meta, page_id, path, _gold(path.parent, meta))
 
 
 def _gold(folder: Path, meta: dict[str, Any]) -> Gold | None:
@@ -82,7 +82,7 @@ def read_text(path: Path) -> str:
 def read_labels(path: Path) -> RunGold:
     """Read JSON lines of ``{"text", "label"}``, which cover the text of a page in order.
 
-    The label ``ignore`` marks text that may be content or not.
+    The label ``ignore`` marks text that may be content or not. A page without text has an empty file.
 
     Raises
     ------
@@ -96,7 +96,9 @@ def read_labels(path: Path) -> RunGold:
 
 def _runs(path: Path) -> Iterator[tuple[str, Label | None]]:
     legal = {*map(str, Label), IGNORE}
-    for number, line in enumerate(read_text(path).rstrip("\n").split("\n"), start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if not line.strip():
+            continue
         row = parse_record(line, f"line {number}", path)
         text, label = row.get("text"), row.get("label")
         if not isinstance(text, str) or not isinstance(label, str):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blockml.datasets.base import HTML_SUFFIXES, read_page
+from blockml.datasets.base import HTML_SUFFIXES, UNFINISHED, html_files, page_from_row, read_page
 from blockml.datasets.folders import PAGE_NAMES, read_labels, write_labels
 from blockml.datasets.records import parse_record
 from blockml.decision.decide import Decision
@@ -20,9 +20,6 @@ from blockml.parsing import parse
 from blockml.storage.atomic import atomic_write
 
 __all__ = ["UNFINISHED", "LabelStore", "PageToLabel"]
-
-#: Flag in ``meta.json`` of pages that somebody has begun to label: training leaves flagged pages out.
-UNFINISHED = "unfinished"
 
 
 @dataclass(slots=True)
@@ -41,7 +38,8 @@ class LabelStore:
     """Reads pages from a folder and writes labelled ones as page folders to another.
 
     Every change is written at once, atomically: ``page.html`` and ``meta.json`` before the labels, so that a page
-    folder is complete as soon as it has labels. Files of the folder with the pages are never changed.
+    folder is complete as soon as it has labels. Files of the folder with the pages are never changed, unless it is a
+    folder of page folders and ``output`` too.
 
     Parameters
     ----------
@@ -51,6 +49,14 @@ class LabelStore:
         Folder of the labelled pages; labels that it holds already are shown.
     extractor
         Proposes the labels.
+
+    Raises
+    ------
+    InputError
+        The folder is missing, or has no pages.
+    UsageError
+        Two pages would have the same page folder, or ``output`` is the folder itself and holds page files, whose layout
+        page folders would destroy.
     """
 
     def __init__(self, folder: Path, output: Path, extractor: Extractor) -> None:
@@ -63,6 +69,8 @@ class LabelStore:
         self.pages = {page.id: page for page in found}
         if len(self.pages) < len(found):
             raise UsageError("two pages have the same name but for their suffix", source=folder)
+        if output.resolve() == folder.resolve() and any(page.source.parent != self._place(page) for page in found):
+            raise UsageError("has page files, so labels need another folder: give -o", source=folder)
         for page in found:
             page.state = self._state(page)
 
@@ -78,7 +86,7 @@ class LabelStore:
         self.pages = {page.id: page for page in order}
 
     def propose(self, page: PageToLabel) -> tuple[Page, Decision]:
-        """Parse a page and let the extractor decide its blocks; raises InputError as :meth:`parse` does."""
+        """Parse a page and let the extractor decide its blocks; raises DatasetError as :meth:`parse` does."""
         parsed = self.parse(page)
         return parsed, self.extractor.decide(parsed)
 
@@ -87,15 +95,12 @@ class LabelStore:
 
         Raises
         ------
-        InputError
-            The file can't be read.
+        DatasetError
+            The file can't be read, or the encoding that ``meta.json`` gives is unknown.
         """
-        try:
-            content = read_page(page.source)
-        except OSError as error:
-            raise InputError(str(error), source=page.source) from error
+        labelled = page_from_row(page.meta, page.id, page.source)
         options = self.extractor.parsing.options()
-        return parse(content, url=page.meta.get("url"), charset=page.meta.get("encoding"), **options)
+        return parse(labelled.load()[0], url=labelled.url, charset=labelled.charset, **options)
 
     def labels(self, page: PageToLabel, parsed: Page, decision: Decision) -> list[Label | None]:
         """Return the stored labels of a page's blocks, None for ignored ones; without stored labels, the proposal."""
@@ -127,9 +132,7 @@ class LabelStore:
         with self._lock:
             place = self._place(page)
             place.mkdir(parents=True, exist_ok=True)
-            if not any((place / name).is_file() for name in PAGE_NAMES):
-                with atomic_write(place / "page.html") as stream:
-                    stream.write(read_page(page.source))
+            _copy_page(page.source, place)
             with atomic_write(place / "meta.json") as stream:
                 stream.write(json.dumps(meta, ensure_ascii=False, indent=1).encode("utf-8", "replace"))
             write_labels(place / "labels.jsonl", parsed.blocks.texts, labels)
@@ -151,10 +154,21 @@ def _files(folder: Path, output: Path) -> list[Path]:
         raise InputError("not a folder" if folder.exists() else "no such folder", source=folder)
     inside = output.resolve() != folder.resolve()
     return [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.name.endswith(HTML_SUFFIXES) and not (inside and output.resolve() in path.resolve().parents)
+        path for path in html_files(folder.rglob("*")) if not (inside and output.resolve() in path.resolve().parents)
     ]
+
+
+def _copy_page(source: Path, place: Path) -> None:
+    """Write a page to a page folder, unless it has the same bytes; a source may change after its first labels."""
+    content = read_page(source)
+    found = [path for name in PAGE_NAMES if (path := place / name).is_file()]
+    if [read_page(path) for path in found] == [content]:
+        return
+    with atomic_write(place / "page.html") as stream:
+        stream.write(content)
+    for path in found:
+        if path.name != "page.html":
+            path.unlink()
 
 
 def _page(path: Path, folder: Path) -> PageToLabel:

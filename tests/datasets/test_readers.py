@@ -58,6 +58,36 @@ def test_encodings_that_only_python_knows(tmp_path: Path) -> None:
     assert blockml.parse(html, charset=page.charset).blocks.texts == ("č",)
 
 
+def test_encodings_of_page_folders(tmp_path: Path) -> None:
+    """Page folders have the same rule as tables: other encodings are recoded, unknown ones are refused."""
+    (tmp_path / "page.html").write_bytes("<p>č</p>".encode("cp852"))
+    (tmp_path / "expected.txt").write_text("č", encoding="utf-8")
+    (tmp_path / "meta.json").write_text('{"encoding": "cp852"}')
+    page = open_dataset(tmp_path).pages[0]
+    html, gold = page.load()
+    assert blockml.parse(html, charset=page.charset).blocks.texts == ("č",)
+    assert gold is not None
+    (tmp_path / "meta.json").write_text('{"encoding": "klingon"}')
+    with pytest.raises(DatasetError, match="unknown encoding 'klingon'"):
+        open_dataset(tmp_path)
+
+
+def test_folders_named_like_pages_are_no_pages(tmp_path: Path) -> None:
+    """Mirrors of sites have folders whose names end in ``.html``, in every layout."""
+    for layout, names in {
+        "flat": ("a.html", "a.txt"),
+        "folders": ("p/page.html", "p/expected.txt"),
+        "annotated": ("a.html",),
+    }.items():
+        folder = tmp_path / layout
+        (folder / "mirror.html" / "page.html").mkdir(parents=True)
+        for name in names:
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text("<p><span class=x-nc-sel2>Cats rule the world.</span></p>")
+        dataset = open_dataset(folder)
+        assert (dataset.format, len(dataset)) == (layout, 1)
+
+
 def test_wrapper_of_cleaneval_is_taken_off(tmp_path: Path) -> None:
     """The element around the page was never part of it."""
     rows = [{"id": "a", "main_content": "x", "has_text_wrapper": True}]

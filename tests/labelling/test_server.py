@@ -8,6 +8,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,14 @@ def server(tmp_path: Path) -> Iterator[LabelServer]:
     pages = open_dataset(Path(corpora) / "wcxb" if corpora else DATA / "sites").pages
     for number, page in enumerate(pages[:: len(pages) // 5][:5]):
         (folder / f"p{number}.html").write_bytes(page.load()[0])
-    store = LabelStore(folder, tmp_path / "out", resolve("default"))
+    with serving(folder, tmp_path / "out") as server:
+        yield server
+
+
+@contextmanager
+def serving(folder: Path, output: Path) -> Iterator[LabelServer]:
+    """Serve the pages of a folder."""
+    store = LabelStore(folder, output, resolve("default"))
     store.rank()
     server = LabelServer(store)
     thread = threading.Thread(target=server.serve)
@@ -232,6 +240,29 @@ def test_mouse_and_keyboard(server: LabelServer) -> None:
         page.wait_for_selector("#page [data-block]")
         show(found, "p1")
         assert page.evaluate("labels") == done
+        assert found.problems == []
+
+
+def test_a_page_without_text_is_shown_and_done(tmp_path: Path) -> None:
+    """No key fails on a page without blocks, and the next page is opened after it."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "nothing.html").write_text("<title>Nothing</title>")
+    (tmp_path / "mine" / "other.html").write_text("<p>Cats rule the world.</p>")
+    with (
+        serving(tmp_path / "mine", tmp_path / "out") as server,
+        chromium() as browser,
+        watched(browser, "desktop") as found,
+    ):
+        found.page.goto(server.url)
+        found.page.wait_for_function("() => current !== null")
+        show(found, "nothing")
+        for key in ("j", "k", "n", "w", "s", "1", "0", " ", "u"):
+            found.page.keyboard.press(key)
+        found.page.locator("#labels button", has_text="footer").click()
+        found.page.keyboard.press("Enter")
+        found.page.wait_for_function("() => current.id === 'other'")
+        assert stored(server, "nothing") == []
+        show(found, "nothing")
         assert found.problems == []
 
 

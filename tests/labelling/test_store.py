@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blockml.datasets import open_dataset
-from blockml.errors import InputError, UsageError
+from blockml.errors import DatasetError, InputError, UsageError
 from blockml.extractors import resolve
 from blockml.labelling.store import UNFINISHED, LabelStore
 from blockml.page import Label
@@ -70,15 +70,65 @@ def test_unfinished_pages_are_flagged_and_resumed(folder: Path) -> None:
     assert store_of(folder).pages["a"].state == "done"
 
 
-def test_a_page_folder_can_be_labelled_in_place(folder: Path) -> None:
-    """The output may be the folder itself; a copy below it is not a page to label."""
+def test_page_folders_can_be_labelled_in_place(folder: Path) -> None:
+    """The output may be the folder itself if it holds page folders only; a copy below it is not a page to label."""
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(UsageError, match="has page files, so labels need another folder"):
+        store_of(folder, folder)
+    assert sorted(folder.rglob("*")) == before
+    inside = store_of(folder, folder / "out")
+    inside.save(inside.pages["a"], inside.propose(inside.pages["a"])[0], [Label.MAIN] * 3, done=True)
+    assert set(store_of(folder, folder / "out").pages) == {"a", "sub/b", "c"}
+    (folder / "a.html").unlink()
+    (folder / "sub" / "b.htm").unlink()
     store = store_of(folder, folder)
     page = store.pages["c"]
     store.save(page, store.propose(page)[0], [Label.MAIN] * 3, done=True)
     assert json.loads((folder / "c" / "meta.json").read_text())["url"] == "https://cats.example/c"
-    inside = store_of(folder, folder / "out")
-    inside.save(inside.pages["a"], inside.propose(inside.pages["a"])[0], [Label.MAIN] * 3, done=True)
-    assert set(store_of(folder, folder / "out").pages) == {"a", "sub/b", "c"}
+
+
+def test_new_labels_have_the_page_that_they_were_given_on(folder: Path, tmp_path: Path) -> None:
+    """A page that changed after its first labels is copied again, also over a copy of another name."""
+    store = store_of(folder)
+    page = store.pages["a"]
+    store.save(page, store.propose(page)[0], [Label.MAIN] * 3, done=True)
+    (tmp_path / "out" / "a" / "page.html").rename(tmp_path / "out" / "a" / "page.htm")
+    (folder / "a.html").write_text("<p>Dogs.</p>")
+    store.save(page, store.propose(page)[0], [Label.MAIN], done=True)
+    (labelled,) = open_dataset(tmp_path / "out").pages
+    content, gold = labelled.load()
+    assert content == b"<p>Dogs.</p>"
+    assert gold is not None
+    assert gold.text() == "Dogs."
+
+
+def test_a_page_without_text_is_labelled_like_others(folder: Path, tmp_path: Path) -> None:
+    """It has no labels, and the folder stays readable."""
+    (folder / "a.html").write_text("<title>Nothing</title>")
+    store = store_of(folder)
+    page = store.pages["a"]
+    parsed, decision = store.propose(page)
+    store.save(page, parsed, [], done=True)
+    assert store.labels(page, parsed, decision) == []
+    ((_, gold),) = [labelled.load() for labelled in open_dataset(tmp_path / "out").pages]
+    assert gold is not None
+    assert (gold.text(), gold.label(parsed).main.tolist()) == ("", [])
+
+
+def test_folders_named_like_pages_are_no_pages(folder: Path) -> None:
+    """Mirrors of sites have folders such as ``index.html/``, with page files in them."""
+    (folder / "d.html").mkdir()
+    (folder / "d.html" / "e.html").write_text(PAGE.format("e"))
+    assert set(store_of(folder).pages) == {"a", "sub/b", "c", "d.html/e"}
+
+
+def test_unknown_encodings_are_reported(folder: Path) -> None:
+    """As where the labelled folder is read."""
+    (folder / "c" / "meta.json").write_text('{"encoding": "klingon"}')
+    store = store_of(folder)
+    store.rank()
+    with pytest.raises(DatasetError, match="unknown encoding 'klingon'"):
+        store.propose(store.pages["c"])
 
 
 def test_a_failed_save_leaves_the_last_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ function spans(block) {
 }
 
 function selection() {
-  const ranges = current.ranges[first];
+  const ranges = current.ranges[first] || [[0, -1]]; // a page without text has no blocks
   return ranges[Math.min(level, ranges.length - 1)];
 }
 
@@ -173,7 +173,7 @@ function moved(event) {
 
 const KEYS = {
   ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1), n: nextUnsure, u: undo,
-  w: () => { level = Math.min(level + 1, current.ranges[first].length - 1); mark(); },
+  w: () => { level = Math.min(level + 1, (current.ranges[first] || []).length - 1); mark(); },
   s: () => { level = Math.max(level - 1, 0); mark(); },
   " ": () => put(...selection(), toggled(labels[first])), Enter: finish,
 };
