@@ -133,8 +133,10 @@ def run_datasets(arguments: argparse.Namespace) -> int:
             invalid = ", ".join(use for use, kinds in uses.items() if item.kind in kinds) or None
             row = {"dataset": dataset.name, "page": item.page_id, "kind": item.kind}
             rows.append(row | {"invalid for": invalid, "detail": item.detail})
-        counts = Counter(item.kind for item in findings)
-        found = ", ".join(f"{counts[kind]} {kind}" for kind in Kind if counts[kind]) or "no findings"
+        counts = Counter(str(item.kind) for item in findings)
+        counts["pages without gold"] = sum(page.gold is None and page.load()[1] is None for page in dataset.pages)
+        names = [*map(str, Kind), "pages without gold"]
+        found = ", ".join(f"{counts[name]} {name}" for name in names if counts[name]) or "no findings"
         n_sites = len({page.site for page in dataset.pages})
         note(f"{dataset.name}: {len(dataset)} pages, {n_sites} sites; {found}")
     if rows or arguments.format == "json":

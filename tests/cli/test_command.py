@@ -243,6 +243,10 @@ def test_datasets_checks_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["datasets", str(tmp_path)]) == 1
     assert "missing words" in capsys.readouterr().out
     assert main(["datasets", str(DATA / "pages")]) == 0
+    assert "no findings" in capsys.readouterr().err
+    (tmp_path / "p" / "expected.txt").unlink()
+    assert main(["datasets", str(tmp_path)]) == 0
+    assert "1 pages, 1 sites; 1 pages without gold" in capsys.readouterr().err
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
