@@ -24,6 +24,7 @@ from blockml.cli.arguments import (
 )
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, write_output, writing
 from blockml.datasets import open_dataset
+from blockml.datasets.base import check_names
 from blockml.errors import UnknownNameError, UsageError, install_hint
 from blockml.extractors import TrainedExtractor, load, resolve
 
@@ -121,7 +122,7 @@ def _run_adapt(arguments: argparse.Namespace) -> int:
 
     refuse(arguments, "with --base, which adapts a model as it is", recipe=None, parameters=[], cv=None)
     refuse(arguments, "with --base, which adapts a model as it is", type_datasets=[], backend=None, folds=None)
-    refuse(arguments, "with --base, which adapts a model as it is", seed=0, jobs=1, accept_defects=False)
+    refuse(arguments, "with --base, which adapts a model as it is", seed=0, jobs=1)
     output = _output_file(arguments)
     found = adapt(
         load(arguments.base).model,
@@ -129,6 +130,7 @@ def _run_adapt(arguments: argparse.Namespace) -> int:
         name=arguments.name or output.name.partition(".")[0],
         command=command_line(),
         report=note,
+        accept_defects=arguments.accept_defects,
     )
     if found.model is None:
         note(f"no model written: adapting {arguments.base} to these pages would not help; label more pages, or keep it")
@@ -176,7 +178,9 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     reports: list[dict[str, Any]] = []
     parsing = parsing_options(arguments)
     lines: list[str] = []
-    for dataset in map(open_dataset, arguments.datasets):
+    datasets = [open_dataset(spec) for spec in arguments.datasets]
+    check_names(datasets)
+    for dataset in datasets:
         results = {}
         for name, extractor in extractors.items():
             training = extractor.model.training if isinstance(extractor, TrainedExtractor) else ()

@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,7 @@ import webencodings
 
 from blockml.datasets.gold import Gold, SnippetGold, TextGold
 from blockml.datasets.public_suffixes import registrable_domain
-from blockml.errors import DatasetError
+from blockml.errors import DatasetError, UsageError
 from blockml.parsing.limits import Limits
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "UNFINISHED",
     "Dataset",
     "LabelledPage",
+    "check_names",
     "declared_url",
     "html_files",
     "page_from_row",
@@ -126,6 +127,14 @@ class Dataset:
         for page in sorted(self.pages, key=lambda page: page.id):
             digest.update(page.id.encode() + b"\0" + hashlib.sha256(page.path.read_bytes()).digest())
         return digest.hexdigest()
+
+
+def check_names(datasets: Sequence[Dataset]) -> list[str]:
+    """Return the names of data sets, under which results are kept; raise UsageError if two have the same."""
+    names = [dataset.name for dataset in datasets]
+    if len(set(names)) < len(names):
+        raise UsageError(f"data sets need different names, not {', '.join(names)}; name them with NAME=DIR")
+    return names
 
 
 def page_from_row(row: Mapping[str, Any], page_id: str, path: Path, gold: Gold | None = None) -> LabelledPage:

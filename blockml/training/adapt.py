@@ -16,6 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage
+from blockml.datasets.base import check_names
+from blockml.datasets.gold import block_tokens
+from blockml.datasets.gold_defects import filtered
+from blockml.datasets.validation import content_hash
 from blockml.decision.decide import decide
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.bootstrap import Difference, paired_difference
@@ -28,6 +32,9 @@ from blockml.parsing import parse
 from blockml.predictors.correction import BlockKeys, Correction, block_keys
 from blockml.predictors.log_odds import log_odds
 from blockml.rendering.text import render_text
+from blockml.training.checks import check_classes, check_gold
+from blockml.training.splits import duplicate_groups
+from blockml.training.table import sketch
 
 __all__ = ["Adaptation", "PageForAdaptation", "adapt", "fit_correction", "prepare_page"]
 
@@ -55,6 +62,8 @@ class PageForAdaptation:
     weight: NDArray[np.float64]  #: (n_blocks,) weight in the loss; 0 for blocks without gold
     base: NDArray[np.float64]  #: (n_blocks,) log odds of the model
     keys: BlockKeys
+    hash: str  #: Fingerprint of the visible words.
+    sketch: frozenset[int]  #: Smallest hashes of its word shingles.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +106,7 @@ def adapt(
     name: str = "adapted",
     command: str = "",
     report: Callable[[str], None] = lambda _: None,
+    accept_defects: bool = False,
 ) -> Adaptation:
     """Adapt a model to labelled pages.
 
@@ -105,23 +115,27 @@ def adapt(
     base
         The model, such as ``blockml.load("default").model``.
     datasets
-        Labelled pages of one site, or of one kind; pages with defective gold are left out.
+        Labelled pages of one site, or of one kind; pages with defective gold, pages that are flagged, and pages that
+        repeat others are left out.
     name
         Name of the adapted model.
     command
         Command line, for the card.
     report
         Called with lines of progress.
+    accept_defects
+        Adapt although the gold of more than a quarter of the finished pages of a data set is defective.
 
     Returns
     -------
     Adaptation
-        Without a model if the mean gain of page F1 is below .003, or if more pages lose than gain more than .01.
+        Without a model if the mean gain of page F1 is below .003, or unless more pages gain than lose more than .01.
 
     Raises
     ------
     UsageError
-        Fewer than four labelled pages; the model is adapted already, or reads other pages of the site.
+        Fewer than four labelled pages are left; all of their blocks are content, or none; the gold of many pages is
+        defective; two data sets have the same name; the model is adapted already, or reads other pages of the site.
     DatasetError
         A page has no gold, or only snippets.
     """
@@ -129,10 +143,17 @@ def adapt(
         raise UsageError(f"model {base.name} is adapted already: adapt the model that it is based on, to all pages")
     if uses_siblings(base.features):
         raise UsageError(f"model {base.name} reads other pages of the site: detect the site's template instead")
-    labelled = [page for dataset in datasets for page in dataset.pages if page.trusted]
-    if len(labelled) < LEAST_PAGES:
-        raise UsageError(f"adaptation needs at least {LEAST_PAGES} labelled pages, got {len(labelled)}")
-    pages = [prepare_page(base, page) for page in labelled]
+    check_names(datasets)
+    checked = [filtered(dataset) for dataset in datasets]
+    if not accept_defects:
+        check_gold(checked, left_out=True)
+    by_dataset = _different_pages(base, checked)
+    pages = [page for its_pages in by_dataset for page in its_pages]
+    if len(pages) < LEAST_PAGES:
+        left = sum(map(len, checked)) - len(pages)
+        why = f"; {left} are left out, which are flagged, defective, or repeat others" if left else ""
+        raise UsageError(f"adaptation needs at least {LEAST_PAGES} labelled pages, got {len(pages)}{why}")
+    check_classes(np.concatenate([page.main[page.weight > 0] for page in pages]))
     before = _page_f1(base, pages, [page.base for page in pages])
     fold = np.arange(len(pages)) % _FOLDS
     tried = {penalty: _page_f1(base, pages, _held_out(pages, fold, penalty)) for penalty in _PENALTIES}
@@ -143,7 +164,7 @@ def adapt(
     if not _accepted(before, after):
         return found
     correction = fit_correction(pages, penalty)
-    entries = [_provenance(dataset, pages) for dataset in datasets]
+    entries = [_provenance(*pair) for pair in zip(checked, by_dataset, strict=True)]
     note = f"Adapted from {base.id} by {len(correction.keys)} weights of tags, classes, ids and repeated texts."
     model = replace(
         base,
@@ -156,6 +177,22 @@ def adapt(
         command=command,
     )
     return replace(found, model=model)
+
+
+def _different_pages(base: Model, datasets: Sequence[Dataset]) -> list[list[PageForAdaptation]]:
+    """Prepare the pages of each data set that are not flagged, without those that repeat an earlier page.
+
+    A repeated page would be measured by what was learnt from its copy.
+    """
+    pages = [
+        (number, prepare_page(base, page))
+        for number, dataset in enumerate(datasets)
+        for page in dataset.pages
+        if page.trusted
+    ]
+    first = {*duplicate_groups([page for _, page in pages], [str(i) for i in range(len(pages))]).tolist()}
+    kept = [pair for i, pair in enumerate(pages) if i in first]
+    return [[page for place, page in kept if place == number] for number in range(len(datasets))]
 
 
 def prepare_page(base: Model, labelled: LabelledPage) -> PageForAdaptation:
@@ -184,6 +221,8 @@ def prepare_page(base: Model, labelled: LabelledPage) -> PageForAdaptation:
         weight=weight * (_PAGE_WEIGHT / max(float(weight.sum()), 1e-9)),
         base=log_odds(score_page(base, matrix).scores),
         keys=block_keys(matrix.context),
+        hash=content_hash(page),
+        sketch=sketch(block_tokens(page)[1]),
     )
 
 
@@ -252,22 +291,20 @@ def _page_f1(
 
 
 def _accepted(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
-    """Whether a correction helps: a mean gain, and no more pages that lose than that gain."""
+    """Whether a correction helps: a mean gain, and more pages that gain than pages that lose."""
     better, worse = int((after > before + _CHANGED).sum()), int((after < before - _CHANGED).sum())
     return float((after - before).mean()) >= _LEAST_GAIN and better > worse
 
 
 def _provenance(dataset: Dataset, pages: Sequence[PageForAdaptation]) -> dict[str, Any]:
-    """Return the record of a data set for the model file and its card."""
-    ids = {page.id for page in dataset.pages if page.trusted}
-    used = [page for page in pages if page.id in ids]
+    """Return the record of a data set, of which ``pages`` are used, for the model file and its card."""
     return {
         "name": dataset.name,
         "pages": len(dataset),
-        "flagged_pages": len(dataset) - len(ids),
+        "flagged_pages": sum(not page.trusted for page in dataset.pages),
         "sites": len({page.site for page in dataset.pages}),
-        "blocks": sum(len(page.main) for page in used),
-        "content_blocks": int(sum(page.main.sum() for page in used)),
+        "blocks": sum(len(page.main) for page in pages),
+        "content_blocks": int(sum(page.main.sum() for page in pages)),
         "checksum": dataset.checksum(),
         "licence": dataset.licence,
         "attribution": dataset.attribution,

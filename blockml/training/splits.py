@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.training.table import BlockTable, PageRows
+from blockml.training.table import BlockTable
 
 __all__ = ["PROTOCOLS", "duplicate_groups", "fold_pages", "folds", "n_groups"]
 
@@ -24,7 +25,16 @@ PROTOCOLS: Mapping[str, str] = {
 _NEAR = 0.8
 
 
-def duplicate_groups(pages: Sequence[PageRows], keys: Sequence[str]) -> NDArray[np.int64]:
+class _Fingerprinted(Protocol):
+    """Page with fingerprints of its text, as in :class:`blockml.training.table.PageRows`."""
+
+    @property
+    def hash(self) -> str: ...
+    @property
+    def sketch(self) -> frozenset[int]: ...
+
+
+def duplicate_groups(pages: Sequence[_Fingerprinted], keys: Sequence[str]) -> NDArray[np.int64]:
     """Number the groups that a split must keep together: pages with equal keys, and near duplicates.
 
     Returns
@@ -49,7 +59,7 @@ def duplicate_groups(pages: Sequence[PageRows], keys: Sequence[str]) -> NDArray[
     return np.asarray(first[group], dtype=np.int64)
 
 
-def _near_duplicates(pages: Sequence[PageRows]) -> Iterator[tuple[int, int]]:
+def _near_duplicates(pages: Sequence[_Fingerprinted]) -> Iterator[tuple[int, int]]:
     """Yield pairs of near duplicates by index."""
     holders: dict[int, list[int]] = defaultdict(list)
     for i, page in enumerate(pages):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import itemgetter
 
 import joblib
 import numpy as np
@@ -30,7 +31,7 @@ from blockml.text.tokens import metric_tokens
 from blockml.training.recipes import Recipe
 from blockml.training.shortened_pages import shortened
 
-__all__ = ["BlockTable", "PageRows", "build_table", "page_rows"]
+__all__ = ["BlockTable", "PageRows", "build_table", "page_rows", "sketch"]
 
 #: Words in a shingle and hashes in a sketch for finding near duplicates (Broder et al. 1997; sizes are our choice).
 _SHINGLE, _SKETCH = 8, 64
@@ -220,13 +221,13 @@ def _rows(
         gold_counts=None if text is None else gold_counts,
         policy_columns=PolicyColumns.of(context, recipe.policy).detached(),
         hash=content_hash(page),
-        sketch=_sketch(tokens),
+        sketch=sketch(tokens),
         groups=context.block_groups,
         ancestor_words=ancestor_words(context) if recipe.n_mlps and len(context) else None,
     )
 
 
-def _sketch(tokens: Sequence[str]) -> frozenset[int]:
+def sketch(tokens: Sequence[str]) -> frozenset[int]:
     """Compute the smallest hashes of word shingles, whose overlap estimates that of the shingles of two pages."""
     if len(tokens) < _SHINGLE:
         return frozenset()
@@ -257,9 +258,10 @@ def build_table(datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1) -
     groups = group_by_site(labelled) if uses_siblings(recipe.features) else [[page] for page in labelled]
     with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
         by_site = parallel(joblib.delayed(_site_rows)(group, recipe) for group in groups)
-    place = {page.id: number for number, page in enumerate(labelled)}
     names = [dataset.name for dataset in datasets for _ in dataset.pages]
-    rows = sorted(chain.from_iterable(by_site), key=lambda row: place[row.id])
+    place = {id(page): number for number, page in enumerate(labelled)}  # ids of pages may be equal
+    order = [place[id(page)] for group in groups for page in group]
+    rows = [row for _, row in sorted(zip(order, chain.from_iterable(by_site), strict=True), key=itemgetter(0))]
     return BlockTable.stack([replace(row, dataset=name) for row, name in zip(rows, names, strict=True)])
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import blockml
 from blockml.datasets import Dataset
+from blockml.datasets.base import check_names
 from blockml.datasets.gold_defects import filtered
 from blockml.errors import UsageError
 from blockml.features import feature_set
@@ -16,6 +16,7 @@ from blockml.model import Model
 from blockml.predictors import MeanTrees
 from blockml.predictors.tree_ensemble import TreeEnsemble, Trees
 from blockml.training.block_types import block_type_rows, fit_block_types
+from blockml.training.checks import check_classes, check_gold
 from blockml.training.cross_validation import cross_validate, gaps
 from blockml.training.ensemble import fit_ensemble
 from blockml.training.page_policy import PagePolicy
@@ -26,9 +27,6 @@ from blockml.training.table import BlockTable, build_table
 from blockml.training.tuning import tune
 
 __all__ = ["train"]
-
-#: Share of pages with defective gold above which training is refused: the data sets that were tried have at most .05.
-_MOST_DEFECTIVE = 0.25
 
 
 def train(
@@ -50,7 +48,7 @@ def train(
     Parameters
     ----------
     datasets
-        Labelled pages. Pages with defective gold are tested but not trained on.
+        Labelled pages. Flagged pages are tested but not trained on.
     recipe
         The recipe.
     type_datasets
@@ -70,13 +68,14 @@ def train(
     report
         Called with lines of progress.
     accept_defects
-        Train although the gold of more than a quarter of the pages of a data set is defective.
+        Train although the gold of more than a quarter of the finished pages of a data set is defective.
 
     Raises
     ------
     UsageError
         All of the blocks are content, or none; the learner finds nothing to split by; the gold of many pages is
-        defective; or only folds by site are asked for, and the site of no page is known.
+        defective; two data sets have the same name; or only folds by site are asked for, and the site of no page is
+        known.
     DatasetError
         A page has no gold or can't be read.
     UnknownNameError
@@ -84,13 +83,14 @@ def train(
     """
     if not datasets:
         raise UsageError("training needs at least one data set")
+    check_names(datasets)
     checked = [filtered(dataset, jobs=jobs) for dataset in datasets]
     if not accept_defects:
-        _check_gold(checked)
+        check_gold(checked, left_out=recipe.filter_gold)
     protocols = _with_sites(datasets, protocols, report)
     used = checked if recipe.filter_gold else list(datasets)
     table = build_table(used, recipe, jobs=jobs)
-    _check_classes(table)
+    check_classes(table.main[table.trainable])
     report(
         f"{len(table.pages)} pages, {len(table.main)} blocks, {table.main.mean():.2%} content; "
         f"{int(table.trainable.sum())} blocks to train on"
@@ -119,19 +119,6 @@ def train(
         seed=seed,
         **trained,
     )
-
-
-def _check_gold(datasets: Sequence[Dataset]) -> None:
-    """Raise UsageError if the gold of more than :data:`_MOST_DEFECTIVE` of the pages of a data set is defective."""
-    for dataset in datasets:
-        flagged = [page for page in dataset.pages if page.flags]
-        if len(flagged) > _MOST_DEFECTIVE * len(dataset):
-            kinds = Counter(flag for page in flagged for flag in page.flags).most_common()
-            listed = ", ".join(f"{kind} ({n})" for kind, n in kinds)
-            raise UsageError(
-                f"the gold of {len(flagged)} of {len(dataset)} pages of {dataset.name} is defective: {listed}. "
-                f"'blockml datasets {dataset.path}' shows where; --accept-defects trains on it anyway"
-            )
 
 
 def _with_sites(datasets: Sequence[Dataset], protocols: Sequence[str], report: Callable[[str], None]) -> Sequence[str]:
@@ -177,18 +164,6 @@ def _fit(table: BlockTable, recipe: Recipe, seed: int, jobs: int, report: Callab
         "policy": replace(recipe.policy, threshold=tuning.threshold),
         "recipe": {**described, "shrinkage": tuning.shrinkage},
     }
-
-
-def _check_classes(table: BlockTable) -> None:
-    """Raise UsageError if the blocks to train on are all content, or none is."""
-    main = table.main[table.trainable]
-    if not len(main):
-        raise UsageError("there is no block to train on: the pages have no gold, or all of it is defective")
-    if main.all() or not main.any():
-        which = f"all {len(main)} blocks are content" if main.all() else f"none of {len(main)} blocks is content"
-        raise UsageError(
-            f"{which}, so there is nothing to tell apart: is it the gold of these pages? 'blockml datasets DIR' checks"
-        )
 
 
 def _check_splits(trees: Trees, table: BlockTable) -> None:

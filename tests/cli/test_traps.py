@@ -83,8 +83,8 @@ def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         (["compare", "--list", "plain"], "--list lists all systems; leave out plain"),
         (["compare", "--list", "--dataset", SITE, "--limit", "3"], "--dataset and --limit have no effect with --list"),
         (
-            ["train", "--dataset", SITE, "-o", "x", "--base", "default", "--seed", "3", "--accept-defects"],
-            "--seed and --accept-defects have no effect with --base",
+            ["train", "--dataset", SITE, "-o", "x", "--base", "default", "--seed", "3", "--jobs", "2"],
+            "--seed and --jobs have no effect with --base",
         ),
         (
             ["train", "--dataset", SITE, "-o", "x", "--recipe", "kim2013", "--type-dataset", SITE],

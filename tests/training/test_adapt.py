@@ -15,7 +15,7 @@ from blockml.datasets.folders import read_labels, write_labels
 from blockml.errors import DatasetError, UsageError
 from blockml.model import load_model, save_model
 from blockml.page import Label
-from blockml.training.adapt import adapt, fit_correction, prepare_page
+from blockml.training.adapt import _accepted, adapt, fit_correction, prepare_page
 from blockml.training.card import render_card
 
 BASE = blockml.load("default").model
@@ -99,6 +99,62 @@ def test_labels_without_a_pattern_are_refused(tmp_path: Path) -> None:
             write_labels(path, texts, [Label.MAIN if draw.random() < 0.5 else Label.OTHER for _ in runs])
         accepted += adapt(BASE, [open_dataset(folder)]).helps
     assert accepted <= 1
+
+
+def test_pages_without_content_are_no_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Empty gold texts are defects, as in training; labels without content tell nothing apart."""
+    pages = site(tmp_path / "mine", range(6), odd=True)
+    labels = sorted(pages.path.glob("*/labels.jsonl"))
+    output = tmp_path / "adapted.blockml"
+    given = ["train", "--base", "default", "--dataset", str(pages.path), "-o", str(output)]
+    for path in labels:
+        write_labels(path, [text for text, _ in read_labels(path).runs], [Label.OTHER for _ in read_labels(path).runs])
+    assert main(given) == 2
+    assert "blocks is content, so there is nothing to tell apart" in capsys.readouterr().err
+    for path in labels:
+        path.rename(path.with_name("expected.txt"))
+        path.with_name("expected.txt").write_text("")
+    assert main(given) == 2
+    assert "gold of 6 of 6 pages of mine is defective: empty gold (6)" in capsys.readouterr().err
+    assert main([*given, "--accept-defects"]) == 2
+    assert "at least 4 labelled pages, got 0; 6 are left out" in capsys.readouterr().err
+    assert not output.exists()
+
+
+def test_defective_and_unfinished_pages_are_left_out(tmp_path: Path) -> None:
+    """They change nothing, and unfinished pages are no defects."""
+    alone = adapt(BASE, [site(tmp_path / "alone", range(5), odd=True)])
+    site(tmp_path / "mine", range(11), odd=True)
+    for number in range(5, 10):
+        (tmp_path / "mine" / f"p{number}" / "meta.json").write_text('{"flags": ["unfinished"]}')
+    (tmp_path / "mine" / "p10" / "labels.jsonl").unlink()
+    (tmp_path / "mine" / "p10" / "expected.txt").write_text("")
+    found = adapt(BASE, [open_dataset(tmp_path / "mine")])
+    assert (found.before, found.after) == (alone.before, alone.after)
+    assert found.model is not None
+    assert found.model.training[-1]["flagged_pages"] == 6
+
+
+def test_repeated_pages_count_once(tmp_path: Path) -> None:
+    """A copy is not measured by what was learnt from the same page, in one folder or in two."""
+    for number in range(4):
+        site(tmp_path / "copies" / str(number), range(1), odd=True)
+    with pytest.raises(UsageError, match="at least 4 labelled pages, got 1; 3 are left out"):
+        adapt(BASE, [open_dataset(tmp_path / "copies")])
+    pages = site(tmp_path / "mine", range(5), odd=True)
+    once, twice = adapt(BASE, [pages]), adapt(BASE, [pages, open_dataset(f"again={pages.path}")])
+    assert once.after == twice.after
+    assert twice.model is not None
+    assert [entry["blocks"] > 0 for entry in twice.model.training[-2:]] == [True, False]
+    with pytest.raises(UsageError, match="data sets need different names, not mine, mine"):
+        adapt(BASE, [pages, pages])
+
+
+def test_as_many_losses_as_gains_are_refused() -> None:
+    """A mean gain alone does not help."""
+    before = np.full(4, 0.5)
+    assert _accepted(before, np.array([0.7, 0.7, 0.4, 0.5]))
+    assert not _accepted(before, np.array([0.8, 0.5, 0.4, 0.5]))
 
 
 def test_an_adapted_model_is_stored_and_not_adapted_twice(tmp_path: Path) -> None:

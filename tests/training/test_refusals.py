@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from blockml.cli import main
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
 from blockml.training.recipes import recipe
+from blockml.training.table import build_table
 from blockml.training.train import train
 
 Output = pytest.CaptureFixture[str]
@@ -52,6 +54,44 @@ def test_defective_gold(tmp_path: Path, capsys: Output) -> None:
     assert trained(pages, "--cv", "none") == 2
     assert "gold of 3 of 6 pages of pages is defective: missing words (3)" in capsys.readouterr().err
     assert trained(pages, "--cv", "none", "--accept-defects") == 0
+
+
+def test_unfinished_pages(tmp_path: Path, capsys: Output) -> None:
+    """Pages that are not labelled to the end are left out, and are no defects."""
+    pages = write_pages(tmp_path / "pages", n=8)
+    for page in range(4):
+        (pages / f"p{page}" / "meta.json").write_text('{"flags": ["unfinished"]}')
+    assert trained(pages, "--cv", "none") == 0
+    assert "8 pages, 56 blocks" in (shown := capsys.readouterr().err)
+    assert "28 blocks to train on" in shown
+    for page in (4, 5):
+        (pages / f"p{page}" / "expected.txt").write_text("Nothing of this stands anywhere in the page beside it.")
+    with pytest.raises(UsageError, match=r"gold of 2 of 4 pages .* --accept-defects trains on it anyway"):
+        train([open_dataset(pages)], recipe("kim2013"), protocols=())
+    with pytest.raises(UsageError, match="--accept-defects trains on the other pages anyway"):
+        train([open_dataset(pages)], recipe("default"), protocols=())
+    for page in range(4, 8):
+        (pages / f"p{page}" / "meta.json").write_text('{"flags": ["unfinished"]}')
+    with pytest.raises(UsageError, match=r"no block to train on: .* or unfinished"):
+        train([open_dataset(pages)], recipe("kim2013"), protocols=())
+
+
+def test_names_of_data_sets(tmp_path: Path, capsys: Output) -> None:
+    """Results are kept by name, so names differ; equal ids of pages in two data sets don't matter."""
+    one, other = write_pages(tmp_path / "a" / "pages"), write_pages(tmp_path / "b" / "pages", n=3)
+    assert trained(one, "--dataset", str(other)) == 2
+    assert main(["evaluate", "kim2013", "--dataset", str(one), "--dataset", str(other)]) == 2
+    shown = capsys.readouterr()
+    assert shown.err.count("data sets need different names, not pages, pages") == 2
+    assert shown.out == ""
+
+
+def test_equal_ids(tmp_path: Path) -> None:
+    """Rows belong to the page at their place, whatever its id."""
+    first, second = (open_dataset(write_pages(tmp_path / name, n=n)) for name, n in (("a", 1), ("b", 2)))
+    pages = [*first.pages, replace(second.pages[1], id=first.pages[0].id, site="other", flags=("seen",))]
+    table = build_table([replace(first, pages=tuple(pages))], recipe("kim2013-site"))
+    assert [(page.site, page.usable) for page in table.pages] == [(first.pages[0].site, True), ("other", False)]
 
 
 def test_one_class(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import joblib
 
 from blockml.datasets import LabelledPage
+from blockml.datasets.base import check_names
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.fingerprints import scoring_fingerprint
 from blockml.evaluation.comparison.reference import PageScore, Reference
@@ -65,9 +66,7 @@ def compare(
     report
         Receives messages about the progress.
     """
-    names = [sample.dataset.name for sample in samples]
-    if len(set(names)) < len(names):
-        raise UsageError(f"data sets need different names, not {', '.join(names)}; name them with NAME=DIR")
+    names = check_names([sample.dataset for sample in samples])
     missing = dict(chosen.missing)
     for name, install in missing.items():
         report(f"{name} can't be run: {install}")

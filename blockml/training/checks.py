@@ -1,0 +1,65 @@
+"""Checks of labelled pages before anything is learnt from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.datasets import Dataset
+from blockml.datasets.base import UNFINISHED
+from blockml.errors import UsageError
+
+__all__ = ["check_classes", "check_gold"]
+
+#: Share of pages with defective gold above which training is refused: the data sets that were tried have at most .05.
+_MOST_DEFECTIVE = 0.25
+
+
+def check_gold(datasets: Sequence[Dataset], *, left_out: bool) -> None:
+    """Check that the gold of at most a quarter of the finished pages of each data set is defective.
+
+    Parameters
+    ----------
+    datasets
+        Data sets of :func:`blockml.datasets.gold_defects.filtered`.
+    left_out
+        Whether the pages with defects that our checks find are left out of training, for the message.
+
+    Raises
+    ------
+    UsageError
+        The gold of more pages is defective.
+    """
+    for dataset in datasets:
+        finished = [page for page in dataset.pages if UNFINISHED not in page.flags]
+        flagged = [page for page in finished if page.flags]
+        if len(flagged) > _MOST_DEFECTIVE * len(finished):
+            kinds = Counter(flag for page in flagged for flag in page.flags).most_common()
+            listed = ", ".join(f"{kind} ({n})" for kind, n in kinds)
+            raise UsageError(
+                f"the gold of {len(flagged)} of {len(finished)} pages of {dataset.name} is defective: {listed}. "
+                f"'blockml datasets {dataset.path}' shows where; --accept-defects trains on "
+                f"{'the other pages' if left_out else 'it'} anyway"
+            )
+
+
+def check_classes(main: NDArray[np.bool_]) -> None:
+    """Check that some blocks to train on are content and some are not; ``main`` (n_blocks,) says which.
+
+    Raises
+    ------
+    UsageError
+        All of the blocks are content, or none is; or there is no block.
+    """
+    if not len(main):
+        raise UsageError(
+            "there is no block to train on: the pages have no gold, or all of it is defective or unfinished"
+        )
+    if main.all() or not main.any():
+        which = f"all {len(main)} blocks are content" if main.all() else f"none of {len(main)} blocks is content"
+        raise UsageError(
+            f"{which}, so there is nothing to tell apart: is it the gold of these pages? 'blockml datasets DIR' checks"
+        )
