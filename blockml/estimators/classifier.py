@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -161,7 +161,7 @@ def _fit_model(table: BlockTable, recipe: Recipe, seed: int) -> Model:
         tuning = tune(table, recipe, rows, seed)
         tree = fit_tree(recipe, table.matrix[rows], table.main[rows], seed)
         predictors, weights = {"tree": MeanTrees(to_trees(tree, tuning.shrinkage))}, {"tree": 1.0}
-        policy = replace(recipe.policy, threshold=tuning.threshold)
+        policy = tuning.policy
     chosen = feature_set(recipe.features)
     return Model(
         name=recipe.name,

@@ -8,6 +8,7 @@ from typing import Any
 
 from blockml.decision.policy import DecisionPolicy
 from blockml.model import Model
+from blockml.predictors import MeanTrees
 
 __all__ = ["render_card"]
 
@@ -53,19 +54,31 @@ def render_card(model: Model) -> str:
             ],
         ),
         "## Measured",
-        *_measured(model.metrics, model.policy.rule),
+        *_measured(model.metrics, _decision(model)),
         *_trust(model.metrics.get("site") or model.metrics.get("page") or {}),
         "## Limits",
         "The numbers hold for pages like those it was trained on. "
-        + (
-            "Scores are shares of training blocks in a leaf of the tree, not probabilities checked on other data. "
-            if model.policy.rule == "threshold"
-            else "Scores are relative to the page's own threshold, which lies at 0.5. "
-        )
+        + _SCORES[_decision(model)]
         + "Parts of a page that scripts load later are not seen.",
         *(model.notes or ()),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+#: What the scores of a model are, and the threshold at which its pages are measured, by its decision.
+_SCORES = {
+    "leaf": "Scores are shares of training blocks in a leaf of the tree, not probabilities checked on other data. ",
+    "page": "Scores are relative to the page's own threshold, which lies at 0.5. ",
+    "fixed": "Scores are probabilities, and blocks are kept from the same one on all pages. ",
+}
+_THRESHOLDS = {"leaf": "a threshold tuned on the training folds", "page": "each page's own threshold", "fixed": "0.5"}
+
+
+def _decision(model: Model) -> str:
+    """Return a key of :data:`_SCORES`."""
+    if model.policy.rule == "expected_f1":
+        return "page"
+    return "leaf" if all(isinstance(item, MeanTrees) for item in model.predictors.values()) else "fixed"
 
 
 def _policy(policy: DecisionPolicy) -> str:
@@ -75,7 +88,7 @@ def _policy(policy: DecisionPolicy) -> str:
     return ", ".join([f"rule {policy.rule}", *numbers])
 
 
-def _measured(metrics: Any, rule: str) -> list[str]:  # noqa: ANN401 (a parsed JSON object)
+def _measured(metrics: Any, decision: str) -> list[str]:  # noqa: ANN401 (a parsed JSON object)
     if found := metrics.get("adaptation"):
         return [
             f"Cross-validation over the {found['pages']} pages it was adapted to: page bag F1 {found['before']:.3f} "
@@ -100,8 +113,7 @@ def _measured(metrics: Any, rule: str) -> list[str]:  # noqa: ANN401 (a parsed J
         )
     parts = [
         "Cross-validation. Block scores at 0.5, main-content class only; page scores are bag-of-words F1 at "
-        + ("a threshold tuned on the training folds" if rule == "threshold" else "each page's own threshold")
-        + ", averaged over pages, with a 95 % bootstrap interval.",
+        f"{_THRESHOLDS[decision]}, averaged over pages, with a 95 % bootstrap interval.",
         _table(["protocol", "block P", "block R", "block F1", "F1 over folds", "page bag F1"], rows),
     ]
     if "block" in metrics:

@@ -171,7 +171,7 @@ def _learner(settings: Boosting) -> HistGradientBoostingClassifier:
         max_depth=None,
         min_samples_leaf=settings["min_leaf"],
         l2_regularization=settings["l2"],
-        max_features=settings["max_features"],
+        max_features=float(settings["max_features"]),  # a whole number would be refused
         max_bins=settings["max_bins"],
         early_stopping=False,  # would validate on rows of training pages
         random_state=settings["seed"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -34,10 +33,11 @@ class Recipe:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     main: frozenset[Label] = MAIN_LABELS  #: Labels that count as content.
     parsing: ParsingOptions = field(default_factory=ParsingOptions)  #: Options of parsing, in training and prediction.
-    #: Score from which on a block is kept; None: tuned by :func:`blockml.training.tuning.tune`.
+    #: Score from which on single trees keep a block; None: tuned by :func:`blockml.training.tuning.tune`.
     threshold: float | None = None
-    shrinkage: float | None = None  #: Strength of :func:`blockml.training.single_tree.shrink`; None: tuned.
-    #: Decision policy; its threshold is replaced by that of single trees.
+    #: Strength of :func:`blockml.training.single_tree.shrink`, for single trees; None: tuned.
+    shrinkage: float | None = None
+    #: Decision policy of ensembles; single trees have no more than their threshold, as cross-validation measures them.
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
     n_mlps: int = 0  #: Number of small MLPs in the ensemble; see :mod:`blockml.predictors.mlp`.
     mlp_weight: float = 0.5  #: Weight of the MLPs in the ensemble, in [0, 1].
@@ -54,7 +54,7 @@ class Recipe:
     @property
     def is_ensemble(self) -> bool:
         """Whether an ensemble of predictors is trained, and not a single tree."""
-        return self.learner not in ("cart", "c45")
+        return self.learner not in _SINGLE_TREES
 
     @property
     def is_boosted(self) -> bool:
@@ -62,9 +62,9 @@ class Recipe:
         return self.learner in ("boosted", "lightgbm")
 
     def but(self, **parameters: Any) -> Recipe:  # noqa: ANN401 (values of any recipe parameter)
-        """Return the recipe with other fields (features, learner, threshold, shrinkage) or parameters of the learner.
+        """Return the recipe with other fields (features, learner) or parameters of the learner.
 
-        Another learner has its own default parameters.
+        Another learner has its own default parameters; threshold and shrinkage are fields that single trees have.
 
         Raises
         ------
@@ -73,12 +73,13 @@ class Recipe:
         UsageError
             A value outside its range.
         """
-        fields = {key: parameters.pop(key) for key in _SETTABLE if key in parameters}
+        fields = {key: parameters.pop(key) for key in (*_SETTABLE, *_OF_SINGLE_TREES) if key in parameters}
         learner = fields.get("learner", self.learner)
-        defaults = self.parameters if learner == self.learner else _DEFAULTS.get(learner, {})
+        defaults = self.parameters if learner == self.learner else _DEFAULTS.get(str(learner), {})
+        settable = (*_SETTABLE, *_OF_SINGLE_TREES) if learner in _SINGLE_TREES else _SETTABLE
         for name in parameters:
             if name not in defaults:
-                raise UnknownNameError("recipe parameter", name, [*defaults, *_SETTABLE])
+                raise UnknownNameError("recipe parameter", name, [*defaults, *settable])
         return replace(self, parameters={**defaults, **parameters}, **fields).checked()
 
     def checked(self) -> Recipe:
@@ -92,31 +93,41 @@ class Recipe:
             raise UsageError(
                 f"trees need one-hot features, not {self.features!r}; choose one of: {', '.join(sorted(one_hot))}"
             )
-        for name, value, low, high in (
-            ("threshold", self.threshold, 0.001, 1),
-            ("shrinkage", self.shrinkage, 0, math.inf),
-            *((name, self.parameters[name], *_RANGES[name]) for name in self.parameters if name in _RANGES),
-        ):
-            optional = value is None and name in _SETTABLE
-            if not optional and not (isinstance(value, int | float) and low <= value <= high):
-                raise UsageError(f"recipe parameter {name!r} must be a number from {low} to {high}, got {value!r}")
+        given = {name: value for name in _OF_SINGLE_TREES if (value := getattr(self, name)) is not None}
+        if self.is_ensemble and given:
+            raise UsageError(
+                f"{' and '.join(given)} can be set for single trees only, not for learner {self.learner!r}, whose "
+                "decision follows the policy of the recipe"
+            )
+        for name, value in {**given, **self.parameters}.items():
+            if name in _RANGES:
+                low, high = _RANGES[name]
+                kind, noun = (int, "whole number") if isinstance(low, int) else (int | float, "number")
+                if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
+                    raise UsageError(
+                        f"recipe parameter {name!r} must be a {noun} from {low:g} to {high:g}, got {value!r}"
+                    )
         return self
 
 
-#: Ranges of learners' parameters.
+#: Ranges of parameters; those with whole bounds are whole numbers.
 _RANGES: Mapping[str, tuple[float, float]] = {
-    "min_leaf": (1, math.inf),
-    "confidence": (0.001, 1),
+    "threshold": (0.001, 1.0),
+    "shrinkage": (0.0, 1e9),
+    "min_leaf": (1, 10**9),
+    "confidence": (0.001, 1.0),
     "n_trees": (1, 10_000),
     "leaves": (2, 1_000),
-    "rate": (1e-6, 1),
-    "l2": (0, math.inf),
-    "max_features": (1e-6, 1),
+    "rate": (1e-6, 1.0),
+    "l2": (0.0, 1e9),
+    "max_features": (1e-6, 1.0),
     "max_bins": (2, 255),
 }
 
-#: Fields of a recipe that may be set like parameters of its learner.
-_SETTABLE = ("features", "learner", "threshold", "shrinkage")
+#: Learners of single trees.
+_SINGLE_TREES = ("cart", "c45")
+#: Fields of a recipe that may be set like parameters of its learner, and those that only single trees have.
+_SETTABLE, _OF_SINGLE_TREES = ("features", "learner"), ("threshold", "shrinkage")
 
 # Kim et al. 2013, section 4.3: J48's confidenceFactor 0.70, above which WEKA prunes nothing, and minNumObj 10.
 _KIM = {"min_leaf": 10, "confidence": 0.70}

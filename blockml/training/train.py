@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import blockml
@@ -161,7 +160,7 @@ def _fit(table: BlockTable, recipe: Recipe, seed: int, jobs: int, report: Callab
     return {
         "predictors": {"tree": MeanTrees(trees)},
         "weights": {"tree": 1.0},
-        "policy": replace(recipe.policy, threshold=tuning.threshold),
+        "policy": tuning.policy,
         "recipe": {**described, "shrinkage": tuning.shrinkage},
     }
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.policy import DecisionPolicy
 from blockml.training.recipes import Recipe
 from blockml.training.single_tree import fit_tree, to_trees
 from blockml.training.splits import duplicate_groups, fold_pages
@@ -27,6 +28,11 @@ class Tuning(NamedTuple):
 
     threshold: float  #: Score from which on a block is kept.
     shrinkage: float  #: Strength of :func:`blockml.training.single_tree.shrink`.
+
+    @property
+    def policy(self) -> DecisionPolicy:
+        """Policy of the single tree, whose decision is the one that cross-validation measures."""
+        return DecisionPolicy(threshold=self.threshold)
 
 
 def tune(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: int = 0) -> Tuning:

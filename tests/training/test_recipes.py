@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from blockml.datasets import open_dataset
+from blockml.decision.policy import DecisionPolicy
+from blockml.errors import UnknownNameError, UsageError
+from blockml.estimators import BlockClassifier
+from blockml.model import save_model
 from blockml.training import recipes
+from blockml.training.card import render_card
+from blockml.training.hist_gradient_boosting import fit_boosted
+from blockml.training.train import train
+
+DATA = Path(__file__).parents[2] / "data"
 
 
 def test_the_best_recipe_depends_on_lightgbm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,3 +33,68 @@ def test_the_best_recipe_depends_on_lightgbm(monkeypatch: pytest.MonkeyPatch) ->
     assert (chosen.name, chosen.learner) == ("boosted", "boosted")
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     assert chosen.checked() == chosen
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_trees": 1.5}, "'n_trees' must be a whole number from 1 to 10000, got 1.5"),
+        ({"n_trees": True}, "'n_trees' must be a whole number"),
+        ({"leaves": 2.5}, "'leaves' must be a whole number from 2 to 1000"),
+        ({"max_bins": 63.0}, "'max_bins' must be a whole number"),
+        ({"min_leaf": math.inf}, "'min_leaf' must be a whole number"),
+        ({"l2": math.inf}, r"'l2' must be a number from 0 to 1e\+09, got inf"),
+        ({"l2": math.nan}, "'l2' must be a number"),
+        ({"rate": True}, "'rate' must be a number"),
+        ({"threshold": 0.3}, "threshold can be set for single trees only, not for learner 'boosted'"),
+        ({"threshold": 0.3, "shrinkage": 2}, "threshold and shrinkage can be set for single trees only"),
+        ({"learner": ["cart"]}, "unknown learner"),
+        ({"learner": "cart", "shrinkage": math.inf}, "'shrinkage' must be a number from 0"),
+        ({"learner": "cart", "threshold": True}, "'threshold' must be a number from 0.001 to 1"),
+    ],
+)
+def test_values_that_no_learner_takes(parameters: dict[str, Any], message: str) -> None:
+    """They are refused before training, with the range."""
+    with pytest.raises(UsageError, match=message):
+        recipes.recipe("boosted").but(**{"learner": "boosted", **parameters})
+
+
+def test_legal_names_depend_on_the_learner() -> None:
+    """Threshold and shrinkage are offered where they have an effect."""
+    with pytest.raises(UnknownNameError) as caught:
+        recipes.recipe("kim2013").but(trees=3)
+    assert {"threshold", "shrinkage", "min_leaf"} < {*caught.value.legal}
+    with pytest.raises(UnknownNameError) as caught:
+        recipes.recipe("boosted").but(trees=3)
+    assert not {"threshold", "shrinkage"} & {*caught.value.legal}
+
+
+def test_all_columns_as_a_whole_number() -> None:
+    """One is a share of the columns as 1.0 is, for both learners."""
+    rows = np.arange(40, dtype=np.float32)[:, None]
+    chosen = recipes.recipe("kim2013").but(learner="boosted", max_features=1, n_trees=3, min_leaf=5)
+    trees = fit_boosted(rows, rows[:, 0] > 20, **chosen.parameters)
+    assert len(trees.roots) == 3
+
+
+def test_a_single_tree_decides_as_it_is_measured(tmp_path: Path) -> None:
+    """In a recipe of ensembles too: its pages have one threshold, which cross-validation tunes; so says the card."""
+    dataset = open_dataset(DATA / "sites")
+    chosen = recipes.recipe("default").but(learner="cart", features="kim2013-onehot")
+    model = train([dataset], replace(chosen, block_types=False), protocols=("site",), n_folds=3)
+    assert model.policy == DecisionPolicy(threshold=model.policy.threshold)
+    save_model(model, tmp_path / "m.blockml")
+    card = render_card(model)
+    assert "a threshold tuned on the training folds" in card
+    assert "shares of training blocks in a leaf" in card
+    classifier = BlockClassifier(replace(chosen, block_types=False)).fit(dataset.pages)
+    assert classifier.model_ is not None
+    assert classifier.model_.policy == model.policy
+
+
+def test_the_card_of_trees_with_one_threshold() -> None:
+    """Boosted trees in a recipe of single trees give probabilities, and no threshold is tuned."""
+    chosen = recipes.recipe("kim2013").but(learner="boosted", n_trees=5)
+    card = render_card(train([open_dataset(DATA / "pages")], chosen, protocols=("page",), n_folds=2))
+    assert "bag-of-words F1 at 0.5, averaged" in card
+    assert "Scores are probabilities, and blocks are kept from the same one on all pages." in card
