@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 import blockml
 from blockml.decision.policy import DecisionPolicy, score_blocks
 from blockml.errors import UsageError
-from blockml.estimators.pages import AnyPage, as_recipe, labelled_rows, parsed
+from blockml.estimators.pages import AnyPage, as_recipe, check_prepared, labelled_rows, parsed
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.extractors.base import Prediction, Traits
 from blockml.extractors.matrix import matrix
@@ -43,8 +43,8 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         A training recipe or its name. Single trees tune threshold and shrinkage inside the pages they are fitted on.
         P(article) and block types of the recipe ``default`` are not trained here: ``blockml train`` does that.
     estimator
-        Any classifier of scikit-learn, in place of the recipe's learner. It is fitted on the blocks of all pages, with
-        the recipe's features; a block is content from a probability of 0.5 on.
+        Any classifier of scikit-learn with probabilities, in place of the recipe's learner. It is fitted on the blocks
+        of all pages, with the recipe's features; a block is content from a probability of 0.5 on.
     seed
         Seed of training.
 
@@ -81,11 +81,16 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         Raises
         ------
         UsageError
-            A page has no gold; or all of the blocks are content, or none.
+            A page has no gold, or was prepared for another recipe; all of the blocks are content, or none; or
+            ``estimator`` predicts no probabilities.
         UnknownNameError
             No such recipe.
         """
         recipe = as_recipe(self.recipe)
+        if self.estimator is not None and not hasattr(self.estimator, "predict_proba"):
+            raise UsageError(
+                f"estimator must be a classifier with probabilities, which {self.estimator!r} does not give"
+            )
         table = BlockTable.stack(labelled_rows(X, recipe))
         self.model_, self.estimator_ = None, None
         if self.estimator is None:
@@ -138,6 +143,7 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
     def _probabilities(self, page: AnyPage) -> NDArray[np.float32]:
         if not isinstance(page, PageRows):
             return self.extractor_.predict(parsed(page, self.extractor_.parsing)).scores
+        check_prepared(page, as_recipe(self.recipe))
         if self.model_ is None:
             return _content_probabilities(self.estimator_, page.matrix)
         ensemble = Ensemble(self.model_.predictors, self.model_.weights)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from blockml.errors import UsageError
 from blockml.estimators.pages import AnyPage, parsed
 from blockml.extractors.matrix import matrix
 from blockml.features import feature_set
@@ -61,6 +62,8 @@ class BlockFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         ------
         UnknownNameError
             No such feature set.
+        UsageError
+            A page was prepared for another feature set.
         """
         width = len(feature_set(self.features).columns)
         found = [np.empty((0, width), dtype=np.float32), *map(self._matrix, X)]
@@ -72,6 +75,8 @@ class BlockFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     def _matrix(self, page: AnyPage) -> NDArray[np.float32]:
         if isinstance(page, PageRows):
+            if page.inputs is None or page.inputs.features != self.features:
+                raise UsageError(f"a page was prepared for another feature set than {self.features}")
             return page.matrix
         return matrix(parsed(page, self.parsing or ParsingOptions()), self.features)
 

@@ -19,7 +19,7 @@ from blockml.training.recipes import Recipe
 from blockml.training.recipes import recipe as named_recipe
 from blockml.training.table import BlockTable, PageRows, build_table
 
-__all__ = ["AnyPage", "as_recipe", "block_rows", "labelled_rows", "parsed", "prepare_pages"]
+__all__ = ["AnyPage", "as_recipe", "block_rows", "check_prepared", "labelled_rows", "parsed", "prepare_pages"]
 
 #: A sample: a page as bytes, as text, parsed, labelled, or prepared by :func:`prepare_pages`.
 AnyPage: TypeAlias = bytes | str | Page | LabelledPage | PageRows
@@ -62,16 +62,35 @@ def prepare_pages(pages: Iterable[LabelledPage], recipe: str | Recipe = "kim2013
     return list(build_table([filtered(dataset, jobs=jobs) if chosen.filter_gold else dataset], chosen, jobs=jobs).pages)
 
 
+def check_prepared(page: PageRows, recipe: Recipe) -> None:
+    """Check that a page was prepared for a recipe, or for one with the same inputs.
+
+    Raises
+    ------
+    UsageError
+        It was prepared for another feature set, parsed otherwise, or lacks the words that MLPs read.
+    """
+    lacks_words = recipe.n_mlps and len(page.main) and page.ancestor_words is None
+    if page.inputs != recipe.inputs or lacks_words:
+        features = "unknown" if page.inputs is None else page.inputs.features
+        raise UsageError(
+            f"pages were prepared for another recipe (feature set {features}): prepare them for {recipe.name} "
+            f"(feature set {recipe.features}) by prepare_pages"
+        )
+
+
 def labelled_rows(pages: Sequence[AnyPage], recipe: Recipe) -> list[PageRows]:
     """Return labelled pages as rows; those that are prepared already stay as they are.
 
     Raises
     ------
     UsageError
-        A page has no gold, or some pages are prepared and others not.
+        A page has no gold, was prepared for another recipe, or some pages are prepared and others not.
     """
     prepared = [page for page in pages if isinstance(page, PageRows)]
     if len(prepared) == len(pages):
+        for page in prepared:
+            check_prepared(page, recipe)
         return prepared
     labelled = [page for page in pages if isinstance(page, LabelledPage)]
     if len(labelled) < len(pages):

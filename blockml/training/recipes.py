@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UnknownNameError, UsageError
@@ -14,7 +14,15 @@ from blockml.page import MAIN_LABELS, Label
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors import PREDICTORS
 
-__all__ = ["RECIPES", "Recipe", "best_recipe", "recipe"]
+__all__ = ["RECIPES", "Inputs", "Recipe", "best_recipe", "recipe"]
+
+
+class Inputs(NamedTuple):
+    """What the rows of a page depend on."""
+
+    features: str  #: Name of the feature set.
+    parsing: ParsingOptions  #: Options of parsing.
+    main: frozenset[Label]  #: Labels that count as content.
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,11 @@ class Recipe:
     n_folds: int = 5  #: Number of folds of each protocol.
     notes: tuple[str, ...] = ()  #: Paragraphs for the card of the model.
     source: str = ""
+
+    @property
+    def inputs(self) -> Inputs:
+        """What the rows of a page depend on."""
+        return Inputs(self.features, self.parsing, self.main)
 
     @property
     def is_ensemble(self) -> bool:

@@ -28,7 +28,7 @@ from blockml.predictors.mlp import NO_WORDS
 from blockml.templates.site import SiteTemplate
 from blockml.text.hashing import stable_hash64
 from blockml.text.tokens import metric_tokens
-from blockml.training.recipes import Recipe
+from blockml.training.recipes import Inputs, Recipe
 from blockml.training.shortened_pages import shortened
 
 __all__ = ["BlockTable", "PageRows", "build_table", "page_rows", "sketch"]
@@ -59,6 +59,7 @@ class PageRows:
     groups: tuple[NDArray[np.int32], ...]
     ancestor_words: AncestorWords | None = None  #: Ancestor words of each block, for recipes with MLPs.
     dataset: str = ""  #: Name of the data set.
+    inputs: Inputs | None = None  #: What it was prepared with; None if unknown.
     variant: PageRows | None = None  #: A shortened variant to train on, for recipes with some.
 
     @property
@@ -224,6 +225,7 @@ def _rows(
         sketch=sketch(tokens),
         groups=context.block_groups,
         ancestor_words=ancestor_words(context) if recipe.n_mlps and len(context) else None,
+        inputs=recipe.inputs,
     )
 
 

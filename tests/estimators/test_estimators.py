@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.utils import estimator_checks
 
 import blockml
@@ -208,3 +209,27 @@ def test_a_strictly_typed_file_of_a_user_passes(tmp_path: Path) -> None:
     assert found.returncode == 1
     assert "bad.py" in found.stdout
     assert "Incompatible types" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("prepared", "fitted"), [("kim2013", "boosted"), ("boosted", "kim2013"), ("boosted", "default")]
+)
+def test_pages_prepared_for_another_recipe(sites: Dataset, prepared: str, fitted: str) -> None:
+    """Columns of other meanings are refused, in training and in prediction, as are pages without the words of MLPs."""
+    rows = prepare_pages(sites.pages[:3], prepared)
+    with pytest.raises(UsageError, match="pages were prepared for another recipe"):
+        BlockClassifier(fitted).fit(rows)
+    with pytest.raises(UsageError, match="pages were prepared for another recipe"):
+        block_rows(rows, fitted)
+    with pytest.raises(UsageError, match="prepared for another feature set than boilerpipe6"):
+        BlockFeatures("boilerpipe6").transform(rows)
+    small = BlockClassifier("boilerpipe6").fit(prepare_pages(sites.pages, "boilerpipe6"))
+    for call in (small.predict, small.predict_proba, small.score):
+        with pytest.raises(UsageError, match="pages were prepared for another recipe"):
+            call(rows)
+
+
+def test_classifiers_without_probabilities(pages: list[PageRows]) -> None:
+    """They are refused before training."""
+    with pytest.raises(UsageError, match="must be a classifier with probabilities"):
+        BlockClassifier("kim2013", LinearSVC()).fit(pages)
