@@ -46,7 +46,10 @@ def small_model(
         "parsing": ParsingOptions(profile="boilerpipe", keep_wordless=False),
         "labels": ("main", "heading"),
         "recipe": {"name": "by hand", "depth": 2},
-        "training": ({"name": "Läse", "pages": 3},),
+        "training": (
+            {"name": "Läse", "pages": 3, "flagged_pages": 0, "sites": 1, "blocks": 9, "content_blocks": 4}
+            | {"checksum": "", "licence": "", "attribution": ""},
+        ),
         "metrics": {"f1": 0.9},
         "command": "none",
         "seed": 7,

@@ -20,6 +20,7 @@ from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, U
 from blockml.features import FEATURE_SETS
 from blockml.features.block_groups import GROUPINGS
 from blockml.model.model import Model
+from blockml.model.provenance import METRICS, TRAINING, check_values
 from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.parsing.options import ParsingOptions
@@ -153,14 +154,14 @@ def _parsing(values: Mapping[str, Any]) -> ParsingOptions:
 
 
 def _check_texts(header: Mapping[str, Any]) -> None:
-    """Check the items of lists in the header."""
+    """Check the items of lists and objects in the header."""
     legal = {str(label) for label in Label}
     if not all(isinstance(label, str) and label in legal for label in header["labels"]):
         raise ModelFormatError(f"labels must be among: {', '.join(sorted(legal))}")
     if not all(isinstance(text, str) for text in header["notes"]):
         raise ModelFormatError("the header's notes must be texts")
-    if not all(isinstance(entry, dict) for entry in header["training"]):
-        raise ModelFormatError("the header's training entries must be objects")
+    check_values(header["training"], TRAINING, "training")
+    check_values(header["metrics"], METRICS, "metrics")
 
 
 def _predictors(kinds: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_columns: int) -> dict[str, Predictor]:

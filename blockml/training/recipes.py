@@ -18,7 +18,7 @@ __all__ = ["RECIPES", "Inputs", "Recipe", "best_recipe", "recipe"]
 
 
 class Inputs(NamedTuple):
-    """What the rows of a page depend on."""
+    """Fields of a recipe on which the rows of a page depend."""
 
     features: str  #: Name of the feature set.
     parsing: ParsingOptions  #: Options of parsing.
@@ -61,7 +61,7 @@ class Recipe:
 
     @property
     def inputs(self) -> Inputs:
-        """What the rows of a page depend on."""
+        """Fields on which the rows of a page depend."""
         return Inputs(self.features, self.parsing, self.main)
 
     @property

@@ -59,7 +59,7 @@ class PageRows:
     groups: tuple[NDArray[np.int32], ...]
     ancestor_words: AncestorWords | None = None  #: Ancestor words of each block, for recipes with MLPs.
     dataset: str = ""  #: Name of the data set.
-    inputs: Inputs | None = None  #: What it was prepared with; None if unknown.
+    inputs: Inputs | None = None  #: Fields of the recipe that it was prepared for; None if unknown.
     variant: PageRows | None = None  #: A shortened variant to train on, for recipes with some.
 
     @property

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockml
+from blockml.cli import main
 from blockml.decision.decide import confidence
 from blockml.decision.page_features import expected_f1
 from blockml.decision.policy import DecisionPolicy
@@ -29,6 +30,7 @@ from blockml.model.model_file import FORMAT
 from blockml.page import Label
 from blockml.predictors import MLP, BlockTypes, Predictor, TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees
+from blockml.training.card import render_card
 from blockml.training.mlp_fit import MLPOptions, TrainingPages, fit_mlp
 from tests.models import scores_of, small_model, small_trees
 
@@ -459,6 +461,33 @@ def test_header_values_of_the_wrong_kind(place: Path, whole: bytes, name: str, v
     else:
         with pytest.raises(ModelError):
             load_bytes(place, with_header(whole, **{name: value}))
+
+
+ENTRY = blockml.load("kim2013").model.training[0]
+SUMMARY = blockml.load("default").model.metrics["site"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "place_of"),
+    [
+        ({"training": [{}]}, "training.0.pages"),
+        ({"training": [ENTRY, {name: value for name, value in ENTRY.items() if name != "licence"}]}, "training.1.lic"),
+        ({"training": [{**ENTRY, "checksum": []}]}, "training.0.checksum"),
+        ({"training": [{**ENTRY, "blocks": True}]}, "training.0.blocks"),
+        ({"metrics": {"adaptation": 7}}, "metrics.adaptation"),
+        ({"metrics": {"page": {**SUMMARY, "block": {**SUMMARY["block"], "precision": None}}}}, "page.block.precision"),
+        ({"metrics": {"site": {**SUMMARY, "page_bag_f1": []}}}, "metrics.site.page_bag_f1"),
+        ({"metrics": {"site": {**SUMMARY, "page_bag_f1_by_type": {"forum": 1}}}}, "page_bag_f1_by_type.forum"),
+        ({"metrics": {"site": {**SUMMARY, "reliability": [[1, 2]]}}}, "reliability.0"),
+        ({"metrics": {"gaps": {"page - site": "0"}}}, "metrics.gaps.page - site"),
+    ],
+)
+def test_provenance_is_checked(place: Path, whole: bytes, changes: dict[str, object], place_of: str) -> None:
+    """Cards and lists read it, so a file that they could not show is invalid."""
+    render_card(load_bytes(place, with_header(whole, training=[ENTRY], metrics={"site": SUMMARY})))
+    with pytest.raises(ModelFormatError, match=place_of):
+        load_bytes(place, with_header(whole, **changes))
+    assert main(["model", "check", str(place)]) == main(["model", "show", str(place)]) == 4
 
 
 @pytest.mark.parametrize("threshold", [0, -0.1, 1.01, float("nan"), float("inf"), 10**400, "0.5", None])

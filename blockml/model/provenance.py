@@ -1,0 +1,84 @@
+"""Check of the values in a model's header that cards and lists read: training data and results of cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from blockml.errors import ModelFormatError
+
+__all__ = ["METRICS", "TRAINING", "check_values"]
+
+#: A type; an object by its names, of which those ending in ``?`` may be missing and ``*`` stands for any; a list of one
+#: item for a list of any length, or a tuple for one of fixed length. Numbers of type float may be whole.
+Schema: TypeAlias = type | Mapping[str, "Schema"] | list["Schema"] | tuple["Schema", ...]
+
+_INTERVAL: Schema = dict.fromkeys(("mean", "low", "high"), float)
+_MEANS: Schema = {"*": {"f1": float, "pages": int}}
+_PROTOCOL: Schema = {
+    "protocol": str,
+    "folds": int,
+    "block": dict.fromkeys(("precision", "recall", "f1", "f1_fold_mean", "f1_fold_sd"), float),
+    "page_bag_f1?": _INTERVAL,
+    "page_bag_f1_usable?": _INTERVAL,
+    "page_bag_f1_by_dataset?": _MEANS,
+    "page_bag_f1_by_type?": _MEANS,
+    "reliability?": [(float, float, float)],
+    "confidence?": dict.fromkeys(("correlation", "worst", "others"), float),
+}
+#: Values of :attr:`blockml.model.Model.metrics`.
+METRICS: Schema = {
+    **dict.fromkeys(("block?", "page?", "site?"), _PROTOCOL),
+    "gaps?": {"*": float},
+    "adaptation?": {"pages": int, **dict.fromkeys(("before", "after", "difference", "low", "high"), float)},
+}
+#: Values of :attr:`blockml.model.Model.training`.
+TRAINING: Schema = [
+    {
+        **dict.fromkeys(("pages", "flagged_pages", "sites", "blocks", "content_blocks"), int),
+        **dict.fromkeys(("name", "checksum", "licence", "attribution"), str),
+    }
+]
+
+
+def check_values(value: Any, schema: Schema, place: str) -> None:  # noqa: ANN401 (a parsed JSON value)
+    """Check a value of the header against a schema; values that it does not name are free.
+
+    Parameters
+    ----------
+    value
+        Parsed JSON.
+    schema
+        Its types.
+    place
+        Name of the value, for the error.
+
+    Raises
+    ------
+    ModelFormatError
+        A value is missing or of the wrong type.
+
+    Examples
+    --------
+    >>> check_values({"gaps": {"page - site": "?"}}, METRICS, "metrics")
+    Traceback (most recent call last):
+    blockml.errors.ModelFormatError: the header's metrics.gaps.page - site is missing or of the wrong type
+    """
+    if isinstance(schema, type):
+        kinds: tuple[type, ...] = (int, float) if schema is float else (schema,)
+    else:
+        kinds = (dict,) if isinstance(schema, Mapping) else (list,)
+    is_right = isinstance(value, kinds) and not isinstance(value, bool)
+    if not is_right:
+        raise ModelFormatError(f"the header's {place} is missing or of the wrong type")
+    if isinstance(schema, Mapping):
+        for name, inner in schema.items():
+            key = name.removesuffix("?")
+            is_optional = key != name and key not in value
+            for found in value if name == "*" else () if is_optional else (key,):
+                check_values(value.get(found), inner, f"{place}.{found}")
+    elif isinstance(schema, list | tuple):
+        if isinstance(schema, tuple) and len(value) != len(schema):
+            raise ModelFormatError(f"the header's {place} must have {len(schema)} values")
+        for number, item in enumerate(value):
+            check_values(item, schema[number % len(schema)], f"{place}.{number}")
