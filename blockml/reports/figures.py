@@ -16,6 +16,8 @@ _LEFT, _RIGHT = 144.0, 318.0
 _ROW, _TALL_ROW, _TOP = 19.0, 23.0, 22.0
 # Width of a character as a share of the font size: a mean over the letters of common sans-serif faces.
 _CHARACTER = 0.56
+# The same of semibold letters, in which the names of own systems are shown.
+_BOLD_CHARACTER = 0.61
 _FONT = 11.0
 
 
@@ -138,7 +140,9 @@ class Point:
     x: float
     y: float
     text: str
-    text_x: float  #: Left end of the label
+    #: SVG's ``text-anchor`` of the label: the end next to the point, as widths of letters differ between fonts.
+    anchor: str
+    text_x: float  #: Place of the label's anchor
     text_y: float  #: Baseline of the label
     leader: str  #: SVG path from the point to a distant label; empty if the label is adjacent
 
@@ -185,19 +189,29 @@ def scatter(points: Sequence[tuple[float, float, Sequence[str]]]) -> Scatter:
     for (px, py), (_, _, labels) in zip(places, points, strict=True):
         found = _place_label(px, py, labels, taken)
         if found is None:
-            drawn.append(Point(px, py, "", px, py, ""))
+            drawn.append(Point(px, py, "", "start", px, py, ""))
             continue
         text, box, leader = found
         taken.append(box)
-        drawn.append(Point(px, py, text, round(box[0] + 1, 2), round(box[3] - 3, 2), leader))
+        anchor, text_x = _anchor(box, px)
+        drawn.append(Point(px, py, text, anchor, text_x, round(box[3] - 3, 2), leader))
     return Scatter(WIDTH, _SCATTER_HEIGHT, x, y, tuple(drawn), iso)
+
+
+def _anchor(box: _Box, x: float) -> tuple[str, float]:
+    """Return ``text-anchor`` and its place for a label in a box right of, left of, or around the point at ``x``."""
+    if box[0] > x:
+        return "start", round(box[0] + 1, 2)
+    if box[2] < x:
+        return "end", round(box[2] - 1, 2)
+    return "middle", round((box[0] + box[2]) / 2, 2)
 
 
 def _place_label(x: float, y: float, labels: Sequence[str], taken: Sequence[_Box]) -> tuple[str, _Box, str] | None:
     """Return label, box and leader line of the first label that fits, as close to the point as possible."""
     left, top, right, bottom = _FRAME
     for text in labels:
-        width, height = len(text) * _CHARACTER * _FONT + 2, _FONT + 2
+        width, height = len(text) * _BOLD_CHARACTER * _FONT + 2, _FONT + 2
         for distance in (7.0, 15.0, 26.0, 38.0):
             for dx, dy in ((1, 0), (-1, 0), (0, -1), (0, 1), (0.7, -0.7), (0.7, 0.7), (-0.7, -0.7), (-0.7, 0.7)):
                 anchor_x, anchor_y = x + dx * distance, y + dy * distance

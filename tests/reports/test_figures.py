@@ -89,11 +89,13 @@ def test_bars_of_a_histogram_are_shares() -> None:
 
 def label_boxes(figure: Scatter) -> list[tuple[float, float, float, float]]:
     """Generous estimate of the area of each label: left, top, right, bottom."""
-    return [
-        (point.text_x, point.text_y - 8, point.text_x + 5.5 * len(point.text), point.text_y)
-        for point in figure.points
-        if point.text
-    ]
+    boxes = []
+    for point in figure.points:
+        width = 6.6 * len(point.text)
+        left = point.text_x - width * {"start": 0, "middle": 0.5, "end": 1}[point.anchor]
+        if point.text:
+            boxes.append((left, point.text_y - 8, left + width, point.text_y))
+    return boxes
 
 
 @given(st.lists(st.tuples(shares, shares, st.sampled_from(["a", "long-name", "another-long-name"])), max_size=30))
@@ -110,6 +112,15 @@ def test_labels_hide_nothing(points: list[tuple[float, float, str]]) -> None:
         assert box[2] <= figure.x.stop
         assert box[1] >= figure.y.stop
         assert box[3] <= figure.y.start
+
+
+def test_labels_grow_away_from_their_points() -> None:
+    """A label that is wider than estimated does not reach its point."""
+    figure = scatter([(recall, 0.5, ["a-name"]) for recall in (0.1, 0.5, 0.9)] + [(0.92, 0.5, ["b-name"])])
+    for point in figure.points:
+        beside = {"start": point.text_x > point.x, "end": point.text_x < point.x, "middle": point.text_y != point.y}
+        assert beside[point.anchor]
+    assert {point.anchor for point in figure.points} >= {"start", "end"}
 
 
 def test_best_recall_and_precision_stand_top_right() -> None:
