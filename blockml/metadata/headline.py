@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from blockml.page import Page
 from blockml.text.tokens import metric_tokens
 
-__all__ = ["element_text", "headline", "headline_blocks", "without_site"]
+__all__ = ["element_text", "headline", "headline_blocks", "name_in_title", "without_site"]
 
 _SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹｜–—]\s*|::|：|_(?=[^_\s]+\Z)")
+#: Signs before the name of the site at the end of a title.
+_SIGNS = tuple("|-–—:·•»«›‹~｜：_")
 #: Most characters of a text for each character of a name that it may be, as signs and blanks count (our choice).
 _LONGER = 3
 #: Maximum words of a headline, and least share of the words of an ``h1`` and of a title that must be common.
@@ -66,6 +68,23 @@ def without_site(title: str, site_name: str | None, host: str = "") -> str:
             ends[1] -= 1
     first, last = borders[ends[0]][1], borders[ends[1]][0]
     return title[first:last].strip() or title.strip()
+
+
+def name_in_title(names: Sequence[str], title: str) -> str | None:
+    """Return the first name of a site that ends the title, or else the first name; None without names.
+
+    Publishers are often companies or platforms with many sites.
+
+    Examples
+    --------
+    >>> name_in_title(["Cat Media Ltd", "The Daily Cat"], "Cats rule | The Daily Cat")
+    'The Daily Cat'
+    """
+    ending = title.lower()
+    for name in names if len(names) > 1 else ():
+        if ending.endswith(name.lower()) and ending[: -len(name)].rstrip().endswith(_SIGNS):
+            return name
+    return names[0] if names else None
 
 
 def _key(name: str) -> str:

@@ -19,12 +19,13 @@ _MAX_BYTES, _MAX_DEPTH, _MAX_OBJECTS = 500_000, 8, 500
 _PREFERENCE = (
     ("article", ("newsarticle", "article", "blogposting", "reportagenewsarticle", "analysisnewsarticle", "techarticle",
                  "opinionnewsarticle", "liveblogposting", "scholarlyarticle", "report", "recipe", "review", "howto")),
-    ("forum", ("discussionforumposting", "qapage", "question", "socialmediaposting")),
+    ("forum", ("discussionforumposting", "qapage", "socialmediaposting")),  # questions are mostly those of an FAQ
     ("product", ("product", "productgroup", "book", "movie", "softwareapplication", "event", "jobposting", "course",
                  "videoobject", "podcastepisode")),
     ("list", ("collectionpage", "itemlist", "searchresultspage", "category", "blog")),
-    ("website", ("webpage", "aboutpage", "contactpage", "itempage", "faqpage", "website", "organization",
-                 "localbusiness", "person")),
+    ("website", ("webpage", "aboutpage", "contactpage", "itempage", "faqpage")),
+    ("website", ("person",)),
+    ("website", ("website", "organization", "localbusiness")),  # the site, not the page
 )  # fmt: skip
 _RANK = {name: (rank, kind) for rank, (kind, names) in enumerate(_PREFERENCE) for name in names}
 
@@ -122,36 +123,59 @@ def _objects(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:  # noqa: AN
 def described(objects: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], str | None, str | None]:
     """Return the object that describes the page itself, its kind and the name of the site.
 
-    The object is empty without one of a known type. The site is the publisher of that object, or else the first
-    ``WebSite`` with a name; objects after an article with a publisher are not read.
+    The object is empty if none has a known type, or only those that describe the site. The site is the publisher of
+    that object, or else the first ``WebSite`` with a name; objects after an article with a publisher are not read.
+    Authors and publishers that are given by ``@id`` are looked up among the other objects.
     """
     best = len(_PREFERENCE)
     chosen: tuple[Mapping[str, Any], str | None] = ({}, None)
     site_name = publisher = None
+    is_complete = False
+    by_id: dict[str, Mapping[str, Any]] = {}
     for item in objects:
+        if item.get("name") and isinstance(identifier := item.get("@id"), str):
+            by_id.setdefault(identifier, item)
         types = item.get("@type")
         for name in types if isinstance(types, list) else [types]:
             rank, kind = _RANK.get(str(name).rpartition("/")[2].lower(), (best, None))
             if rank < best:
                 best, chosen = rank, (item, kind)
-                publisher = text_of(item["publisher"]) if isinstance(item.get("publisher"), dict) else None
-        if best == 0 and publisher:
+                publisher = text_of(item.get("publisher"))
+                is_complete = best == 0 and publisher is not None and not _references(item.get("author"))
+        if is_complete:
             break
         if site_name is None and str(types).lower() == "website":
             site_name = text_of(item.get("name"))
-    return (*chosen, publisher or site_name)
+    item, kind = chosen
+    if not is_complete:
+        item = {**item, **{key: _resolved(item[key], by_id) for key in ("author", "publisher") if key in item}}
+        publisher = text_of(item.get("publisher"))
+    return item if best < len(_PREFERENCE) - 1 else {}, kind, publisher or site_name
+
+
+def _references(value: Any) -> bool:  # noqa: ANN401 (parsed JSON)
+    """Tell whether a value has objects that are given by ``@id`` alone, without a name."""
+    return any(map(_is_reference, value if isinstance(value, list) else [value]))
+
+
+def _is_reference(item: Any) -> bool:  # noqa: ANN401 (parsed JSON)
+    return isinstance(item, dict) and "@id" in item and not item.get("name")
+
+
+def _resolved(value: Any, by_id: Mapping[str, Mapping[str, Any]]) -> list[Any]:  # noqa: ANN401 (parsed JSON)
+    """Replace the objects of a value that are given by ``@id`` with the named ones that have it, as far as found."""
+    items = value if isinstance(value, list) else [value]
+    return [by_id.get(str(item["@id"]), item) if _is_reference(item) else item for item in items]
 
 
 def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
-    """Return the text of a value: a string, the first of a list, or the name, value or address of an object."""
+    """Return the text of a value: a string, the first of a list, or the value or name of an object."""
     if isinstance(value, str):
         return " ".join(html.unescape(value).split()) or None
     if isinstance(value, list):
         return next((text for item in value if (text := text_of(item))), None)
     if isinstance(value, dict):
-        return next(
-            (text for key in ("@value", "name", "url", "@id", "contentUrl") if (text := text_of(value.get(key)))), None
-        )
+        return text_of(value.get("@value")) or text_of(value.get("name"))
     return None
 
 

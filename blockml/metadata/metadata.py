@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 from blockml.metadata.dates import iso_date
 from blockml.metadata.declarations import declarations
-from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline
+from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, name_in_title
 from blockml.metadata.json_ld import address_of, described, json_ld_objects, keywords, names, text_of
 from blockml.metadata.scripts import main_script
 from blockml.page import Page
@@ -63,7 +63,7 @@ _SCHEMA_READERS: list[tuple[str, str, Callable[[Any], Any]]] = [
     (name, key, _READERS.get(name, text_of)) for name, keys in _SCHEMA.items() for key in keys
 ]
 #: Fields of which only the first value counts, whatever it is.
-_FIRST = frozenset({"site_name", "description", "image", "keywords", "canonical_url"})
+_FIRST = frozenset({"description", "image", "keywords", "canonical_url"})
 #: Fields by lower-case name of a microdata property. The title is not among them: parts of a page have names too.
 _PROPERTIES = {key.lower(): name for name, keys in _SCHEMA.items() if name != "title" for key in keys}
 #: Words of attributes that declare something, and of those that name a visible author or date.
@@ -83,6 +83,7 @@ _NO_NAME = re.compile(
     r"https?:|www\.|@|\A\W*\Z|\A(?:admin|editor|staff|redaktion|null|none|unknown)\Z|facebook\.com", re.IGNORECASE
 )
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)(?:[/-]([01]?\d)[/-]([0-3]?\d)|/?([01]\d)([0-3]\d))(?=[/_-]|\Z)")
+_ADDRESSES = ("http:", "https:", "/", "#", "_:")
 #: Addresses that need no resolution.
 _ABSOLUTE = re.compile(r"https?://[a-z0-9.-]+(?:/[\w.~%/!$&'()*+,=:@-]*+)?(?:\?[\w.~%/!$&'()*+,=:@-]++)?", re.ASCII)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
@@ -259,8 +260,10 @@ class _Found:
             if value:
                 fields[name], sources[name] = value, source
 
-        for name in ("site_name", "description"):
-            keep(name, *self.first(name))
+        named = [item for item in self.values.get("site_name", ()) if not item[0].startswith(_ADDRESSES)]
+        site_name = name_in_title([name for name, _ in named], page.title)
+        keep("site_name", *next((item for item in named if item[0] == site_name), (None, "")))
+        keep("description", *self.first("description"))
         canonical = self.canonical()
         keep("canonical_url", *_absolute((canonical, "html") if canonical else self.first("canonical_url"), page))
         keep("language", *self._language())

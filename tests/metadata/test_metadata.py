@@ -161,7 +161,10 @@ json_values = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["@type", "@graph", "author", "name", "image", "headline", "datePublished"]), inner
+            st.sampled_from(
+                ["@type", "@id", "@graph", "author", "publisher", "name", "image", "headline", "datePublished"]
+            ),
+            inner,
         )
     ),
     max_leaves=12,
