@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
@@ -84,6 +85,10 @@ _NO_NAME = re.compile(
 )
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)(?:[/-]([01]?\d)[/-]([0-3]?\d)|/?([01]\d)([0-3]\d))(?=[/_-]|\Z)")
 _ADDRESSES = ("http:", "https:", "/", "#", "_:")
+#: Markup in a description: a sign that it has some, as code may look like a tag, then tags within words, and all tags.
+_MARKED = re.compile(r"</[a-z]|<br\b|<p>", re.IGNORECASE)
+_INLINE = re.compile(r"</?(?:a|abbr|b|code|em|font|i|mark|s|small|span|strong|sub|sup|u)(?:\s[^<>]*)?>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?(?:>|\Z)", re.IGNORECASE)
 #: Addresses that need no resolution.
 _ABSOLUTE = re.compile(r"https?://[a-z0-9.-]+(?:/[\w.~%/!$&'()*+,=:@-]*+)?(?:\?[\w.~%/!$&'()*+,=:@-]++)?", re.ASCII)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
@@ -263,7 +268,8 @@ class _Found:
         named = [item for item in self.values.get("site_name", ()) if not item[0].startswith(_ADDRESSES)]
         site_name = name_in_title([name for name, _ in named], page.title)
         keep("site_name", *next((item for item in named if item[0] == site_name), (None, "")))
-        keep("description", *self.first("description"))
+        description, source = self.first("description")
+        keep("description", _plain(description or ""), source)
         canonical = self.canonical()
         keep("canonical_url", *_absolute((canonical, "html") if canonical else self.first("canonical_url"), page))
         keep("language", *self._language())
@@ -331,6 +337,15 @@ def _names(values: tuple[str, ...]) -> tuple[str, ...]:
             if cleaned and len(cleaned) <= 60 and len(cleaned.split()) <= 6 and not _NO_NAME.search(cleaned):
                 found.append(cleaned)
     return tuple(dict.fromkeys(found))
+
+
+def _plain(text: str) -> str:
+    """Return a text without the tags and character references that it has if it was escaped twice."""
+    if "<" in text and _MARKED.search(text):
+        text = _TAG.sub(" ", _INLINE.sub("", text))
+    elif "&" not in text:
+        return text
+    return " ".join(html.unescape(text).split())
 
 
 def _host(url: str) -> str:
