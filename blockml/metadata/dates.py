@@ -6,7 +6,7 @@ import re
 from datetime import date, datetime
 from email.utils import parsedate_to_datetime
 
-__all__ = ["iso_date"]
+__all__ = ["iso_date", "month_number"]
 
 _ISO = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})"
@@ -72,12 +72,24 @@ def iso_date(text: str | None, *, day_first: bool | None = None) -> str | None:
         return _by_order(int(match[1]), int(match[2]), int(match[3]), day_first=day_first)
     if match := _WITH_MONTH.search(text):
         day, name, year = (match[1], match[2], match[3]) if match[1] else (match[5], match[4], match[6])
-        month = _MONTHS.get(name.lower()) or _MONTHS.get(name.lower()[:3])
+        month = month_number(name)
         return _checked(int(year), month, int(day)) if month else None
     try:
         return parsedate_to_datetime(text).isoformat()
     except (ValueError, TypeError, IndexError):
         return None
+
+
+def month_number(name: str) -> int | None:
+    """Return the number of a month by its name or abbreviation in one of several languages; None for other words.
+
+    Examples
+    --------
+    >>> month_number("March"), month_number("août"), month_number("cats")
+    (3, 8, None)
+    """
+    name = name.lower()
+    return _MONTHS.get(name) or _MONTHS.get(name[:3])
 
 
 def _by_order(first: int, second: int, year: int, *, day_first: bool | None) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -13,8 +14,9 @@ from blockml.metadata.dates import iso_date
 from blockml.metadata.declarations import declarations
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, name_in_title
 from blockml.metadata.json_ld import address_of, described, json_ld_objects, keywords, names, text_of
+from blockml.metadata.names import byline_names, clean_names, names_author
 from blockml.metadata.scripts import main_script
-from blockml.page import Page
+from blockml.page import Nodes, Page
 from blockml.page.attribute_words import nodes_with_words
 from blockml.page.metadata import Metadata
 
@@ -26,7 +28,7 @@ _META: Mapping[str, tuple[tuple[str, str], ...]] = {
               ("dcterms.title", "dublin core"), ("title", "meta"), ("headline", "meta")),
     "authors": (("author", "meta"), ("article:author", "opengraph"), ("dc.creator", "dublin core"),
                 ("dcterms.creator", "dublin core"), ("parsely-author", "meta"), ("sailthru.author", "meta"),
-                ("citation_author", "meta"), ("byl", "meta"), ("twitter:data1", "opengraph")),
+                ("citation_author", "meta"), ("byl", "meta")),
     "published": (("article:published_time", "opengraph"), ("datepublished", "meta"), ("parsely-pub-date", "meta"),
                   ("dc.date.issued", "dublin core"), ("dcterms.created", "dublin core"), ("dc.date", "dublin core"),
                   ("dcterms.date", "dublin core"), ("date", "meta"), ("pubdate", "meta"), ("publishdate", "meta"),
@@ -46,6 +48,7 @@ _META: Mapping[str, tuple[tuple[str, str], ...]] = {
     "language": (("content-language", "meta"), ("og:locale", "opengraph"), ("dc.language", "dublin core")),
     "canonical_url": (("og:url", "opengraph"),),
     "page_type": (("og:type", "opengraph"),),
+    "labelled": (("twitter:label1", "opengraph"), ("twitter:data1", "opengraph")),  # a label and its value
 }  # fmt: skip
 _KEYS = {key: (name, rank, source) for name, keys in _META.items() for rank, (key, source) in enumerate(keys)}
 #: Fields of schema.org objects by our fields, for JSON-LD and microdata.
@@ -67,22 +70,17 @@ _SCHEMA_READERS: list[tuple[str, str, Callable[[Any], Any]]] = [
 _FIRST = frozenset({"description", "image", "keywords", "canonical_url"})
 #: Fields by lower-case name of a microdata property. The title is not among them: parts of a page have names too.
 _PROPERTIES = {key.lower(): name for name, keys in _SCHEMA.items() if name != "title" for key in keys}
+#: Parts of the names of elements with other authors, and names of elements with names alone.
+_OTHERS = ("comment", "review", "-rev_", "testimonial", "quote", "authoriz", "authoris")
+_OF_NAMES = re.compile(r"name|\Aauthor\b")
+#: Elements that are tried for the name in an author's (our choice: the name is among the first ones).
+_MAX_INNER = 20
 #: Words of attributes that declare something, and of those that name a visible author or date.
 _DECLARING = (b"+json", b"itemprop", b"canonical")
 _OF_AUTHORS = (b"uthor", b"yline")
 _OF_DATES = (b"date", b"Date", b"publish", b"time")
 _PAGE_TYPES = {"article": "article", "product": "product", "website": "website", "blog": "list", "book": "product",
                "profile": "website", "video": "product", "og:product": "product"}  # fmt: skip
-#: Words before the name of an author, and text after it.
-_BY = re.compile(
-    r"\A(?:by|von|par|por|da|di|door|av|af|text|written by|geschrieben von|autor(?:in)?|author)\b[:\s]+", re.IGNORECASE
-)
-_AFTER = re.compile(r"\s+(?:[|•·–—/]|\bin\b\s|@|\d).*\Z|\s*\(.*\Z|,\s*\d.*\Z", re.DOTALL)
-_BAR = re.compile(r"\s[|•·]\s")
-_LIST = re.compile(r"\s*(?:,|;|\||\band\b|\bund\b|\bet\b|\by\b|\be\b|\ben\b|&|、|・)\s*")
-_NO_NAME = re.compile(
-    r"https?:|www\.|@|\A\W*\Z|\A(?:admin|editor|staff|redaktion|null|none|unknown)\Z|facebook\.com", re.IGNORECASE
-)
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)(?:[/-]([01]?\d)[/-]([0-3]?\d)|/?([01]\d)([0-3]\d))(?=[/_-]|\Z)")
 _ADDRESSES = ("http:", "https:", "/", "#", "_:")
 #: Markup in a description: a sign that it has some, as code may look like a tag, then tags within words, and all tags.
@@ -163,6 +161,9 @@ class _Found:
         best: dict[str, list[tuple[int, str, str]]] = {}
         for (name, rank, source), content in declarations(nodes, _KEYS):
             best.setdefault(name, []).append((rank, content, source))
+        labelled = {rank: text for rank, text, _ in best.get("labelled", ())}
+        if len(labelled) == 2 and names_author(labelled[0]):
+            best.setdefault("authors", []).append((len(_KEYS), labelled[1], "opengraph"))
         for name, found in best.items():
             if self.is_known(name):
                 continue
@@ -192,31 +193,55 @@ class _Found:
     def read_microdata(self) -> None:
         nodes = self.page.nodes
         n_read = 0
-        for node in self.declaring[b"itemprop"]:
-            attributes = nodes.attributes[node]
-            keys = (attributes.get("itemprop") or "").lower().split()
-            if nodes.name(node) == "meta" or not keys:
+        for place, node in enumerate(self.declaring[b"itemprop"]):
+            if nodes.name(node) == "meta":
                 continue
-            for key in keys:
+            attributes = nodes.attributes[node]
+            for key in (attributes.get("itemprop") or "").lower().split():
                 if key in ("author", "datepublished", "datemodified") and n_read < MAX_ELEMENTS:
                     n_read += 1
-                    value = attributes.get("content") or attributes.get("datetime") or element_text(self.page, node)
+                    value = attributes.get("content") or attributes.get("datetime")
+                    value = value or (self.name_in(place) if key == "author" else element_text(self.page, node))
                     if value and len(value) < 120:
                         self.add_property(key, value)
+
+    def name_in(self, place: int) -> str:
+        """Return the names that a microdata author has as properties, or else its text, which may have counts too."""
+        nodes, places = self.page.nodes, self.declaring[b"itemprop"]
+        found = []
+        for inner in _within(nodes, places, place):
+            attributes = nodes.attributes[inner]
+            if "name" in (attributes.get("itemprop") or "").lower().split():
+                found.append(attributes.get("content") or element_text(self.page, inner))
+        return "; ".join(found) or element_text(self.page, places[place])
 
     def bylines(self) -> Iterator[str]:
         """Iterate over short visible texts that name an author."""
         nodes = self.page.nodes
         naming = self.naming if _OF_AUTHORS[0] in self.naming else nodes_with_words(nodes, _OF_AUTHORS)
-        for part, word in ((b"uthor", "author"), (b"yline", "byline")):
-            for node in naming[part][:MAX_ELEMENTS]:
-                attributes = nodes.attributes[node]
-                label = " ".join(attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")).lower()
-                if nodes.name(node) in ("meta", "link", "body", "html", "img") or word not in label:
-                    continue
-                text = element_text(self.page, node)
+        for part in _OF_AUTHORS:
+            places = naming[part][:MAX_ELEMENTS]
+            for place, node in enumerate(places):
+                text = element_text(self.page, node) if self.author_label(node) else ""
                 if text and len(text.split()) <= 8:
-                    yield _BAR.split(text)[0]
+                    inner = _within(nodes, places, place)
+                    named = [each for each in inner if _OF_NAMES.search(self.author_label(each))]
+                    yield (self.innermost_texts(named) if named else "") or text
+
+    def innermost_texts(self, places: list[int]) -> str:
+        """Return the texts of the elements that have none of the others within them."""
+        ends = self.page.nodes.end
+        found = [element_text(self.page, node) for node, after in pairwise([*places, len(ends)]) if ends[node] <= after]
+        return "; ".join(filter(None, found))
+
+    def author_label(self, node: int) -> str:
+        """Return what an element says about itself if that names an author of the page; else an empty text."""
+        nodes = self.page.nodes
+        attributes = nodes.attributes[node]
+        label = " ".join([attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")]).lower()
+        if any(map(label.__contains__, _OTHERS)) or nodes.name(node) in ("meta", "link", "body", "html", "img"):
+            return ""
+        return label if "author" in label or "byline" in label else ""
 
     def times(self) -> Iterator[str]:
         """Iterate over the dates of ``time`` elements."""
@@ -233,7 +258,7 @@ class _Found:
             word = part.decode()
             for node in self.naming[part][:40]:
                 attributes = nodes.attributes[node]
-                label = " ".join(attributes.get(key) or "" for key in ("class", "id", "data-testid"))
+                label = " ".join([attributes.get(key) or "" for key in ("class", "id", "data-testid")])
                 if word in label and nodes.name(node) not in ("meta", "link", "body", "html", "script"):
                     text = element_text(self.page, node)
                     if text and len(text) <= 80:
@@ -242,8 +267,12 @@ class _Found:
     def canonical(self) -> str | None:
         """Return the address of the first ``link`` to the canonical page."""
         nodes = self.page.nodes
-        links = (nodes.attributes[node] for node in self.declaring[b"canonical"] if nodes.name(node) == "link")
-        return next((link.get("href") for link in links if (link.get("rel") or "").lower() == "canonical"), None)
+        for node in self.declaring[b"canonical"]:
+            if nodes.name(node) == "link":
+                link = nodes.attributes[node]
+                if (link.get("rel") or "").lower() == "canonical":
+                    return link.get("href")
+        return None
 
     def every(self, name: str) -> Iterator[tuple[Any, str]]:
         """Iterate over the values of a field. Microdata are read if none before them is taken."""
@@ -285,11 +314,11 @@ class _Found:
         if "published" not in fields:
             keep("published", self._visible(self.dates(), day_first=day_first), "visible")
         for value, source in self.every("authors"):
-            if cleaned := _names(value):
+            if cleaned := clean_names(value):
                 keep("authors", cleaned, source)
                 break
         else:
-            found = (_names((text,)) for text in self.bylines())
+            found = map(byline_names, self.bylines())
             keep("authors", next((value for value in found if value), ()), "visible")
         keep("keywords", *self.first("keywords"))
         keep("image", *_absolute(self.first("image"), page))
@@ -322,21 +351,17 @@ class _Found:
         return None, ""
 
 
+def _within(nodes: Nodes, places: list[int], place: int) -> list[int]:
+    """Return the first elements of a sorted list that lie within the one at a place of it."""
+    first, end = place + 1, nodes.end.item(places[place])
+    if first == len(places) or places[first] >= end:  # as most often
+        return []
+    return [inner for inner in places[first : place + _MAX_INNER] if inner < end]
+
+
 def _longest(page: Page) -> str:
     """Return the text of the block with most words."""
     return page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
-
-
-def _names(values: tuple[str, ...]) -> tuple[str, ...]:
-    """Clean names of authors: without "by", roles and addresses; several names in one text are separated."""
-    found: list[str] = []
-    for value in values:
-        text = _BY.sub("", value.strip())
-        for name in _LIST.split(text) if len(text.split()) > 3 or ";" in text or "," in text else [text]:
-            cleaned = _AFTER.sub("", _BY.sub("", name.strip())).strip(" .,;:-–|")
-            if cleaned and len(cleaned) <= 60 and len(cleaned.split()) <= 6 and not _NO_NAME.search(cleaned):
-                found.append(cleaned)
-    return tuple(dict.fromkeys(found))
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,123 @@
+"""Names of authors: labelled values, bylines with dates, counts beside a name, and texts that are no names."""
+
+from __future__ import annotations
+
+import pytest
+
+import blockml
+from blockml.metadata import page_metadata
+from blockml.metadata.names import byline_names, clean_names, names_author
+
+
+def authors(html: str) -> tuple[str, ...]:
+    """Return the authors of a page."""
+    return page_metadata(blockml.parse(f"{html}<p>Cats rule the world.")).authors
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "expected"),
+    [
+        ("Written by", "Ann Lee", ("Ann Lee",)),
+        ("Verfasst von", "Ann Lee", ("Ann Lee",)),
+        ("Est. reading time", "3 minutes", ()),
+        ("Price", "$22", ()),
+        ("Availability", "In stock", ()),
+    ],
+)
+def test_a_labelled_value_is_an_author_if_its_label_names_one(
+    label: str, value: str, expected: tuple[str, ...]
+) -> None:
+    """In any order of the two."""
+    elements = [f"<meta name=twitter:data1 content='{value}'>", f"<meta name=twitter:label1 content='{label}'>"]
+    assert authors("".join(elements)) == authors("".join(elements[::-1])) == expected
+    assert authors(elements[0]) == ()
+
+
+def test_labels_in_several_languages() -> None:
+    """Posts are not written "at" a time."""
+    assert all(map(names_author, ["Author", "Écrit par", "Escrito por", "Skrevet af", "Geschreven door:", "作者"]))
+    assert not any(map(names_author, ["Posted at", "Authority", "Description", "Filed under", "Brand", ""]))
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p class=author>By</p><p class=author-name>Ann Lee</p>", ("Ann Lee",)),
+        ("<p class=author-date>15.05.2020, 07:11</p>", ()),
+        ("<p class=author-date>15.05.2020, 07:11</p><p class=byline>Ann Lee</p>", ("Ann Lee",)),
+        ("<p class=byline>Dec 17, 2025 Julian K. Arni</p>", ("Julian K. Arni",)),
+        ("<div class=byline>Share Facebook Twitter Pinterest</div>", ()),
+        ("<p class=author>de catlady » Ven 12 Fév 2016, 18:00</p>", ("catlady",)),
+        ("<div class=author>Ann Lee <b class=author-role>Chief</b></div>", ("Ann Lee Chief",)),
+        ("<div class=author><b class=author-name>Ann Lee</b> Chief</div>", ("Ann Lee",)),
+        (
+            "<div class=author><a rel=author>Ann Lee</a> and <a rel=author>Bob Ray</a> Fans</div>",
+            ("Ann Lee", "Bob Ray"),
+        ),
+        ("<div class=author><i class=author-name><i class=author-name>Ann Lee</i>, boss</i></div>", ("Ann Lee",)),
+        ("<div class=author><b class=author-name><img></b>Ann Lee</div>", ("Ann Lee",)),
+        ("<p class=comment-author>Ann Lee</p><p class=review-author>Bob Ray</p>", ()),
+        ("<p class=authorized-dealer>Authorized dealer</p>", ()),
+    ],
+)
+def test_bylines(html: str, expected: tuple[str, ...]) -> None:
+    """Dates and the authors of comments are no authors of the page; the name within a byline is preferred."""
+    assert authors(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ann Lee Published on July 3, 2025", ("Ann Lee",)),
+        ("Ann Lee - June 3, 2025", ("Ann Lee",)),
+        ("Updated March 3, 2024", ()),
+        ("Sat, 20 Dec, 2025", ()),
+        ("Submitted by Ann Lee on Mon, 2014-12-01", ("Ann Lee",)),
+        ("03/10/2023 by Ann Lee", ("Ann Lee",)),
+        ("Ann Lee and Bob Ray 3 days ago", ("Ann Lee", "Bob Ray")),
+        ("Ann Lee Twitter", ("Ann Lee",)),
+        ("1:01PM", ()),
+        ("3 min read | Ann Lee", ("Ann Lee",)),
+        ("Room 12 Cats", ("Room",)),
+    ],
+)
+def test_dates_beside_a_name(text: str, expected: tuple[str, ...]) -> None:
+    """The name stands before or after the date; words that are no months are no dates."""
+    assert byline_names(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("Ann Lee, MS, RD", ("Ann Lee",)),
+        ("Ann Lee og Bob Ray", ("Ann Lee", "Bob Ray")),
+        ("Le chat d'y Lee et Bob", ("Le chat d'y Lee", "Bob")),
+        ("Recipe by Ann Lee", ("Ann Lee",)),
+        ("作者：安", ("安",)),
+        ("105464", ()),
+        ("Name *", ()),
+        ("About the author", ()),
+    ],
+)
+def test_names_are_cleaned(value: str, expected: tuple[str, ...]) -> None:
+    """Degrees, numbers and labels are no names."""
+    assert clean_names([value]) == expected
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "<a itemprop=name>catlady</a><span>12,560</span>",
+        "<meta itemprop=name content=catlady><b>Member since May 2014</b>",
+        "<b><i itemprop='url name'>catlady</i></b> 3 posts",
+    ],
+)
+def test_the_name_of_a_microdata_author_is_preferred(inner: str) -> None:
+    """Forums have counts and ranks beside it."""
+    assert authors(f"<span itemprop=author itemscope>{inner}</span><b itemprop=name>Cats</b>") == ("catlady",)
+
+
+def test_a_microdata_author_may_have_several_names() -> None:
+    """All of them are read."""
+    html = "<div itemprop=author><b itemprop=name>Ann Lee</b><b itemprop=name>Bob Ray</b></div>"
+    assert authors(html) == ("Ann Lee", "Bob Ray")
