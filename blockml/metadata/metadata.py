@@ -87,8 +87,8 @@ _ADDRESSES = ("http:", "https:", "/", "#", "_:")
 _MARKED = re.compile(r"</[a-z]|<br\b|<p>", re.IGNORECASE)
 _INLINE = re.compile(r"</?(?:a|abbr|b|code|em|font|i|mark|s|small|span|strong|sub|sup|u)(?:\s[^<>]*)?>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?(?:>|\Z)", re.IGNORECASE)
-#: Addresses that need no resolution.
-_ABSOLUTE = re.compile(r"https?://[a-z0-9.-]+(?:/[\w.~%/!$&'()*+,=:@-]*+)?(?:\?[\w.~%/!$&'()*+,=:@-]++)?", re.ASCII)
+#: Addresses that need no resolution, and their host.
+_ABSOLUTE = re.compile(r"https?://([a-z0-9.-]+)(?:/[\w.~%/!$&'()*+,=:@-]*+)?(?:\?[\w.~%/!$&'()*+,=:@-]++)?", re.ASCII)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
 
 
@@ -375,6 +375,8 @@ def _plain(text: str) -> str:
 
 def _host(url: str) -> str:
     """Return the host of an address; empty for one that is malformed."""
+    if match := _ABSOLUTE.fullmatch(url):  # a tenth of the time
+        return match[1]
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
