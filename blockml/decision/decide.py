@@ -91,23 +91,24 @@ def decide(
     ([False, True], ['below_threshold', 'above_threshold'])
     """
     scorer = _scorer(prediction)
-    scores = scorer(policy)
+    scores = by_policy = scorer(policy)
+    declared = _declared(policy, page, prediction, by_policy >= np.float32(0.5))
+    if declared is not None:
+        scores = np.where(declared, np.maximum(by_policy, np.float32(0.5)), by_policy)
     # Compared as float32, so that a block whose score equals the threshold is kept.
     by_score = pooled_over_code(scores, page) >= np.float32(policy.threshold)
     labels = prediction.labels
     comments = asked_for = excluded = np.zeros(len(scores), dtype=bool)
-    kept_by_model = scores >= np.float32(0.5)
-    declared = _declared(policy, page, prediction, kept_by_model)
     if prediction.block_types is not None:
+        kept_by_model = scores >= np.float32(0.5)
         limits = CommentLimits(policy.comment_probability, policy.named_comment_probability)
-        labels = prediction.block_types.labels(kept_by_model | declared, limits)
+        labels = prediction.block_types.labels(kept_by_model, limits)
         prose = (page.blocks.flags & _PREFORMATTED) == 0  # comments in code are not readers' comments
-        found = prediction.block_types.comments(by_score & prose, kept_by_model, limits)
+        found = prediction.block_types.comments((by_score | kept_by_model) & prose, kept_by_model, limits)
         # If nothing else is kept, the comments are what the page is about.
         if found is not None and page.blocks.n_words[kept_by_model & ~found].any():
-            comments = found
-    declared = declared & ~by_score
-    kept = (by_score & ~comments) | declared
+            comments = found & by_score
+    kept = by_score & ~comments
     if (include or exclude) and labels is not None:
         asked_for = np.array([label in include for label in labels], dtype=bool) & ~kept
         excluded = np.array([label in exclude for label in labels], dtype=bool) & kept
@@ -123,28 +124,32 @@ def decide(
             # Blocks of the template are kept with the code around them, or at the threshold 0.
             by_template = prediction.removed & ~by_score & (prediction.scores >= np.float32(policy.threshold))
             found[by_template] = Reason.TEMPLATE
-        found[comments], found[declared] = Reason.COMMENT, Reason.DECLARED
+        if declared is not None:
+            found[declared & by_score & (by_policy < np.float32(policy.threshold))] = Reason.DECLARED
+        found[comments] = Reason.COMMENT
         found[asked_for], found[excluded] = Reason.ASKED_FOR, Reason.EXCLUDED
         return tuple(found.tolist())
 
     return Decision(prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure)
 
 
-def _declared(policy: DecisionPolicy, page: Page, prediction: Prediction, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return (n_blocks,) the lines that the page declares and the kept blocks lack."""
-    found = np.zeros(len(kept), dtype=bool)
+def _declared(
+    policy: DecisionPolicy, page: Page, prediction: Prediction, kept: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """Return (n_blocks,) the lines that the page declares and the kept blocks lack; None without any."""
     if policy.declared_probability >= 1 or prediction.context is None or not kept.any():
-        return found
+        return None
     likely = (prediction.scores >= np.float32(policy.declared_probability)) & ~kept
     if prediction.removed is not None:
         likely &= ~prediction.removed
     if not likely.any():
-        return found
+        return None
+    found = np.zeros(len(kept), dtype=bool)
     if prediction.p_article is not None and prediction.p_article >= _ARTICLE:
         found |= summary_line(prediction.context, likely, kept)
     if prediction.block_types is not None and declares_manual(prediction.block_types.page):
         found |= recipe_lines(page, likely, kept)
-    return found
+    return found if found.any() else None
 
 
 def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.float32]]:

@@ -84,8 +84,8 @@ class DecisionPolicy:
     comment_probability: float = 0.5
     #: The same in elements whose class, or the begin of whose id, names comments, if words outside of them are kept.
     named_comment_probability: float = 1.0
-    #: Minimum probability of a line that is kept, whatever its score, because the page declares its text: parts of a
-    #: recipe, and the summary before an article. See :mod:`blockml.decision.declared`.
+    #: Minimum probability of a line whose score is 0.5 at least because the page declares its text: a part of a recipe,
+    #: or the summary before an article. See :mod:`blockml.decision.declared`.
     declared_probability: float = 1.0
 
     def check(self) -> DecisionPolicy:

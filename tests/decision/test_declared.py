@@ -101,7 +101,7 @@ def test_declared_lines_have_their_reason() -> None:
     assert {reason(0.15, 0.9), reason(0.25, 0.4)} == {Reason.BELOW_THRESHOLD}
     assert reason(0.25, 0.9, DecisionPolicy("expected_f1")) is Reason.BELOW_THRESHOLD
     assert reason(0.25, 0.9, with_threshold(policy, 0.01)) is Reason.ABOVE_THRESHOLD
-    assert reason(0.25, 0.9, with_threshold(policy, 0.9)) is Reason.DECLARED
+    assert reason(0.25, 0.9, with_threshold(policy, 0.9)) is Reason.BELOW_THRESHOLD
 
 
 def test_template_lines_are_not_declared() -> None:
