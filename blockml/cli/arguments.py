@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import io
 import json
 import math
@@ -13,7 +12,7 @@ import sys
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from blockml.datasets.base import read_bytes
 from blockml.errors import InputError, UsageError
@@ -213,10 +212,11 @@ def read_page(name: str, limit: int = -1) -> bytes:
 
 
 def _standard_input(limit: int) -> bytes:
+    from blockml.batch.readers.compression import decompressed  # with the package of batches, which files don't need
+
     stream = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
     try:
-        is_zipped = stream.peek(2).startswith(b"\x1f\x8b")
-        return gzip.GzipFile(fileobj=stream).read(limit) if is_zipped else stream.read(limit)
+        return decompressed(cast("BinaryIO", stream), stream.peek(4)[:4]).read(limit)
     except (EOFError, zlib.error) as error:
         raise OSError(f"damaged: {error}") from error
     finally:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blockml.decision.lines import line_numbers
 from blockml.features.page_context import PageContext
-from blockml.metadata.json_ld import json_ld_objects, text_of
+from blockml.metadata.json_ld import page_objects, text_of
 from blockml.page import Page
 from blockml.page.attribute_words import nodes_with_words
 from blockml.text.tokens import metric_tokens
@@ -59,12 +59,9 @@ def recipe_lines(page: Page, among: NDArray[np.bool_], kept: NDArray[np.bool_]) 
     candidates = _lines(page, among & ~kept)
     if not candidates:
         return found
-    scripts = [
-        node for node in nodes_with_words(page.nodes, (b"+json",))[b"+json"] if page.nodes.name(node) == "script"
-    ]
     recipe = _Texts(
         text
-        for item in json_ld_objects(page.utf8 or b"", len(scripts))
+        for item in page_objects(page, nodes_with_words(page.nodes, (b"+json",))[b"+json"])
         for name in _PARTS_OF_RECIPES
         for text in _texts(item.get(name), 0)
     )

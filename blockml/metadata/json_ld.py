@@ -7,7 +7,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["address_of", "described", "json_ld_objects", "keywords", "names", "text_of"]
+from blockml.page import Page
+
+__all__ = ["address_of", "described", "json_ld_objects", "keywords", "names", "page_objects", "text_of"]
 
 _KIND = b"application/ld+json"
 _DECODER = json.JSONDecoder(strict=False)
@@ -62,6 +64,11 @@ def json_ld_objects(source: bytes, n_scripts: int) -> Iterator[Mapping[str, Any]
         n_read += 1
         if n_read == n_scripts:
             return
+
+
+def page_objects(page: Page, elements: Iterable[int]) -> Iterator[Mapping[str, Any]]:
+    """Iterate over the objects of a page's JSON-LD, given the nodes of the elements with its media type."""
+    return json_ld_objects(page.utf8 or b"", sum(page.nodes.name(node) == "script" for node in elements))
 
 
 def _scripts(source: bytes) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 from blockml.metadata.dates import iso_date
 from blockml.metadata.declarations import declarations
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, name_in_title
-from blockml.metadata.json_ld import address_of, described, json_ld_objects, keywords, names, text_of
+from blockml.metadata.json_ld import address_of, described, keywords, names, page_objects, text_of
 from blockml.metadata.names import byline_names, clean_names, names_author
 from blockml.metadata.scripts import main_script
 from blockml.page import Nodes, Page
@@ -146,8 +146,7 @@ class _Found:
     def read_json_ld(self) -> None:
         if not self.declaring[b"+json"]:
             return
-        n_scripts = sum(1 for node in self.declaring[b"+json"] if self.page.nodes.name(node) == "script")
-        item, kind, site_name = described(json_ld_objects(self.page.utf8 or b"", n_scripts))
+        item, kind, site_name = described(page_objects(self.page, self.declaring[b"+json"]))
         self.read_schema(item, "json-ld")
         self.add("site_name", site_name, "json-ld")
         if kind is not None:

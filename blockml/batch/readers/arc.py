@@ -10,7 +10,6 @@ from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, in_units, printable
 from blockml.batch.readers.compression import DAMAGED, open_decompressed
 from blockml.batch.readers.http import MAX_HEADER, read_response
-from blockml.datasets.base import site_of
 
 __all__ = ["arc_units"]
 
@@ -54,13 +53,4 @@ def _page(stream: BinaryIO, line: bytes, page_id: str, reading: Reading) -> Item
     if response.skipped:
         reading.skipped[response.skipped] += 1
         return None
-    if error := "the file ends inside this record" if left > 0 else response.error:
-        return Item(page_id, url=url, error=error)
-    return Item(
-        page_id,
-        html=response.body,
-        url=url,
-        charset=response.charset,
-        site=site_of(url, ""),
-        truncated=response.truncated,
-    )
+    return response.item(page_id, url, "the file ends inside this record" if left > 0 else None)

@@ -7,6 +7,9 @@ import re
 import zlib
 from dataclasses import dataclass
 
+from blockml.batch.items import Item
+from blockml.datasets.base import site_of
+
 __all__ = ["HTML_TYPES", "MAX_HEADER", "Response", "charset_of", "media_type", "read_response"]
 
 #: Media types of web pages (HTML standard, section 1.1; RFC 3236). Responses without a media type are read too.
@@ -27,6 +30,13 @@ class Response:
     skipped: str | None = None  #: Reason why it is not a page.
     truncated: str | None = None  #: Reason why the body is not whole.
     error: str | None = None  #: Reason why the body can't be decoded.
+
+    def item(self, page_id: str, url: str | None, cut: str | None = None) -> Item:
+        """Return the page; ``cut`` says that its record ends early, as after the end of a file."""
+        if error := cut or self.error:
+            return Item(page_id, url=url, error=error)
+        site = site_of(url, "")
+        return Item(page_id, html=self.body, url=url, charset=self.charset, site=site, truncated=self.truncated)
 
 
 def read_response(block: bytes, declared: str, limit: int) -> Response:

@@ -12,7 +12,7 @@ import mmap
 import os
 import zlib
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -20,7 +20,6 @@ from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, Unit, in_units, printable
 from blockml.batch.readers.compression import DAMAGED, GZIP, ZSTD
 from blockml.batch.readers.http import HTML_TYPES, MAX_HEADER, Response, charset_of, media_type, read_response
-from blockml.datasets.base import site_of
 from blockml.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -264,17 +263,9 @@ def _page(name: str, record: WarcRecord, offset: int, reading: Reading) -> Item 
     if response.skipped:
         reading.skipped[response.skipped] += 1
         return None
-    if error := response.error if whole else "the file ends inside this record":
-        return Item(page_id, url=url, error=error)
-    reason = headers.get("WARC-Truncated")
-    return Item(
-        page_id,
-        html=response.body,
-        url=url,
-        charset=response.charset,
-        site=site_of(url, ""),
-        truncated=f"the crawler truncated the page ({printable(reason)})" if reason else response.truncated,
-    )
+    if reason := headers.get("WARC-Truncated"):
+        response = replace(response, truncated=f"the crawler truncated the page ({printable(reason)})")
+    return response.item(page_id, url, None if whole else "the file ends inside this record")
 
 
 def _response(kind: str, declared: str, block: bytes, limit: int) -> Response:
