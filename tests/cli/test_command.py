@@ -59,7 +59,7 @@ def test_extract_reads_standard_input() -> None:
 
 
 def test_compressed_standard_input_is_unzipped() -> None:
-    """Like a file whose name ends in ``.gz``; one that is damaged is an unreadable input."""
+    """By gzip or Zstandard, as that of a batch; one that is damaged is an unreadable input."""
     page = gzip.compress(b"<p>zipped</p>")
     command = [sys.executable, "-m", "blockml", "extract", "-", "--extractor", "plain"]
     whole = subprocess.run(command, input=page, capture_output=True, check=False)  # noqa: S603
@@ -67,6 +67,10 @@ def test_compressed_standard_input_is_unzipped() -> None:
     cut = subprocess.run(command, input=page[:-9], capture_output=True, check=False)  # noqa: S603
     assert (cut.returncode, cut.stdout) == (3, b"")
     assert cut.stderr.startswith(b"blockml: -: damaged: Compressed file ended")
+    zstandard = pytest.importorskip("zstandard")
+    of_zstandard = zstandard.compress(b"<p>zipped</p>")
+    by_zstandard = subprocess.run(command, input=of_zstandard, capture_output=True, check=False)  # noqa: S603
+    assert (by_zstandard.returncode, by_zstandard.stdout) == (0, b"zipped\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
