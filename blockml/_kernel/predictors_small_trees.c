@@ -1,7 +1,7 @@
 /* Sums over small trees by bit masks (Lucchese et al. 2015, "QuickScorer"): each test removes leaves from a mask for
    many rows at once, and the first leaf left is that of the row. That takes a few more tests than descending, but none
    waits for another. */
-#include "predictors_trees.h"
+#include "predictors_ensemble.h"
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 #endif

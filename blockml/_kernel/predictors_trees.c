@@ -1,6 +1,6 @@
 /* Sums of the leaf values of trees. Reference: blockml.predictors.tree_ensemble.Trees.sums. Values are added tree by
    tree, as there, so the sums are bit-identical. */
-#include "predictors_trees.h"
+#include "predictors_ensemble.h"
 
 /* Estimated nodes on the path of a row: if all paths together have fewer nodes than the trees, pruning tests costs more
    than it saves. */

@@ -1,6 +1,6 @@
 /* Sums over trees: predictors_trees.c, predictors_small_trees.c. */
-#ifndef BLOCKML_TREES_H
-#define BLOCKML_TREES_H
+#ifndef BLOCKML_ENSEMBLE_H
+#define BLOCKML_ENSEMBLE_H
 
 #include "predictors_matmul.h"
 #include <math.h>
