@@ -6,6 +6,7 @@ Versions alone can't tell, as both code and models are worked on without a new v
 from __future__ import annotations
 
 import hashlib
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path, PurePath
@@ -13,7 +14,8 @@ from pathlib import Path, PurePath
 import blockml
 from blockml.model import Model, save_model
 
-__all__ = ["extraction_fingerprint", "model_fingerprint", "scoring_fingerprint", "source_fingerprint"]
+__all__ = ["class_fingerprint", "extraction_fingerprint", "model_fingerprint", "scoring_fingerprint"]
+__all__ += ["source_fingerprint"]
 
 # The C sources belong to the code; only an sdist or a checkout has them, a wheel changes its version instead.
 _SUFFIXES = frozenset({".py", ".c", ".h"})
@@ -59,6 +61,21 @@ def extraction_fingerprint() -> str:
 def scoring_fingerprint() -> str:
     """Return the fingerprint of the code that page scores depend on."""
     return source_fingerprint(runs_in_scoring)
+
+
+def class_fingerprint(kind: type) -> str:
+    """Return eight hexadecimal digits that change with the code of an extraction, and with that of an extractor's class.
+
+    The code of a class of another package is every Python file of its top-level package, or its module.
+    """
+    top = sys.modules[kind.__module__.partition(".")[0]]
+    if top is blockml:
+        return extraction_fingerprint()
+    digest = hashlib.sha256(extraction_fingerprint().encode())
+    files = [path for folder in getattr(top, "__path__", ()) for path in sorted(Path(folder).rglob("*.py"))]
+    for path in files or [Path(top.__file__ or "")]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]
 
 
 def model_fingerprint(model: Model) -> str:

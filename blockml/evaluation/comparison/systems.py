@@ -16,7 +16,12 @@ import blockml
 from blockml.datasets import LabelledPage
 from blockml.datasets.corpus import read_rows
 from blockml.errors import DatasetError, UnknownNameError, UsageError
-from blockml.evaluation.comparison.fingerprints import extraction_fingerprint, model_fingerprint, source_fingerprint
+from blockml.evaluation.comparison.fingerprints import (
+    class_fingerprint,
+    extraction_fingerprint,
+    model_fingerprint,
+    source_fingerprint,
+)
 from blockml.evaluation.comparison.peers import PEERS
 from blockml.evaluation.site_pages import fit_to_site
 from blockml.extract import extract
@@ -138,15 +143,17 @@ def _make_peer(name: str, parameters: Mapping[str, Any], site_pages: Sequence[La
 
 def _own(spec: str) -> System:
     source, parameters = _split_parameters(spec)
+    if source in PEERS:
+        raise UsageError("a tool of others has no parameters to set", source=spec)
     try:
         extractor = resolve(source)
     except UnknownNameError as error:
         raise UnknownNameError("system", source, [*error.legal, *PEERS, *GROUPS]) from None
     model = extractor.model if isinstance(extractor, TrainedExtractor) else None
+    fingerprint = model_fingerprint(model) if model else class_fingerprint(type(extractor))
     extractor = _resolved(source, parameters)
-    name = source if source in (*EXTRACTORS, *model_names()) else Path(source).stem
+    name = Path(source).stem if model else source
     settings = ",".join(f"{key}={value}" for key, value in parameters.items())
-    fingerprint = model_fingerprint(model) if model else extraction_fingerprint()
     return System(
         name=f"{name}:{settings}" if settings else name,
         kind="own",

@@ -99,6 +99,42 @@ def test_model_files_have_their_stem_as_name(tmp_path: Path) -> None:
         choose([str(file)])
 
 
+MINE = """
+import numpy as np
+from blockml.extractors import Extractor, Traits
+
+class Mine(Extractor):
+    name, traits = "mine", Traits("a test")
+    def score(self, page):
+        return np.ones(len(page.blocks), dtype=np.float32)
+"""
+
+
+def test_classes_have_their_place_as_name_and_their_package_as_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two classes of one package differ in their names; a change of the package makes another version of both."""
+    for name in ("mypackage/one", "mypackage/two", "mymodule"):
+        file = tmp_path / f"{name}.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(MINE, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    specs = ["mypackage.one:Mine", "mypackage.two:Mine", "mymodule:Mine", "plain"]
+    before = {system.name: system.version for system in choose(specs).systems}
+    assert list(before) == specs
+    (tmp_path / "mypackage" / "two.py").write_text(MINE.replace("ones", "zeros"), encoding="utf-8")
+    after = {system.name: system.version for system in choose(specs).systems}
+    assert [before[spec] == after[spec] for spec in specs] == [False, False, True, True]
+    (tmp_path / "mymodule.py").write_text(MINE.replace("ones", "zeros"), encoding="utf-8")
+    assert choose(["mymodule:Mine"]).systems[0].version != before["mymodule:Mine"]
+
+
+def test_tools_of_others_have_no_parameters() -> None:
+    """The message doesn't call a known tool unknown."""
+    with pytest.raises(UsageError, match="trafilatura:fast=1: a tool of others has no parameters to set"):
+        choose(["trafilatura:fast=1"])
+
+
 def test_extractors_that_use_siblings_are_a_group() -> None:
     """They are not part of "all": on pages without other pages of their site all of them equal their fallback."""
     systems = choose(["siblings"]).systems
