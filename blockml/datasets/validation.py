@@ -105,27 +105,28 @@ def validate(
     with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
         checked = list(parallel(joblib.delayed(_check)(page) for page in progress(dataset.pages)))
     findings: list[Finding] = []
-    same: dict[str, dict[str, str]] = defaultdict(dict)  # by hash of the page: hash of the gold by page id
+    same: dict[str, dict[str, str | None]] = defaultdict(dict)  # by hash of the page: hash of the gold by page id
     for page, (page_findings, page_hash, gold_hash) in zip(dataset.pages, checked, strict=True):
         findings += page_findings
         if page_hash is not None:
             same[page_hash][page.id] = gold_hash
     for group in same.values():
-        kind = Kind.CONTRADICTION if len(set(group.values())) > 1 else Kind.DUPLICATE
-        for page_id in group if len(group) > 1 else ():
+        differs = len({*group.values()} - {None}) > 1
+        for page_id, gold_hash in group.items() if len(group) > 1 else ():
+            kind = Kind.CONTRADICTION if differs and gold_hash else Kind.DUPLICATE
             findings.append(Finding(page_id, kind, ", ".join(other for other in group if other != page_id)))
     return findings
 
 
-def _check(labelled: LabelledPage) -> tuple[list[Finding], str | None, str]:
-    """Return the findings of one page, the hash of its words (None without blocks), and the hash of its gold."""
+def _check(labelled: LabelledPage) -> tuple[list[Finding], str | None, str | None]:
+    """Return the findings of one page, the hash of its words (None without blocks) and of its gold text (or None)."""
     html, gold = labelled.load()
     page = parse(html, url=labelled.url, charset=labelled.charset)
-    words = metric_tokens((gold.text() if gold else None) or "")
+    content = gold.text() if gold else None
     return (
         validate_page(labelled.id, html, page, gold),
         content_hash(page) if len(page.blocks) else None,
-        hashlib.sha256(" ".join(words).encode()).hexdigest(),
+        None if content is None else hashlib.sha256(" ".join(metric_tokens(content)).encode()).hexdigest(),
     )
 
 

@@ -83,3 +83,18 @@ def test_processes_do_not_matter() -> None:
 
     assert validate(dataset, jobs=2, progress=progress) == validate(dataset)  # type: ignore[arg-type]
     assert seen == [page.id for page in dataset.pages]
+
+
+def test_a_page_without_gold_contradicts_none(tmp_path: Path) -> None:
+    """Its copies with equal gold stay valid; all three have the same text."""
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.html").write_text(paragraphs(A, B), encoding="utf-8")
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(f"{A} {B}", encoding="utf-8")
+    assert {(item.page_id, item.kind) for item in validate(open_dataset(tmp_path))} == {
+        (name, Kind.DUPLICATE) for name in ("a", "b", "c")
+    }
+    (tmp_path / "b.txt").write_text(A, encoding="utf-8")
+    assert {(item.page_id, item.kind) for item in validate(open_dataset(tmp_path))} == {
+        ("a", Kind.CONTRADICTION), ("b", Kind.CONTRADICTION), ("c", Kind.DUPLICATE),
+    }  # fmt: skip

@@ -64,7 +64,7 @@ def scoring_fingerprint() -> str:
 
 
 def class_fingerprint(kind: type) -> str:
-    """Return eight hexadecimal digits that change with the code of an extraction, and with that of an extractor's class.
+    """Return eight hexadecimal digits that change with the code of an extraction or of an extractor's class.
 
     The code of a class of another package is every Python file of its top-level package, or its module.
     """
