@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blockml.datasets.base import Dataset, page_from_row, text_gold
+from blockml.datasets.base import Dataset, LabelledPage, page_from_row, text_gold
 from blockml.datasets.gold import Gold, RegionGold
 from blockml.datasets.records import file_lines, parse_record
 from blockml.errors import DatasetError
@@ -67,24 +67,27 @@ def read_corpus(folder: Path, name: str) -> Dataset:
     Raises
     ------
     DatasetError
-        The table is missing, a record is damaged, or a page file is missing.
+        The table is missing, a record is damaged, two have the same id, or a page file is missing.
     """
     table = find_table(folder)
     if table is None:
         raise DatasetError("no gold.jsonl or pages.jsonl", source=folder)
-    pages = []
+    pages: dict[str, LabelledPage] = {}
     for row in read_rows(table):
+        if row["id"] in pages:
+            raise DatasetError(f"two pages have the id {row['id']!r}", source=table)
         files = [folder / "pages" / (row["id"] + end) for end in (".html.gz", ".html")]
         path = next((file for file in files if os.path.isfile(file)), None)  # noqa: PTH113 (Path raises for long names)
         if path is None:
             raise DatasetError(f"page {row['id']!r} has no file in pages/", source=table)
-        pages.append(page_from_row(row, row["id"], path, _gold(row)))
+        pages[row["id"]] = page_from_row(row, row["id"], path, _gold(row))
     # Licence and attribution are lines of the folder's README.
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     licence = re.search(r"^Licence[^:\n]*:\s*(.+)$", text, re.MULTILINE)
     source = re.search(r"^Source:\s*(.+)$", text, re.MULTILINE)
-    return Dataset(name, folder, "corpus", tuple(pages), licence[1] if licence else "", source[1] if source else "")
+    facts = (licence[1] if licence else "", source[1] if source else "")
+    return Dataset(name, folder, "corpus", tuple(pages.values()), *facts)
 
 
 def _gold(row: Mapping[str, Any]) -> Gold | None:

@@ -50,6 +50,13 @@ def test_corpus_layout(tmp_path: Path) -> None:
     assert c.gold.text() is None
 
 
+def test_ids_of_a_corpus_are_unique(tmp_path: Path) -> None:
+    """Results are kept by id, and no page may count twice."""
+    folder = write_corpus(tmp_path / "set", [{"id": "a", "main_content": name} for name in "xy"], {"a": b"<p>x</p>"})
+    with pytest.raises(DatasetError, match="two pages have the id 'a'"):
+        open_dataset(folder)
+
+
 def test_encodings_that_only_python_knows(tmp_path: Path) -> None:
     """A page in an encoding that only Python knows is recoded to UTF-8."""
     rows = [{"id": "a", "main_content": "č", "encoding": "cp852"}]

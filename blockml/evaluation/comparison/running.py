@@ -70,9 +70,13 @@ def compare(
     missing = dict(chosen.missing)
     for name, install in missing.items():
         report(f"{name} can't be run: {install}")
+    # Files of outputs come first, as a fault in one should show before hours of running.
+    ordered = sorted(chosen.systems, key=lambda system: system.kind != "outputs")
     for sample in samples:
+        if sample.without_gold:
+            report(f"{sample.dataset.name}: {sample.without_gold} pages without gold are left out")
         ready = []
-        for system in chosen.systems:
+        for system in ordered:
             if system.name in missing:
                 continue
             try:
@@ -83,7 +87,8 @@ def compare(
             else:
                 ready.append(system)
                 counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(done["outcomes"].items()))
-                report(f"{sample.dataset.name}, {system.name}: {counts}")
+                first = f"; first failure: {done['failure']}" if "failure" in done else ""
+                report(f"{sample.dataset.name}, {system.name}: {counts}{first}")
         score_systems(ready, sample, store, jobs=jobs, progress=progress, report=report)
     systems = [system.name for system in chosen.systems if system.name not in missing]
     if not systems:
@@ -153,6 +158,8 @@ def run_system(
     def rows() -> Iterator[dict[str, Any]]:
         for result in progress(results, len(sample.dataset)):
             outcomes[result.outcome] += 1
+            if result.error:
+                description.setdefault("failure", f"page {result.id}: {result.error}")
             yield asdict(result)
         description.update(
             peak_megabytes=max(peaks, default=None),

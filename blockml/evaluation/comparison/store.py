@@ -45,6 +45,7 @@ class PageSample:
     checksum: str  #: Checksum of the whole data set
     pages: str  #: SHA-256 of ids, URLs and encodings, in order
     gold: str  #: SHA-256 of everything else that the scores depend on
+    without_gold: int = 0  #: Number of pages of the data set without gold, which are left out
 
 
 def draw_sample(dataset: Dataset, limit: int | None = None, seed: int = 0) -> PageSample:
@@ -70,6 +71,7 @@ def draw_sample(dataset: Dataset, limit: int | None = None, seed: int = 0) -> Pa
         checksum=checksum,
         pages=_digest((page.id, page.url, page.charset) for page in pages),
         gold=_digest((p.id, p.site, p.page_type, p.flags, gold[p.id], sorted(p.extra.items())) for p in pages),
+        without_gold=sum(found is None for found in gold.values()),
     )
 
 

@@ -134,11 +134,11 @@ def _wait_for_start(pool: ProcessPool, system: System) -> None:
     try:
         pool.schedule(_warm_up, args=(system,)).result(timeout=_START_TIMEOUT)
     except TimeoutError:
-        raise CannotRunError(f"not ready after {_START_TIMEOUT} seconds", source=system.name) from None
+        raise CannotRunError(f"not ready after {_START_TIMEOUT} seconds") from None
     except BrokenProcessPool:
-        raise CannotRunError("its process ends while it starts", source=system.name) from None
+        raise CannotRunError("its process ends while it starts") from None
     except ImportError as error:
-        raise CannotRunError(f"can't be imported ({error})", source=system.name) from None
+        raise CannotRunError(f"can't be imported ({error})") from None
 
 
 def _without_gold(page: LabelledPage) -> LabelledPage:

@@ -186,6 +186,33 @@ def test_damaged_outputs_of_another_tool_are_refused(
         compare(chosen, [sample], store)
 
 
+def test_files_of_outputs_are_read_before_anything_runs(
+    calls: Calls, sample: PageSample, store: Store, tmp_path: Path
+) -> None:
+    """A fault in one shows at once; the order of the tables is that of the names."""
+    faulty = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", [{"id": "a", "text": None}])])
+    with pytest.raises(DatasetError, match="no string 'text'"):
+        compare(Chosen([fake(), *faulty.systems], {}), [sample], store)
+    assert calls == []
+    sound = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", [{"id": "a", "text": "x"}])])
+    tables = compare(Chosen([fake(), *sound.systems], {}), [sample], store)
+    assert [row["name"] for row in tables["systems"]] == ["fake", "tool"]
+
+
+def test_the_first_failure_and_pages_without_gold_are_reported(tmp_path: Path, store: Store) -> None:
+    """Counts alone don't tell what is wrong; a later comparison, which runs nothing, reports the same."""
+    labelled = dataset(tmp_path, {"a": "x", "b": "RAISE"})
+    without_gold = replace(labelled.pages[0], id="c", gold=None)
+    sample = draw_sample(replace(labelled, pages=(*labelled.pages, without_gold)))
+    for _ in range(2):
+        said: list[str] = []
+        compare(Chosen([fake()], {}), [sample], store, report=said.append)
+        assert said == [
+            "made up: 1 pages without gold are left out",
+            "made up, fake: 1 error, 1 ok; first failure: page b: ValueError:  http://example.org/b {}",
+        ]
+
+
 def test_system_that_cannot_run_is_in_the_results(calls: Calls, sample: PageSample, store: Store) -> None:
     """The others are compared all the same; a system that never ran has no column."""
     said: list[str] = []
