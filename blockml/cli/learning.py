@@ -23,7 +23,7 @@ from blockml.cli.arguments import (
     seed,
 )
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, write_output, writing
-from blockml.datasets import open_dataset
+from blockml.datasets import Dataset, open_dataset
 from blockml.datasets.base import check_names
 from blockml.errors import UnknownNameError, UsageError, install_hint
 from blockml.extractors import TrainedExtractor, load, resolve
@@ -195,6 +195,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
                 page = {"id": result.id, "site": result.site, "page_type": result.page_type}
                 scores = {metric: result.metric(metric) for metric in METRICS}
                 lines.append(json.dumps({**place, **page, "status": str(result.status), **scores}))
+        _note_missing(dataset, next(iter(results.values())), arguments.metric or ())
         _note_differences(dataset.name, results, metrics)
         if arguments.curves:
             path = Path(arguments.curves)
@@ -209,9 +210,18 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _note_missing(dataset: Dataset, results: Sequence[PageResult], metrics: Sequence[str]) -> None:
+    """Print the number of pages without gold, and the metrics that no page has gold for."""
+    if n_others := len(dataset) - len(results):
+        note(f"{dataset.name}: {n_others} pages without gold are left out")
+    for metric in metrics:
+        if all(result.metric(metric) is None for result in results):
+            note(f"{dataset.name} has no gold for {metric}")
+
+
 def _note_differences(dataset: str, results: Mapping[str, Sequence[Any]], metrics: Sequence[str]) -> None:
     """Print the differences between each two extractors, paired by page."""
-    from blockml.evaluation import paired_difference
+    from blockml.evaluation.bootstrap import MIN_DOCUMENTS, paired_difference
 
     for (a, a_results), (b, b_results) in combinations(results.items(), 2):
         for metric in metrics:
@@ -219,8 +229,10 @@ def _note_differences(dataset: str, results: Mapping[str, Sequence[Any]], metric
             if pairs := [(x, y) for x, y in scores if x is not None and y is not None]:
                 difference = paired_difference([x for x, _ in pairs], [y for _, y in pairs])
                 interval = f"[{difference.low:+.4f}, {difference.high:+.4f}]"
-                significant = ", significant" if difference.significant else ""
-                note(f"{dataset}, {metric}: {a} - {b} = {difference.mean:+.4f} {interval}{significant}")
+                interval += ", significant" if difference.significant else ""
+                if len(pairs) < MIN_DOCUMENTS:
+                    interval = f"on {len(pairs)} pages, too few for an interval"
+                note(f"{dataset}, {metric}: {a} - {b} = {difference.mean:+.4f} {interval}")
 
 
 def _write_curves(path: Path, dataset: str, results: Mapping[str, Sequence[PageResult]]) -> None:
@@ -251,7 +263,8 @@ def _print_reports(reports: Sequence[dict[str, Any]], *, by_type: bool) -> None:
     for report in reports:
         for metric, value in report["metrics"].items():
             row = {"dataset": report["dataset"], "extractor": report["extractor"], "metric": metric}
-            row |= {"mean": f"{value['mean']:.4f}", "95 %": f"[{value['low']:.4f}, {value['high']:.4f}]"}
+            interval = "-" if value["low"] is None else f"[{value['low']:.4f}, {value['high']:.4f}]"
+            row |= {"mean": f"{value['mean']:.4f}", "95 %": interval}
             rows.append(row | {"pages": value["pages"], "mean of sites": f"{value['site_mean']:.4f}"})
             for page_type, means in report["by_type"].items() if by_type else ():
                 if metric in means:

@@ -16,9 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from blockml.errors import UsageError
 
 __all__ = [
-    "Difference", "Interval", "Resampled", "bootstrap_mean", "bootstrap_systems", "mean_of_means", "means_by",
-    "paired_difference",
+    "MIN_DOCUMENTS", "Difference", "Interval", "Resampled", "bootstrap_mean", "bootstrap_systems", "mean_of_means",
+    "means_by", "paired_difference",
 ]  # fmt: skip
+
+#: Minimum number of documents (or sites) for an interval of a difference: resamples of fewer hardly differ.
+MIN_DOCUMENTS = 5
 
 # Maximum number of drawn indices held in memory at once (8 MB).
 _CHUNK = 1_000_000

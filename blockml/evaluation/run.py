@@ -127,7 +127,8 @@ def summarise(results: Sequence[PageResult], metrics: Sequence[str] = METRICS) -
 
     Returns ``pages``, ``statuses``, ``metrics`` (name to mean, low, high, pages, site_mean, clean_mean), ``by_type``,
     ``block`` (pooled precision, recall, f1), ``ms_per_page``, ``peak_megabytes``. ``clean_mean`` excludes pages whose
-    gold has a known defect; ``site_mean`` is the mean over sites of the means of their pages.
+    gold has a known defect; ``site_mean`` is the mean over sites of the means of their pages. A single page has no
+    interval: its ``low`` and ``high`` are None.
     """
     summary: dict[str, Any] = {
         "pages": len(results),
@@ -145,8 +146,8 @@ def summarise(results: Sequence[PageResult], metrics: Sequence[str] = METRICS) -
         sites = [result.site for result, _ in pairs]
         summary["metrics"][name] = {
             "mean": round(interval.mean, 4),
-            "low": round(interval.low, 4),
-            "high": round(interval.high, 4),
+            "low": round(interval.low, 4) if len(values) > 1 else None,
+            "high": round(interval.high, 4) if len(values) > 1 else None,
             "pages": len(values),
             "site_mean": round(mean_of_means(means_by(values, sites)), 4),
             "clean_mean": round(float(np.mean(clean)), 4) if clean else None,

@@ -230,6 +230,22 @@ def test_evaluate_compares(model: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert "bag_f1, article" in capsys.readouterr().out
 
 
+def test_evaluate_on_few_pages_claims_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One page gives no interval and no significance; pages without gold and missing gold are reported."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.html").write_text("<p>Home</p><p>The text of the page.</p>", encoding="utf-8")
+    (tmp_path / "a.txt").write_text("The text of the page.", encoding="utf-8")
+    command = ["evaluate", "plain", "numwords", "--dataset", f"own={tmp_path}"]
+    assert main([*command, "--metric", "bag_f1", "--metric", "with_rate"]) == 0
+    stdout, err = capsys.readouterr()
+    assert [line.split()[4] for line in stdout.splitlines()[1:]] == ["-", "-"]
+    assert "own, bag_f1: plain - numwords = " in err
+    assert err.count("on 1 pages, too few for an interval\n") == 1
+    assert "significant" not in err
+    assert "own has no gold for with_rate" in err
+    assert err.count("own: 1 pages without gold are left out") == 1
+
+
 @pytest.mark.parametrize("name", ["models", "extractors", "features", "datasets"])
 def test_lists_as_table_and_json(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every list is printed as a table and as JSON."""

@@ -9,16 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.evaluation.bootstrap import Difference, Interval, bootstrap_systems
+from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Difference, Interval, bootstrap_systems
 from blockml.evaluation.comparison.grid import BLOCK_METRICS, METRICS, WHOLES, Grid, Slice, slice_pages
 
 __all__ = ["HEADLINES", "Settings", "block_ratios", "difference_rows", "mean_rows", "rounded"]
 
 #: Metrics by which systems are compared in pairs, page by page and site by site.
 HEADLINES = ("bag_f1", "lcs_f1", "block_f1", "with_rate")
-
-# Minimum number of pages (or sites) for an interval in a small slice: resamples of fewer hardly differ.
-_MIN_PAGES = 5
 
 _Floats = NDArray[np.float64]
 _Score = Callable[[_Floats], _Floats]
@@ -66,7 +63,7 @@ def mean_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
     interval comes from resampling sites.
     """
     for part in slice_pages(grid.pages):
-        min_pages = 2 if part.kind in WHOLES else _MIN_PAGES
+        min_pages = 2 if part.kind in WHOLES else MIN_DOCUMENTS
         yield from _rows(grid, part.kind, part.name, _estimates(grid, part, settings, min_pages))
         if part.kind == "all":
             yield from _rows(grid, "site_mean", "site_mean", _site_estimates(grid, settings))
@@ -208,7 +205,7 @@ def _compared(
     result = bootstrap_systems(table[:, columns], score, resamples=settings.resamples, seed=settings.seed)
     found = result.differences(settings.level)
     by_site = _by_site(table[:, columns], owner, score, settings)
-    enough = len(table) >= _MIN_PAGES
+    enough = len(table) >= MIN_DOCUMENTS
     rows: dict[tuple[int, int], dict[str, Any]] = {}
     for a, b in pairs:
         pair = columns.index(a), columns.index(b)
@@ -231,7 +228,7 @@ def _by_site(
 ) -> Mapping[tuple[int, int], Difference] | None:
     """Return the differences of means over pages with whole sites resampled; None for too few sites."""
     sites, index = np.unique(owner, return_inverse=True)
-    if len(sites) < _MIN_PAGES:
+    if len(sites) < MIN_DOCUMENTS:
         return None
     if score is None:  # a mean as a ratio of sums
 
