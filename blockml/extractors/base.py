@@ -84,7 +84,7 @@ class Extractor(ABC):
     """
 
     name: ClassVar[str]  #: Public name.
-    traits: ClassVar[Traits]
+    traits: ClassVar[Traits] = Traits(source="")
     threshold: float | None = None  #: Score from which on a block is kept; None for :attr:`default_threshold`.
 
     @property

@@ -162,4 +162,9 @@ def _plug_in(name: str) -> Extractor | None:
         raise UsageError(f"the extractor {name!r} can't be imported: {error}") from error
     if not (isinstance(kind, type) and issubclass(kind, Extractor)):
         raise UsageError(f"{place} is no subclass of blockml.extractors.Extractor")
-    return kind()
+    if not hasattr(kind, "name"):
+        raise UsageError(f"{place} needs the class attribute 'name'")
+    try:
+        return kind()
+    except TypeError as error:  # an abstract method, or an argument without a default
+        raise UsageError(f"{place} can't be constructed: {error}") from error

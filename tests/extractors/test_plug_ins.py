@@ -31,6 +31,22 @@ class LongBlocks(Extractor):
 
 class NoExtractor:
     pass
+
+class Nameless(Extractor):
+    def score(self, page):
+        return page.blocks.n_words
+
+class Argument(LongBlocks):
+    def __init__(self, length):
+        self.length = length
+
+class Abstract(Extractor):
+    name = "abstract"
+
+class Short(Extractor):
+    name = "short"
+    def score(self, page):
+        return (page.blocks.n_words > 2).astype(np.float32)
 '''
 
 
@@ -65,6 +81,14 @@ def test_commands_take_a_class(folder: Path, capsys: pytest.CaptureFixture[str])
     assert "long" in (folder / "comparison" / "report.html").read_text()
 
 
+def test_traits_may_be_left_out(folder: Path) -> None:
+    """A class with a name and scores is enough for every command."""
+    name = "longblocks:Short"
+    assert main(["extract", "pages/p0/page.html", "--extractor", name]) == 0
+    assert main(["evaluate", name, "--dataset", "pages"]) == 0
+    assert main(["compare", name, "--dataset", "pages", "-o", str(folder / "out")]) == 0
+
+
 def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installed package adds a name, which errors list too."""
     monkeypatch.syspath_prepend(str(folder))
@@ -82,6 +106,9 @@ def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("no_such_module:X", "can't be imported"),
         ("longblocks:Missing", "can't be imported"),
         ("longblocks:NoExtractor", "no subclass"),
+        ("longblocks:Nameless", "longblocks:Nameless needs the class attribute 'name'"),
+        ("longblocks:Abstract", "longblocks:Abstract can't be constructed: .* abstract .*score"),
+        ("longblocks:Argument", "longblocks:Argument can't be constructed: .*length"),
     ],
 )
 def test_wrong_classes(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str) -> None:
