@@ -17,6 +17,7 @@ from blockml.errors import MissingExtraError, UsageError
 from blockml.evaluation.comparison.grid import METRICS
 from blockml.evaluation.comparison.tables import build_tables
 from blockml.reports import templating, view_name, write_comparison
+from tests.browser import chromium, watched
 from tests.reports.made_up import made_up_tables
 from tests.reports.pages import HOSTILE, cells_of, read_page, words_of
 
@@ -249,6 +250,28 @@ def test_names_are_never_markup(tmp_path: Path) -> None:
     page = read_page(write_comparison(tables, tmp_path))
     assert HOSTILE in sentences(page)["mixed-types"]
     assert "49" not in words_of(section(page, "again")).replace(HOSTILE, "")
+
+
+def test_names_fit_their_columns(tmp_path: Path) -> None:
+    """No heading breaks inside a word, and a long name of a system leaves room for what is said about it."""
+    tables = made_up_tables(4, 2)
+    tables["command"] = tables["command"].replace("kim2013", "x" * 200)
+    for name in ("systems", "means", "differences", "outcomes", "cost", "distribution", "worst", "hardest", "overall"):
+        for row in tables[name]:
+            row.update({key: "x" * 200 for key in ("system", "a", "b", "name") if row.get(key) == "kim2013"})
+    address = write_comparison(tables, tmp_path).as_uri()
+    broken = """[...document.querySelectorAll('#slices thead th')].flatMap(th => [...th.childNodes]).filter(node => {
+        const range = document.createRange(); range.selectNodeContents(node);
+        return node.nodeType == 3 && !/\\s/.test(node.data.trim()) && range.getClientRects().length > 1;
+    }).map(node => node.data)"""
+    with chromium() as browser, watched(browser, "desktop") as found:
+        found.page.goto(address)
+        assert found.page.evaluate(broken) == []
+        assert found.page.evaluate(
+            "[...document.querySelectorAll('#again .scroll')].every(table => table.scrollWidth <= table.clientWidth)"
+        )
+        assert found.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert found.problems == []
 
 
 def test_real_tables_can_be_reported(tmp_path: Path) -> None:
