@@ -203,6 +203,17 @@ def test_few_systems_and_data_sets(n_systems: int, n_datasets: int, tmp_path: Pa
     assert ("All data sets" in sentences(page)) == (n_datasets > 1)
 
 
+def test_too_few_pages_are_no_test(tmp_path: Path) -> None:
+    """A difference without an interval is not called insignificant, and no interval is shown as dashes."""
+    tables = made_up_tables(2, 1)
+    for row in (*tables["means"], *tables["differences"]):
+        row.update(low=None, high=None)
+        row.update({"significant": False} if "significant" in row else {})
+    said = sentences(read_page(write_comparison(tables, tmp_path)))["mixed-types"]
+    assert "was not tested" in said
+    assert "[–" not in said
+
+
 def test_missing_numbers_are_dashes(tmp_path: Path) -> None:
     """Means, intervals, costs and whole tables may be missing."""
     tables = made_up_tables(4, 2)
