@@ -177,6 +177,17 @@ def test_systems_stand_side_by_side(tmp_path: Path) -> None:
     assert "news, p1 (article)" in words_of(read)
 
 
+def test_titles_have_their_own_direction(tmp_path: Path) -> None:
+    """A title from right to left with Latin words keeps their order on an English page."""
+    title = "حافلات كهربائية وبها أجهزة GPS.. صور"
+    source = f"<title>{title}</title><p>{STORY}".encode()
+    view = read_page(write_view(blockml.extract(source, model=Plain()), tmp_path / "view.html"))
+    assert [words_of(found) for found in view.findall(".//bdi")] == [title, title]
+    (tmp_path / "a.html").write_bytes(source)
+    [path] = write_page_views([PagePredictions("news", LabelledPage("a", "a", tmp_path / "a.html"), {})], tmp_path)
+    assert [words_of(found) for found in read_page(path).findall(".//bdi")] == [title]
+
+
 def test_views_without_gold_show_decisions_only(tmp_path: Path) -> None:
     """Nobody is right or wrong then."""
     page = labelled(tmp_path, "p1", None)
