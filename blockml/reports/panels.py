@@ -184,7 +184,9 @@ def _metrics(index: Index, dataset: str, metric: str | None, table: Sequence[Sta
         columns.append((f"{metric}, {title}", rows, index.better.get(metric or "", "high")))
     known = [column for column in columns if any(row["mean"] is not None for row in column[1].values())]
     values = [[rows.get(row.system, {}).get("mean") for _, rows, _ in known] for row in table]
-    return coloured_by_column([(name, None) for name, _, _ in known], table, values, [better for _, _, better in known])
+    # A name may break after its underscore, so that all metrics fit a desktop.
+    names = [(name.replace("_", "_\N{ZERO WIDTH SPACE}"), None) for name, _, _ in known]
+    return coloured_by_column(names, table, values, [better for _, _, better in known])
 
 
 def run_costs(tables: Mapping[str, Any], index: Index, dataset: str | None) -> list[dict[str, Any]]:

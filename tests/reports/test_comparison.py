@@ -270,6 +270,10 @@ def test_names_fit_their_columns(tmp_path: Path) -> None:
     for name in ("systems", "means", "differences", "outcomes", "cost", "distribution", "worst", "hardest", "overall"):
         for row in tables[name]:
             row.update({key: "x" * 200 for key in ("system", "a", "b", "name") if row.get(key) == "kim2013"})
+    whole = [row for row in tables["means"] if (row["metric"], row["slice_kind"]) == ("bag_f1", "all")]
+    tables["metrics"] = {name: metric._asdict() for name, metric in METRICS.items()}
+    tables["means"] += [row | {"metric": name} for row in whole for name in METRICS if name != "bag_f1"]
+    tables["means"] += [row | {"slice_kind": kind, "slice": kind} for row in whole for kind in ("clean", "site_mean")]
     address = write_comparison(tables, tmp_path).as_uri()
     broken = """[...document.querySelectorAll('#slices thead th')].flatMap(th => [...th.childNodes]).filter(node => {
         const range = document.createRange(); range.selectNodeContents(node);
@@ -281,6 +285,9 @@ def test_names_fit_their_columns(tmp_path: Path) -> None:
         assert found.page.evaluate(
             "[...document.querySelectorAll('#again .scroll')].every(table => table.scrollWidth <= table.clientWidth)"
         )
+        found.page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+        metrics = "[...document.querySelectorAll('#scores > details .scroll')]"
+        assert found.page.evaluate(f"{metrics}.every(table => table.scrollWidth <= table.clientWidth)")
         assert found.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert found.problems == []
 
