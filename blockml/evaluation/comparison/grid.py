@@ -122,8 +122,9 @@ def fill_grid(dataset: str, scores: Mapping[str, Sequence[PageScore]]) -> Grid:
         if page.tp + page.fp + page.fn + page.tn > 0:  # any block with gold
             blocks = BlockScores(page.tp, page.fp, page.fn, page.tn)
             counts[cell] = page.tp, page.fp, page.fn
+            answered = page.outcome in ("ok", "empty")  # a failure earns nothing where no block is content
             for metric in BLOCK_METRICS:
-                values[metric][cell] = getattr(blocks, metric.removeprefix("block_"))
+                values[metric][cell] = answered and getattr(blocks, metric.removeprefix("block_"))
     return Grid(
         dataset=dataset,
         systems=tuple(columns),

@@ -253,6 +253,16 @@ def test_failed_pages_count_and_are_told_apart() -> None:
     ]
 
 
+def test_a_failure_does_not_win_on_pages_without_content() -> None:
+    """Where no block is content, an empty answer has the best score of blocks, and no answer the worst."""
+    nothing = {"bag_f1": 0.0, "tp": 0, "fp": 0, "fn": 0, "tn": 3}
+    failed = [page(name, outcome="crash", **nothing) for name in "xyz"]
+    found = build({"failed": failed, "empty": [page(name, outcome="empty", **nothing) for name in "xyz"]})
+    assert only(found["differences"], metric="block_f1")["losses"] == 3
+    assert {row["block_f1"] for row in select(found["pages"], system="failed")} == {0}
+    assert {row["block_f1"] for row in select(found["pages"], system="empty")} == {1}
+
+
 def test_cost_leaves_out_unknown_times() -> None:
     """Mean, median and 95th percentile in milliseconds; memory as the run tells it."""
     pages = [page(f"p{k}", seconds=k / 1000) for k in range(1, 101)] + [page("q", seconds=None)]
