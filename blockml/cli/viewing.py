@@ -10,7 +10,7 @@ from blockml.cli.extracting import add_choice, chosen_extractor
 from blockml.cli.output import note, writing
 from blockml.datasets import Gold, TextGold
 from blockml.datasets.folders import read_labels
-from blockml.errors import InputError, UsageError
+from blockml.errors import DatasetError, InputError, UsageError
 from blockml.extract import extract_page
 from blockml.parsing import Limits, parse
 
@@ -42,7 +42,10 @@ def _gold(name: str) -> Gold:
             return read_labels(Path(name))
         except OSError as error:
             raise InputError(error.strerror or str(error), source=name) from error
-    return TextGold(read_page(name).decode("utf-8-sig", "replace"))
+    try:
+        return TextGold(read_page(name).decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise DatasetError(f"not UTF-8 ({error})", source=name) from None
 
 
 def run_view(arguments: argparse.Namespace) -> int:
@@ -52,7 +55,7 @@ def run_view(arguments: argparse.Namespace) -> int:
 
     extractor = chosen_extractor(arguments)
     if arguments.curve and extractor.curve(parse("<p>A page", **extractor.parsing.options())) is None:
-        raise UsageError(f"{extractor.name} has no curve along the page; choose one of: {', '.join(_CURVES)}")
+        raise UsageError(f"{extractor.id} has no curve along the page; choose one of: {', '.join(_CURVES)}")
     threshold = extractor.effective_threshold if arguments.threshold is None else arguments.threshold
     gold = _gold(arguments.gold) if arguments.gold else None
     page = parse(

@@ -11,7 +11,7 @@ from blockml.datasets.corpus import find_table, read_corpus
 from blockml.datasets.flat import gold_beside, read_flat
 from blockml.datasets.folders import PAGE_NAMES, read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
-from blockml.errors import DatasetError, UnknownNameError
+from blockml.errors import DatasetError, UnknownNameError, UsageError
 
 __all__ = [
     "FORMATS",
@@ -90,8 +90,12 @@ def open_dataset(spec: str | Path, *, layout: str | None = None) -> Dataset:
         The folder holds no labelled pages, or a damaged file.
     UnknownNameError
         The layout is unknown.
+    UsageError
+        The name is empty.
     """
     name, separator, folder_name = ("", "", "") if Path(spec).is_dir() else str(spec).partition("=")
+    if separator and not name:
+        raise UsageError("a data set is NAME=FOLDER, and the name is empty", source=spec)
     folder = Path(folder_name if separator else str(spec))
     chosen = layout or detect_format(folder)
     if chosen not in FORMATS:

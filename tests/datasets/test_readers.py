@@ -12,7 +12,7 @@ import pytest
 import blockml
 from blockml.datasets import detect_format, open_dataset, site_of
 from blockml.datasets.validation import validate
-from blockml.errors import DatasetError, UnknownNameError
+from blockml.errors import DatasetError, UnknownNameError, UsageError
 from blockml.page import Label
 
 DATA = Path(__file__).parents[2] / "data"
@@ -55,6 +55,12 @@ def test_ids_of_a_corpus_are_unique(tmp_path: Path) -> None:
     folder = write_corpus(tmp_path / "set", [{"id": "a", "main_content": name} for name in "xy"], {"a": b"<p>x</p>"})
     with pytest.raises(DatasetError, match="two pages have the id 'a'"):
         open_dataset(folder)
+
+
+def test_names_of_data_sets_are_not_empty(tmp_path: Path) -> None:
+    """As with a variable of the shell that isn't set; results are kept under the name."""
+    with pytest.raises(UsageError, match="the name is empty"):
+        open_dataset(f"={tmp_path}")
 
 
 def test_encodings_that_only_python_knows(tmp_path: Path) -> None:

@@ -244,6 +244,8 @@ def test_command_writes_a_view(tmp_path: Path, capsys: pytest.CaptureFixture[str
     [
         (["none.html", "-o", "view.html"], 3, "none.html: No such file"),
         (["PAGE", "-o", "view.html", "--gold", "none.txt"], 3, "none.txt: No such file"),
+        (["PAGE", "-o", "view.html", "--gold", "PAGE-16.txt"], 2, "page.html-16.txt: not UTF-8"),
+        (["PAGE", "-o", "view.html", "--curve", "PAGE.svg"], 2, "default 0.1.0 has no curve"),
         (["PAGE", "-o", "PAGE/view.html"], 2, "can't be written"),
         (["PAGE", "-o", "view.html", "--extractor", "plain", "--set", "width=3"], 2, "unknown parameter 'width'"),
         (["PAGE", "-o", "view.html", "--extractor", "none"], 2, "unknown extractor or model 'none'"),
@@ -255,6 +257,7 @@ def test_command_says_what_is_wrong(
     """Exit codes are those of the other commands."""
     page = tmp_path / "page.html"
     page.write_text(PAGE, encoding="utf-8")
+    Path(f"{page}-16.txt").write_text("A text.", encoding="utf-16")
     filled = [argument.replace("PAGE", str(page)).replace("view.html", str(tmp_path / "view.html"), 1)
               if not argument.startswith("PAGE/") else f"{page}/view.html" for argument in arguments]  # fmt: skip
     assert main(["view", *filled]) == code
