@@ -104,8 +104,11 @@ def run_compare(arguments: argparse.Namespace) -> int:
 def _write_views(
     tables: Mapping[str, Any], samples: Sequence[PageSample], store: Store, parsings: Mapping[str, ParsingOptions]
 ) -> None:
-    """Write views of the hardest pages, and of the worst pages of the leading systems."""
-    from blockml.reports import PagePredictions, write_page_views
+    """Write views of the hardest pages, and of the worst pages of the leading systems.
+
+    Views of an earlier comparison that the report would link to are written anew.
+    """
+    from blockml.reports import PagePredictions, view_name, write_page_views
 
     for sample in samples:
         name = sample.dataset.name
@@ -116,7 +119,12 @@ def _write_views(
         ]
         leading = {system for _, system in sorted(bag, reverse=True)[:_LEADING]}
         wanted = {row["id"] for row in tables["hardest"] if row["dataset"] == name}
-        wanted |= {row["id"] for row in tables["worst"] if row["dataset"] == name and row["system"] in leading}
+        wanted |= {
+            row["id"]
+            for row in tables["worst"]
+            if row["dataset"] == name
+            and (row["system"] in leading or (store.directory / view_name(name, row["id"])).is_file())
+        }
         outputs: dict[str, dict[str, list[int] | str]] = {page_id: {} for page_id in wanted}
         for system in (row["system"] for row in tables["outcomes"] if row["dataset"] == name):
             # The view shows the blocks of the default segmentation; those of another one are not comparable.

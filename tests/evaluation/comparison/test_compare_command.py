@@ -52,6 +52,31 @@ def test_compare_writes_tables_and_is_resumed(tmp_path: Path, capsys: pytest.Cap
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "outputs").rglob("*")} == stored
 
 
+def test_linked_views_are_of_this_comparison(tmp_path: Path) -> None:
+    """A view that an earlier comparison left is replaced, also if only a system that doesn't lead links to it."""
+    pytest.importorskip("jinja2", reason="needs the extra report")
+    folder, out = tmp_path / "own", tmp_path / "out"
+    folder.mkdir()
+    ids = [f"{kind}{number}" for kind in "abc" for number in range(10)]
+    for name in ids:
+        (folder / f"{name}.html").write_text("<p>Home</p><p>The text.</p>", encoding="utf-8")
+        (folder / f"{name}.txt").write_text("The text.", encoding="utf-8")
+    command = ["compare", "--dataset", str(folder), "-o", str(out)]
+    # All fail on c, the leading systems only there; the last one fails on a, too, where its worst pages are.
+    for system, good in {"one": "ab", "two": "ab", "three": "ab", "four": "a", "five": "a", "last": ""}.items():
+        rows = [{"id": name, "text": "The text." if name[0] in good else ""} for name in ids]
+        file = tmp_path / f"{system}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        command += ["--outputs", f"{system}={file}"]
+    stale = out / "pages" / "own" / "a3.html"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("stale", encoding="utf-8")
+    assert main(command) == 0
+    assert {path.stem[0] for path in stale.parent.iterdir()} == {"a", "b", "c"}
+    assert [path.stem for path in stale.parent.glob("a*")] == ["a3"]
+    assert "last" in stale.read_text(encoding="utf-8")
+
+
 def test_list_names_every_system(capsys: pytest.CaptureFixture[str]) -> None:
     """Each system is listed with its version or the command that installs it."""
     assert main(["compare", "--list", "--format", "json"]) == 0
