@@ -254,7 +254,7 @@ def test_failed_pages_count_and_are_told_apart() -> None:
 
 
 def test_a_failure_does_not_win_on_pages_without_content() -> None:
-    """Where no block is content, an empty answer has the best score of blocks, and no answer the worst."""
+    """An empty answer to a page without content has the best score of blocks, no answer the worst."""
     nothing = {"bag_f1": 0.0, "tp": 0, "fp": 0, "fn": 0, "tn": 3}
     failed = [page(name, outcome="crash", **nothing) for name in "xyz"]
     found = build({"failed": failed, "empty": [page(name, outcome="empty", **nothing) for name in "xyz"]})
