@@ -138,7 +138,7 @@ def _write_views(
 
 
 def _rows(tables: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the main scores by data set and system, best system first."""
+    """Return the main scores by data set and system, best system first; by blocks if the gold is no text."""
     overall = [row for row in tables["means"] if row["slice_kind"] == "all"]
     means = {(row["dataset"], row["system"], row["metric"]): row for row in overall}
     cost = {(row["dataset"], row["system"]): row["ms_mean"] for row in tables["cost"]}
@@ -151,7 +151,7 @@ def _rows(tables: Mapping[str, Any]) -> list[dict[str, Any]]:
         row |= {"lcs_f1": lcs.get("mean"), "block_f1": block.get("mean"), "ms": cost[place]}
         rows.append(row | {name: outcome[name] for name in OUTCOMES[1:]})
     order = {row["name"]: number for number, row in enumerate(tables["datasets"])}
-    return sorted(rows, key=lambda row: (order[row["dataset"]], -(row["bag_f1"] or 0)))
+    return sorted(rows, key=lambda row: (order[row["dataset"]], -(row["bag_f1"] or 0), -(row["block_f1"] or 0)))
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, str]:
@@ -163,7 +163,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str]:
         "data set": row["dataset"],
         "system": row["system"],
         "bag F1": bag,
-        "95 %": f"[{low}, {high}]",
+        "95 %": "-" if low == "-" else f"[{low}, {high}]",
         "LCS F1": lcs,
         "block F1": block,
         "ms/page": "-" if row["ms"] is None else f"{row['ms']:.1f}",

@@ -77,6 +77,25 @@ def test_linked_views_are_of_this_comparison(tmp_path: Path) -> None:
     assert "last" in stale.read_text(encoding="utf-8")
 
 
+def test_gold_without_text_ranks_by_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in the report; a score that there is not, and its interval, are dashes."""
+    pytest.importorskip("jinja2", reason="needs the extra report")
+    folder = tmp_path / "own"
+    (folder / "pages").mkdir(parents=True)
+    (folder / "pages" / "a.html").write_text("<p>Home</p><p>The text.</p>", encoding="utf-8")
+    (folder / "gold.jsonl").write_text('{"id": "a", "with": ["the text"], "without": ["home"]}', encoding="utf-8")
+    command = ["compare", "--dataset", str(folder), "-o", str(tmp_path / "out")]
+    for system, text in {"poor": "Home", "fair": "Home The text.", "good": "The text."}.items():
+        (tmp_path / f"{system}.jsonl").write_text(json.dumps({"id": "a", "text": text}), encoding="utf-8")
+        command += ["--outputs", f"{system}={tmp_path / system}.jsonl"]
+    assert main(command) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert rows == [
+        ["own", system, "-", "-", "-", block, "-", "-"]
+        for system, block in (("good", "1.000"), ("fair", "0.667"), ("poor", "0.000"))
+    ]
+
+
 def test_list_names_every_system(capsys: pytest.CaptureFixture[str]) -> None:
     """Each system is listed with its version or the command that installs it."""
     assert main(["compare", "--list", "--format", "json"]) == 0
