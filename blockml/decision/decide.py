@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.declared import recipe_lines, summary_line
+from blockml.decision.page_features import predicted_f1
 from blockml.decision.policy import REASONS, DecisionPolicy, PolicyColumns, score_blocks
 from blockml.errors import UnknownNameError, UsageError, check_type
 from blockml.features.page_context import PageContext
@@ -35,7 +36,6 @@ class Prediction:
     remarks: tuple[str, ...] = ()  #: Remarks about the whole page, one sentence each.
     #: (n_blocks,) labels, from extractors that assign them directly; see also ``block_types``.
     labels: Sequence[Label] | None = None
-    confidence: float | None = None  #: Predicted F1 of the kept blocks in [0, 1], if the extractor predicts it.
     #: (n_blocks,) blocks of the site's template, which are removed regardless of their scores.
     removed: NDArray[np.bool_] | None = None
     context: PageContext | None = None  #: The page, for policies with the rule ``expected_f1``.
@@ -113,8 +113,11 @@ def decide(
         asked_for = np.array([label in include for label in labels], dtype=bool) & ~kept
         excluded = np.array([label in exclude for label in labels], dtype=bool) & kept
         kept = (kept & ~excluded) | asked_for
-    sure = prediction.confidence
-    if sure is None:  # the confidence is that of the scores, without labels that were included or excluded
+    # The confidence is that of the scores, without labels that were included or excluded.
+    if policy.rule == "expected_f1" and prediction.context is not None:
+        probabilities = np.where(comments, np.float32(0), prediction.scores)
+        sure = predicted_f1(probabilities, by_score & ~comments, prediction.context.words)
+    else:
         sure = confidence(scores, by_score, page.blocks.n_words)
 
     def reasons() -> tuple[Reason, ...]:

@@ -1,4 +1,4 @@
-"""Prediction for a page: the weighted average of a model's predictors, P(article), confidence and block types."""
+"""Prediction for a page: the weighted average of a model's predictors, P(article) and block types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.decide import Prediction
-from blockml.decision.page_features import PREDICTED_F1, BlockAmounts, page_features
+from blockml.decision.page_features import BlockAmounts, page_features
 from blockml.features.page_matrix import PageMatrix
 from blockml.model.model import Model
 from blockml.predictors.block_types import BlockTypeScores
@@ -39,7 +39,7 @@ def score_page(model: Model, page: PageMatrix, correction: NDArray[np.float64] |
     >>> model = blockml.load("default").model
     >>> page = blockml.parse("<h1>Cats</h1><p>Cats rule the world, and nobody has ever asked them to do so.</p>")
     >>> found = score_page(model, page_matrix(page, model.features))
-    >>> found.scores.shape, 0 <= found.confidence <= 1
+    >>> found.scores.shape, 0 <= found.p_article <= 1
     ((2,), True)
     """
     first, *others = model.predictors.values()
@@ -58,12 +58,8 @@ def score_page(model: Model, page: PageMatrix, correction: NDArray[np.float64] |
         return Prediction(probabilities, block_types=types)
     context = page.context
     amounts = BlockAmounts(context.words, context.linked, context.prose)
-    row = page_features(amounts, alone, uncorrected)  # P(article) was trained on probabilities without a correction
     p_article = None
     if model.article is not None:
+        row = page_features(amounts, alone, uncorrected)  # its trees were trained on probabilities without a correction
         p_article = float(sigmoid(model.article.trees.predict(row[None]))[0])
-    if correction is not None:
-        row = page_features(amounts, probabilities, probabilities)
-    return Prediction(
-        probabilities, confidence=float(row[PREDICTED_F1]), context=context, p_article=p_article, block_types=types
-    )
+    return Prediction(probabilities, context=context, p_article=p_article, block_types=types)

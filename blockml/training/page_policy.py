@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.page_features import PAGE_FEATURES, PREDICTED_F1, page_features
+from blockml.decision.page_features import PAGE_FEATURES, page_features, predicted_f1
 from blockml.decision.policy import score_blocks
 from blockml.predictors.log_odds import sigmoid
 from blockml.predictors.tree_ensemble import TreeEnsemble, Trees
@@ -40,7 +40,7 @@ class PagePolicy:
     p_article: NDArray[np.float32]  #: (n_pages,) probability of an article.
     probabilities: NDArray[np.float32]  #: (n_rows,) held-out probabilities of content.
     scores: NDArray[np.float32]  #: (n_rows,) scores of blocks.
-    predicted_f1: NDArray[np.float64]  #: (n_pages,) F1 predicted from the probabilities.
+    predicted_f1: NDArray[np.float64]  #: (n_pages,) F1 of the kept blocks, predicted from the probabilities.
 
 
 def fit_page_policy(table: BlockTable, recipe: Recipe, held_out: HeldOut, seed: int = 0) -> PagePolicy:
@@ -57,12 +57,14 @@ def fit_page_policy(table: BlockTable, recipe: Recipe, held_out: HeldOut, seed: 
     if recipe.policy.article_penalty and len(np.unique(types[trained & (types != "")] == _ARTICLE)) == 2:
         trees, p_article = _cross_fit(rows, types == _ARTICLE, trained & (types != ""), held_out.fold, seed)
         article = TreeEnsemble(trees)
-    scores = held_out.probabilities.copy()
+    scores, predicted = held_out.probabilities.copy(), np.zeros(n_pages)
     for page, item in enumerate(table.pages):
         its_rows, likely = table.rows_of(page), None if article is None else float(p_article[page])
         if recipe.policy.rule == "expected_f1":
             scores[its_rows] = score_blocks(recipe.policy, scores[its_rows], item.policy_columns, likely)
-    return PagePolicy(article, p_article, held_out.probabilities, scores, rows[:, PREDICTED_F1].astype(np.float64))
+        kept = scores[its_rows] >= np.float32(recipe.policy.threshold)
+        predicted[page] = predicted_f1(held_out.probabilities[its_rows], kept, item.words)
+    return PagePolicy(article, p_article, held_out.probabilities, scores, predicted)
 
 
 def _cross_fit(

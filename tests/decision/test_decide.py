@@ -152,6 +152,21 @@ def test_comments_are_removed_with_a_reason() -> None:
     assert [str(reason) for reason in without.reasons[:2]] == ["excluded", "comment"]
 
 
+def test_confidence_is_that_of_the_text() -> None:
+    """What the policy removes is missing; comments that are left out are not expected."""
+    page = blockml.parse("<p>one two<p>three four<p>five six")
+    scores, policy = np.array([0.9, 0.5, 0.8], np.float32), DecisionPolicy("expected_f1", comment_probability=0.5)
+    context = PageContext(page)
+    types = Fixed([Label.MAIN, Label.MAIN, Label.COMMENT])
+    assert decide(policy, page, Prediction(scores, context=context)).confidence == pytest.approx(4.4 / 5.2)
+    commented = decide(policy, page, Prediction(scores, context=context, block_types=types))
+    assert commented.kept.tolist() == [True, True, False]
+    assert commented.confidence == pytest.approx(2.8 / 3.4)
+    few = decide(with_threshold(policy, 0.6), page, Prediction(scores, context=context))
+    assert few.confidence < 4.4 / 5.2
+    assert decide(policy, page, Prediction(scores * 0, context=context)).confidence == 0
+
+
 def test_comments_stay_where_nothing_else_is_kept() -> None:
     """A page of nothing but comments is a discussion; one more kept word, and they go."""
     page = blockml.parse("<p>title<p>a comment<p>an answer")
@@ -215,20 +230,19 @@ def test_the_rule_that_removes_a_block_is_named(
 ) -> None:
     """A rule is the reason of a block only if the block would be kept without it."""
     page = blockml.parse(html)
-    prediction = Prediction(np.array(scores, np.float32), context=PageContext(page), confidence=0.25)
+    prediction = Prediction(np.array(scores, np.float32), context=PageContext(page))
     decision = decide(policy, page, prediction)
     assert [str(reason) for reason in decision.reasons] == reasons
     assert decision.probabilities.tolist() == prediction.scores.tolist()
-    assert decision.confidence == 0.25
 
 
 def test_a_sidebar_with_all_content_stays() -> None:
     """Names of sidebars count beside other content, and a lower threshold brings their blocks back."""
     alone = blockml.parse("<div id=sidebar><p>one two<p>three four</div><p>five six")
     policy, scores = DecisionPolicy("expected_f1", sidebar_probability=0.7), np.array([0.6, 0.5, 0.01], np.float32)
-    prediction = Prediction(scores, context=PageContext(alone), confidence=0.5)
+    prediction = Prediction(scores, context=PageContext(alone))
     assert decide(policy, alone, prediction).kept.tolist() == [True, True, False]
-    beside = Prediction(np.array([0.6, 0.5, 0.9], np.float32), context=PageContext(alone), confidence=0.5)
+    beside = Prediction(np.array([0.6, 0.5, 0.9], np.float32), context=PageContext(alone))
     assert decide(policy, alone, beside).kept.tolist() == [False, False, True]
     assert decide(with_threshold(policy, 0.4), alone, beside).kept.tolist() == [True, False, True]
     assert decide(with_threshold(policy, 0.3), alone, beside).kept.all()

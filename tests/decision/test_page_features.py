@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blockml.decision.page_features import PAGE_FEATURES, BlockAmounts, expected_f1, page_features
+from blockml.decision.page_features import PAGE_FEATURES, BlockAmounts, expected_f1, page_features, predicted_f1
 
 
 def amounts(words: list[float], linked: list[float], prose: list[float]) -> BlockAmounts:
@@ -30,7 +30,7 @@ def test_a_row_by_hand() -> None:
     hits = 0.9 * 50 + 0.7 * 100
     assert named(page_features(blocks, alone, final)) == pytest.approx(
         {
-            "predicted_f1": 2 * hits / (150 + hits + 0.3 * 20 + 0.1 * 10),
+            "best_f1": 2 * hits / (150 + hits + 0.3 * 20 + 0.1 * 10),
             "threshold": math.log(0.7 / 0.3),
             "kept": 150 / 180,
             "words": math.log(151),
@@ -70,6 +70,9 @@ def test_any_page_has_a_row(blocks: list[tuple[float, float, int, int]]) -> None
     assert row.dtype == np.float32
     assert np.isfinite(row).all()
     found = named(row)
-    for name in ("predicted_f1", "kept", "agreement", "pieces", "links", "prose", "pageprose", "low", "high"):
+    for name in ("best_f1", "kept", "agreement", "pieces", "links", "prose", "pageprose", "low", "high"):
         assert 0 <= found[name] <= 1, name
-    assert found["predicted_f1"] == pytest.approx(expected_f1(final, np.array(words))[1], rel=1e-6)
+    threshold, best = expected_f1(final, np.array(words))
+    assert found["best_f1"] == pytest.approx(best, rel=1e-6)
+    assert predicted_f1(final, final >= np.float32(threshold), np.array(words)) == pytest.approx(best)
+    assert predicted_f1(final, alone > np.float32(0.5), np.array(words)) <= best + 1e-9

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml.cli import main
 from blockml.decision.decide import confidence
-from blockml.decision.page_features import expected_f1
+from blockml.decision.page_features import predicted_f1
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError
 from blockml.extract import extract_page
@@ -609,7 +609,7 @@ def test_parts_come_back(tmp_path: Path) -> None:
         assert_same(again, model)
         before, after = TrainedExtractor(model).predict(PAGE), TrainedExtractor(again).predict(PAGE)
         assert np.array_equal(before.scores, after.scores)
-        assert before.confidence == after.confidence
+        assert before.p_article == after.p_article
 
 
 def test_same_parts_same_bytes(tmp_path: Path, complete: bytes) -> None:
@@ -627,25 +627,15 @@ def test_names_of_members(complete: bytes) -> None:
     assert {name.partition(".")[0] for name in parts} == {"header", *PREDICTORS}
 
 
-def test_confidence_is_the_expected_f1() -> None:
-    """It follows from probabilities before penalties, on an empty page too; the rule ``threshold`` predicts none."""
-    trees: dict[str, Any] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
-    bare = whole_model(**trees)
-    found = TrainedExtractor(bare).predict(PAGE)
-    probabilities = scores_of(bare, blockml.features.build(PAGE, bare.features))
-    expected = expected_f1(probabilities, PAGE.blocks.n_words.astype(float))[1]
-    assert 0 < expected < 1
-    assert found.confidence == pytest.approx(expected)
-    assert blockml.extract("<p>one</p>", model=TrainedExtractor(bare)).confidence <= 1
-    assert TrainedExtractor(whole_model()).predict(blockml.parse("")).confidence == 0
-    assert TrainedExtractor(small_model()).predict(PAGE).confidence is None
-
-
 def test_an_extraction_has_the_confidence_of_its_policy() -> None:
-    """Without a predicted F1, confidence is the expected share of words decided correctly."""
-    whole = TrainedExtractor(whole_model())
-    result = extract_page(PAGE, whole)
-    assert result.confidence == whole.predict(PAGE).confidence
+    """Expected F1 of what is kept, before penalties; by the rule ``threshold``, expected share of right words."""
+    trees: dict[str, Any] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
+    bare = whole_model(**trees, block_types=None)
+    result = extract_page(PAGE, TrainedExtractor(bare))
+    probabilities = scores_of(bare, blockml.features.build(PAGE, bare.features))
+    assert result.confidence == predicted_f1(probabilities, result.kept, PAGE.blocks.n_words.astype(float))
+    assert 0 < result.confidence < 1
+    assert extract_page(blockml.parse(""), TrainedExtractor(whole_model())).confidence == 0
     plain = extract_page(PAGE, TrainedExtractor(small_model()))
     assert plain.confidence == confidence(plain.scores, plain.kept, PAGE.blocks.n_words)
 
@@ -822,5 +812,4 @@ def test_flipped_bits_in_a_part(place: Path, complete: bytes, bits: list[int], d
         return
     prediction = TrainedExtractor(model).predict(PAGE)
     assert ((prediction.scores >= 0) & (prediction.scores <= 1)).all()
-    assert prediction.confidence is not None
-    assert 0 <= prediction.confidence <= 1
+    assert 0 <= extract_page(PAGE, TrainedExtractor(model)).confidence <= 1
