@@ -75,8 +75,8 @@ def iso_date(text: str | None, *, day_first: bool | None = None) -> str | None:
         month = month_number(name)
         return _checked(int(year), month, int(day)) if month else None
     try:
-        return parsedate_to_datetime(text).isoformat()
-    except (ValueError, TypeError, IndexError):
+        return _written(parsedate_to_datetime(text))
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
 
@@ -105,6 +105,11 @@ def _with_time(match: re.Match[str]) -> str | None:
         found = _datetime(match[0]) or _datetime(_rewritten(match))
     if found is None:  # the date may be right
         return _checked(int(match[1]), int(match[2]), int(match[3]))
+    return _written(found)
+
+
+def _written(found: datetime) -> str | None:
+    """Write a date with its time if it may be that of a web page."""
     return found.isoformat(timespec="seconds") if _FIRST_YEAR <= found.year <= _LAST_YEAR else None
 
 

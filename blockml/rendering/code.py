@@ -21,6 +21,8 @@ _NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight
 _LINES = frozenset({"div", "p", "li", "tr", "button"})
 #: Classes of line numbers.
 _NUMBERS = frozenset({"lineno", "linenos", "line-number", "line-numbers", "ln", "lnt", "gutter", "linenumber"})
+#: Number of digits from which on a number is no line's; Python reads no text of more than 4,300 digits as a number.
+_MAX_DIGITS = 10
 
 
 def code_language(nodes: Nodes, node: int) -> str:
@@ -55,7 +57,7 @@ def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_]) -> list[str]:
     while lines and not lines[-1]:
         del lines[-1]
     numbers = [line.strip() for line in lines if line.strip()]
-    if len(numbers) > 1 and numbers[0].isdecimal():
+    if len(numbers) > 1 and numbers[0].isdecimal() and len(numbers[0]) < _MAX_DIGITS:
         first = int(numbers[0])
         if numbers == [str(number) for number in range(first, first + len(numbers))]:
             return []

@@ -294,6 +294,13 @@ def test_dates_of_numbers_and_of_other_languages(text: str, day_first: bool | No
     assert iso_date(text, day_first=day_first) == expected
 
 
+@pytest.mark.parametrize("year", ["20244444444444444", "9" * 40, "70"])
+def test_dates_by_email_rules_have_the_years_of_web_pages(year: str) -> None:
+    """A year that no integer of C holds raises no exception, and others follow the same bounds."""
+    assert iso_date(f"Mon, 03 May {year} 06:00:00 GMT") is None
+    assert iso_date("Mon, 03 May 24 06:00:00 GMT") == "2024-05-03T06:00:00+00:00"
+
+
 @pytest.mark.parametrize(
     ("html", "published"),
     [

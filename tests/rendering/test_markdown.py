@@ -206,6 +206,11 @@ def test_code_with_fences_has_longer_ones() -> None:
     assert whole("<pre><code>a\nb</code><button>Copy</button></pre>") == "```\na\nb\nCopy\n```"
 
 
+def test_a_long_number_begins_no_column_of_line_numbers() -> None:
+    """Python refuses to read more than 4,300 digits as a number."""
+    assert whole(f"<pre>{'1' * 5000}\n2</pre>") == f"```\n{'1' * 5000}\n2\n```"
+
+
 def test_tables_of_data() -> None:
     """A table has a separator row, spans are filled up, pipes are escaped and paragraphs joined."""
     html = (
