@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ __all__ = ["address_of", "described", "json_ld_objects", "keywords", "names", "p
 
 _KIND = b"application/ld+json"
 _DECODER = json.JSONDecoder(strict=False)
+#: Halves of a pair that stand alone: JSON may escape them, and no encoding writes them.
+_SURROGATES = re.compile("[\ud800-\udfff]")
 #: Longest start tag of a script.
 _MAX_TAG = 500
 #: Bounds on the size of a script in bytes and on nested objects, so that hostile pages cost little.
@@ -178,7 +181,8 @@ def _resolved(value: Any, by_id: Mapping[str, Mapping[str, Any]]) -> list[Any]: 
 def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
     """Return the text of a value: a string, the first of a list, or the value or name of an object."""
     if isinstance(value, str):
-        return " ".join(html.unescape(value).split()) or None
+        text = " ".join(html.unescape(value).split())
+        return (text if text.isascii() else _SURROGATES.sub("\ufffd", text)) or None
     if isinstance(value, list):
         return next((text for item in value if (text := text_of(item))), None)
     if isinstance(value, dict):

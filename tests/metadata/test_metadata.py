@@ -272,6 +272,13 @@ def test_white_space_of_microdata_is_collapsed() -> None:
     assert found.description == "Cats rule"
 
 
+def test_json_escapes_of_half_a_character_are_replaced() -> None:
+    """UTF-8 holds no lone surrogates, so that a title with one could not be written anywhere."""
+    item = {"@type": "Article", "headline": "\ud800 Cats \U0001f600", "author": {"name": "Ann \udfff"}}
+    found = page_metadata(blockml.parse(with_json(item)))
+    assert (found.title, found.authors) == ("\ufffd Cats \U0001f600", ("Ann \ufffd",))
+
+
 @pytest.mark.parametrize(
     ("text", "day_first", "expected"),
     [
