@@ -87,7 +87,7 @@ def extract(
     if isinstance(html, str) and (match := _NO_PAGE.fullmatch(html)):
         what = "an address; fetch the page and pass its bytes" if match[1] else "the name of a file; pass its bytes"
         raise UsageError(f"html must be a page, but {html!r} is {what}")
-    if not isinstance(html, bytes | str):
+    if not isinstance(html, bytes | bytearray | memoryview | str):
         if not is_tree(html):
             raise UsageError(f"html must be bytes, str, a tree of lxml or a selector, got {type(html).__name__}")
         html, charset = tree_bytes(html), "utf-8"

@@ -157,7 +157,7 @@ def relative_to(context: PageContext, node: int) -> Mapping[str, NDArray[np.gene
         return {"outof": -2, "below": -2, "off": 0}
     n = len(context)
     depth = context.nodes.depth
-    line = [node, *context.nodes.ancestors(node)[:MOST_LEVELS]]
+    line = [node, *context.nodes.ancestors(node, MOST_LEVELS)]
     lows, highs = context.low[line].tolist(), context.high[line].tolist()
     steps = np.full(n, len(line))
     for step in range(len(line) - 1, -1, -1):  # blocks inside of an element are a range

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 __all__ = ["Flag", "Nodes"]
 
+#: Levels after which an XPath begins anew.
+_MAX_STEPS = 256
 #: Element names that an XPath can contain.
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
@@ -70,15 +72,18 @@ class Nodes:
         indices: NDArray[np.int64] = (self.tag == self.names.index(name)).nonzero()[0].astype(np.int64, copy=False)
         return indices
 
-    def ancestors(self, node: int) -> list[int]:
-        """Return the indices of a node's ancestors, innermost first."""
-        chain = []
-        while (node := int(self.parent[node])) >= 0:
+    def ancestors(self, node: int, most: int | None = None) -> list[int]:
+        """Return the indices of a node's ancestors, innermost first; at most so many of them."""
+        chain: list[int] = []
+        while len(chain) != most and (node := int(self.parent[node])) >= 0:
             chain.append(node)
         return chain
 
     def xpath(self, node: int) -> str:
         """Return the absolute XPath of an element, or of the parent of a text node.
+
+        It begins anew at every 256th level, as in ``/descendant::*[900]/p[2]``: with all levels, the paths of thousands
+        of elements below thousands of levels would be far longer than the page.
 
         Examples
         --------
@@ -94,6 +99,7 @@ class Nodes:
         position, n_siblings = self._positions(self.tag)
         writable = [_PLAIN_NAME.fullmatch(name) is not None for name in self.names]
         among_elements = position if all(writable) else self._positions(self.tag != 0)[0]
+        number_on_page = (self.tag != 0).cumsum()
         paths = {-1: ""}
         for node in nodes:
             chain = []
@@ -105,6 +111,8 @@ class Nodes:
                 path = paths[int(self.parent[element])]
                 if self.tag[element] == 0:
                     paths[element] = path
+                elif self.depth[element] % _MAX_STEPS == _MAX_STEPS - 1:
+                    paths[element] = f"/descendant::*[{number_on_page[element]}]"
                 elif writable[int(self.tag[element])]:
                     number = f"[{position[element]}]" if n_siblings[element] > 1 else ""
                     paths[element] = f"{path}/{self.name(element)}{number}"
@@ -135,13 +143,14 @@ class Nodes:
         """
         node, last = -1, len(self)
         for step in xpath.strip("/").split("/"):
-            name, _, position = step.partition("[")
+            name, _, position = step.removeprefix("descendant::").partition("[")
             if (name not in self.names and name != "*") or not re.fullmatch(r"(\d+\])?", position):
                 return None
             window = slice(node + 1, last)
             tags = self.tag[window]
             is_named = tags != 0 if name == "*" else tags == self.names.index(name)
-            children = ((self.parent[window] == node) & is_named).nonzero()[0]
+            is_below = (self.parent[window] == node) | step.startswith("descendant::")
+            children = (is_below & is_named).nonzero()[0]
             number = int(position.rstrip("]") or 1)
             if not 1 <= number <= len(children):
                 return None

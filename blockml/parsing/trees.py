@@ -7,6 +7,7 @@ parser dropped or repaired in its own way.
 
 from __future__ import annotations
 
+import re
 from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from lxml import etree
@@ -14,6 +15,9 @@ from lxml import etree
 from blockml.page import Extraction
 
 __all__ = ["HasRoot", "Tree", "is_tree", "kept_elements", "tree_bytes"]
+
+#: First step of the path of a deep element: its number on the page.
+_NUMBERED = re.compile(r"descendant::\*\[(\d+)\]")
 
 
 @runtime_checkable
@@ -81,12 +85,16 @@ def kept_elements(result: Extraction, tree: Tree) -> list[etree._Element]:
     top = document.getroot()
     # A fragment was put into html and body by the second parse.
     prefix = "" if top is element and etree.QName(top).localname == "html" else _prefix(page.nodes.names)
+    elements = list(element.iter("*"))
     found: dict[etree._Element, None] = {}
     rows = result.kept.nonzero()[0].tolist()
     for row, path in zip(rows, page.nodes.xpaths([int(page.blocks.parent[row]) for row in rows]), strict=True):
         inside = path.removeprefix(prefix).split("/", 2)
+        number = _NUMBERED.fullmatch(inside[1]) if len(inside) > 1 else None
+        place = int(number[1]) - 1 - prefix.count("/") if number else 0
         steps = inside[2] if len(inside) > 2 else ""
-        hit = element.find(steps) if steps else element
+        top = elements[place] if place < len(elements) else element
+        hit = top.find(steps) if steps else top
         if hit is not None and page.blocks.texts[row][:20] in " ".join("".join(map(str, hit.itertext())).split()):
             found[hit] = None
     return list(found)

@@ -64,7 +64,7 @@ def block_keys(context: PageContext) -> BlockKeys:
     linked = (2 * context.linked >= context.words) & (context.linked > 0)
     for parent, is_linked, text in zip(blocks.parent.tolist(), linked.tolist(), blocks.texts, strict=True):
         if parent not in places:
-            chain = ([parent, *nodes.ancestors(parent)] if parent >= 0 else [])[:_LEVELS]
+            chain = [parent, *nodes.ancestors(parent, _LEVELS - 1)] if parent >= 0 else []
             for node in chain:
                 if node not in elements:
                     elements[node] = tuple(_element_keys(nodes.name(node), nodes.attributes[node]))

@@ -36,7 +36,7 @@ def code_language(nodes: Nodes, node: int) -> str:
     'py'
     """
     inner = [node + 1] if node + 1 < nodes.end[node] and nodes.tag[node + 1] != 0 else []
-    for item in [*inner, node, *nodes.ancestors(node)[:3]]:
+    for item in [*inner, node, *nodes.ancestors(node, 3)]:
         attributes = nodes.attributes[item]
         if not attributes:
             continue

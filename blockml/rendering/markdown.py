@@ -20,7 +20,7 @@ from blockml.rendering.inline import Mark, Paragraph
 from blockml.rendering.links import image_address, resolver
 from blockml.rendering.mathematics import find_formulas, formula_of_image, writes_dollars
 from blockml.rendering.pictures import Pictures
-from blockml.rendering.shown import content_span, layout_parts, shown_nodes, text_sums
+from blockml.rendering.shown import content_span, layout_parts, line_element, shown_nodes, text_sums
 from blockml.rendering.tables import Cell, read_span, table_lines
 from blockml.rendering.text import node_separators
 
@@ -256,7 +256,7 @@ class _Writer:
         table, attributes = self.tables[-1], self.nodes.attributes[node]
         text = self.paragraph.take(cell=True).replace("\n", " ")
         table.in_cell = False
-        is_header = name == "th" or "thead" in {self.nodes.name(item) for item in self.nodes.ancestors(node)[:2]}
+        is_header = name == "th" or "thead" in {self.nodes.name(item) for item in self.nodes.ancestors(node, 2)}
         spans = (read_span(attributes, "colspan"), read_span(attributes, "rowspan"))
         table.rows[-1].append(Cell(text, is_header, *spans))
 
@@ -366,9 +366,10 @@ def _shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Mapping[int,
         is_text[node : nodes.end[node]] = False
     n_shown = text_sums(shown & (nodes.tag == 0))
     texts = np.flatnonzero(is_text)
-    found = []
+    found, lines = [], dict[int, int]()
     for node in formulas:
-        around = next((item for item in [node, *nodes.ancestors(node)] if nodes.name(item) in BREAKING), node)
+        around = line_element(nodes, node, lines)
+        around = node if around < 0 else around
         place = int(np.searchsorted(texts, node))
         between = 0 < place < len(texts) and shown[texts[place - 1]] and shown[texts[place]]
         if between or n_shown[nodes.end[node]] > n_shown[node] or n_shown[nodes.end[around]] > n_shown[around]:

@@ -55,7 +55,7 @@ def find_formulas(page: Page) -> Formulas:
     for node in nodes.indices("math").tolist():
         tex = _of_mathml(page, node)
         if tex:
-            around = [nodes.attributes[item].get("class", "") for item in [node, *nodes.ancestors(node)[:4]]]
+            around = [nodes.attributes[item].get("class", "") for item in [node, *nodes.ancestors(node, 4)]]
             display = nodes.attributes[node].get("display") == "block" or any("display" in item for item in around)
             found[node] = _in_dollars(tex, display=display)
     if has_scripts:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.page import Chunk, Label, Nodes, Page, Paragraph, ParagraphKind, Separator
-from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
-from blockml.rendering.shown import layout_parts, shown_nodes, text_sums
+from blockml.rendering.shown import layout_parts, line_element, shown_nodes, text_sums
 from blockml.rendering.text import kept_separators, text_pieces
 
 __all__ = ["find_chunks", "find_paragraphs"]
@@ -66,6 +65,7 @@ def find_paragraphs(
     text = whole.strip("\n")
     units = _units(page, rows)
     xpaths = page.nodes.xpaths([node for _, _, node in units])
+    is_quoted = _are_quoted(page.nodes, page.blocks.parent[rows])
     found: list[Paragraph] = []
     above: list[tuple[int, str]] = []  # level and text of the open headings
     for (members, unit, _), xpath in zip(units, xpaths, strict=True):
@@ -76,7 +76,8 @@ def find_paragraphs(
         own = own.strip("\n")
         if not own.strip():
             continue
-        kind = _kind(page.nodes, unit, int(page.blocks.parent[rows[first]]))
+        unmarked = ParagraphKind.QUOTATION if is_quoted[first] else ParagraphKind.PARAGRAPH
+        kind = _KINDS[page.nodes.name(unit)] if unit >= 0 else unmarked
         if kind is ParagraphKind.HEADING:
             level = int(page.nodes.name(unit)[1])
             above = [item for item in above if item[0] < level]
@@ -103,9 +104,10 @@ def _units(page: Page, rows: NDArray[np.intp]) -> list[tuple[list[int], int, int
     separators = kept_separators(page, rows).tolist()
     breaks = text_sums(nodes.named({"br"}))
     found: list[tuple[list[int], int]] = []
+    lines: dict[int, int] = {}
     before = -1  # element that begins a line around the block before
     for place, (row, unit) in enumerate(zip(rows.tolist(), element, strict=True)):
-        around = _line_element(nodes, int(blocks.parent[row]))
+        around = line_element(nodes, int(blocks.parent[row]), lines)
         goes_on = place > 0 and unit == element[place - 1]
         if goes_on and unit < 0:
             n_breaks = int(breaks[blocks.node[row]] - breaks[blocks.last_node[rows[place - 1]]])
@@ -144,13 +146,6 @@ def _elements(page: Page, rows: NDArray[np.intp]) -> NDArray[np.int64]:
     return found
 
 
-def _line_element(nodes: Nodes, node: int) -> int:
-    """Return the nearest element that begins a line of its own, or the root."""
-    while node >= 0 and (nodes.name(node) not in BREAKING or nodes.name(node) in VOID):
-        node = int(nodes.parent[node])
-    return node
-
-
 def _common(nodes: Nodes, elements: Sequence[int]) -> int:
     """Return the deepest element that contains all given ones."""
     node, last = min(elements), max(elements)
@@ -159,12 +154,11 @@ def _common(nodes: Nodes, elements: Sequence[int]) -> int:
     return node
 
 
-def _kind(nodes: Nodes, unit: int, parent: int) -> ParagraphKind:
-    """Return the kind of a paragraph."""
-    if unit >= 0:
-        return _KINDS[nodes.name(unit)]
-    around = {nodes.name(node) for node in [parent, *nodes.ancestors(parent)]} if parent >= 0 else set()
-    return ParagraphKind.QUOTATION if "blockquote" in around else ParagraphKind.PARAGRAPH
+def _are_quoted(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Tell which elements are a quotation or in one: more have begun there than ended."""
+    begun = nodes.indices("blockquote")
+    n_ended = np.sort(nodes.end[begun]).searchsorted(elements, side="right")
+    return np.asarray(begun.searchsorted(elements, side="right") > n_ended)
 
 
 def _label(labels: Sequence[Label] | None, blocks: Sequence[int], weights: NDArray[np.float64]) -> Label | None:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes, Page
 from blockml.parsing.lines import VOID
+from blockml.parsing.segmentation import BREAKING
 
-__all__ = ["content_span", "layout_parts", "shown_nodes", "text_sums"]
+__all__ = ["content_span", "layout_parts", "line_element", "shown_nodes", "text_sums"]
 
 #: Members of enumerations are looked up slowly in Python 3.11.
 _HEAD = int(Flag.HEAD)
@@ -31,6 +32,20 @@ def content_span(nodes: Nodes, parents: NDArray[np.int32]) -> tuple[int, int]:
     if nodes.end[top] <= last:  # content after </html> has a root of its own
         return 0, len(nodes)
     return top + 1, int(nodes.end[top])
+
+
+def line_element(nodes: Nodes, node: int, known: dict[int, int]) -> int:
+    """Return the nearest element around a node, or the node, that begins a line of its own; -1 without one.
+
+    ``known`` collects the answers, as thousands of texts may stand in the same thousands of elements.
+    """
+    chain = []
+    while node >= 0 and node not in known and (nodes.name(node) not in BREAKING or nodes.name(node) in VOID):
+        chain.append(node)
+        node = int(nodes.parent[node])
+    found = known.get(node, node)
+    known.update(dict.fromkeys(chain, found))
+    return found
 
 
 def text_sums(values: NDArray[np.bool_] | NDArray[np.int64]) -> NDArray[np.int64]:

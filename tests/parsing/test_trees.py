@@ -56,6 +56,13 @@ def test_an_element_inside_a_page() -> None:
     assert "a" in [element.get("id") for element in kept_elements(result, part)]
 
 
+@pytest.mark.parametrize("around", ["", "<html><body>"])
+def test_kept_elements_of_deep_trees(around: str) -> None:
+    """The path of a deep element begins in the middle of the page."""
+    tree = html.fromstring(f"{around}{'<div>' * 240}<p id=a>{STORY}</p>{'<div>' * 9}<div>x</div><p id=b>{STORY}</p>")
+    assert [element.get("id") for element in kept_elements(blockml.extract(tree), tree)] == ["a", "b"]
+
+
 def test_a_declared_encoding_does_not_matter() -> None:
     """The tree holds characters; what its page declared about bytes is over."""
     tree = html.fromstring(f"<html><head><meta charset=gbk></head><body><p>Café {STORY}</p></body></html>")
