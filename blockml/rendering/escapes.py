@@ -91,8 +91,9 @@ def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = 
     has_runs = "*" in text or "_" in text or "~" in text or "`" in text
     if has_runs and (places := _active_runs(text, marked=marked, code=code)):
         text = _RUN.sub(lambda match: "\\" + "\\".join(match[0]) if match.start() in places else match[0], text)
-    for formula in formulas:
-        text = text.replace(_FORMULA_PLACE, formula, 1)
+    if formulas:
+        hidden = iter(formulas)
+        text = re.sub(_FORMULA_PLACE, lambda _: next(hidden), text)
     if not begins_line:
         return text
     if "\n" in text:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from bisect import bisect
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from blockml.page import Attributes, Page
+from blockml.page import Attributes, Nodes, Page
 
 __all__ = ["Formulas", "find_formulas", "formula_of_image", "writes_dollars"]
 
@@ -52,9 +53,12 @@ def find_formulas(page: Page) -> Formulas:
     if "math" not in nodes.names and not has_scripts:
         return _NONE
     found: dict[int, str] = {}
+    stop = 0  # end of the formula before
+    annotations = [item for item in nodes.indices("annotation").tolist() if _TEX.search(held[item].get("encoding", ""))]
     for node in nodes.indices("math").tolist():
-        tex = _of_mathml(page, node)
+        tex = _of_mathml(nodes, node, annotations) if node >= stop else ""  # nothing within a formula is written
         if tex:
+            stop = int(nodes.end[node])
             around = [nodes.attributes[item].get("class", "") for item in [node, *nodes.ancestors(node, 4)]]
             display = nodes.attributes[node].get("display") == "block" or any("display" in item for item in around)
             found[node] = _in_dollars(tex, display=display)
@@ -100,13 +104,11 @@ def _in_dollars(tex: str, *, display: bool) -> str:
     return f"$${tex}$$" if display else f"${tex}$"
 
 
-def _of_mathml(page: Page, node: int) -> str:
-    """Return the TeX of a ``math`` element: its annotation, or its ``alttext``; empty without both."""
-    nodes = page.nodes
-    end = int(nodes.end[node])
-    for inner in range(node + 1, end):
-        if nodes.name(inner) == "annotation" and _TEX.search(nodes.attributes[inner].get("encoding", "")):
-            return "".join(nodes.texts[inner + 1 : int(nodes.end[inner])]).strip()
+def _of_mathml(nodes: Nodes, node: int, annotations: Sequence[int]) -> str:
+    """Return the TeX of a ``math`` element: the first annotation in it, or its ``alttext``; empty without both."""
+    place = bisect(annotations, node)
+    if place < len(annotations) and annotations[place] < nodes.end[node]:
+        return "".join(nodes.texts[annotations[place] : int(nodes.end[annotations[place]])]).strip()
     return nodes.attributes[node].get("alttext", "").strip()
 
 

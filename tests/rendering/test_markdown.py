@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from lxml import html
 
@@ -265,6 +267,15 @@ def test_layout_tables_give_their_text(html: str) -> None:
 def test_formulas_are_tex_and_written_once(formula: str) -> None:
     """A second form of the same formula is left out."""
     assert whole(f"<p>Let {formula} be it, a_i * b_i.</p>") == "Let $x^2_i$ be it, a_i * b_i."
+
+
+@pytest.mark.parametrize("html", [f"<p>{'<math>' * 3900}{'<mi>x</mi>' * 4000}", r"\(x\) " * 150_000])
+def test_thousands_of_formulas(html: str) -> None:
+    """Their time is that of the page: formulas in each other took 6 seconds, and many in a paragraph its square."""
+    page = blockml.parse(html)
+    start = time.process_time()
+    assert render_markdown(page, [True] * len(page.blocks)).count("x") >= 4000
+    assert time.process_time() - start < 2
 
 
 def test_formulas_between_dollar_signs() -> None:
