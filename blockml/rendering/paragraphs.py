@@ -25,6 +25,8 @@ _KINDS = {
 }
 #: Elements that a list is no paragraph around: it is a layout of sections.
 _SECTIONS = frozenset("h1 h2 h3 h4 h5 h6 pre table blockquote article section".split())
+#: Characters of a heading that the paragraphs below it repeat, or thousands of them would repeat a page.
+_MAX_HEADING = 500
 #: Ends of a part of a paragraph that is longer than a chunk, best first.
 _CUTS = (re.compile(r"\n"), re.compile(r"[.!?…。！？]['\"”’)]*\s|[。！？]"), re.compile(r"\s"))
 
@@ -83,7 +85,7 @@ def find_paragraphs(
             above = [item for item in above if item[0] < level]
         headings = tuple([heading for _, heading in above])
         if kind is ParagraphKind.HEADING:
-            above.append((level, " ".join(own.split())))
+            above.append((level, " ".join(own.split())[:_MAX_HEADING]))
         blocks = rows[members]
         weights = np.maximum(page.blocks.n_words[blocks], 1e-3)
         score = round(float(np.average(scores[blocks], weights=weights)), 4)

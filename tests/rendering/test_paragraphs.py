@@ -74,6 +74,13 @@ def test_thousands_of_blocks_below_thousands_of_levels() -> None:
     assert kinds == ["quotation", *["paragraph"] * 2000, *["quotation"] * 2000]
 
 
+def test_a_heading_as_long_as_a_page_is_not_repeated() -> None:
+    """Every paragraph below it would be as long: a page of 120 kB gave 300 MB of JSON."""
+    result = blockml.extract(f"<h1>{'cats rule ' * 5000}</h1>{'<p>They do.</p>' * 100}", model="plain")
+    assert [len(paragraph.headings[0]) for paragraph in result.paragraphs[1:]] == [500] * 100
+    assert len(render(result, "json")) < 500_000
+
+
 def test_removed_blocks_are_paragraphs_too() -> None:
     """They have no place in the text."""
     (removed,) = without_menu().removed
