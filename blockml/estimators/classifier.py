@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 import blockml
 from blockml.decision.policy import DecisionPolicy, score_blocks
 from blockml.errors import UsageError
-from blockml.estimators.pages import AnyPage, as_recipe, check_prepared, labelled_rows, parsed
+from blockml.estimators.pages import AnyPage, as_pages, as_recipe, check_prepared, labelled_rows, parsed
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.extractors.base import Prediction, Traits
 from blockml.extractors.matrix import matrix
@@ -108,12 +108,12 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
     def predict(self, X: Sequence[AnyPage]) -> NDArray[np.object_]:  # noqa: N803 (scikit-learn's signature)
         """Decide which blocks are content: (n_pages,) objects, each a boolean array (n_blocks,)."""
         check_is_fitted(self)
-        return _ragged([self._kept(page) for page in X])
+        return _ragged([self._kept(page) for page in as_pages(X)])
 
     def predict_proba(self, X: Sequence[AnyPage]) -> NDArray[np.object_]:  # noqa: N803 (scikit-learn's signature)
         """Predict probabilities before the policy: (n_pages,) objects, each (n_blocks, 2) as in :attr:`classes_`."""
         check_is_fitted(self)
-        found = [self._probabilities(page) for page in X]
+        found = [self._probabilities(page) for page in as_pages(X)]
         return _ragged([np.column_stack([1 - column, column]) for column in found])
 
     def score(self, X: Sequence[AnyPage], y: object = None) -> float:  # noqa: ARG002, N803 (scikit-learn's signature)

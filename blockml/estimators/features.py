@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from blockml.errors import UsageError
-from blockml.estimators.pages import AnyPage, parsed
+from blockml.estimators.pages import AnyPage, as_pages, parsed
 from blockml.extractors.matrix import matrix
 from blockml.features import feature_set
 from blockml.parsing.options import ParsingOptions
@@ -66,12 +66,13 @@ class BlockFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
             A page was prepared for another feature set.
         """
         width = len(feature_set(self.features).columns)
-        found = [np.empty((0, width), dtype=np.float32), *map(self._matrix, X)]
+        found = [np.empty((0, width), dtype=np.float32), *map(self._matrix, as_pages(X))]
         return np.concatenate(found)
 
     def page_index(self, X: Sequence[AnyPage]) -> NDArray[np.int64]:  # noqa: N803 (scikit-learn's signature)
         """Return the index of the page of each row of :meth:`transform`, (n_blocks,): ``groups`` for splitters."""
-        return np.repeat(np.arange(len(X)), [len(self._matrix(page)) for page in X])
+        lengths = [len(self._matrix(page)) for page in as_pages(X)]
+        return np.repeat(np.arange(len(lengths)), lengths)
 
     def _matrix(self, page: AnyPage) -> NDArray[np.float32]:
         if isinstance(page, PageRows):

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_consistent_length
 
 from blockml.errors import UsageError
+from blockml.estimators.pages import as_pages
 from blockml.training.splits import duplicate_groups, fold_pages
 from blockml.training.table import PageRows
 
@@ -32,8 +34,11 @@ def page_groups(pages: Sequence[PageRows], by: str = "site") -> NDArray[np.int64
     Raises
     ------
     UsageError
-        ``by`` has another value.
+        ``by`` has another value, or a page is not prepared.
     """
+    pages = as_pages(pages)
+    if not all(isinstance(page, PageRows) for page in pages):
+        raise UsageError("page_groups needs pages of prepare_pages")
     if by not in ("site", "page"):
         raise UsageError(f"by must be site or page, got {by!r}")
     return duplicate_groups(pages, [page.site if by == "site" else page.id for page in pages])
@@ -63,7 +68,7 @@ class GroupFolds:
 
     def split(
         self,
-        X: object,  # noqa: ARG002, N803 (scikit-learn's signature)
+        X: object,  # noqa: N803 (scikit-learn's signature)
         y: object = None,  # noqa: ARG002 (scikit-learn's signature)
         groups: ArrayLike | None = None,
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -73,9 +78,12 @@ class GroupFolds:
         ------
         UsageError
             ``groups`` is missing, or there are fewer groups than folds.
+        ValueError
+            There are more or fewer groups than pages.
         """
         if groups is None:
             raise UsageError("GroupFolds needs groups=page_groups(pages)")
+        check_consistent_length(X, groups)
         fold = fold_pages(np.asarray(groups, dtype=np.int64), self.n_splits, self.seed)
         for number in range(self.n_splits):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,33 @@ from blockml.training.recipes import Recipe
 from blockml.training.recipes import recipe as named_recipe
 from blockml.training.table import BlockTable, PageRows, build_table
 
-__all__ = ["AnyPage", "as_recipe", "block_rows", "check_prepared", "labelled_rows", "parsed", "prepare_pages"]
+__all__ = [
+    "AnyPage",
+    "as_pages",
+    "as_recipe",
+    "block_rows",
+    "check_prepared",
+    "labelled_rows",
+    "parsed",
+    "prepare_pages",
+]
 
 #: A sample: a page as bytes, as text, parsed, labelled, or prepared by :func:`prepare_pages`.
 AnyPage: TypeAlias = bytes | str | Page | LabelledPage | PageRows
+_P = TypeVar("_P")
+
+
+def as_pages(pages: Iterable[_P]) -> list[_P]:
+    """Return pages as a list.
+
+    Raises
+    ------
+    UsageError
+        It is one page, of which each character would be a page, or nothing that holds pages.
+    """
+    if isinstance(pages, bytes | str) or not isinstance(pages, Iterable):
+        raise UsageError(f"pages must be a sequence of pages, got {type(pages).__name__}")
+    return list(pages)
 
 
 def as_recipe(recipe: str | Recipe) -> Recipe:
@@ -56,7 +79,7 @@ def prepare_pages(pages: Iterable[LabelledPage], recipe: str | Recipe = "kim2013
         No such recipe.
     """
     chosen = as_recipe(recipe)
-    dataset = Dataset("pages", Path(), "pages", tuple(pages))
+    dataset = Dataset("pages", Path(), "pages", tuple(as_pages(pages)))
     if not dataset.pages:
         return []
     return list(build_table([filtered(dataset, jobs=jobs) if chosen.filter_gold else dataset], chosen, jobs=jobs).pages)
@@ -87,6 +110,7 @@ def labelled_rows(pages: Sequence[AnyPage], recipe: Recipe) -> list[PageRows]:
     UsageError
         A page has no gold, was prepared for another recipe, or some pages are prepared and others not.
     """
+    pages = as_pages(pages)
     prepared = [page for page in pages if isinstance(page, PageRows)]
     if len(prepared) == len(pages):
         for page in prepared:

@@ -181,8 +181,8 @@ def _resolved(value: Any, by_id: Mapping[str, Mapping[str, Any]]) -> list[Any]: 
 def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
     """Return the text of a value: a string, the first of a list, or the value or name of an object."""
     if isinstance(value, str):
-        text = " ".join(html.unescape(value).split())
-        return (text if text.isascii() else _SURROGATES.sub("\ufffd", text)) or None
+        cleaned = " ".join(html.unescape(value).split())
+        return (cleaned if cleaned.isascii() else _SURROGATES.sub("\ufffd", cleaned)) or None
     if isinstance(value, list):
         return next((text for item in value if (text := text_of(item))), None)
     if isinstance(value, dict):

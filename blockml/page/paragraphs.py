@@ -29,7 +29,7 @@ class Paragraph:
     text: str  #: Text, joined across inline tags; items and rows are lines.
     start: int | None  #: Place of its first character in ``Extraction.text``; None for a removed one.
     end: int | None  #: Place after its last character; None for a removed one.
-    headings: tuple[str, ...]  #: Texts of the headings above it, outermost first; of long ones the first 500 characters.
+    headings: tuple[str, ...]  #: Texts of the headings above it, outermost first; 500 characters at most.
     xpath: str  #: Path of the deepest element that contains all of it.
     blocks: tuple[int, ...]  #: Indices of its blocks.
     score: float  #: Mean score of its blocks, weighted by words.

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -209,6 +210,27 @@ def test_a_strictly_typed_file_of_a_user_passes(tmp_path: Path) -> None:
     assert found.returncode == 1
     assert "bad.py" in found.stdout
     assert "Incompatible types" in found.stdout
+
+
+@pytest.mark.parametrize("page", ["<p>x", b"<p>x", None])
+def test_one_page_is_no_sequence_of_pages(pages: list[PageRows], page: Any) -> None:
+    """Each character of a text would be a page."""
+    fitted, features = BlockClassifier("kim2013").fit(pages), BlockFeatures("boilerpipe6")
+    for function in (fitted.predict, fitted.predict_proba, fitted.fit, features.transform, features.page_index):
+        with pytest.raises(UsageError, match=f"sequence of pages, got {type(page).__name__}"):
+            function(page)
+
+
+def test_groups_of_pages_in_an_array(sites: Dataset, pages: list[PageRows]) -> None:
+    """Arrays of pages are as good as lists; pages that are not prepared, and groups of other pages, are refused."""
+    held = np.empty(len(pages), dtype=object)
+    held[:] = pages
+    groups = page_groups(held)
+    assert (groups == page_groups(pages)).all()
+    with pytest.raises(UsageError, match="prepare_pages"):
+        page_groups(sites.pages)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        cross_val_score(BlockClassifier("kim2013"), pages, groups=groups[:-1], cv=GroupFolds(3))
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
-from lxml import etree
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lxml import etree
 
 import blockml
 from blockml.errors import UnknownNameError, UsageError
