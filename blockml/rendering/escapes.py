@@ -19,14 +19,16 @@ _LINE_START = re.compile(
     r"|<(?=[A-Za-z/!?])|\d{1,9}(?P<dot>[.)])(?=\s|$))",
     re.MULTILINE,
 )
-#: By first character, as such patterns are found fast: a backslash before punctuation or a mark, the begin of a tag, a
-#: bracket whose closing one begins a link or defines one, an exclamation mark before a bracket.
+#: By first character, as such patterns are found fast: a backslash before punctuation or a mark, the begin of a tag,
+#: an exclamation mark before a bracket.
 _ALWAYS = {
     "\\": re.compile(rf"\\(?=[!-/:-@\[-`{{-~{_PRIVATE}])"),
     "<": re.compile(r"<(?=[A-Za-z/!?][^<]*>|!--)"),
-    "[": re.compile(rf"\[(?=[^\[\]{_LINK_OPENS}]*\][(\[])|\[(?<=^\[)(?=[^\]\n]+\]:)", re.MULTILINE),
     "!": re.compile(rf"!(?=\\?\[|[{_LINK_OPENS}])"),
 }
+#: A bracket that defines a link; brackets, and marks that open a link.
+_DEFINITION = re.compile(r"^\[(?=[^\]\n]+\]:)", re.MULTILINE)
+_BRACKET_OR_LINK = re.compile(rf"[\[\]{_LINK_OPENS}]")
 _LINK_TEXT = re.compile(f"[{_LINK_OPENS}][^{_LINK_CLOSES}]*")
 #: A bracket, or what is escaped already.
 _BRACKET = re.compile(r"\\.|[\[\]]", re.DOTALL)
@@ -85,6 +87,7 @@ def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = 
         if sign in text:
             text = pattern.sub(r"\\\g<0>", text)
     if "[" in text or "]" in text:
+        text = _without_links(text)
         text = _LINK_TEXT.sub(_balanced, text)
     if "&" in text:
         text = _ENTITY.sub(lambda match: match[0] if match[1] and match[1] not in html5 else f"\\{match[0]}", text)
@@ -105,6 +108,23 @@ def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = 
 
 def _escaped_start(match: re.Match[str]) -> str:
     return f"{match[0][:-1]}\\{match[0][-1]}" if match["dot"] else f"\\{match[0]}"
+
+
+def _without_links(text: str) -> str:
+    """Escape the brackets that define a link, or that are open where a closing one and the next sign begin one."""
+    places = {match.start() for match in _DEFINITION.finditer(text)}
+    opened: list[int] = []
+    for match in _BRACKET_OR_LINK.finditer(text) if "](" in text or "][" in text else ():
+        if match[0] == "[":
+            opened.append(match.start())
+        elif match[0] != "]":  # no link holds another
+            opened.clear()
+        elif text[match.end() : match.end() + 1] in ("(", "["):
+            places.update(opened)
+            opened.clear()
+        elif opened:
+            opened.pop()
+    return re.sub(r"\[", lambda match: "\\" * (match.start() in places) + "[", text) if places else text
 
 
 def _balanced(match: re.Match[str]) -> str:

@@ -339,7 +339,10 @@ class Paragraph:
     def _merged(self, match: re.Match[str]) -> str:
         """Go on with a mark that ends where the next one begins."""
         kind = self._kinds.get(match[1])
-        return match[2] if kind is self._kinds.get(match[3]) and kind is not _LINKED else match[0]
+        if kind is not self._kinds.get(match[3]) or kind is _LINKED:
+            return match[0]
+        between = match.string[match.start() - 1] + match.string[match.end() : match.end() + 1]
+        return match[2] or " " * (min(between) >= chr(_RAW))  # code beside code would be one piece
 
     def _tags(self, text: str) -> dict[str, str]:
         """Return the tags to write for marks that CommonMark would not see; nothing around punctuation alone."""
