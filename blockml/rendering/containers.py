@@ -98,7 +98,8 @@ class Lines:
             self.lines.append(blank.rstrip())
         self.lines.append((first + lines[0]).rstrip() if not lines[0] else first + lines[0])
         self.lines += [(rest + line) if line else rest.rstrip() for line in lines[1:]]
-        self.last_lists = {container.list_node for container in containers}
+        is_bare = bool(containers) and not containers[-1].indent  # below an item that has no marker
+        self.last_lists = _NO_LISTS if is_bare else {container.list_node for container in containers}
 
     def _is_tight(self, starts: _Container | None) -> bool:
         """Tell whether no blank line stands before a block that begins a list item (``starts``)."""

@@ -19,11 +19,11 @@ _LINE_START = re.compile(
     r"|<(?=[A-Za-z/!?])|\d{1,9}(?P<dot>[.)])(?=\s|$))",
     re.MULTILINE,
 )
-#: By first character, as such patterns are found fast: a backslash before punctuation or a mark, the begin of a tag,
-#: an exclamation mark before a bracket.
+#: By first character, as such patterns are found fast: a backslash before punctuation or a mark, the begin of a tag
+#: (only the value of an attribute may hold another one) or instruction, an exclamation mark before a bracket.
 _ALWAYS = {
     "\\": re.compile(rf"\\(?=[!-/:-@\[-`{{-~{_PRIVATE}])"),
-    "<": re.compile(r"<(?=[A-Za-z/!?][^<]*>|!--)"),
+    "<": re.compile(r"""<(?=\?|!(?:--|[A-Za-z])|[A-Za-z/][^<]*(?:>|=\s*["']))"""),
     "!": re.compile(rf"!(?=\\?\[|[{_LINK_OPENS}])"),
 }
 #: A bracket that defines a link; brackets, and marks that open a link.
