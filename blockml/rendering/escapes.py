@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.entities import html5
 
-__all__ = ["escaped", "heading_line"]
+__all__ = ["escaped", "heading_line", "in_dollars"]
 
 #: Characters of the private planes stand for marks and Markdown that is written already.
 _PRIVATE = "\U000f0000-\U0010ffff"
@@ -19,11 +19,13 @@ _LINE_START = re.compile(
     r"|<(?=[A-Za-z/!?])|\d{1,9}(?P<dot>[.)])(?=\s|$))",
     re.MULTILINE,
 )
-#: By first character, as such patterns are found fast: a backslash before punctuation or a mark, the begin of a tag
-#: (only the value of an attribute may hold another one) or instruction, an exclamation mark before a bracket.
+#: Begin of a tag, within which only the value of an attribute may have another one, or of an instruction.
+_TAG = re.compile(r"""<(?=\?|!(?:--|[A-Za-z])|[A-Za-z/][^<]*(?:>|=\s*["']))""")
+#: By first character, as such patterns are found fast: a backslash before punctuation or a mark, the begin of a tag,
+#: an exclamation mark before a bracket.
 _ALWAYS = {
     "\\": re.compile(rf"\\(?=[!-/:-@\[-`{{-~{_PRIVATE}])"),
-    "<": re.compile(r"""<(?=\?|!(?:--|[A-Za-z])|[A-Za-z/][^<]*(?:>|=\s*["']))"""),
+    "<": _TAG,
     "!": re.compile(rf"!(?=\\?\[|[{_LINK_OPENS}])"),
 }
 #: A bracket that defines a link; brackets, and marks that open a link.
@@ -106,6 +108,18 @@ def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = 
     return text
 
 
+def in_dollars(tex: str, *, display: bool) -> str:
+    """Write a formula within a text, or as one of its own (``display``); what may be a tag gets a space, as TeX allows.
+
+    Examples
+    --------
+    >>> in_dollars("a<b>c", display=False), in_dollars("a<b", display=True)
+    ('$a< b>c$', '$$a<b$$')
+    """
+    tex = _TAG.sub("< ", tex)
+    return f"$${tex}$$" if display else f"${tex}$"
+
+
 def _escaped_start(match: re.Match[str]) -> str:
     return f"{match[0][:-1]}\\{match[0][-1]}" if match["dot"] else f"\\{match[0]}"
 
@@ -149,7 +163,7 @@ def _hidden(match: re.Match[str], formulas: list[str]) -> str:
     if _HAS_PRIVATE.search(match[0]):
         return match[0]
     inline = match["inline"] or match.groupdict().get("single")
-    formulas.append(f"${inline.strip()}$" if inline else f"$${(match['display'] or match['dollars']).strip()}$$")
+    formulas.append(in_dollars((inline or match["display"] or match["dollars"]).strip(), display=not inline))
     return _FORMULA_PLACE
 
 

@@ -48,8 +48,8 @@ _TERM_NODES, _TERM_LENGTH = 40, 200
 _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 #: Members of enumerations are looked up slowly in Python 3.11.
 _LINK, _LINE = Mark.LINK, int(Separator.LINE)
-#: Brackets, and backslashes before punctuation, in the text of a picture.
-_IN_ALT = re.compile(r"[\[\]]|\\(?=[!-/:-@\[-`{-~])")
+#: Brackets, backticks, signs that may begin a tag, and backslashes before punctuation, in the text of a picture.
+_IN_ALT = re.compile(r"[\[\]`]|<(?=[A-Za-z/!?])|\\(?=[!-/:-@\[-`{-~])")
 #: Texts of links from a heading to itself.
 _ANCHORS = frozenset({"¶", "#", "§", "🔗", "\u200b"})
 

@@ -287,6 +287,25 @@ def test_thousands_of_formulas(html: str) -> None:
     assert time.process_time() - start < 2
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<math alttext='TAG'><mi>x</mi></math>",
+        "<script type='math/tex'><b onclick=a></script>",
+        "\\(TAG\\) and \\[TAG\\]",
+        "<img src=/latex alt='TAG x^2'>",
+        "<img src=x alt='&lt;b onclick=\"'> <img src=y alt='\"&gt;'>",
+    ],
+)
+def test_no_text_becomes_a_tag(page: str) -> None:
+    """Formulas and the texts of pictures are not escaped like other text, but hold no tags for Markdown either."""
+    reader = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
+    tree = html.fromstring(
+        reader.render(whole(f"<p>a {page.replace('TAG', '&lt;b onclick=a&gt;')} b", "https://c.example"))
+    )
+    assert not tree.xpath("//b")
+
+
 def test_formulas_between_dollar_signs() -> None:
     """Nothing is escaped in them if the page loads a program that reads them."""
     text = "<p>Let $a = \\{1, *b*, c\\}$ be.</p>"
