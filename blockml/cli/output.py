@@ -47,7 +47,7 @@ def write_output(text: str, output: str | None) -> None:
         sys.stdout.write(text)
         return
     with writing(output), atomic_write(output) as stream:
-        stream.write(text.encode("utf-8"))
+        stream.write(text.encode("utf-8", "backslashreplace"))  # as standard output
 
 
 def print_json(value: object) -> None:

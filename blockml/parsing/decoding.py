@@ -56,7 +56,8 @@ class Decoded:
     #: utf-8``, ``detector`` or ``fallback``.
     source: str
     warnings: tuple[str, ...] = ()
-    is_text: bool = True  #: False for binary formats, such as images and archives; the text is then empty.
+    #: False for binary formats, such as images and archives, and encodings that browsers refuse; text is empty then.
+    is_text: bool = True
 
     @property
     def text(self) -> str:
@@ -99,6 +100,8 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     may_be_binary = rule != "bom" and encoding not in ("utf-16le", "utf-16be")
     if may_be_binary and (binary := _binary_format(source, has_markup=rule == "meta")):
         return Decoded(b"", "binary", "signature", (f"not HTML (looks like {binary})",), is_text=False)
+    if encoding == "replacement":  # of ISO-2022-KR, HZ-GB-2312 and others: the standard decodes nothing
+        return Decoded(b"", encoding, rule, (*warnings, "browsers don't decode the declared encoding"), is_text=False)
     if encoding == "utf-8" and is_utf8:  # most pages: their bytes are passed on as they are
         return Decoded(content, encoding, rule, warnings)
     codec: Any = webencodings.lookup(encoding)

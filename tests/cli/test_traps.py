@@ -33,6 +33,13 @@ def test_an_archive_is_no_page(name: str, tmp_path: Path, capsys: pytest.Capture
     )
 
 
+def test_an_address_that_is_no_unicode(tmp_path: Path) -> None:
+    """A byte of an argument that is no UTF-8 is escaped in a file as on standard output."""
+    out = tmp_path / "out.json"
+    assert main(["extract", PAGE, "--format", "json", "-o", str(out), "--url", "http://cat.example/\udcff"]) == 0
+    assert "http://cat.example/\\udcff" in out.read_text(encoding="utf-8")
+
+
 def test_an_address_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     """The message says what to give; a missing file is a missing file."""
     assert main(["extract", "https://cat.example/a"]) == 3

@@ -208,6 +208,14 @@ def test_bytes_outside_the_encoding_are_replaced_with_a_warning() -> None:
     assert "utf-8" in decoded.warnings[0]
 
 
+@pytest.mark.parametrize("label", ["iso-2022-kr", "hz-gb-2312", "replacement"])
+def test_encodings_that_browsers_refuse(label: str) -> None:
+    """Nothing of the page can be read, which is more than a page without content."""
+    for page in (blockml.parse(b"<p>Cats", charset=label), blockml.parse(f"<meta charset={label}><p>Cats".encode())):
+        assert (page.status, len(page.blocks), len(page.warnings)) == (Status.UNDECODABLE, 0, 1)
+        assert blockml.extract(b"<p>Cats", charset=label).status is Status.UNDECODABLE
+
+
 def test_replacement_character_in_the_source_is_no_damage() -> None:
     """A page may show U+FFFD on purpose."""
     assert decode("<p>\ufffd".encode()).warnings == ()
