@@ -112,12 +112,7 @@ class Paragraph:
 
     def ends_with_break(self) -> bool:
         """Tell whether the last thing is a line break, but for white space."""
-        for part in reversed(self.parts):
-            if part is _BREAK:
-                return True
-            if part.strip():
-                return False
-        return False
+        return next((part for part in reversed(self.parts) if part.strip()), None) is _BREAK
 
     def has(self, mark: Mark) -> bool:
         """Tell whether a mark is open."""
