@@ -212,7 +212,7 @@ def read_page(name: str, limit: int = -1) -> bytes:
 
 
 def _standard_input(limit: int) -> bytes:
-    from blockml.batch.readers.compression import decompressed  # with the package of batches, which files don't need
+    from blockml.archives.compression import decompressed
 
     stream = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
     try:

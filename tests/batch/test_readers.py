@@ -21,9 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockml import _kernel
+from blockml.archives.http import read_response
 from blockml.batch import Inputs, Item, RecordFields, find_inputs, predict, read_items
 from blockml.batch.readers import Reading, WarcRange
-from blockml.batch.readers.http import read_response
 from blockml.batch.readers.lines import page_of
 from blockml.errors import InputError, UsageError
 from blockml.extractors import Plain
@@ -350,6 +350,26 @@ def test_a_wrong_length_costs_its_record_alone(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.parametrize("n_records", [1, 3, 300])
+def test_no_record_of_a_zstandard_file_is_lost(tmp_path: Path, n_records: int) -> None:
+    """Records that are left when all of the file has been decompressed are read as well."""
+    text = b"<p>" + b"some words " * 300
+    data = b"".join(warc_record(n, response(text)) for n in range(n_records))
+    (tmp_path / "a.warc.zst").write_bytes(zstandard.compress(data))
+    assert ids(items_of(tmp_path)) == [str(n) for n in range(n_records)]
+
+
+def test_a_wrong_length_of_a_plain_file_costs_its_record_alone(tmp_path: Path) -> None:
+    """A length that goes past the records behind it hides none of them."""
+    for kind in ("response", "request"):
+        records = [warc_record(n, response(page(n))) for n in range(8)]
+        records[3] = warc_record(3, response(page(3)), kind).replace(b"Length: ", b"Length: 999")
+        write_warc(tmp_path / "a.warc", records)
+        items = items_of(tmp_path / "a.warc")
+        assert ids(items) == [str(n) for n in range(8)]
+        assert [item.error for item in items if item.error] == ["the file ends inside this record"]
+
+
 def test_members_may_end_inside_of_records(tmp_path: Path) -> None:
     """Some compressors begin a member every so many bytes; some crawlers write no line ends behind a record."""
     data = b"".join(warc_record(n, response(page(n))) for n in range(99))
@@ -370,6 +390,12 @@ def test_a_file_that_is_cut_anywhere_is_noticed(tmp_path: Path) -> None:
             items = items_of(tmp_path / "a.warc.gz")
             assert [item.error for item in items[:-1]] == [None] * (len(items) - 1)
             assert (items[-1].error is None) == (end in {0, len(members[1])})
+            assert sum(item.error is not None for item in items) <= 1
+    records = [warc_record(n, response(page(n, 20))) for n in range(2)]
+    for end in (0, 5, 100, 200, len(records[1]) - 5, len(records[1]) - 4, len(records[1])):
+        (tmp_path / "a.warc").write_bytes(records[0] + records[1][:end])
+        items = items_of(tmp_path / "a.warc")
+        assert (items[0].html, items[-1].error is None) == (page(0, 20), end == 0 or end >= len(records[1]) - 4)
 
 
 def test_an_archive_in_a_page_is_no_record(tmp_path: Path) -> None:
@@ -414,7 +440,7 @@ def test_pages_of_an_arc_file(tmp_path: Path) -> None:
 def test_any_response_is_read(block: bytes) -> None:
     """Bytes of any kind give a response, or an error of reading."""
     for start in (b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n"):
-        assert len(read_response(start + block, "", 100).body) <= 100
+        assert len(read_response(start + block, 100).body) <= 100
 
 
 CHUNKS = b"5\r\n<p>ab\r\n9\r\n<p>and so\r\n0\r\n\r\n"
@@ -434,13 +460,13 @@ ZIPPED = gzip.compress(b"<p>ab <p>and so", mtime=0)
 )
 def test_bodies_that_are_cut_off_have_a_warning(tmp_path: Path, body: bytes, field: str, kind: str | None) -> None:
     """The record of the page has the status ``truncated`` if it had no other one."""
-    assert read_response(response(body, field), "", 1000).truncated is None
+    assert read_response(response(body, field), 1000).truncated is None
     if kind is None:
         return
     expected = f"the response ends inside its {kind} body"
     for end in (11, -6, -5, -4):
-        assert read_response(response(body[:end], field), "", 1000).truncated == expected
-    assert read_response(response(body[:-4], field), "", 3).truncated is None  # the limit is reported
+        assert read_response(response(body[:end], field), 1000).truncated == expected
+    assert read_response(response(body[:-4], field), 3).truncated is None  # the limit is reported
     write_warc(tmp_path / "a.warc", [warc_record(1, response(body[:-4], field))])
     (record,) = predict(read_items(find_inputs([str(tmp_path / "a.warc")])), Plain(), isolation="none")
     assert record["warnings"][0] == expected
@@ -471,7 +497,7 @@ def test_compressed_bodies_are_bounded() -> None:
     """A small body that decompresses to much is read up to the limit."""
     for name, body in (("gzip", gzip.compress(bytes(10**7))), ("deflate", zlib.compress(bytes(10**7)))):
         block = response(body, f"Content-Encoding: {name}")
-        assert len(read_response(block, "", 1000).body) == 1000
+        assert len(read_response(block, 1000).body) == 1000
 
 
 # --- Parquet and standard input ---------------------------------------------------------------------------------------

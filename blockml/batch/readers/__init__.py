@@ -14,14 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from blockml.archives.compression import DAMAGED, decompressed, is_compressed, open_decompressed
 from blockml.batch.items import Item
-from blockml.batch.readers.arc import arc_units
 from blockml.batch.readers.base import Items, Reading, RecordFields, Unit, in_units
-from blockml.batch.readers.compression import DAMAGED, decompressed, is_compressed, open_decompressed
 from blockml.batch.readers.lines import LINE_SUFFIXES, line_blocks, line_ranges
 from blockml.batch.readers.pages import PAGE_SUFFIXES, PageFile, page_file, page_units
 from blockml.batch.readers.parquet import parquet_units
-from blockml.batch.readers.warc import WarcRange, stream_units, warc_ranges, without_overlap
+from blockml.batch.readers.warc import WarcRange, arc_units, stream_units, warc_ranges, without_overlap
 from blockml.errors import InputError, UsageError
 
 __all__ = [

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from blockml import _kernel
+from blockml.archives.compression import DAMAGED, bounded_lines
 from blockml.batch.items import Item
 from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Reading, RecordFields, printable
-from blockml.batch.readers.compression import DAMAGED, bounded_lines
 from blockml.datasets.base import site_of
 
 __all__ = ["LINE_SUFFIXES", "LineBlock", "LineRange", "line_blocks", "line_ranges", "page_of"]

@@ -4,71 +4,59 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
-from blockml.errors import InputError, MissingExtraError, UsageError
+from blockml.archives.arc import arc_captures
+from blockml.archives.compression import DAMAGED, open_decompressed
+from blockml.archives.warc import Capture, begins_record, warc_captures
+from blockml.errors import InputError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
-from blockml.templates.linked.layouts import DAMAGED, GZIP_MAGIC, open_detected
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import join, normalise
 
-if TYPE_CHECKING:
-    from fastwarc.stream_io import GzipReader
-    from fastwarc.warc import ArchiveIterator, WarcRecord
-
-__all__ = ["HTML_TYPES", "REDIRECTS", "ArchiveSource"]
-
-#: Media types of web pages (HTML standard, section 1.1; RFC 3236).
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-
-#: Status codes of redirects (RFC 9110, section 15.4).
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
+__all__ = ["ARCHIVE_STARTS", "ArchiveSource"]
 
 #: Bytes of a line of JSON that are read at once: those of the largest page, written as escapes.
 _MAX_LINE = 3 * 2**26
 #: Maximum number of warnings (our choice).
 _MAX_WARNINGS = 100
 
-_CHUNK = 1 << 20  # bytes read at a time
-_LENGTH = re.compile(rb"^content-length:[ \t]*([0-9]{1,18})", re.IGNORECASE | re.MULTILINE)
-#: First bytes, decompressed, of WARC files and of JSON lines.
-_STARTS = (b"WARC/", b"{")
-
-#: Headers of a response to believe, in fastwarc's terms.
-_DECODINGS: tuple[Literal["all", "transfer", "none"], ...] = ("all", "transfer", "none")
+_BLOCK = 1 << 20  # bytes read at a time
+_BOM = b"\xef\xbb\xbf"
+#: First bytes, decompressed, of WARC and ARC files.
+ARCHIVE_STARTS = (b"WARC/", b"filedesc:")
 
 
 @dataclass(frozen=True, slots=True)
-class _Capture:
+class _Place:
     """Location of a page or redirect."""
 
     file: int  #: Number of the file
-    offset: int  #: Start of the record or line, or of its gzip member
+    offset: int  #: Start of the record or line, or of a gzip member before it
     skip: int  #: Records to skip from there
     date: str
     target: str | None = None  #: Target of a redirect
 
 
 class ArchiveSource(PageSource):
-    """Fetched pages in WARC files (ISO 28500), compressed or not, or in files of JSON lines.
+    """Fetched pages in WARC files (ISO 28500), ARC files, or files of JSON lines, compressed or not.
 
-    In a WARC file, responses with status 200 and an HTML media type are pages; the charset of ``Content-Type`` is used
+    In a WARC or ARC file, the pages are those that ``blockml predict`` reads; the charset of ``Content-Type`` is used
     for parsing. Redirects are followed within the archive; the page then has the final URL. Of several captures of a
     URL the latest counts. A JSON line is ``{"url", "html", "charset"}``.
 
-    Construction reads the files once for an index; pages are read when requested. That is fast if each record is a gzip
-    member of its own, as the WARC standard recommends, or if the file isn't compressed; in a file compressed as a
-    whole, everything before the page is decompressed again. A damaged file is read up to the damage, see ``warnings``.
-    Links to pages that the archive lacks resolve to None. ``warnings`` lists file, byte offset and reason of each
-    unreadable part. Raises InputError if there is no such file or folder, or no page in it; MissingExtraError for a
-    WARC file without fastwarc installed; and UsageError for a negative ``max_redirects``.
+    Construction reads the files once for an index; pages are read when requested. That is fast if each record of a WARC
+    file is a gzip member of its own, as the standard recommends, or if the file isn't compressed; in an ARC file, and
+    in one compressed otherwise, everything before the page is read again. A damaged WARC record is passed over; other
+    files are read up to the damage. Links to pages that the archive lacks resolve to None. ``warnings`` lists file,
+    byte offset and reason of each unreadable part. Raises InputError if there is no such file or folder, or no page in
+    it; MissingExtraError if a package for the kind of file is not installed; and UsageError for a negative
+    ``max_redirects``.
 
     Parameters
     ----------
@@ -102,20 +90,13 @@ class ArchiveSource(PageSource):
             raise InputError("no such file or folder", source=source)
         # A folder may contain logs beside the archives.
         files = [source] if source.is_file() else sorted(file for file in source.iterdir() if file.is_file())
-        self._files = [file for file in files if source.is_file() or _start_of(file).startswith(_STARTS)]
-        self._captures: dict[str, _Capture] = {}
+        starts = (*ARCHIVE_STARTS, b"{")
+        self._files = [file for file in files if source.is_file() or _start_of(file).startswith(starts)]
+        self._places: dict[str, _Place] = {}
         self._warnings: list[str] = []
         for number, file in enumerate(self._files):
-            if _start_of(file).startswith(_STARTS[0]):
-                try:
-                    import fastwarc.warc  # noqa: F401
-                except ImportError as error:
-                    raise MissingExtraError("Reading web archives", "warc") from error
-                start: int | None = 0
-                while start is not None:
-                    start = self._index_records(number, file, start)
-            else:
-                self._index_lines(number, file)
+            index = self._index_records if _start_of(file).startswith(ARCHIVE_STARTS) else self._index_lines
+            index(number, file)
         self.warnings = tuple(self._warnings)
         if not self.urls:
             reason = f": {self.warnings[0]}" if self.warnings else ""
@@ -124,22 +105,22 @@ class ArchiveSource(PageSource):
     @property
     def urls(self) -> tuple[str, ...]:
         """URLs of all pages in the order of the files, without redirects."""
-        return tuple(url for url, capture in self._captures.items() if capture.target is None)
+        return tuple(url for url, place in self._places.items() if place.target is None)
 
     def get(self, url: str) -> Page | None:
         """Load and parse a page; None if the archive lacks it or it is damaged."""
         known = self._find(normalise(url))
         if known is None:
             return None
-        capture = self._captures[known]
-        file = self._files[capture.file]
+        place = self._places[known]
+        file = self._files[place.file]
         limits = self._parsing.get("limits") or Limits()
         try:
             body: bytes | str
-            if _start_of(file).startswith(_STARTS[0]):
-                body, charset = _read_record(file, capture, known, limits.bytes + 1)  # so parsing sees the limit
+            if _start_of(file).startswith(ARCHIVE_STARTS):
+                body, charset = _read_record(file, place, known, limits.bytes + 1)  # so parsing sees the limit
             else:
-                body, charset = _read_line(file, capture, known)
+                body, charset = _read_line(file, place, known)
         except DAMAGED:  # the file may have changed, too
             return None
         return parse(body, url=known, charset=charset, **self._parsing)
@@ -151,20 +132,20 @@ class ArchiveSource(PageSource):
     def _find(self, url: str | None) -> str | None:
         """Return the URL under which a page is listed, after all redirects."""
         for _ in range(self.max_redirects + 1):
-            if url is None or url not in self._captures:
+            if url is None or url not in self._places:
                 return None
-            target = self._captures[url].target
+            target = self._places[url].target
             if target is None:
                 return url
             url = target
         return None
 
-    def _add(self, url: str | None, capture: _Capture) -> None:
-        if url is None or url == capture.target:  # a redirect to itself, as for a cookie, is ignored
+    def _add(self, url: str | None, place: _Place) -> None:
+        if url is None or url == place.target:  # a redirect to itself, as for a cookie, is ignored
             return
-        known = self._captures.get(url)
-        if known is None or known.date <= capture.date:
-            self._captures[url] = capture
+        known = self._places.get(url)
+        if known is None or known.date <= place.date:
+            self._places[url] = place
 
     def _warn(self, file: Path, offset: int, reason: str) -> None:
         if len(self._warnings) < _MAX_WARNINGS:
@@ -173,134 +154,58 @@ class ArchiveSource(PageSource):
     def _index_lines(self, number: int, file: Path) -> None:
         offset = 0
         try:
-            with open_detected(file) as stream:
+            with open_decompressed(file) as stream:
                 while line := stream.readline(_MAX_LINE):
                     if line.strip():
                         row = _row(line)
                         if row is None:
                             self._warn(file, offset, "no JSON object with the texts 'url' and 'html'; skipped")
                         else:
-                            self._add(normalise(row["url"]), _Capture(number, offset, 0, ""))
+                            self._add(normalise(row["url"]), _Place(number, offset, 0, ""))
                     offset += len(line)
         except DAMAGED as error:
             self._warn(file, offset, f"reading stopped here ({error})")
 
-    def _index_records(self, number: int, file: Path, start: int) -> int | None:
-        """Index the records from an offset on; return where to resume if the reader stopped before the file's end."""
-        with file.open("rb") as stream:
-            records = _Records(stream, start)
-            try:
-                for record in records:
-                    found = _capture(record)
-                    if record.headers.get("Content-Length") is None or record.content_length > record.consume():
-                        self._warn(file, records.offset, "reading stopped here (the file ends inside this record)")
-                        return None
-                    if found:
-                        url, date, target = found
-                        self._add(url, _Capture(number, records.offset, records.skip, date, target))
-            except DAMAGED as error:
-                self._warn(file, records.reached(), f"reading stopped here ({error})")
-                return None
-        if not records.zipped:
-            return None
-        # The reader takes an empty member, or a truncated file, for the end.
-        end = _member_end(file, records.offset)
-        if end is None:
-            self._warn(file, records.offset, "the gzip member that starts here is truncated")
-        return end if end is not None and end < file.stat().st_size else None
+    def _index_records(self, number: int, file: Path) -> None:
+        offset, skip, start = 0, -1, 0
+        try:
+            for capture in _captures(file, 1):
+                skip += 1
+                if capture.offset > start:
+                    start = capture.offset
+                    if begins_record(file, start):  # else the gzip member begins inside a record
+                        offset, skip = start, 0
+                response, url = capture.response, normalise(capture.url or "")
+                date = "".join(filter(str.isdigit, capture.date))  # ARC files have the digits alone
+                if response.error:
+                    self._warn(file, capture.offset, response.error)
+                elif response.location and url and (target := join(url, response.location)):
+                    self._add(url, _Place(number, offset, skip, date, target))
+                elif not response.skipped:
+                    self._add(url, _Place(number, offset, skip, date))
+        except DAMAGED as error:
+            self._warn(file, start, f"reading stopped here ({error})")
 
 
-class _Records:
-    """Iterate over the records of a WARC file from an offset on, with the location of the latest one."""
-
-    def __init__(self, stream: BinaryIO, start: int) -> None:
-        from fastwarc.stream_io import GzipReader
-
-        self._stream = stream
-        stream.seek(start)
-        self.zipped = stream.read(2) == GZIP_MAGIC
-        stream.seek(start)
-        self._reader: GzipReader | BinaryIO = GzipReader(stream) if self.zipped else stream
-        self._start = start
-        self.offset = start
-        """Start of the record, or of the gzip member it is in."""
-        self.skip = -1
-        """Records between that offset and this record."""
-
-    def __iter__(self) -> Iterator[WarcRecord]:
-        from fastwarc.warc import ArchiveIterator
-
-        records: ArchiveIterator = ArchiveIterator(self._reader, parse_http=False)
-        for record in records:
-            offset = self._member() if self.zipped else record.stream_pos
-            self.skip = self.skip + 1 if offset == self.offset else 0
-            self.offset = offset
-            yield record
-
-    def reached(self) -> int:
-        """Return the start of the gzip member or record that can't be read."""
-        if self.zipped:
-            return self._member()
-        return self.offset if self.skip < 0 else _record_end(self._stream, self.offset)
-
-    def _member(self) -> int:
-        return int(self._reader.frame_start_position() or 0)  # type: ignore[union-attr]
+def _captures(file: Path, limit: int, offset: int = 0) -> Iterator[Capture]:
+    """Read the records of a WARC file from an offset on, or all of an ARC file."""
+    if _start_of(file).startswith(ARCHIVE_STARTS[0]):
+        return warc_captures(file, limit, offset)
+    return arc_captures(file, limit)
 
 
-def _capture(record: WarcRecord) -> tuple[str | None, str, str | None] | None:
-    """Return URL, date and, for a redirect, target of a record; None if it is neither page nor redirect."""
-    from fastwarc.warc import WarcRecordType
-
-    if record.record_type != WarcRecordType.response or not record.is_http:
-        return None
-    try:
-        record.parse_http()
-    except OSError:  # a broken response; a broken file shows at the next record
-        return None
-    url = _url_of(record)
-    date = (record.headers.get("WARC-Date") or "").rstrip("Z")
-    status = record.http_headers.status_code
-    if status in REDIRECTS:
-        target = join(url, record.http_headers.get("Location") or "")
-        return (url, date, target) if target is not None else None
-    media_type = (record.http_content_type or "").strip().lower()
-    return (url, date, None) if status == 200 and media_type in HTML_TYPES else None
+def _read_record(file: Path, place: _Place, url: str, limit: int) -> tuple[bytes, str | None]:
+    """Read body and charset of a response; raise OSError if it is damaged or another record is in its place."""
+    capture = next(islice(_captures(file, limit, place.offset), place.skip, None), None)
+    if capture is None or normalise(capture.url or "") != url or capture.response.error or capture.response.skipped:
+        raise OSError("damaged, or changed since it was indexed")
+    return capture.response.body, capture.response.charset
 
 
-def _url_of(record: WarcRecord) -> str | None:
-    return normalise((record.headers.get("WARC-Target-URI") or "").strip("<> "))  # wget writes it in angle brackets
-
-
-def _read_record(file: Path, capture: _Capture, url: str, limit: int) -> tuple[bytes, str | None]:
-    """Read body and charset of a response; raise OSError if it is damaged or another record is in its place.
-
-    Some crawlers decompress bodies but keep the headers that declare compression. So it is tried with all headers, then
-    without the content encoding, then with none.
-    """
-    for decoding in _DECODINGS:
-        with file.open("rb") as stream:
-            records = _Records(stream, capture.offset)
-            record = next((record for record in records if records.skip == capture.skip), None)
-            if record is None or _url_of(record) != url:
-                break
-            try:
-                record.parse_http(auto_decode=decoding)
-                pieces, left = [], limit
-                while left > 0 and (piece := record.reader.read(min(left, _CHUNK))):
-                    pieces.append(piece)
-                    left -= len(piece)
-            except OSError:
-                continue
-            body = b"".join(pieces)
-            if not body.startswith(GZIP_MAGIC):  # else still compressed: damaged
-                return body, (record.http_charset or "").strip("\"' ") or None
-    raise OSError("damaged, or changed since it was indexed")
-
-
-def _read_line(file: Path, capture: _Capture, url: str) -> tuple[str, str | None]:
+def _read_line(file: Path, place: _Place, url: str) -> tuple[str, str | None]:
     """Read page and charset of a JSON line; raise OSError if it has changed."""
-    with open_detected(file) as stream:
-        stream.seek(capture.offset)
+    with open_decompressed(file) as stream:
+        _skip(stream, place.offset)
         row = _row(stream.readline(_MAX_LINE))
     if row is None or normalise(row["url"]) != url:
         raise OSError("changed since it was indexed")
@@ -308,10 +213,19 @@ def _read_line(file: Path, capture: _Capture, url: str) -> tuple[str, str | None
     return row["html"], charset if isinstance(charset, str) else None
 
 
+def _skip(stream: BinaryIO, length: int) -> None:
+    """Move forward in a stream, which can't seek if it is compressed by Zstandard."""
+    if stream.seekable():
+        stream.seek(length)
+        return
+    while length > 0 and (piece := stream.read(min(length, _BLOCK))):
+        length -= len(piece)
+
+
 def _row(line: bytes) -> dict[str, Any] | None:
     """Parse a JSON line; None if it is not the record of a page."""
     try:
-        row = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
+        row = json.loads(line.removeprefix(_BOM))
     except (ValueError, RecursionError):
         return None
     usable = isinstance(row, dict) and isinstance(row.get("url"), str) and isinstance(row.get("html"), str)
@@ -320,30 +234,7 @@ def _row(line: bytes) -> dict[str, Any] | None:
 
 def _start_of(file: Path) -> bytes:
     try:
-        with open_detected(file) as stream:
-            return stream.read(8).removeprefix(b"\xef\xbb\xbf")
+        with open_decompressed(file) as stream:
+            return stream.read(16).removeprefix(_BOM)
     except DAMAGED:
         return b""
-
-
-def _record_end(stream: BinaryIO, offset: int) -> int:
-    """Return where the next record starts, by the length that this one declares and the two line breaks after it."""
-    stream.seek(offset)
-    head, _, _ = stream.read(1 << 16).partition(b"\r\n\r\n")
-    length = _LENGTH.search(head)
-    return offset + len(head) + 4 + int(length[1]) + 4 if length else offset
-
-
-def _member_end(file: Path, offset: int) -> int | None:
-    """Return where the gzip member at an offset ends; None if the file ends before, or is damaged."""
-    with file.open("rb") as stream:
-        stream.seek(offset)
-        unzip = zlib.decompressobj(wbits=31)
-        with suppress(zlib.error):
-            while chunk := stream.read(_CHUNK):
-                while chunk:  # in bounded pieces, as little input can give much output
-                    unzip.decompress(chunk, _CHUNK)
-                    chunk = unzip.unconsumed_tail
-                if unzip.eof:
-                    return stream.tell() - len(unzip.unused_data)
-    return None

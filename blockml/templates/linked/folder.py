@@ -9,19 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
+from blockml.archives.compression import DAMAGED, open_decompressed
 from blockml.errors import InputError, UnknownNameError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
-from blockml.templates.linked.archive import ArchiveSource
-from blockml.templates.linked.layouts import (
-    DAMAGED,
-    PageFile,
-    is_inside,
-    open_detected,
-    page_files,
-    read_file,
-    read_layout,
-)
+from blockml.templates.linked.archive import ARCHIVE_STARTS, ArchiveSource
+from blockml.templates.linked.layouts import PageFile, is_inside, page_files, read_file, read_layout
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import normalise
 
@@ -201,8 +194,8 @@ def open_source(path: str | os.PathLike[str], **options: Any) -> FolderSource | 
     """Open the pages of a site in any supported storage, detected by content.
 
     A folder with a link map (``pages.jsonl``, possibly compressed), page folders or page files is a
-    :class:`FolderSource`, and so is a link map itself. A WARC file, JSON lines with whole pages, and a folder of only
-    such files is an :class:`~blockml.templates.linked.archive.ArchiveSource`. ``options`` are passed to the class.
+    :class:`FolderSource`, and so is a link map itself. A WARC or ARC file, JSON lines with whole pages, and a folder of
+    only such files is an :class:`~blockml.templates.linked.archive.ArchiveSource`. ``options`` are passed to the class.
     Raises InputError without such a file or pages in it, and UsageError for an unknown option or invalid value.
 
     Examples
@@ -227,7 +220,7 @@ def open_source(path: str | os.PathLike[str], **options: Any) -> FolderSource | 
         target, options = target.parent, {"links": target.name, **options}
     elif not kind:
         raise InputError(
-            "neither a folder of pages nor a WARC file, a link map or JSON lines of pages; for a page, give its folder",
+            "not a folder of pages, a WARC or ARC file, a link map or JSON lines of pages; for a page, give its folder",
             source=path,
         )
     legal = _ARCHIVE_OPTIONS if kind == "archive" else _FOLDER_OPTIONS
@@ -242,11 +235,11 @@ def _kind_of(path: Path) -> str:
     if not path.is_file():
         return ""
     try:
-        with open_detected(path) as stream:
+        with open_decompressed(path) as stream:
             start = stream.readline(_MAX_LINE)
     except DAMAGED:
         return ""
-    if start.startswith(b"WARC/"):
+    if start.startswith(ARCHIVE_STARTS):
         return "archive"
     try:
         row = json.loads(start.removeprefix(b"\xef\xbb\xbf"))

@@ -6,21 +6,15 @@ import gzip
 import json
 import os
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from blockml.archives.compression import DAMAGED
 from blockml.errors import InputError, UnknownNameError, UsageError
 
-__all__ = ["DAMAGED", "GZIP_MAGIC", "PageFile", "is_inside", "open_detected", "page_files", "read_file", "read_layout"]
-
-#: Exceptions of reading a missing or damaged file.
-DAMAGED = (OSError, EOFError, zlib.error)
-
-#: First bytes of a gzip file.
-GZIP_MAGIC = b"\x1f\x8b"
+__all__ = ["PageFile", "is_inside", "page_files", "read_file", "read_layout"]
 
 #: Page file within a page folder.
 _PAGE_NAMES = frozenset({"page.html", "page.html.gz", "page.htm"})
@@ -97,13 +91,6 @@ def is_inside(path: Path, root: Path) -> bool:
 def open_file(path: Path) -> BinaryIO:
     """Open a file, decompressing if its name ends in ``.gz``."""
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
-
-
-def open_detected(path: Path) -> BinaryIO:
-    """Open a file, decompressing if its content is compressed, whatever its name."""
-    with path.open("rb") as stream:
-        zipped = stream.read(2) == GZIP_MAGIC
-    return gzip.open(path, "rb") if zipped else path.open("rb")  # type: ignore[return-value]
 
 
 def read_file(path: Path, limit: int = -1) -> bytes:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from blockml.archives.http import HTML_TYPES, REDIRECTS, charset_of, media_type
 from blockml.errors import MissingExtraError, UsageError
 from blockml.page import Page
 from blockml.parsing import parse
@@ -23,7 +24,6 @@ from blockml.templates.linked.addresses import (
     has_credentials,
     system_resolver,
 )
-from blockml.templates.linked.archive import HTML_TYPES, REDIRECTS
 from blockml.templates.linked.connections import Budget, Connections, Response
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import join, normalise
@@ -43,8 +43,6 @@ _ROBOTS_REDIRECTS = 5
 #: Legal text of a header (RFC 9110, section 5.5), and the product token for robots.txt (RFC 9309, section 2.2.1).
 _HEADER_TEXT = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _TOKEN = re.compile(r"[A-Za-z_-]+")
-
-_CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
 
 
 class WebSource(PageSource):
@@ -206,12 +204,9 @@ class WebSource(PageSource):
         if response.status != 200:
             raise FetchError(f"status {response.status}")
         content_type = response.header("Content-Type")
-        media_type = content_type.partition(";")[0].strip().lower()
-        if media_type not in HTML_TYPES:
-            raise FetchError(f"the content type is {media_type!r}, not HTML")
-        charset = _CHARSET.search(content_type)
-        body = response.read(self._max_bytes)
-        return parse(body, url=url, charset=charset[1] if charset else None, **self._parsing)
+        if (media := media_type(content_type)) not in HTML_TYPES:
+            raise FetchError(f"the content type is {media!r}, not HTML")
+        return parse(response.read(self._max_bytes), url=url, charset=charset_of(content_type), **self._parsing)
 
     def _ask_robots(self, url: str) -> float:
         """Return the crawl delay of a URL's server in seconds; raise FetchError if it disallows the URL."""

@@ -7,10 +7,11 @@ import io
 import json
 import sys
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,7 +129,7 @@ def test_archives_written_by_fastwarc_are_read(tmp_path: Path) -> None:
         (["Content-Type: application/xhtml+xml"], "200 OK", True),
         (["Content-Type: text/plain"], "200 OK", False),
         (["Content-Type: image/png"], "200 OK", False),
-        ([], "200 OK", False),
+        ([], "200 OK", True),
         (["Content-Type: text/html"], "404 Not Found", False),
         (["Content-Type: text/html"], "206 Partial Content", False),
         (["Content-Type: text/html"], "500 Oops", False),
@@ -166,7 +167,9 @@ BODY = b"<title>unpacked</title>" + b"<p>some text</p>" * 50
     ("headers", "body"),
     [
         (["Content-Encoding: gzip"], gzip.compress(BODY, mtime=0)),
+        (["Content-Encoding: x-gzip"], gzip.compress(BODY, mtime=0)),
         (["Content-Encoding: deflate"], zlib.compress(BODY)),
+        (["Content-Encoding: deflate"], zlib.compress(BODY)[2:-4]),  # as some servers send it, without zlib's header
         (["Transfer-Encoding: chunked"], chunked(BODY)),
         (["Transfer-Encoding: chunked", "Content-Encoding: gzip"], chunked(gzip.compress(BODY, mtime=0))),
         # Unpacked by the crawler, which kept the headers:
@@ -186,6 +189,16 @@ def test_bodies_are_unpacked(tmp_path: Path, headers: list[str], body: bytes) ->
     assert page is not None
     assert page.source == BODY.decode()
     assert title(source, B) == B
+
+
+def test_responses_with_line_feeds_alone_are_pages(tmp_path: Path) -> None:
+    """Some servers separate the lines of their header so."""
+    whole = record(A, b"<title>a</title>")
+    head, mark, block = whole.partition(b"\r\n\r\n")
+    response = block.removesuffix(mark).replace(b"\r\n", b"\n")
+    head = head.rpartition(b" ")[0] + b" %d" % len(response)
+    (tmp_path / "site.warc").write_bytes(head + mark + response + mark)
+    assert title(ArchiveSource(tmp_path / "site.warc"), A) == "a"
 
 
 def test_a_damaged_body_is_none(tmp_path: Path) -> None:
@@ -219,6 +232,12 @@ def test_redirects_lead_to_the_page(tmp_path: Path) -> None:
     assert start is not None
     assert [link.url for link in links(start, source)] == [A]
     assert source.get("http://a.example/lost") is None
+
+
+def test_redirects_to_addresses_in_utf8_are_followed(tmp_path: Path) -> None:
+    """Some servers send them unescaped."""
+    parts = [moved(A, "/caf\u00e9/\u0105"), titled("http://a.example/caf%C3%A9/%C4%85", "caf\u00e9")]
+    assert title(ArchiveSource(archive(tmp_path, parts)), A) == "caf\u00e9"
 
 
 def test_redirects_end(tmp_path: Path) -> None:
@@ -269,6 +288,29 @@ def test_a_folder_of_archives_is_one_source(tmp_path: Path) -> None:
     assert [title(source, url) for url in (A, B, C)] == ["new", "c", "c"]
 
 
+@pytest.mark.parametrize("layout", ["frames", "whole", "blocks", "arc", "arc.gz"])
+def test_archives_of_other_makers_are_read(tmp_path: Path, layout: str) -> None:
+    """Zstandard, gzip members that end anywhere, and ARC files."""
+    pages = [titled(A), moved(B, "/c"), titled(C), titled(f"{A}/new", "old"), titled(f"{A}/new", "new")]
+    blocks = [(part.split()[8].decode(), part.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n\r\n")) for part in pages]
+    arc = b"filedesc://a.arc 0.0.0.0 20240101000000 text/plain 10\nversion 1\n\n" + b"".join(
+        f"{url} 1.2.3.4 20240101000000 text/html {len(block)}\n".encode() + block + b"\n" for url, block in blocks
+    )
+    whole = b"".join(pages)
+    data = {
+        "frames": b"".join(map(zstandard.compress, pages)),
+        "whole": zstandard.compress(whole),
+        "blocks": b"".join(gzip.compress(whole[start : start + 500]) for start in range(0, len(whole), 500)),
+        "arc": arc,
+        "arc.gz": gzip.compress(arc),
+    }
+    (tmp_path / f"site.{layout}").write_bytes(data[layout])
+    source = open_source(tmp_path / f"site.{layout}")
+    assert isinstance(source, ArchiveSource)
+    assert (source.urls, source.warnings) == ((A, C, f"{A}/new"), ())
+    assert [title(source, url) for url in (f"{A}/new", C, B, A)] == ["new", C, C, A]
+
+
 # Damage
 
 
@@ -305,29 +347,38 @@ def test_a_plain_archive_that_breaks_off_is_read_so_far(tmp_path: Path, kept: in
     source = ArchiveSource(path)
     assert source.urls == (A, B)
     assert [title(source, url) for url in source.urls] == [A, B]
-    assert [warning.partition(": reading")[0] for warning in source.warnings] == [f"cut.warc: byte {start}"]
+    assert [warning.rpartition(": ")[0] for warning in source.warnings] == [f"cut.warc: byte {start}"]
 
 
 @pytest.mark.parametrize("place", [0, 30, len(MEMBERS[1]) - 6])
-def test_a_damaged_member_ends_the_reading(tmp_path: Path, place: int) -> None:
-    """Damage may be in the signature, the content or the checksum; earlier members are kept."""
+def test_a_damaged_member_costs_its_page_alone(tmp_path: Path, place: int) -> None:
+    """Damage may be in the signature, the content or the checksum; the other members are read."""
     damaged = bytearray(MEMBERS[1])
     damaged[place] ^= 0xFF
     path = tmp_path / "bad.warc.gz"
     path.write_bytes(MEMBERS[0] + damaged + MEMBERS[2])
     source = ArchiveSource(path)
-    assert source.urls == (A,)
-    assert title(source, A) == A
-    assert source.warnings[0].startswith(f"bad.warc.gz: byte {len(MEMBERS[0])}: reading stopped here (")
+    assert source.urls == (A, C)
+    assert [title(source, url) for url in source.urls] == [A, "c"]
+    (warning,) = source.warnings
+    assert warning.startswith(f"bad.warc.gz: byte {len(MEMBERS[0])}: damaged (")
 
 
-def test_garbage_between_records_ends_the_reading(tmp_path: Path) -> None:
-    """The warning tells where the record before it ends."""
+def test_garbage_between_records_is_passed_over(tmp_path: Path) -> None:
+    """The warning tells where the record before it ends; a record that garbage follows at once has a wrong length."""
     path = tmp_path / "bad.warc"
-    path.write_bytes(PARTS[0] + b"garbage\r\n" * 50 + PARTS[1])
+    path.write_bytes(PARTS[0] + b"garbage\r\n" * 50 + b"\r\n" + PARTS[1])
     source = ArchiveSource(path)
-    assert source.urls == (A,)
-    assert source.warnings[0].startswith(f"bad.warc: byte {len(PARTS[0])}: reading stopped here (")
+    assert source.urls == (A, B)
+    assert [title(source, url) for url in source.urls] == [A, B]
+    (warning,) = source.warnings
+    assert warning.startswith(f"bad.warc: byte {len(PARTS[0])}: damaged (")
+    for wrong in (b"Content-Length: 8", b"Content-Length: 99999"):
+        path.write_bytes(PARTS[0] + PARTS[1].replace(b"Content-Length: ", wrong) + PARTS[2])
+        source = ArchiveSource(path)
+        assert source.urls == (A, C)
+        assert [title(source, url) for url in source.urls] == [A, "c"]
+        assert [warning.startswith(f"bad.warc: byte {len(PARTS[0])}: ") for warning in source.warnings] == [True]
 
 
 def test_an_empty_member_does_not_end_the_reading(tmp_path: Path) -> None:
@@ -405,8 +456,8 @@ def test_archives_without_pages_are_refused(tmp_path: Path, content: bytes) -> N
 # JSON lines
 
 
-@pytest.mark.parametrize("zipped", [False, True])
-def test_json_lines_are_found_where_they_lie(tmp_path: Path, zipped: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, zstandard.compress])
+def test_json_lines_are_found_where_they_lie(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
     """Zipped or not, in any order; lines without a page are told and passed over."""
     rows = [
         json.dumps({"url": A, "html": "<title>ä</title>", "charset": "utf-8"}, ensure_ascii=False),
@@ -420,7 +471,7 @@ def test_json_lines_are_found_where_they_lie(tmp_path: Path, zipped: bool) -> No
     ]
     text = "\ufeff" + "\r\n".join(rows)
     path = tmp_path / "pages"
-    path.write_bytes(gzip.compress(text.encode()) if zipped else text.encode())
+    path.write_bytes(compress(text.encode()))
     source = ArchiveSource(path)
     assert source.urls == (A, B)
     assert [title(source, url) for url in (B, A, B)] == ["b", "later", "b"]
@@ -471,7 +522,7 @@ def test_a_missing_package_for_archives_is_named(tmp_path: Path, monkeypatch: py
     (tmp_path / "pages.jsonl").write_text(json.dumps({"url": A, "html": ""}))
     monkeypatch.setitem(sys.modules, "fastwarc", None)
     monkeypatch.setitem(sys.modules, "fastwarc.warc", None)
-    with pytest.raises(MissingExtraError, match=r"Reading web archives needs .*pip install .*\[warc\]"):
+    with pytest.raises(MissingExtraError, match=r"Reading WARC files needs .*pip install .*\[warc\]"):
         ArchiveSource(path)
     assert ArchiveSource(tmp_path / "pages.jsonl").urls == (A,)
 

@@ -473,7 +473,7 @@ def test_options_reach_the_source(tmp_path: Path) -> None:
 def test_files_that_hold_no_pages_are_refused(tmp_path: Path, content: str | bytes) -> None:
     """A single page has no other pages of its site."""
     write(tmp_path, {"file.html": content})
-    with pytest.raises(InputError, match="neither a folder of pages nor a WARC file"):
+    with pytest.raises(InputError, match="not a folder of pages, a WARC or ARC file"):
         open_source(tmp_path / "file.html")
     with pytest.raises(InputError, match="no such file or folder"):
         open_source(tmp_path / "missing")

@@ -7,13 +7,12 @@ import re
 import zlib
 from dataclasses import dataclass
 
-from blockml.batch.items import Item
-from blockml.datasets.base import site_of
-
-__all__ = ["HTML_TYPES", "MAX_HEADER", "Response", "charset_of", "media_type", "read_response"]
+__all__ = ["HTML_TYPES", "MAX_HEADER", "REDIRECTS", "Response", "charset_of", "media_type", "read_response"]
 
 #: Media types of web pages (HTML standard, section 1.1; RFC 3236). Responses without a media type are read too.
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml", ""})
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+#: Status codes of redirects (RFC 9110, section 15.4).
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Bytes of the header of a response (our choice; servers refuse requests with a quarter of it).
 MAX_HEADER = 1 << 16
 
@@ -25,42 +24,35 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\"';,\s]+)", re.IGNORECASE)
 class Response:
     """A response of a server."""
 
-    body: bytes
-    charset: str | None
+    body: bytes = b""
+    charset: str | None = None
     skipped: str | None = None  #: Reason why it is not a page.
     truncated: str | None = None  #: Reason why the body is not whole.
-    error: str | None = None  #: Reason why the body can't be decoded.
-
-    def item(self, page_id: str, url: str | None, cut: str | None = None) -> Item:
-        """Return the page; ``cut`` says that its record ends early, as after the end of a file."""
-        if error := cut or self.error:
-            return Item(page_id, url=url, error=error)
-        site = site_of(url, "")
-        return Item(page_id, html=self.body, url=url, charset=self.charset, site=site, truncated=self.truncated)
+    error: str | None = None  #: Reason why the record or its body can't be read.
+    location: str | None = None  #: Target of a redirect, as it was sent.
 
 
-def read_response(block: bytes, declared: str, limit: int) -> Response:
+def read_response(block: bytes, limit: int) -> Response:
     """Read a response.
 
     Parameters
     ----------
     block
         Header and body as they were sent.
-    declared
-        Media type of the record, if the block has no header.
     limit
         Maximum number of bytes of the body, once decoded.
     """
     status = _STATUS.match(block)
     if status is None:
-        return Response(b"", None, "responses without a status line")
+        return Response(skipped="responses without a status line")
     header, _, body = _split(block)
     fields = _fields(header)
     declared = fields.get("content-type", "")
     if status[1] != b"200":
-        return Response(b"", None, "responses with another status than 200")
-    if media_type(declared) not in HTML_TYPES:
-        return Response(b"", None, "other media types")
+        location = fields.get("location") if int(status[1]) in REDIRECTS else None
+        return Response(skipped="responses with another status than 200", location=location)
+    if media_type(declared) not in {*HTML_TYPES, ""}:
+        return Response(skipped="other media types")
     truncated = None
     if "chunked" in fields.get("transfer-encoding", "").lower():
         body, whole = _without_chunks(body)
@@ -69,7 +61,7 @@ def read_response(block: bytes, declared: str, limit: int) -> Response:
         try:
             body, whole = _decompressed(body, encoding.strip(), limit)
         except OSError as error:
-            return Response(b"", None, error=f"the compressed body is damaged ({error})")
+            return Response(error=f"the compressed body is damaged ({error})")
         truncated = truncated if whole else "the response ends inside its compressed body"
     if len(body) >= limit:  # the limit is reported
         truncated = None
@@ -110,7 +102,7 @@ def _split(block: bytes) -> tuple[bytes, bytes, bytes]:
 def _fields(header: bytes) -> dict[str, str]:
     """Return the fields of a header by name in lower case; of repeated fields the first."""
     fields: dict[str, str] = {}
-    for line in header.decode("latin-1").splitlines()[1:]:
+    for line in header.decode("utf-8", "replace").split("\n")[1:]:  # some servers send a Location in UTF-8
         name, _, value = line.partition(":")
         fields.setdefault(name.strip().lower(), value.strip())
     return fields
