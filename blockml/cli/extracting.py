@@ -116,14 +116,15 @@ def run_extract(arguments: argparse.Namespace) -> int:
 
 def _at_linked_site(arguments: argparse.Namespace, extractor: Extractor, html: bytes) -> Extractor:
     """Adapt the extractor to the site's template, learnt from the pages that the page links to."""
-    from blockml.cli.linked import key_url, opened  # the modules of templates are slow to import
+    from blockml.cli.linked import key_url, note_unlinked, opened  # the modules of templates are slow to import
     from blockml.extractors.site.at_site import from_links
 
     parsing = extractor.parsing.options()
-    with opened(arguments.source, parsing=parsing) as source:
+    with opened(arguments.source, arguments.page, arguments.url, parsing=parsing) as source:
         url = key_url(arguments.page, arguments.url, source)
         page = parse(html, url=url, charset=arguments.charset, **parsing)
         adapted, found = from_links(extractor, page, source)
     counts = f"{found.n_links} links, {found.n_loaded} pages loaded, {len(found.pages)} with the same template"
     note(f"{arguments.page}: {counts}")
+    note_unlinked(arguments.page, arguments.url, found.n_links)
     return adapted

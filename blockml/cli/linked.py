@@ -28,7 +28,7 @@ from blockml.templates.mapping import (
 )
 from blockml.templates.site import EQUALITY, MIN_VOTES, N_MAPPED, SiteTemplate
 
-__all__ = ["add_extract", "add_menu", "key_url", "opened"]
+__all__ = ["add_extract", "add_menu", "key_url", "note_unlinked", "opened"]
 
 #: Replaces an unknown URL: relative links then lead to the site of the page.
 _UNKNOWN_URL = "http://page.invalid/some/page.html"
@@ -78,6 +78,8 @@ def add_menu(parser: argparse.ArgumentParser) -> None:
 @contextlib.contextmanager
 def opened(
     spec: str,
+    page: str,
+    url: str | None,
     *,
     site: str | None = None,
     allow_private: bool = False,
@@ -86,24 +88,28 @@ def opened(
 ) -> Iterator[PageSource]:
     """Open a source of pages: a folder (and a ``site`` in it), an archive, or ``web``.
 
-    From the web at most ``pages`` pages are fetched, from private addresses only with ``allow_private``. Raises
-    InputError if the source holds no pages, and UsageError if an option does not apply to it.
+    The ``url`` of a ``page`` in a copy of a site tells the URL of the copy's folder, to which absolute links lead. From
+    the web at most ``pages`` pages are fetched, from private addresses only with ``allow_private``. Raises InputError
+    if the source holds no pages, and UsageError if an option does not apply to it.
     """
     if spec.startswith(("http://", "https://")):
         raise UsageError("to fetch pages, give --source web, and the address of the page by --url")
     if spec != "web":
-        from blockml.templates.linked.folder import open_source
+        from blockml.templates.linked.folder import base_of, open_source
 
         if allow_private:
             raise UsageError("--allow-private needs --source web")
-        yield open_source(spec, parsing=parsing, **({"site": site} if site else {}))
+        found = open_source(spec, parsing=parsing, **({"site": site} if site else {}))
+        if getattr(found, "layout", None) == "site" and (base := base_of(spec, page, url or "")):
+            found = open_source(spec, parsing=parsing, base=base)
+        yield found
         return
     from blockml.templates.linked.web import WebSource
 
     with WebSource(max_pages=pages, allow_private=allow_private, parsing=parsing) as source:
         yield source
-        for url, reason in source.failures.items():
-            note(f"{url}: {reason}")
+        for failed, reason in source.failures.items():
+            note(f"{failed}: {reason}")
 
 
 def run_extract(arguments: argparse.Namespace) -> int:
@@ -158,6 +164,8 @@ def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
     parsing = parsing_options(arguments)
     with opened(
         arguments.source,
+        arguments.page,
+        arguments.url,
         site=arguments.site,
         allow_private=arguments.allow_private,
         pages=arguments.max_loads,
@@ -168,6 +176,7 @@ def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
         graph = find_subdigraph(page, source, n=arguments.n, order=arguments.order, max_loads=arguments.max_loads)
     found = f"{len(graph.pages)} of {arguments.n} mutually linked pages" + ("" if graph.complete else ", no more found")
     note(f"{arguments.page}: {graph.n_links} links, {graph.n_loaded} pages loaded, {found}")
+    note_unlinked(arguments.page, arguments.url, graph.n_links)
     votes = arguments.min_votes if arguments.min_votes or arguments.successive else MIN_VOTES
     template = page_template(
         page, graph.pages, equality=arguments.equality, min_votes=votes, successive=arguments.successive
@@ -191,6 +200,12 @@ def key_url(page: str, url: str | None, source: PageSource) -> str:
     if urlsplit(url).scheme not in ("http", "https"):
         raise UsageError(f"--url must be an http or https URL, got {url!r}")
     return url
+
+
+def note_unlinked(page: str, url: str | None, n_links: int) -> None:
+    """Say what is missing if no link of a page in a copy of a site leads to another page."""
+    if not n_links and url is None:
+        note(f"{page}: no link leads to a page of the source; if its links are absolute, give the page's own --url")
 
 
 def _write_view(arguments: argparse.Namespace, template: PageTemplate) -> None:

@@ -156,6 +156,27 @@ def test_a_page_without_links_has_no_template(capsys: Output, tmp_path: Path) ->
     assert "give --url" in capsys.readouterr().err
 
 
+def test_absolute_links_of_a_copy_are_followed(capsys: Output, tmp_path: Path) -> None:
+    """The URL of the page tells which site the folder is a copy of; without it the message says so."""
+    names = ["", "b/", "c/", "d/", "e/"]
+    menu = "".join(f"<li><a href=https://a.example/docs/{name}>Page {name}</a>" for name in names)
+    for name in names:
+        folder = tmp_path / "copy" / name
+        folder.mkdir(exist_ok=True, parents=True)
+        (folder / "index.html").write_text(f"<ul>{menu}</ul><p>Text of {name or 'the home page'}", encoding="utf-8")
+    page = str(tmp_path / "copy" / "b" / "index.html")
+    command = ["extract", page, "--source", str(tmp_path / "copy"), "--extractor", "df", "--set", "fallback=plain"]
+    assert main(["templates", *command[:4]]) == 1
+    assert main(command) == 0
+    assert capsys.readouterr().err.count("if its links are absolute, give the page's own --url") == 2
+    for url in ("https://a.example/docs/b/", "https://a.example/docs/b/index.html"):
+        assert main([*command, "--url", url]) == 0
+        shown = capsys.readouterr()
+        assert (shown.out.strip(), "4 links, 5 pages loaded" in shown.err) == ("Text of b/", True)
+        assert main(["templates", *command[:4], "--url", url]) == 0
+        assert "4 of 4 mutually linked pages" in capsys.readouterr().err
+
+
 def test_menu(capsys: Output, tmp_path: Path) -> None:
     """The menu is printed with its XPath and links, with or without the URL of the page."""
     assert main(["templates", "menu", str(FRONT), "--format", "json"]) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from blockml.templates.linked.layouts import PageFile, is_inside, page_files, re
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import normalise
 
-__all__ = ["FolderSource", "open_source"]
+__all__ = ["FolderSource", "base_of", "open_source"]
 
 #: File names of link maps.
 _MAP_NAMES = ("pages.jsonl", "pages.jsonl.gz")
@@ -228,6 +229,23 @@ def open_source(path: str | os.PathLike[str], **options: Any) -> FolderSource | 
         if name not in legal:
             raise UnknownNameError("option", name, legal)
     return ArchiveSource(target, **options) if kind == "archive" else FolderSource(target, **options)
+
+
+def base_of(folder: str | os.PathLike[str], page: str | os.PathLike[str], url: str) -> str | None:
+    """Return the URL of a folder by the URL of a page file in it; that of the server if the file is elsewhere.
+
+    None if the URL is no web URL.
+
+    Examples
+    --------
+    >>> base_of("copies/cats", "copies/cats/about/index.html", "https://example.org/cats/about/")
+    'https://example.org/cats/'
+    """
+    place = os.path.relpath(os.path.realpath(page), os.path.realpath(folder)).replace(os.sep, "/")
+    start, _, query = (normalise(url) or "").partition("?")
+    ends = [match.end() for match in re.finditer("/", start)][2:]  # behind the host
+    found = (end for end in ends if place in _candidates(_unquoted(start[end:]), query))
+    return start[: next(found, ends[0])] if ends else None
 
 
 def _kind_of(path: Path) -> str:
