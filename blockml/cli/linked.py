@@ -241,7 +241,8 @@ def run_menu(arguments: argparse.Namespace) -> int:
         return 0 if rows else 1
     menu = find_menu(page, method=arguments.method)
     if menu is None:
-        print_rows([], arguments.format)
+        if arguments.format == "json":
+            print_json(None)
         note(f"{arguments.page}: no menu")
         return 1
     nodes = page.nodes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,11 @@ def run_cluster(arguments: argparse.Namespace) -> int:
     if not read:
         raise InputError("no page could be read", source=", ".join(arguments.inputs))
     ids = [item.id for item, _ in read]
+    page_id, count = Counter(ids).most_common(1)[0]
+    if count > 1:
+        raise UsageError(
+            f"{count} pages have the id {page_id!r}: ids are paths below an input, so give one folder or glob for all"
+        )
     truth = _truth(arguments, [item for item, _ in read])
     result = cluster_pages(
         [summary for _, summary in read],
@@ -228,6 +234,7 @@ def _print_json(result: Mapping[str, Any]) -> None:
 
 
 def _print_table(result: Mapping[str, Any]) -> None:
+    names = {page["id"]: page["url"] or page["id"] for page in result["pages"]}  # ids of WARC records tell nothing
     subclusters: dict[int, set[int | None]] = {}
     for page in result["pages"]:
         subclusters.setdefault(page["cluster"], set()).add(page["finer"])
@@ -237,11 +244,12 @@ def _print_table(result: Mapping[str, Any]) -> None:
     for cluster in result["clusters"]:
         values = {name: cluster[key] for name, key in zip(columns, keys, strict=True)}
         row = {name: round(value, 3) if isinstance(value, float) else value for name, value in values.items()}
+        row["median page"] = names[cluster["median"]]
         if result["indices"]:
             row["known groups"] = _counted(cluster["truth"])
         if any(map(any, subclusters.values())):
             row["subclusters"] = len(subclusters[cluster["number"]])
-        rows.append(row | {"first pages": " ".join(cluster["pages"][:_LISTED])})
+        rows.append(row | {"first pages": " ".join(names[page] for page in cluster["pages"][:_LISTED])})
     print_rows(rows, "table")
     threshold = "none" if result["threshold"] is None else f"{result['threshold']:.3f}"
     note(f"{len(result['pages'])} pages; {result['distance']}, threshold {threshold} ({result['threshold_source']})")
@@ -276,9 +284,14 @@ def run_detect(arguments: argparse.Namespace) -> int:
     if arguments.update:
         refuse(arguments, "with --update, as the template keeps its name", name=None)
     failed: list[str] = []
-    pages = [page for _, page in _pages(read_items(find_inputs(arguments.inputs)), failed, parsing_options(arguments))]
+    read = list(_pages(read_items(find_inputs(arguments.inputs)), failed, parsing_options(arguments)))
+    pages = [page for _, page in read]
     if not any(len(page.blocks) for page in pages):
         raise InputError("no page with text could be read", source=", ".join(arguments.inputs))
+    sites = sorted({item.site for item, _ in read if item.url})
+    if len(sites) > 1:
+        shown = ", ".join(sites[:_LISTED]) + (", …" if len(sites) > _LISTED else "")
+        note(f"the pages are of {len(sites)} sites ({shown}); 'blockml predict --by-site' learns one template for each")
     if arguments.update:
         before = SiteTemplate.load(arguments.output)
         if (share := _known_words(before, pages)) < _LEAST_KNOWN:

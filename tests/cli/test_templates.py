@@ -53,6 +53,17 @@ def test_ways_to_cluster(options: list[str], n: int, capsys: Output) -> None:
     assert len(set(json.loads(capsys.readouterr().out)["clusters"].values())) == n
 
 
+def test_pages_with_one_id_are_refused(capsys: Output, tmp_path: Path) -> None:
+    """Two folders may have files of one name, whose ids would be the same."""
+    for site in ("a", "b"):
+        (tmp_path / site).mkdir()
+        (tmp_path / site / "index.html").write_text(f"<p>{site}", encoding="utf-8")
+    assert main(["templates", "cluster", str(tmp_path / "a"), str(tmp_path / "b")]) == 2
+    assert "2 pages have the id 'index'" in capsys.readouterr().err
+    assert main(["templates", "cluster", str(tmp_path), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["clusters"].keys() == {"a/index", "b/index"}
+
+
 def test_truth_from_a_file(capsys: Output, tmp_path: Path) -> None:
     """Only pages with a known group are scored."""
     pages = sorted(COURIER.glob("*/page.html"))[:4]
@@ -92,6 +103,19 @@ def test_detect_and_update(capsys: Output, tmp_path: Path) -> None:
     assert (site.name, site.counts.n_pages) == ("courier", 16)
     assert main(["templates", "detect", *pages, "-o", str(tmp_path / "none"), "--update"]) == 4
     assert main(["templates", "detect", *pages, "-o", str(file), "--update", "--threshold", "1"]) == 2
+
+
+def test_records_of_several_sites_are_noticed(capsys: Output, tmp_path: Path) -> None:
+    """A crawl mostly reaches more than one site; its pages are named by their URLs."""
+    file = tmp_path / "crawl.jsonl"
+    for hosts, noticed in ((["a.example", "www.a.example"], False), (["a.example", "b.example"], True)):
+        rows = [{"id": f"{n}{host}", "url": f"http://{host}/{n}", "html": f"<p>{n}"} for host in hosts for n in "012"]
+        file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        assert main(["templates", "detect", str(file), "-o", str(tmp_path / "x")]) == 0
+        assert ("the pages are of 2 sites (a.example, b.example)" in capsys.readouterr().err) == noticed
+    assert main(["templates", "cluster", str(file)]) == 0
+    assert "http://b.example/" not in (table := capsys.readouterr().out)
+    assert "http://a.example/0 http://a.example/1 http://a.example/2" in table
 
 
 def test_update_from_another_site_warns(capsys: Output, tmp_path: Path) -> None:
@@ -187,8 +211,10 @@ def test_menu(capsys: Output, tmp_path: Path) -> None:
     assert main(["templates", "menu", str(FRONT), "--candidates", "--method", "ratio"]) == 0
     assert "xpath" in capsys.readouterr().out
     (tmp_path / "none.html").write_text("<p>none", encoding="utf-8")
-    assert main(["templates", "menu", str(tmp_path / "none.html")]) == 1
-    assert "no menu" in capsys.readouterr().err
+    for options, printed in (([], ""), (["--format", "json"], "null\n")):
+        assert main(["templates", "menu", str(tmp_path / "none.html"), *options]) == 1
+        shown = capsys.readouterr()
+        assert (shown.out, "no menu" in shown.err) == (printed, True)
     assert main(["templates", "menu", str(tmp_path / "gone.html")]) == 3
 
 
