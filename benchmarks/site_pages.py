@@ -241,7 +241,7 @@ def _linked(
             result = extract_page(page, extractor)
             bag = bag_scores(text, result.text)
             learnt = len(training.pages)
-            fallback = any("fallback" in remark for remark in result.remarks)
+            fallback = any("the template" in remark for remark in result.remarks)
             rows.append((name, bag.precision, bag.recall, bag.f1, training.n_loaded, learnt, fallback))
         graph = find_subdigraph(page, source)
         for name, equality, votes in (("etdm, hybex, all", "hybex", None), ("etdm, blockml, 2 votes", "blockml", 2)):

@@ -169,7 +169,7 @@ def _with(template: SiteTemplate, name: str, options: Mapping[str, object] | Non
 def _extracted(page: Page, extractor: Extractor, gold: str) -> tuple[_Scores, bool]:
     result = extract_page(page, extractor)
     found = lcs_scores(gold, result.text)
-    return (found.precision, found.recall, found.f1), any("fallback" in remark for remark in result.remarks)
+    return (found.precision, found.recall, found.f1), any("the template" in remark for remark in result.remarks)
 
 
 def _values(outcomes: Sequence[Outcome], system: str) -> tuple[NDArray[np.float64], list[Outcome]]:

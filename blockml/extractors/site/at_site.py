@@ -79,7 +79,7 @@ class Unrepeated(Combination):
         whole = Prediction(remaining_scores(decision, last), (*rare.remarks, *found.remarks), decision.labels)
         left = replace(whole, removed=_repeated_lines(page, ~site.decide(page, rare).kept))
         if not self.decide(page, left).kept.any() and self.decide(page, whole).kept.any():
-            return replace(whole, remarks=(f"fallback to {last.id}: everything it keeps repeats", *whole.remarks))
+            return replace(whole, remarks=("the template matches every kept block and was ignored", *whole.remarks))
         return left
 
     def explain(self, page: Page) -> tuple[str, ...]:

@@ -45,6 +45,12 @@ Template = SiteTemplate | str | os.PathLike[str]
 
 Scores = tuple[NDArray[np.float32], Sequence[str]]
 
+_REASONS = {
+    FallbackReason.TOO_FEW_PAGES: "the template is of too few pages",
+    FallbackReason.REMOVES_NEARLY_ALL: "the template matches almost all of this page",
+    FallbackReason.REMOVES_NEARLY_NONE: "the template matches almost nothing on this page",
+}
+
 
 @dataclass(eq=False, repr=False)
 class SiteMethod(Extractor):
@@ -100,7 +106,8 @@ class SiteMethod(Extractor):
         other = self._fallback()
         found = other.predict(page)
         kept = other.decide(page, found).kept  # the decision, as its scores have another threshold
-        return Prediction(kept.astype(np.float32), (f"fallback to {other.id}: {reason}", *found.remarks))
+        instead = "was ignored" if other.id == "plain" else f"{other.id} was used instead"
+        return Prediction(kept.astype(np.float32), (f"{_REASONS[reason]} and {instead}", *found.remarks))
 
     def explain(self, page: Page) -> tuple[str, ...]:
         """Name the number of pages with a block, or return the explanations of the fallback."""
