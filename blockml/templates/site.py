@@ -92,11 +92,14 @@ class SiteTemplate:
         """Learn the counts and layouts of a site.
 
         ``threshold`` is the distance of common paths up to which pages have one layout, by default chosen
-        automatically; ``settings`` are those of :meth:`blockml.templates.frequency.SiteCounts.learn`. Raises UsageError
-        if the pages were parsed with different settings, or for a negative threshold.
+        automatically; ``settings`` are those of :meth:`blockml.templates.frequency.SiteCounts.learn`. Pages of one text
+        count once. Raises UsageError if the pages were parsed with different settings or not at all, or for a negative
+        threshold.
         """
         pages = list(pages)  # iterated twice
         counted = cls.count(pages, name=name, **settings)
+        # Copies count once here too: what a page shares with its copies is no template.
+        pages = list({"\n".join(page.blocks.texts) or number: page for number, page in enumerate(pages)}.values())
         sketches = [sketch(page) for page in pages]
         groups = sorted(_groups(sketches, threshold), key=len, reverse=True)
         return replace(counted, layouts=tuple([_learn_layout(pages, sketches, group) for group in groups]))
@@ -111,6 +114,8 @@ class SiteTemplate:
         def checked() -> Iterable[Page]:
             nonlocal parsing
             for page in pages:
+                if not isinstance(page, Page):
+                    raise UsageError(f"pages must be parsed, as by blockml.parse, got {type(page).__name__}")
                 parsing = parsing or (page.backend, page.profile)
                 self._check(page, parsing)
                 yield page

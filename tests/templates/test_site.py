@@ -48,6 +48,23 @@ def template(courier: list[Page]) -> SiteTemplate:
     return SiteTemplate.learn(courier, name="courier")
 
 
+def test_copies_count_once(template: SiteTemplate, courier: list[Page]) -> None:
+    """A crawl may have a page under many addresses; what it shares with itself is no template."""
+    for copied in range(0, len(courier), 4):
+        again = SiteTemplate.learn([*courier, *[courier[copied]] * 20], name="courier")
+        assert [layout.n_pages for layout in again.layouts] == [layout.n_pages for layout in template.layouts]
+        assert [inside_of(again, page).sum() for page in courier] == [
+            inside_of(template, page).sum() for page in courier
+        ]
+
+
+def test_pages_that_were_not_parsed_are_refused() -> None:
+    """Bytes and names of files are a likely mistake."""
+    for wrong in ([b"<p>Home"], ["home.html"], "<p>Home"):
+        with pytest.raises(UsageError, match=r"pages must be parsed, as by blockml\.parse, got (?:str|bytes)"):
+            SiteTemplate.learn(wrong)  # type: ignore[arg-type]
+
+
 def test_file_gives_back_what_was_learnt(template: SiteTemplate, courier: list[Page], tmp_path: Path) -> None:
     """Every number about every page is the same, and the same template is the same bytes."""
     file = tmp_path / "courier.template"

@@ -169,7 +169,7 @@ def from_links(
     Raises
     ------
     UsageError
-        An option or its value is unknown.
+        The value of an option is unknown.
     """
     from blockml.templates.linked import training_set  # slow to import, and rarely needed
 
