@@ -7,6 +7,8 @@ import re
 import zlib
 from dataclasses import dataclass
 
+from blockml.archives.compression import GZIP
+
 __all__ = ["HTML_TYPES", "MAX_HEADER", "REDIRECTS", "Response", "charset_of", "media_type", "read_response"]
 
 #: Media types of web pages (HTML standard, section 1.1; RFC 3236). Responses without a media type are read too.
@@ -15,6 +17,8 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Bytes of the header of a response (our choice; servers refuse requests with a quarter of it).
 MAX_HEADER = 1 << 16
+#: Further members of a gzipped body that are read (our choice): empty ones would take quadratic time.
+_MAX_MEMBERS = 16
 
 _STATUS = re.compile(rb"HTTP/[0-9.]+\s+(\d{3})")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\"';,\s]+)", re.IGNORECASE)
@@ -139,7 +143,7 @@ def _decompressed(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
         The body is damaged.
     """
     if encoding in {"gzip", "x-gzip"}:
-        return _inflated(body, (31,), limit) if body.startswith(b"\x1f\x8b") else (body, True)
+        return _inflated(body, (31,), limit) if body.startswith(GZIP) else (body, True)
     if encoding == "deflate":
         return (body, True) if not body or body.lstrip().startswith(b"<") else _inflated(body, (15, -15), limit)
     if encoding in {"br", "zstd"}:
@@ -158,7 +162,15 @@ def _inflated(body: bytes, formats: tuple[int, ...], limit: int) -> tuple[bytes,
     for number in formats:
         unzip = zlib.decompressobj(wbits=number)
         try:
-            return unzip.decompress(body, limit), unzip.eof
+            text, rest = unzip.decompress(body, limit), unzip.unused_data
+            for _ in range(_MAX_MEMBERS):  # of gzip (RFC 1952, section 2.2)
+                if not rest.startswith(GZIP) or len(text) >= limit:
+                    break
+                unzip = zlib.decompressobj(wbits=number)
+                text += unzip.decompress(rest, limit - len(text))
+                rest = unzip.unused_data
         except zlib.error as error:
             reason = str(error)
+        else:
+            return text, unzip.eof and not rest.startswith(GZIP)
     raise OSError(reason)
