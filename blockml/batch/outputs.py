@@ -106,10 +106,14 @@ class Folder:
                     if record["text"]:
                         self._write(record["id"], record["text"], seen)
 
+    def place(self, page_id: str, number: int = 1) -> Path:
+        """Return the path of the document of the ``number``-th page whose id gives this name."""
+        return self.path / f"{file_name(page_id, self.suffix)}{f'~{number}' if number > 1 else ''}{self.suffix}"
+
     def _write(self, page_id: str, text: str, seen: dict[str, int]) -> None:
-        name = file_name(page_id, self.suffix)
-        number = seen[name.casefold()] = seen.get(name.casefold(), 0) + 1
-        target = self.path / f"{name}{f'~{number}' if number > 1 else ''}{self.suffix}"
+        key = file_name(page_id, self.suffix).casefold()
+        number = seen[key] = seen.get(key, 0) + 1
+        target = self.place(page_id, number)
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(target, durable=False) as stream:
             stream.write(text.encode("utf-8", "backslashreplace") + b"\n")

@@ -18,6 +18,7 @@ from blockml.batch.parts import Parts, PartWriter
 from blockml.batch.pool import Result, check_jobs, run_units
 from blockml.batch.progress import Summary
 from blockml.batch.readers import Inputs, Reading, Unit, describe, in_units
+from blockml.batch.readers.pages import page_file
 from blockml.batch.records import Options, PageExtractor
 from blockml.batch.worker import Guard, Setup
 from blockml.errors import BlockmlError, UnknownNameError, UsageError
@@ -181,6 +182,7 @@ def predict_to_file(
             if resume and path.is_file():
                 parts.remove()  # of a run that was killed while it removed them
                 raise UsageError("the output is complete already; there is nothing to resume", source=path)
+            _check_gold(inputs, output)
             parts.begin(manifest)
         try:
             summary = _write_parts(inputs, pages, output.encoder, parts, jobs, guard, progress)
@@ -218,6 +220,22 @@ def _check_apart(inputs: Inputs, path: Path, output: Output) -> None:
         is_document = suffix is not None and found.name.lower().endswith(suffix)
         if (is_document and found.resolve().is_relative_to(folder)) or any(_is_same(found, name) for name in replaced):
             raise UsageError(f"is an input, which the output {path} could replace; choose another output", source=found)
+
+
+def _check_gold(inputs: Inputs, output: Output) -> None:
+    """Raise UsageError if a document would replace a text beside its page, which may be the page's gold.
+
+    A run that is continued is not checked, as it may have been killed while it wrote its documents.
+    """
+    if not isinstance(output, Folder) or output.suffix != ".txt":
+        return
+    for file in inputs.files():
+        document = output.place(page_file(file.path, file.top, file.base).id)
+        if document.is_file() and _is_same(document.parent, file.path.parent):
+            raise UsageError(
+                "is beside its page and may be its gold, which the document would replace; choose another output",
+                source=document,
+            )
 
 
 def _is_same(one: Path, other: Path) -> bool:

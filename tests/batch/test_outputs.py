@@ -254,6 +254,18 @@ def test_documents_never_replace_pages(tmp_path: Path) -> None:
     assert (mirror / "a" / "page.txt").read_text(encoding="utf-8") == "text\n"
 
 
+def test_documents_never_replace_gold(tmp_path: Path) -> None:
+    """A data set has ``NAME.txt`` beside ``NAME.html``; documents of pages that have none may be written there."""
+    (tmp_path / "a.html").write_text("<p>text", encoding="utf-8")
+    (tmp_path / "a.txt").write_text("gold", encoding="utf-8")
+    for name in (tmp_path, tmp_path / "a.html"):
+        for resume in (False, True):
+            with pytest.raises(UsageError, match=r"a\.txt: is beside its page and may be its gold"):
+                run(find_inputs([str(name)]), tmp_path, resume=resume)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "a.txt"]
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "gold"
+
+
 def test_a_run_that_never_began_leaves_nothing_behind(tmp_path: Path) -> None:
     """A wrong column is noticed when the file is opened."""
     pq.write_table(pa.table({"content": ["<p>x"]}), tmp_path / "in.parquet")
