@@ -57,7 +57,7 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
         "its record, the host of its URL, or a subfolder of INPUT"
     )
     add("--by-site", action="store_true", help=text)
-    add("--timeout", type=seconds, default=60.0, metavar="SECONDS", help="time limit of a page")
+    add("--timeout", type=seconds, default=60.0, metavar="SECONDS", help="time limit of a page (default: 60)")
     add("--max-memory", type=positive, default=2048, metavar="MB", help="memory limit of a page (on Linux)")
     add("--quiet", action="store_true", help="print no progress bar and no summary")
     group = parser.add_argument_group("on an engine", "the output is a folder of part files: OUT.parquet or OUT.jsonl")
@@ -211,9 +211,11 @@ def _report(arguments: argparse.Namespace, inputs: Inputs, summary: Summary) -> 
         if inputs.passed_over:
             note(f"files passed over: {_counts(inputs.passed_over)}")
         if summary.n_failed and arguments.output is not None and failures_path(Path(arguments.output)).is_file():
-            note(f"pages that failed: {failures_path(Path(arguments.output))}")
+            with failures_path(Path(arguments.output)).open(encoding="utf-8") as stream:
+                first = json.loads(stream.readline())["error"]
+            note(f"pages that failed: {failures_path(Path(arguments.output))}; the first: {first}")
     if _kernel.compiled is None and summary.n_pages > _MANY_PAGES:
-        note("the pure Python fallback ran, about 13 times slower: install with a C compiler for the compiled kernel")
+        note("the pure Python fallback ran, about 11 times slower: install with a C compiler for the compiled kernel")
 
 
 def _counts(counts: Counter[str]) -> str:

@@ -106,7 +106,10 @@ def test_json_lines(tmp_path: Path, suffix: str) -> None:
     assert items[0].url == "http://a.example/"
     assert (items[4].charset, items[4].site) == ("utf-8", "mine")
     assert "not JSON" in str(items[2].error)
-    assert (items[3].error, items[3].url) == ("the record has no string 'html'", "http://a.example/4")
+    assert (items[3].error, items[3].url) == (
+        "the record has no string 'html'; --columns names other fields",
+        "http://a.example/4",
+    )
     assert items[7].error == "not a JSON object"
 
 

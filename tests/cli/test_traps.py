@@ -219,3 +219,11 @@ def test_choices_are_checked_before_the_work(tmp_path: Path, capsys: pytest.Capt
     told = capsys.readouterr()
     assert "unknown page 'missing'; choose one of:" in told.err
     assert told.out == ""
+
+
+def test_the_first_reason_is_printed_where_pages_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong name of a column is seen without opening the list of failures."""
+    lines = tmp_path / "in.jsonl"
+    lines.write_text('{"content": "<p>Cats rule"}\n' * 2, encoding="utf-8")
+    assert main(["predict", str(lines), "-o", str(tmp_path / "out.jsonl"), "--extractor", "plain"]) == 3
+    assert "the first: the record has no string 'html'; --columns names other fields" in capsys.readouterr().err

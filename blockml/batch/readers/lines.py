@@ -163,7 +163,7 @@ def page_of(line: bytes, length: int, default_id: str, fields: RecordFields) -> 
     page_id = default_id if row.get(fields.id) is None else printable(str(row[fields.id]))
     html = row.get(fields.html)
     if not isinstance(html, bytes | str):
-        return Item(page_id, url=url, error=f"the record has no string {fields.html!r}")
+        return Item(page_id, url=url, error=f"the record has no string {fields.html!r}; --columns names other fields")
     return Item(page_id, html=html, url=url, charset="utf-8", site=site or site_of(url, ""))
 
 
