@@ -31,6 +31,9 @@ METRICS = (
     "bag_f1", "bag_precision", "bag_recall", "bag_f05", "bag_f2", "lcs_f1", "shingle_f1", "with_rate", "without_rate",
 )  # fmt: skip
 
+#: A page that is extracted before any time is measured: the first page of a process imports what extractors need.
+_WARM_UP = "<title>Cats</title><a href=/>Home</a><p>" + "Cats rule the world, and nobody has asked them to. " * 20
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageResult:
@@ -88,6 +91,7 @@ def evaluate_extractor(
 
 def _evaluate_site(extractor: Extractor, pages: Sequence[LabelledPage], parsing: Mapping[str, Any]) -> list[PageResult]:
     fitted = fit_to_site(extractor, pages, parsing)
+    extract_page(parse(_WARM_UP, **{**fitted.parsing.options(), **parsing}), fitted)
     results = [_evaluate_page(fitted, page, parsing) for page in pages]
     return [result for result in results if result is not None]
 
