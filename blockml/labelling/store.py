@@ -75,14 +75,18 @@ class LabelStore:
             page.state = self._state(page)
 
     def rank(self) -> None:
-        """Predict every page, and sort the pages: the most uncertain first, pages that are done last."""
+        """Predict every page, and sort the pages: the most uncertain first, then those without text, then the done."""
+        empty = set()
         for page in self.pages.values():
             try:
                 parsed, decision = self.propose(page)
             except BlockmlError:  # reported when the page is opened
+                empty.add(page.id)
                 continue
             page.title, page.confidence = parsed.title, decision.confidence
-        order = sorted(self.pages.values(), key=lambda page: (page.state == "done", page.confidence))
+            if not len(parsed.blocks):
+                empty.add(page.id)
+        order = sorted(self.pages.values(), key=lambda page: (page.state == "done", page.id in empty, page.confidence))
         self.pages = {page.id: page for page in order}
 
     def propose(self, page: PageToLabel) -> tuple[Page, Decision]:

@@ -163,6 +163,15 @@ def test_uncertain_pages_come_first(folder: Path) -> None:
     assert len(set(confidences)) > 1
 
 
+def test_pages_without_text_come_after_the_others(folder: Path) -> None:
+    """Nobody begins with a page that shows nothing: one without text, or one that can't be read."""
+    (folder / "a.html").write_text("<title>Nothing</title>")
+    (folder / "c" / "meta.json").write_text('{"encoding": "klingon"}')
+    store = store_of(folder)
+    store.rank()
+    assert next(iter(store.pages)) == "sub/b"
+
+
 def test_wrong_folders(tmp_path: Path) -> None:
     """The error names the folder and the reason."""
     with pytest.raises(InputError, match="no such folder"):

@@ -122,7 +122,8 @@ async function open(id) {
   listed();
   window.scrollTo(0, 0);
   $("page").focus({ preventScroll: true });
-  say(current.state === "open" ? "proposal of the model" : current.state);
+  const proposal = labels.length ? "proposal of the model" : "no text to label";
+  say(current.state === "open" ? proposal : current.state);
 }
 
 async function finish() {
