@@ -154,6 +154,7 @@ def adapt(
         why = f"; {left} are left out, which are flagged, defective, or repeat others" if left else ""
         raise UsageError(f"adaptation needs at least {LEAST_PAGES} labelled pages, got {len(pages)}{why}")
     check_classes(np.concatenate([page.main[page.weight > 0] for page in pages]))
+    report(f"{len(pages)} pages; measuring by cross-validation")
     before = _page_f1(base, pages, [page.base for page in pages])
     fold = np.arange(len(pages)) % _FOLDS
     tried = {penalty: _page_f1(base, pages, _held_out(pages, fold, penalty)) for penalty in _PENALTIES}
