@@ -23,7 +23,7 @@ NOT_RUN = re.compile(r"\$ (pip |blockml label |.*\bmy-pages|.*--model mine)")
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCKS = [
     pytest.param(match[1], id=f"{name}-{number}")
-    for name in PAGES
+    for name in (*PAGES, "templates.md")
     for number, match in enumerate(BLOCK.finditer((ROOT / "docs" / name).read_text(encoding="utf-8")), start=1)
 ]
 

@@ -53,7 +53,7 @@ def test_scores_of_plain_are_known(tmp_path: Path) -> None:
 
 
 def test_what_the_first_extraction_imports_costs_no_page(tmp_path: Path) -> None:
-    """Else the time of an extractor would depend on which one is named first."""
+    """The time of an extractor does not depend on which one is named first."""
 
     class Slow(Plain):
         """Needs a while before its first page."""
