@@ -14,7 +14,9 @@ _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 #: Characters that end an address in Markdown; parentheses are allowed in pairs.
 _UNSAFE = re.compile(r"[\s<>\\]")
 #: Attributes with the address of a picture that is loaded when it comes into view.
-_LAZY = ("data-src", "data-lazy-src", "data-original", "data-url", "data-hi-res-src")
+_LAZY = ("data-src", "data-lazy-src", "data-original", "data-hi-res-src", "data-url")
+#: Values of these that are addresses of pictures, unlike "false", templates such as "cat_{width}.jpg", and other pages.
+_PICTURE = re.compile(r"(?:https?:)?//[^{}]+|[^{}]*\.(?:jpe?g|png|gif|webp|avif|svg)\b[^{}]*", re.IGNORECASE)
 
 
 def resolver(base: str) -> Callable[[str], str]:
@@ -65,12 +67,20 @@ def _written(address: str) -> str:
 
 
 def image_address(attributes: Mapping[str, str]) -> str:
-    """Return the address of a picture: ``src``, or another attribute where ``src`` is only a placeholder."""
+    """Return the address of a picture: ``src``, which is a placeholder if another attribute has an address.
+
+    Examples
+    --------
+    >>> image_address({"src": "blank.gif", "data-src": "cat.jpg"}), image_address({"src": "cat.jpg", "data-src": "no"})
+    ('cat.jpg', 'cat.jpg')
+    """
     source = attributes.get("src", "").strip()
-    if source and not source.startswith("data:"):
-        return source
+    if source.startswith("data:"):
+        source = ""
     for name in _LAZY:
-        if attributes.get(name):
-            return attributes[name]
+        if (address := attributes.get(name)) and (not source or _PICTURE.fullmatch(address.strip())):
+            return address
+    if source:
+        return source
     candidates = attributes.get("srcset") or attributes.get("data-srcset") or ""
     return candidates.strip().split(" ", 1)[0].rstrip(",")

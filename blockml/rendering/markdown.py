@@ -283,7 +283,7 @@ class _Writer:
             address = self.absolute(image_address(attributes))
             if tex:
                 paragraph.raw(tex)
-            elif address and not self.pictures.repeats(node, address):
+            elif address and not self.pictures.leaves_out(node, address):
                 alt = _IN_ALT.sub(r"\\\g<0>", " ".join(attributes.get("alt", "").split()))
                 paragraph.raw(f"![{alt}]({address})")
 

@@ -1,8 +1,9 @@
-"""Pictures that a page has twice, as those that load late."""
+"""Pictures that are not written: spacers, counters of visits, and those that a page has twice, as they load late."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from blockml.page import Flag, Nodes
 __all__ = ["Pictures"]
 
 _NOSCRIPT = int(Flag.NOSCRIPT)
+#: Width or height of a line or point (0 stands for any size), and file names of transparent pictures.
+_THIN = re.compile(r"\s*[1-3](?:px)?\s*")
+_SPACER = re.compile(r"(?:(?:spacer?|blank|transparent|trans|pixel|clear|cleardot|empty|1x1)[-_]?)+\.(?:gif|png)")
 
 
 class Pictures:
@@ -29,8 +33,11 @@ class Pictures:
         self.nodes, self.shown = nodes, shown
         self.picture = -1, ""  # node and address of the last one
 
-    def repeats(self, node: int, address: str) -> bool:
-        """Tell whether a picture is the one before once more, as ``noscript`` has it for pictures that load late."""
+    def leaves_out(self, node: int, address: str) -> bool:
+        """Tell whether a picture shows nothing or is the one before, as ``noscript`` repeats those that load late."""
+        return _is_spacer(self.nodes.attributes[node], address) or self._repeats(node, address)
+
+    def _repeats(self, node: int, address: str) -> bool:
         before, self.picture = self.picture, (node, address)
         flags, attributes = self.nodes.flags, self.nodes.attributes
         if before[0] < 0:
@@ -43,6 +50,21 @@ class Pictures:
                 return False  # what comes first in noscript may be a counter of visits
         between = slice(before[0], node)
         return not (self.shown[between] & (self.nodes.tag[between] == 0)).any()
+
+
+def _is_spacer(attributes: Mapping[str, str], address: str) -> bool:
+    """Tell whether a picture without a text has a side of at most 3 pixels, or the file name of a transparent one.
+
+    Examples
+    --------
+    >>> _is_spacer({"width": "1", "height": "9"}, "/a.gif"), _is_spacer({"width": "1", "alt": "Logo"}, "/a.svg")
+    (True, False)
+    """
+    if attributes.get("alt", "").strip():
+        return False
+    name = address.partition("?")[0].rpartition("/")[2]
+    is_thin = any(_THIN.fullmatch(attributes.get(side, "")) for side in ("width", "height"))
+    return is_thin or _SPACER.fullmatch(name.lower()) is not None
 
 
 def _file_name(address: str) -> str:

@@ -143,6 +143,27 @@ def test_pictures_that_load_late_are_written_once() -> None:
     assert whole(f"<p>a {counter} b</p>") == "a ![](/count.gif) ![](/cat.png) b"
 
 
+@pytest.mark.parametrize(
+    ("picture", "expected"),
+    [
+        ("<img src=/blank.gif data-src=/cat.jpg>", "![](/cat.jpg)"),
+        ("<img src=/load.png data-original='cats/1.jpg?w=9'>", "![](cats/1.jpg?w=9)"),
+        ("<img src=/cat.jpg data-src=false>", "![](/cat.jpg)"),
+        ("<img src=/cat.jpg data-src='/cat_{width}x.jpg'>", "![](/cat.jpg)"),
+        ("<img src=/cat.jpg data-url=/cats/all>", "![](/cat.jpg)"),
+        ("<img src=/count?page=1 width=1 height=1>", ""),
+        ("<img src=/line.jpg width=580 height=2px>", ""),
+        ("<img src=/images/pixel_trans.gif?x alt=' '>", ""),
+        ("<img src=/logo.svg width=1 height=1 alt=Logo>", "![Logo](/logo.svg)"),
+        ("<img src=/cat.jpg width=800 height=0>", "![](/cat.jpg)"),
+        ("<img src=/pixel-art.png width=30>", "![](/pixel-art.png)"),
+    ],
+)
+def test_placeholders_and_spacers_are_no_pictures(picture: str, expected: str) -> None:
+    """Pictures have the address that is loaded later; what shows nothing on the page is left out."""
+    assert whole(f"<p>a {picture} b</p>") == " ".join(f"a {expected} b".split())
+
+
 def test_a_link_around_paragraphs_is_written_once() -> None:
     """A card of heading and text is linked by its heading."""
     html = "<a href='http://a.example/'><h3>Cats</h3><p>They rule.</p></a><p>More.</p>"
