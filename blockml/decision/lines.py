@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 
 from blockml.page import Blocks, Flag, Separator
 
-__all__ = ["duplicate_penalties", "duplicated_lines", "line_means", "line_numbers", "line_weights", "smooth_lines"]
+__all__ = [
+    "duplicate_penalties",
+    "duplicated_lines",
+    "line_means",
+    "line_numbers",
+    "line_weights",
+    "smooth_lines",
+    "wordless_lines",
+]
 
 _SAME_LINE = int(Separator.SPACE)
 _PREFORMATTED = int(Flag.PREFORMATTED)
@@ -87,6 +95,35 @@ def smooth_lines(means: NDArray[np.float64], weights: NDArray[np.float64], share
     total[:-1] += weights[1:]
     smoothed: NDArray[np.float64] = (1 - share) * means + share * (around / total)
     return smoothed
+
+
+def wordless_lines(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Find lines without words between lines with words, such as brackets of code, ellipses and dashes in tables.
+
+    Returns
+    -------
+    NDArray[np.intp]
+        (3, n) their blocks, and for each of them the last block with words before and the first one after its line.
+        Lines of invisible characters are left out.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> blocks = blockml.parse("<p>*<p>if (a)<p>{<p>b();<p>}<p>&#8203;<p>c();<p>}").blocks
+    >>> wordless_lines(blocks, line_numbers(blocks)).tolist()
+    [[2, 4], [1, 3], [3, 6]]
+    """
+    has_words = np.bincount(line, blocks.n_words)[line] > 0
+    others = has_words.nonzero()[0]
+    rows = np.array([row for row in (~has_words).nonzero()[0].tolist() if _is_visible(blocks.texts[row])], np.intp)
+    place = others.searchsorted(rows)
+    is_inner = (place > 0) & (place < len(others))
+    place = place[is_inner]
+    return np.stack([rows[is_inner], others[place - 1], others[place]]) if len(place) else np.zeros((3, 0), np.intp)
+
+
+def _is_visible(text: str) -> bool:
+    return any(map(str.isprintable, text))
 
 
 def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> NDArray[np.int64]:

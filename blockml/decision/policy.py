@@ -20,6 +20,7 @@ from blockml.decision.lines import (
     line_numbers,
     line_weights,
     smooth_lines,
+    wordless_lines,
 )
 from blockml.decision.page_features import BlockAmounts, expected_f1
 from blockml.errors import ModelFormatError, UnknownNameError
@@ -162,6 +163,9 @@ class PolicyColumns:
     context: NDArray[np.integer]  #: Number of the group of lines whose first blocks have equal ancestors further up.
     #: Returns (n_blocks,) which blocks stand in sidebars; None: none do. Called only if an improbable block is kept.
     sidebars: Callable[[], NDArray[np.bool_]] | None = None
+    #: (3, n) blocks of lines without words, and blocks before and after: see
+    #: :func:`blockml.decision.lines.wordless_lines`. They have the lower score of these.
+    wordless: NDArray[np.intp] | None = None
 
     @classmethod
     def of(cls, context: PageContext, policy: DecisionPolicy) -> PolicyColumns:
@@ -172,7 +176,8 @@ class PolicyColumns:
         # A line has one group, so that a duplicate is penalised as a whole: code in a sentence is further down.
         first = line.searchsorted(np.arange(line[-1] + 1 if len(line) else 0))
         groups = context.block_groups[GROUPINGS.index("far")][first][line]
-        return cls(amounts, line, text, groups, cache(partial(in_sidebars, context.page)))
+        wordless = None if context.blocks.n_words.all() else wordless_lines(context.blocks, line)
+        return cls(amounts, line, text, groups, cache(partial(in_sidebars, context.page)), wordless)
 
     def detached(self) -> PolicyColumns:
         """Return the columns without a reference to the page."""
@@ -212,7 +217,17 @@ def score_blocks(
     """
     if not len(probabilities):
         return probabilities
-    scores = _scores(policy, probabilities, columns, p_article)
+    scores = _without_sidebars(policy, probabilities, columns, _scores(policy, probabilities, columns, p_article))
+    if columns.wordless is not None:
+        rows, before, after = columns.wordless
+        scores[rows] = np.minimum(scores[before], scores[after])
+    return scores
+
+
+def _without_sidebars(
+    policy: DecisionPolicy, probabilities: NDArray[np.float32], columns: PolicyColumns, scores: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the scores, lower for improbable blocks in sidebars if words elsewhere are kept."""
     kept, improbable = scores >= np.float32(0.5), probabilities < np.float32(policy.sidebar_probability)
     if columns.sidebars is None or not (kept & improbable).any():
         return scores

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.decision.lines import line_means, line_numbers, line_weights, smooth_lines
+from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
+from blockml.features.page_context import PageContext
 
 
 def test_blocks_of_a_line() -> None:
@@ -47,3 +49,14 @@ def test_smoothing_by_hand() -> None:
     assert smooth_lines(means, weights, 0.25) == pytest.approx(expected)
     assert smooth_lines(means, weights, 0.0) is means
     assert smooth_lines(means[:1], weights[:1], 1.0).tolist() == [2.0]
+
+
+def test_lines_without_words_are_decided_with_those_around_them() -> None:
+    """Brackets and ellipses are kept between kept lines only; those at the ends are decided by themselves."""
+    page = blockml.parse("<p>•<p>if (a)<p>{<p>b();<p>(<i>…</i>)<p>See<p>|<p>Tweet<p>&#8203;<p>end<p>}")
+    policy = DecisionPolicy(rule="expected_f1")
+    probabilities = np.array([0.1, 0.9, 0.1, 0.9, 0.1, 0.1, 0.1, 0.9, 0.9, 0.05, 0.1, 0.9, 0.1], np.float32)
+    scores = score_blocks(policy, probabilities, PolicyColumns.of(PageContext(page), policy), None)
+    kept = [text for text, score in zip(page.blocks.texts, scores, strict=True) if score >= 0.5]
+    assert kept == ["if (a)", "{", "b();", "(", "…", ")", "See", "end"]
+    assert scores[8] == scores[9]
