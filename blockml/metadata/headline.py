@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Page
+from blockml.page import Page, Separator
 from blockml.text.tokens import metric_tokens
 
 __all__ = ["element_text", "headline", "headline_blocks", "name_in_title", "without_site"]
 
 _SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹｜–—]\s*|::|：|_(?=[^_\s]+\Z)")
+#: The same and signs that may also stand within a headline, of which the lines of the page tell.
+_ANY_SEPARATOR = re.compile(
+    r"\s*(?:[|»«›‹｜–—：_]|--+|::)\s*|(?<=\S)[:-]\s+|\s+[-:·•~/,<>]+\s+|-(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])-"
+)
+#: Minimum words of a headline that is told so, or characters of one without spaces; most parts of a title, and lines of
+#: a page that are tried (our choices).
+_MIN_WORDS, _MIN_CHARACTERS, _MAX_PARTS, _MAX_LINES = 3, 6, 16, 2000
+_FIRST_IDEOGRAPH = "\u2e80"
 #: Signs before the name of the site at the end of a title.
 _SIGNS = tuple("|-–—:·•»«›‹~｜：_")
 #: Most characters of a text for each character of a name that it may be, as signs and blanks count (our choice).
@@ -106,6 +114,35 @@ def _overlap(left: set[str], right: set[str]) -> float:
     return 2 * len(left & right) / max(1, len(left) + len(right))
 
 
+def _line_in_title(page: Page, title: str, names: Sequence[str], *, after: int = 0) -> str | None:
+    """Return the longest part of a title that is a line of the page, and not the name of the site; None without one.
+
+    Parts lie between separators. Lines of links are passed over: the name of the site and its sections are links.
+    ``after`` is the first node of such a line.
+    """
+    runs: dict[str, str] = {}
+    known = set(map(_key, names))
+    borders = [(0, 0), *(match.span() for match in _ANY_SEPARATOR.finditer(title)), (len(title), len(title))]
+    for first, last in combinations(range(len(borders)), 2) if len(borders) <= _MAX_PARTS else ():
+        text = title[borders[first][1] : borders[last][0]].strip()
+        words = metric_tokens(text)
+        has_long = any(len(word) >= _MIN_CHARACTERS and word[0] >= _FIRST_IDEOGRAPH for word in words)
+        if (has_long or len(words) >= _MIN_WORDS) and not _is_site(text, known):
+            runs.setdefault("".join(words), text)
+    blocks = page.blocks
+    begins = ((blocks.separators > Separator.SPACE) & (blocks.node >= after)).nonzero()[0]
+    if not runs or not len(begins):
+        return None
+    counts = np.add.reduceat(np.stack([blocks.n_words, 2 * blocks.n_linked]), begins, axis=1)
+    lengths, found = range(min(map(len, runs)), _LONGER * max(map(len, runs.values())) + 1), set[str]()
+    stops = np.append(begins[1:], len(blocks))
+    for place in (counts[0] > counts[1]).nonzero()[0][:_MAX_LINES].tolist():
+        line = " ".join(blocks.texts[begins[place] : stops[place]])
+        if len(line) in lengths:
+            found.add("".join(metric_tokens(line)))
+    return max((runs[key] for key in found & runs.keys()), key=lambda run: (run.count(" "), len(run)), default=None)
+
+
 def headline(page: Page, declared: Sequence[str], site_name: str | None, host: str = "") -> tuple[str | None, str]:
     """Return the headline and its source: ``h1``, ``declared``, ``title``, or empty.
 
@@ -120,18 +157,21 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
     """
     parts = host.removeprefix("www.").split(".")
     domain = parts[-2] if len(parts) > 1 else ""
-    candidates = []
+    candidates: dict[str, int] = {}
     for node in page.nodes.indices("h1").tolist()[:MAX_ELEMENTS]:
         text = element_text(page, node)
         if text and len(text.split()) <= _MAX_WORDS:
-            candidates.append(text)
-    candidates = list(dict.fromkeys(candidates))
-    own = candidates
+            candidates.setdefault(text, node)
+    own = list(candidates)
+    known = [name for name in (site_name, domain) if name]
     if candidates and (declared or page.title):
-        known = [name for name in (site_name, domain) if name]
         own = [text for text in candidates if not any(_same(text, name) for name in known)]
     if len(own) == len(candidates) == 1:
-        return own[0], "h1"
+        (only,) = own
+        if page.title.startswith(only) or set(metric_tokens(only)) & set(metric_tokens(page.title)):
+            return only, "h1"
+        part = _line_in_title(page, page.title, known, after=candidates[only])  # the h1 may be the name of a section
+        return (part, "title") if part else (only, "h1")
     if site_name:
         declared = [without_site(text, site_name, host) if site_name in text else text for text in declared]
     title = without_site(page.title, site_name, domain)
@@ -143,6 +183,8 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
         best = likeness.index(max(likeness))
         if likeness[best] >= _COMMON or (len(own) == 1 and likeness[best] > 0):
             return own[best], "h1"
+    if part := _line_in_title(page, declared[0] if declared else page.title, known):
+        return part, "title"
     if wanted:
         return (declared[0], "declared") if declared else (title, "title")
     return (own[0], "h1") if own else (None, "")

@@ -1,0 +1,29 @@
+"""Headlines told by the lines of a page that stand in its title."""
+
+from __future__ import annotations
+
+import pytest
+
+import blockml
+
+CATS = "Cats rule the world"
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        (f"<title>Daily News, Sports | {CATS}</title><b>{CATS}</b><p>They do.", CATS),
+        (f"<title>{CATS} - World - News - Daily</title><h3>Cats rule <i>the</i> world</h3>", CATS),
+        (f"<title>news.example: {CATS}</title><div>CATS RULE THE WORLD!</div><p>They do.", CATS),
+        ("<title>猫咪统治世界的故事--健康·生活--人民网</title><p>猫咪统治世界的故事</p>", "猫咪统治世界的故事"),
+        (f"<title>{CATS} | Life</title><meta property=og:title content='{CATS} | Life'><h3>{CATS}</h3>", CATS),
+        (f"<title>Daily - {CATS}</title><h1>Sections</h1><h2>{CATS}</h2>", CATS),
+        (f"<title>Daily - {CATS}</title><h2>{CATS}</h2><h1>Sections</h1>", "Sections"),
+        (f"<title>{CATS} - Daily</title><h1>World</h1><h2>{CATS}</h2>", "World"),
+        (f"<title>{CATS} | The Cat Times</title><p><a href=/>The Cat Times</a><p>Home", CATS),
+        (f"<title>{CATS} - News - All</title><p>Cats rule", f"{CATS} - News"),
+    ],
+)
+def test_a_line_of_the_page_in_its_title(page: str, expected: str) -> None:
+    """The longest part of the title that is a line without a link is the headline, also below the h1 of a section."""
+    assert blockml.extract(page).title == expected
