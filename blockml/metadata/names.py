@@ -24,10 +24,11 @@ _DEGREE = re.compile(r"(?:Ph\.?D|M\.?[ADS]|MBA|RDN?|RN|CFP|Jr|Sr|LLC|Inc|Ltd|al)
 #: Texts in lower case that are no names, and starts and ends of such texts.
 _NO_NAMES = frozenset(
     "by,name,names,your name,admin,editor,staff,redaktion,null,none,undefined,unknown,share,get,sign in,log in,login,"
-    "written,posted,published,updated,last updated,joined,uppdaterad,aktualisiert,lesedauer".split(",")
+    "written,posted,published,updated,last updated,joined,uppdaterad,aktualisiert,lesedauer,page,posts,cms,copyright,"
+    "all rights reserved,user,super user,administrator,guest,anonymous,discuz! team,comsenz ui team".split(",")
 )
-_NO_STARTS, _NO_ENDS = ("visit the ", "please "), (" by", "author", "authors", "your name")
-_COUNT = re.compile(r"\d+ (?:min|comment|point|post|repl|view)")
+_NO_STARTS, _NO_ENDS = ("visit the ", "please ", "photo:", "foto:", "фото:"), (" by", "author", "authors", "your name")
+_COUNT = re.compile(r"\d+ (?:min|hour|day|week|month|year|comment|point|post|repl|view)")
 _MONTH = r"(?P<{}>[^\W\d_]{{3,10}})\.?"
 #: Dates with a word that may be a month, numeric dates, times and separators beside a name.
 _WHEN = re.compile(

@@ -58,6 +58,9 @@ def test_labels_in_several_languages() -> None:
         ("<div class=author><b class=author-name><img></b>Ann Lee</div>", ("Ann Lee",)),
         ("<p class=comment-author>Ann Lee</p><p class=review-author>Bob Ray</p>", ()),
         ("<p class=authorized-dealer>Authorized dealer</p>", ()),
+        ("<meta name=author content='Super User'>", ()),
+        ("<meta name=author content='Discuz! Team and Comsenz UI Team'>", ()),
+        ("<p class=byline>5 days ago</p><p class=byline>Foto: Ann Lee</p><p class=byline>Bob Ray</p>", ("Bob Ray",)),
     ],
 )
 def test_bylines(html: str, expected: tuple[str, ...]) -> None:
