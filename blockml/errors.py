@@ -80,7 +80,7 @@ class UnknownNameError(UsageError):
         super().__init__(f"unknown {kind} {name!r}; {choices}", source=source)
 
 
-def check_name(kind: str, name: object, legal: Iterable[str]) -> None:
+def check_name(kind: str, name: object, legal: Iterable[str], *, source: object = None) -> None:
     """Raise UnknownNameError for a name outside a closed list, and for what is no name.
 
     Examples
@@ -90,7 +90,7 @@ def check_name(kind: str, name: object, legal: Iterable[str]) -> None:
     blockml.errors.UnknownNameError: unknown format ['text']; choose one of: json, text
     """
     if not isinstance(name, str) or name not in legal:
-        raise UnknownNameError(kind, name, legal)
+        raise UnknownNameError(kind, name, legal, source=source)
 
 
 def check_type(name: str, value: object, *kinds: type, legal: str) -> None:

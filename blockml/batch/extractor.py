@@ -22,7 +22,7 @@ from blockml.batch.readers.parquet import cell_text, row_item
 from blockml.batch.records import Options, PageExtractor
 from blockml.batch.run import ISOLATIONS
 from blockml.batch.worker import Guard, Setup
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name
 from blockml.extractors import resolve
 
 __all__ = ["BatchExtractor"]
@@ -52,8 +52,7 @@ class BatchExtractor:
     guard: Guard = field(default_factory=Guard)  #: Limits on one page, with ``isolation="process"``.
 
     def __post_init__(self) -> None:
-        if self.isolation not in ISOLATIONS:
-            raise UnknownNameError("isolation", self.isolation, ISOLATIONS)
+        check_name("isolation", self.isolation, ISOLATIONS)
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("model", "options", "columns", "keep", "isolation", "guard")

@@ -21,7 +21,7 @@ from blockml.batch.readers import Inputs, Reading, Unit, describe, in_units
 from blockml.batch.readers.pages import page_file
 from blockml.batch.records import Options, PageExtractor
 from blockml.batch.worker import Guard, Setup
-from blockml.errors import BlockmlError, UnknownNameError, UsageError
+from blockml.errors import BlockmlError, UsageError, check_name
 from blockml.extractors import Extractor
 from blockml.storage.atomic import atomic_write
 from blockml.templates.site import SiteTemplate
@@ -79,8 +79,7 @@ def predict(
     WorkerError
         Worker processes can't be started.
     """
-    if isolation not in ISOLATIONS:
-        raise UnknownNameError("isolation", isolation, ISOLATIONS)
+    check_name("isolation", isolation, ISOLATIONS)
     check_jobs(jobs)
     pages = PageExtractor(extractor, options, sites)
     return _records(iter(items), pages, jobs, guard, isolation)

@@ -25,7 +25,7 @@ from blockml.cli.arguments import (
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, write_output, writing
 from blockml.datasets import Dataset, open_dataset
 from blockml.datasets.base import check_names
-from blockml.errors import UnknownNameError, UsageError, install_hint
+from blockml.errors import UsageError, check_name, install_hint
 from blockml.extractors import TrainedExtractor, load, resolve
 
 if TYPE_CHECKING:
@@ -172,8 +172,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         refuse(arguments, "with --format json, which has the means by page type anyway", by_type=False)
     metrics = arguments.metric or list(METRICS)
     for name in metrics:
-        if name not in METRICS:
-            raise UnknownNameError("metric", name, METRICS)
+        check_name("metric", name, METRICS)
     extractors = {name: resolve(name) for name in arguments.extractors}
     reports: list[dict[str, Any]] = []
     parsing = parsing_options(arguments)

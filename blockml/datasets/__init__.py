@@ -11,7 +11,7 @@ from blockml.datasets.corpus import find_table, read_corpus
 from blockml.datasets.flat import gold_beside, read_flat
 from blockml.datasets.folders import PAGE_NAMES, read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
-from blockml.errors import DatasetError, UnknownNameError, UsageError
+from blockml.errors import DatasetError, UsageError, check_name
 
 __all__ = [
     "FORMATS",
@@ -98,6 +98,5 @@ def open_dataset(spec: str | Path, *, layout: str | None = None) -> Dataset:
         raise UsageError("a data set is NAME=FOLDER, and the name is empty", source=spec)
     folder = Path(folder_name if separator else str(spec))
     chosen = layout or detect_format(folder)
-    if chosen not in FORMATS:
-        raise UnknownNameError("layout", chosen, FORMATS)
+    check_name("layout", chosen, FORMATS)
     return FORMATS[chosen](folder, name if separator else folder.resolve().name)

@@ -14,7 +14,7 @@ from typing import Any
 from blockml.datasets.base import Dataset, LabelledPage, declared_url, html_files, page_from_row, text_gold
 from blockml.datasets.gold import Gold, RunGold
 from blockml.datasets.records import parse_record
-from blockml.errors import DatasetError, UnknownNameError
+from blockml.errors import DatasetError, check_name
 from blockml.page import Label
 from blockml.storage.atomic import atomic_write
 
@@ -103,8 +103,7 @@ def _runs(path: Path) -> Iterator[tuple[str, Label | None]]:
         text, label = row.get("text"), row.get("label")
         if not isinstance(text, str) or not isinstance(label, str):
             raise DatasetError(f"line {number} needs the strings 'text' and 'label'", source=path)
-        if label not in legal:
-            raise UnknownNameError("label", label, legal, source=f"{path}, line {number}")
+        check_name("label", label, legal, source=f"{path}, line {number}")
         yield text, None if label == IGNORE else Label(label)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from blockml.decision.declared import recipe_lines, summary_line
 from blockml.decision.page_features import predicted_f1
 from blockml.decision.policy import REASONS, DecisionPolicy, PolicyColumns, score_blocks
-from blockml.errors import UnknownNameError, UsageError, check_type
+from blockml.errors import UsageError, check_name, check_type
 from blockml.features.page_context import PageContext
 from blockml.features.page_kind import declares_manual
 from blockml.page import Flag, Label, Page, Reason
@@ -271,8 +271,7 @@ def label_names(
     for names in (include, exclude):
         listed = [names] if isinstance(names, str) else list(names)
         for name in listed:
-            if name not in legal:
-                raise UnknownNameError("label", str(name), legal)
+            check_name("label", name, legal)
         chosen.append(frozenset(map(Label, listed)))
     if both := chosen[0] & chosen[1]:
         raise UsageError(f"labels can't be both included and excluded: {', '.join(sorted(both))}")

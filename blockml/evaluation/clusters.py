@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name
 
 __all__ = ["adjusted_rand", "cluster_scores", "dunn", "mutual_information", "nmi", "purity", "rand"]
 
@@ -56,8 +56,7 @@ def rand(clusters: ArrayLike, truth: ArrayLike, pairs: str = "unordered") -> flo
     >>> rand([0, 0, 1, 1, 1], [0, 0, 0, 1, 1]), rand([0, 0, 1, 1, 1], [0, 0, 0, 1, 1], pairs="ordered")
     (0.6, 0.68)
     """
-    if pairs not in _PAIRS:
-        raise UnknownNameError("kind of pairs", pairs, _PAIRS)
+    check_name("kind of pairs", pairs, _PAIRS)
     found, true = _labellings(clusters, truth)
     n = len(true)
     _, _, joint = _contingency(found, true)
@@ -100,8 +99,7 @@ def mutual_information(clusters: ArrayLike, truth: ArrayLike, normalise: str = "
     >>> [round(mutual_information(clusters, truth, how), 6) for how in ("nats", "log_kg", "gottron", "strehl")]
     [0.291103, 0.209987, 0.151473, 0.419973]
     """
-    if normalise not in _NORMALISATIONS:
-        raise UnknownNameError("normalisation", normalise, _NORMALISATIONS)
+    check_name("normalisation", normalise, _NORMALISATIONS)
     found, true = _labellings(clusters, truth)
     cluster, group, joint = _contingency(found, true)
     by_cluster, by_truth = np.bincount(found), np.bincount(true)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blockml.decision.decide import Decision, Prediction, decide
 from blockml.decision.policy import DecisionPolicy
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name
 from blockml.extractors.page_curve import PageCurve
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
@@ -216,8 +216,7 @@ class Extractor(ABC):
             A value is not legal.
         """
         for name in parameters:
-            if name not in self._parameter_names():
-                raise UnknownNameError("parameter", name, self._parameter_names())
+            check_name("parameter", name, self._parameter_names())
         before = {name: getattr(self, name) for name in parameters}
         vars(self).update(parameters)
         try:

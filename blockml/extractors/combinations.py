@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.decide import Decision
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name
 from blockml.extractors.base import Between, Extractor, Prediction, Traits
 from blockml.extractors.methods import METHODS
 from blockml.page import Blocks, Nodes, Page, Separator, Status
@@ -102,8 +102,8 @@ class Combination(Extractor):
                 f"parameter 'members' of {self.name} must be a list of one or more names or extractors, got {members!r}"
             )
         for member in members:
-            if isinstance(member, str) and member not in METHODS:
-                raise UnknownNameError("member", member, METHODS)
+            if isinstance(member, str):
+                check_name("member", member, METHODS)
         return [METHODS[member]() if isinstance(member, str) else member for member in members]
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.policy import DecisionPolicy
-from blockml.errors import UnknownNameError
+from blockml.errors import check_name
 from blockml.extractors.base import Extractor, Prediction, Traits
 from blockml.extractors.page_curve import PageCurve
 from blockml.page import Page
@@ -49,8 +49,7 @@ class ParsedBy(Extractor):
     traits: ClassVar[Traits] = Traits("the extractor's")
 
     def __init__(self, extractor: Extractor, backend: str) -> None:
-        if backend not in BACKENDS:
-            raise UnknownNameError("backend", backend, BACKENDS)
+        check_name("backend", backend, BACKENDS)
         self.extractor = extractor
         self.backend = backend
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from blockml.errors import UnknownNameError
+from blockml.errors import UnknownNameError, check_name
 from blockml.features import (
     container,
     density,
@@ -116,8 +116,7 @@ def feature_set(name: str) -> FeatureSet:
 
     Raises UnknownNameError for an unknown set.
     """
-    if name not in FEATURE_SETS:
-        raise UnknownNameError("feature set", name, FEATURE_SETS)
+    check_name("feature set", name, FEATURE_SETS)
     return FEATURE_SETS[name]
 
 

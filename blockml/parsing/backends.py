@@ -14,7 +14,7 @@ from typing import Any
 from lxml import etree
 
 from blockml._kernel.parsing import Addresses
-from blockml.errors import UnknownNameError
+from blockml.errors import check_name
 from blockml.parsing import lexbor
 from blockml.parsing.builder import LimitReached, NodesBuilder, new_builder
 from blockml.parsing.html5lib_tree import html5lib_root
@@ -144,8 +144,7 @@ def build(source: bytes, backend: str, limits: Limits) -> NodesBuilder:
     MissingExtraError
         The back end is an optional package that is not installed.
     """
-    if backend not in BACKENDS:
-        raise UnknownNameError("backend", backend, BACKENDS)
+    check_name("backend", backend, BACKENDS)
     builder = new_builder(limits)
     BACKENDS[backend](source, builder, limits)
     with suppress(LimitReached):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml.errors import UnknownNameError
+from blockml.errors import check_name
 from blockml.page import Blocks, Flag, Nodes, Separator
 from blockml.parsing.lines import VOID, line_numbers
 from blockml.text.characters import class_table
@@ -70,10 +70,8 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
     UnknownNameError
         The profile or tokenizer is unknown.
     """
-    if profile not in PROFILES:
-        raise UnknownNameError("profile", profile, PROFILES)
-    if tokenizer not in TOKENIZERS:
-        raise UnknownNameError("tokenizer", tokenizer, TOKENIZERS)
+    check_name("profile", profile, PROFILES)
+    check_name("tokenizer", tokenizer, TOKENIZERS)
     if _kernel.compiled is None:
         blocks = _segment(nodes, profile, tokenizer)
     else:

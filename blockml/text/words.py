@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UnknownNameError
+from blockml.errors import check_name
 from blockml.text.characters import ALNUM, CJK, JOINER, SPACE, classes, code_points
 
 __all__ = ["TOKENIZERS", "find_spans", "find_words"]
@@ -78,8 +78,7 @@ def find_spans(
     >>> [column.tolist() for column in find_spans(["Two words", "--", "and more"])]
     [[0, 0, 2, 2], [0, 4, 0, 4], [3, 5, 3, 4]]
     """
-    if tokenizer not in TOKENIZERS:
-        raise UnknownNameError("tokenizer", tokenizer, TOKENIZERS)
+    check_name("tokenizer", tokenizer, TOKENIZERS)
     if not texts:
         return _NO_WORDS
     kinds = classes(code_points(texts))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name
 from blockml.predictors.tree_ensemble import Trees, joined
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ def _grown(
 def _checked(settings: Boosting) -> Boosting:
     """Check settings, and add defaults."""
     for name in settings:
-        if name not in _DEFAULTS:
-            raise UnknownNameError("setting", name, _DEFAULTS)
+        check_name("setting", name, _DEFAULTS)
     chosen: Boosting = {**_DEFAULTS, **settings}
     if chosen["n_trees"] < 1 or chosen["leaves"] < 2 or chosen["min_leaf"] < 1 or not 2 <= chosen["max_bins"] <= 255:
         raise UsageError("boosting needs n_trees >= 1, leaves >= 2, min_leaf >= 1 and 2 <= max_bins <= 255")

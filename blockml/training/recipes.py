@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from blockml.decision.policy import DecisionPolicy
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UnknownNameError, UsageError, check_name
 from blockml.features.feature_sets import FEATURE_SETS, feature_set, nominal_columns
 from blockml.page import MAIN_LABELS, Label
 from blockml.parsing.options import ParsingOptions
@@ -98,8 +98,7 @@ class Recipe:
     def checked(self) -> Recipe:
         """Return the recipe itself after checking it, as in :meth:`but`."""
         learners = [*_DEFAULTS, *(name for name, kind in PREDICTORS.items() if hasattr(kind, "fit"))]
-        if self.learner not in learners:
-            raise UnknownNameError("learner", str(self.learner), learners)
+        check_name("learner", self.learner, learners)
         columns = feature_set(str(self.features)).columns
         if nominal_columns(columns):
             one_hot = [name for name, item in FEATURE_SETS.items() if not nominal_columns(item.columns)]
@@ -216,8 +215,7 @@ RECIPES: Mapping[str, Recipe] = {item.name: item for item in _RECIPES}
 
 def recipe(name: str) -> Recipe:
     """Look up a recipe; raises UnknownNameError."""
-    if name not in RECIPES:
-        raise UnknownNameError("recipe", name, RECIPES)
+    check_name("recipe", name, RECIPES)
     return RECIPES[name]
 
 

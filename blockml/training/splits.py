@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name
 from blockml.training.table import BlockTable
 
 __all__ = ["PROTOCOLS", "duplicate_groups", "fold_pages", "folds", "n_groups"]
@@ -110,8 +110,7 @@ def folds(table: BlockTable, protocol: str, n_folds: int, seed: int = 0) -> NDAr
     UsageError
         Fewer pages or sites than folds.
     """
-    if protocol not in PROTOCOLS:
-        raise UnknownNameError("protocol", protocol, PROTOCOLS)
+    check_name("protocol", protocol, PROTOCOLS)
     if protocol == "block":
         return _stratified(table.main, n_folds, seed)
     return fold_pages(_groups(table, protocol), n_folds, seed)[table.page_of_row]

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name
 
 __all__ = ["NOTE", "SAME", "Claim", "PublishedTable", "Row", "compare_with_published", "published_tables"]
 
@@ -104,8 +104,7 @@ class PublishedTable:
 
     def column(self, name: str) -> dict[str, float]:
         """Return the values of a column by row name; raise UnknownNameError if there is no such column."""
-        if name not in self.columns:
-            raise UnknownNameError("column", name, self.columns)
+        check_name("column", name, self.columns)
         place = self.columns.index(name)
         return {row.name: row.values[place] for row in self.rows}
 

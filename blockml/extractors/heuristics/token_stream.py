@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UnknownNameError
+from blockml.errors import check_name
 from blockml.page import Flag, Nodes, Page
 from blockml.parsing.builder import DROPPED
 from blockml.parsing.lines import VOID
@@ -136,8 +136,7 @@ def token_stream(page: Page, view: str = "raw") -> TokenStream:
     >>> stream.names, stream.texts[1:3], stream.n_chars.tolist()
     (('p', '', 'a', '', '/a', '', '/p'), ('ab ', ''), [11, 3, 3, 2, 4, 3, 4])
     """
-    if view not in VIEWS:
-        raise UnknownNameError("view", view, VIEWS)
+    check_name("view", view, VIEWS)
     source = page.source
     if source is None:
         return _tree(page, None)
