@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from blockml.errors import MissingExtraError, UsageError, check_name
+from blockml.errors import UsageError, check_name, needed
 
 __all__ = ["extract_column"]
 
@@ -44,10 +44,8 @@ def extract_column(column: Any, *, model: str = "default", **options: Any) -> An
         raise UsageError(f"column must be a series, an array or another iterable, got {type(column).__name__}")
     if isinstance(column, list | tuple):
         return _texts(column, model, options)
-    try:
+    with needed("a column of a data frame", "frames"):
         import narwhals as nw
-    except ImportError as error:
-        raise MissingExtraError("a column of a data frame", "frames") from error
     series = nw.from_native(column, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
         return _texts(column, model, options)

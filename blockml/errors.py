@@ -17,7 +17,8 @@ A bad page raises no error: its :class:`~blockml.page.Extraction` has a status t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "BlockmlError",
@@ -31,6 +32,7 @@ __all__ = [
     "UsageError",
     "check_name",
     "check_type",
+    "needed",
 ]
 
 
@@ -117,6 +119,23 @@ class MissingExtraError(BlockmlError, ImportError):
 
     def __init__(self, purpose: str, extra: str) -> None:
         super().__init__(f"{purpose} needs an optional package; {install_hint(extra)}")
+
+
+@contextmanager
+def needed(purpose: str, extra: str) -> Iterator[None]:
+    """Raise MissingExtraError if an import inside fails.
+
+    Examples
+    --------
+    >>> with needed("Ray", "ray"):
+    ...     import not_installed
+    Traceback (most recent call last):
+    blockml.errors.MissingExtraError: Ray needs an optional package; in a checkout of blockml: pip install ".[ray]"
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtraError(purpose, extra) from error
 
 
 #: Extra of pyproject.toml that installs each package which only some commands need.

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from blockml.errors import MissingExtraError
+from blockml.errors import needed
 
 __all__ = ["DAMAGED", "GZIP", "ZSTD", "bounded_lines", "decompressed", "is_compressed", "open_decompressed"]
 
@@ -43,10 +43,8 @@ def decompressed(stream: BinaryIO, start: bytes) -> BinaryIO:
     if start.startswith(GZIP):
         return cast("BinaryIO", gzip.GzipFile(fileobj=stream))
     if start.startswith(ZSTD):
-        try:
+        with needed("Reading Zstandard files", "zstd"):
             import zstandard
-        except ImportError as error:
-            raise MissingExtraError("Reading Zstandard files", "zstd") from error
         unzip = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
         return cast("BinaryIO", io.BufferedReader(_Zstandard(stream, unzip.decompressobj), _BLOCK))
     return stream

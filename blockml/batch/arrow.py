@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from blockml.errors import MissingExtraError
+from blockml.errors import needed
 from blockml.page import Metadata
 
 __all__ = ["ArrowBatches", "arrow_row", "read_batches", "record_batch", "schema"]
@@ -25,10 +25,8 @@ def schema(names: Sequence[str]) -> Any:  # noqa: ANN401 (pyarrow has no types)
     MissingExtraError
         pyarrow isn't installed.
     """
-    try:
+    with needed("Parquet and Arrow tables", "arrow"):
         import pyarrow as pa
-    except ImportError as error:
-        raise MissingExtraError("Parquet and Arrow tables", "arrow") from error
     text, texts = pa.string(), pa.list_(pa.string())
     kinds = {item.name: texts if item.name in _LISTS else text for item in fields(Metadata) if item.name != "sources"}
     metadata = pa.struct([*kinds.items(), ("sources", pa.list_(pa.struct([("field", text), ("source", text)])))])

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from blockml.batch.items import FAILURES
 from blockml.batch.records import PageRecord
-from blockml.errors import MissingExtraError
+from blockml.errors import needed
 
 __all__ = ["Encoder", "End", "JsonLines", "Packer", "Piece", "Records"]
 
@@ -71,10 +71,8 @@ class JsonLines:
         if self.compression == "gz":
             return gzip.compress(data, _GZIP_LEVEL, mtime=0)
         if self.compression == "zst":
-            try:
+            with needed("Writing Zstandard files", "zstd"):
                 import zstandard
-            except ImportError as error:
-                raise MissingExtraError("Writing Zstandard files", "zstd") from error
             return bytes(zstandard.compress(data, _ZSTD_LEVEL))
         return data
 

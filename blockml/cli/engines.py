@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blockml.cli.arguments import refuse
-from blockml.errors import MissingExtraError, UsageError
+from blockml.errors import UsageError, needed
 
 if TYPE_CHECKING:
     from blockml.batch import BatchExtractor, Guard, Inputs, Options, Summary
@@ -74,10 +74,8 @@ def _model(arguments: argparse.Namespace) -> str:
 
 
 def _by_spark(master: str | None, inputs: Inputs, extractor: BatchExtractor, out: Path) -> Counter[str]:
-    try:
+    with needed("Spark", "spark"):
         from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise MissingExtraError("Spark", "spark") from error
 
     from blockml.batch.engines.spark import extract_files, write_records
 

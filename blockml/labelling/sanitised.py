@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from blockml.errors import MissingExtraError
+from blockml.errors import needed
 from blockml.page import Flag, Page
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
@@ -45,10 +45,8 @@ def sanitised(page: Page) -> str:
     MissingExtraError
         nh3 is not installed.
     """
-    try:
+    with needed("showing pages in a browser", "label"):
         import nh3
-    except ModuleNotFoundError:
-        raise MissingExtraError("showing pages in a browser", "label") from None
     # nh3 reads what _written gives: its own guarantee does not depend on our list.
     attributes = {name: set(names) for name, names in _ATTRIBUTES.items()}
     found = nh3.clean(_written(page), tags=set(_ELEMENTS), attributes=attributes, url_schemes=set(), link_rel=None)

@@ -17,7 +17,7 @@ from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from blockml.datasets.folders import IGNORE
-from blockml.errors import BlockmlError, MissingExtraError, UsageError
+from blockml.errors import BlockmlError, UsageError, needed
 from blockml.labelling.sanitised import sanitised
 from blockml.labelling.store import LabelStore, PageToLabel
 from blockml.page import Label, Page
@@ -81,10 +81,8 @@ class LabelServer:
     """
 
     def __init__(self, store: LabelStore, port: int = 0) -> None:
-        try:
+        with needed("blockml label", "label"):
             import bottle
-        except ModuleNotFoundError:
-            raise MissingExtraError("blockml label", "label") from None
         self.store = store
         self.token = secrets.token_urlsafe(24)
         app = bottle.Bottle()

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from blockml.errors import MissingExtraError
+from blockml.errors import needed
 
 __all__ = ["html5lib_root", "most_elements", "most_steps"]
 
@@ -67,10 +67,8 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
     MissingExtraError
         html5lib is not installed.
     """
-    try:
+    with needed("the back end html5lib", "html5lib"):
         import html5lib  # slow to load, and rarely needed
-    except ImportError as error:
-        raise MissingExtraError("the back end html5lib", "html5lib") from error
 
     made: list[Any] = []
     steps = 0

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from blockml._kernel.parsing import Addresses
-from blockml.errors import MissingExtraError
+from blockml.errors import needed
 from blockml.parsing.builder import DROPPED, NodesBuilder
 from blockml.parsing.libraries import usable_addresses
 
@@ -133,10 +133,8 @@ def feed(source: bytes, builder: NodesBuilder) -> None:
     LimitReached
         The builder has reached its limit of nodes.
     """
-    try:
+    with needed("the back end lexbor", "fast"):
         import selectolax.lexbor  # noqa: F401 (is it installed?)
-    except ImportError as error:
-        raise MissingExtraError("the back end lexbor", "fast") from error
     if builder.parse_lexbor and (functions := lexbor_addresses()):
         builder.parse_lexbor(source, functions)
     else:

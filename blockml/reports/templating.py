@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blockml.errors import MissingExtraError
+from blockml.errors import needed
 from blockml.storage.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -37,19 +37,15 @@ def write_html(template: str, path: str | os.PathLike[str], **data: object) -> P
 
 def figure(svg: str) -> Markup:
     """Mark what this package wrote, an SVG with escaped texts or a sanitised page, as markup for a template."""
-    try:
+    with needed("An HTML report", "report"):
         from markupsafe import Markup
-    except ImportError as error:
-        raise MissingExtraError("An HTML report", "report") from error
     return Markup(svg)  # noqa: S704 - written by this package
 
 
 @functools.cache
 def _environment() -> Environment:
-    try:
+    with needed("An HTML report", "report"):
         from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise MissingExtraError("An HTML report", "report") from error
     environment = Environment(
         loader=PackageLoader("blockml.reports"),
         autoescape=True,

@@ -13,16 +13,14 @@ from blockml.batch.arrow import arrow_row
 from blockml.batch.extractor import BatchExtractor
 from blockml.batch.items import Item
 from blockml.batch.readers import Inputs, Reading, RecordFields, find_inputs
-from blockml.errors import MissingExtraError
+from blockml.errors import needed
 
-try:
+with needed("datatrove", "datatrove"):
     from datatrove.data import Document
     from datatrove.executor import LocalPipelineExecutor
     from datatrove.pipeline.base import PipelineStep
     from datatrove.pipeline.extractors.base import BaseExtractor
     from datatrove.pipeline.writers import JsonlWriter, ParquetWriter
-except ImportError as error:
-    raise MissingExtraError("datatrove", "datatrove") from error
 
 __all__ = ["ExtractPages", "PlainExtractor", "ReadPages", "run_locally"]
 

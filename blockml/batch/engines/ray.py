@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from blockml.batch.extractor import BatchExtractor
-from blockml.errors import MissingExtraError
+from blockml.errors import needed
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -36,9 +36,7 @@ def extract_dataset(dataset: Dataset, extractor: BatchExtractor, **options: Any)
     MissingExtraError
         Ray isn't installed.
     """
-    try:
+    with needed("Ray Data", "ray"):
         import ray.data  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("Ray Data", "ray") from error
     chosen = {"batch_size": BATCH_ROWS, "batch_format": "pyarrow", **options}
     return dataset.map_batches(extractor.__call__, **chosen)

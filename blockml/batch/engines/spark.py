@@ -12,7 +12,7 @@ from blockml.batch.arrow import record_batch, schema
 from blockml.batch.extractor import BatchExtractor
 from blockml.batch.readers import InputFile, Inputs, Reading
 from blockml.batch.records import Options, PageExtractor
-from blockml.errors import MissingExtraError
+from blockml.errors import needed
 from blockml.extractors import Plain
 
 if TYPE_CHECKING:
@@ -46,11 +46,9 @@ def extract_frame(frame: DataFrame, extractor: BatchExtractor) -> DataFrame:
     MissingExtraError
         pyspark isn't installed.
     """
-    try:
+    with needed("Spark", "spark"):
         from pyspark.sql.pandas.types import from_arrow_schema
         from pyspark.sql.types import StructType
-    except ImportError as error:
-        raise MissingExtraError("Spark", "spark") from error
 
     frame.sparkSession.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(MAX_BATCH_ROWS))
     made = from_arrow_schema(_schema(extractor))

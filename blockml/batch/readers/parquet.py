@@ -10,7 +10,7 @@ from typing import Any
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, RecordFields, in_units, printable
 from blockml.datasets.base import site_of
-from blockml.errors import InputError, MissingExtraError, UsageError
+from blockml.errors import InputError, UsageError, needed
 
 __all__ = ["RowGroup", "cell_text", "parquet_units", "row_item"]
 
@@ -65,11 +65,9 @@ def parquet_units(path: Path, fields: RecordFields, limit: int) -> Iterator[RowG
 
 
 def _opened(path: Path, fields: RecordFields) -> Any:  # noqa: ANN401 (pyarrow has no types)
-    try:
+    with needed("Reading Parquet files", "arrow"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingExtraError("Reading Parquet files", "arrow") from error
     try:
         file = pq.ParquetFile(path)
     except (OSError, ValueError, pa.ArrowException) as error:
