@@ -9,24 +9,11 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
-from blockml._kernel.batch import BatchKernel
-from blockml._kernel.decision import DecisionKernel
-from blockml._kernel.features import AttributeValues, FeatureKernel, PageTree, Tables
-from blockml._kernel.metadata import MetadataKernel
-from blockml._kernel.parsing import ParsingKernel
-from blockml._kernel.predictors import PredictorKernel
+from blockml._kernel.protocol import AttributeValues, Compiled, PageTree, Tables
 
 __all__ = ["AttributeValues", "Compiled", "PageTree", "Tables", "compiled", "describe"]
-
-
-class Compiled(ParsingKernel, FeatureKernel, PredictorKernel, DecisionKernel, MetadataKernel, BatchKernel, Protocol):
-    """Functions of the compiled module. Arrays are contiguous and of the annotated types.
-
-    Sizes and indices are checked, so that nothing is read or written beyond an array. Contents of trees are
-    checked before they are passed, by :mod:`blockml.predictors`.
-    """
 
 
 def _load() -> Compiled | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from lxml import etree
 
-from blockml._kernel.parsing import Addresses
+from blockml._kernel.protocol import Addresses
 from blockml.errors import check_name
 from blockml.parsing import lexbor
 from blockml.parsing.builder import LimitReached, NodesBuilder, new_builder

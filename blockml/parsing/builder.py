@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml._kernel.parsing import Addresses
+from blockml._kernel.protocol import Addresses
 from blockml.page import Flag, Nodes
 from blockml.page.attributes import NO_ATTRIBUTES, Attributes
 from blockml.parsing.limits import Limits

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from blockml._kernel.parsing import Addresses
+from blockml._kernel.protocol import Addresses
 from blockml.errors import needed
 from blockml.parsing.builder import DROPPED, NodesBuilder
 from blockml.parsing.libraries import usable_addresses

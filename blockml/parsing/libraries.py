@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from blockml._kernel.parsing import Addresses
+from blockml._kernel.protocol import Addresses
 from blockml.page import Nodes
 from blockml.parsing.builder import NodesBuilder, new_builder
 from blockml.parsing.limits import Limits

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml._kernel.predictors import PackedMLP
+from blockml._kernel.protocol import PackedMLP
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.features.page_matrix import PageMatrix

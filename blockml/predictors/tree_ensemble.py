@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml._kernel.predictors import TreeColumns
+from blockml._kernel.protocol import TreeColumns
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.page_matrix import PageMatrix
 from blockml.predictors.log_odds import log_odds, sigmoid

@@ -19,7 +19,7 @@ import numpy as np
 
 import blockml
 from blockml import _kernel
-from blockml._kernel.parsing import Addresses
+from blockml._kernel.protocol import Addresses
 from blockml.errors import ModelFormatError
 from blockml.extract import extract_page
 from blockml.extractors import TrainedExtractor
