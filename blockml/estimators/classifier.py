@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-import blockml
 from blockml.decision.policy import DecisionPolicy, score_blocks
 from blockml.errors import UsageError
 from blockml.estimators.pages import AnyPage, as_pages, as_recipe, check_prepared, labelled_rows, parsed
@@ -19,15 +18,12 @@ from blockml.extractors import Extractor, TrainedExtractor
 from blockml.extractors.base import Prediction, Traits
 from blockml.extractors.matrix import matrix
 from blockml.features import feature_set
-from blockml.model import Model
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
-from blockml.predictors import MeanTrees
-from blockml.training.ensemble import Ensemble, fit_ensemble
+from blockml.training.ensemble import Ensemble
 from blockml.training.recipes import Recipe
-from blockml.training.single_tree import fit_tree, to_trees
 from blockml.training.table import BlockTable, PageRows
-from blockml.training.tuning import tune
+from blockml.training.train import fit_model
 
 __all__ = ["BlockClassifier", "EstimatorExtractor"]
 
@@ -94,7 +90,7 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         table = BlockTable.stack(labelled_rows(X, recipe))
         self.model_, self.estimator_ = None, None
         if self.estimator is None:
-            self.model_ = _fit_model(table, recipe, self.seed)
+            self.model_ = fit_model(table, recipe, self.seed)
             self.extractor_: Extractor = TrainedExtractor(self.model_)
         else:
             rows = table.trainable
@@ -155,33 +151,6 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         tags.no_validation = True
         tags.input_tags.two_d_array = False
         return tags
-
-
-def _fit_model(table: BlockTable, recipe: Recipe, seed: int) -> Model:
-    """Train the recipe's predictors of main content."""
-    if recipe.is_ensemble:
-        ensemble = fit_ensemble(table, recipe, table.trainable, seed)
-        predictors, weights, policy = dict(ensemble.predictors), dict(ensemble.weights), recipe.policy
-    else:
-        rows = table.trainable
-        tuning = tune(table, recipe, rows, seed)
-        tree = fit_tree(recipe, table.matrix[rows], table.main[rows], seed)
-        predictors, weights = {"tree": MeanTrees(to_trees(tree, tuning.shrinkage))}, {"tree": 1.0}
-        policy = tuning.policy
-    chosen = feature_set(recipe.features)
-    return Model(
-        name=recipe.name,
-        version=blockml.__version__,
-        features=chosen.name,
-        features_hash=chosen.hash,
-        predictors=predictors,
-        weights=weights,
-        policy=policy,
-        parsing=recipe.parsing,
-        labels=tuple(sorted(recipe.main)),
-        recipe={"name": recipe.name, "learner": recipe.learner, **recipe.parameters},
-        seed=seed,
-    )
 
 
 @dataclass(eq=False, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import blockml
@@ -13,11 +14,11 @@ from blockml.errors import UsageError
 from blockml.features import feature_set
 from blockml.model import Model
 from blockml.predictors import MeanTrees
-from blockml.predictors.tree_ensemble import TreeEnsemble, Trees
+from blockml.predictors.tree_ensemble import Trees
 from blockml.training.block_types import block_type_rows, fit_block_types
 from blockml.training.checks import check_classes, check_gold
 from blockml.training.cross_validation import cross_validate, gaps
-from blockml.training.ensemble import fit_ensemble
+from blockml.training.ensemble import Ensemble, fit_ensemble
 from blockml.training.page_policy import PagePolicy
 from blockml.training.recipes import Recipe
 from blockml.training.single_tree import fit_tree, to_trees
@@ -25,7 +26,7 @@ from blockml.training.splits import PROTOCOLS, n_groups
 from blockml.training.table import BlockTable, build_table
 from blockml.training.tuning import tune
 
-__all__ = ["train"]
+__all__ = ["fit_model", "train"]
 
 
 def train(
@@ -95,28 +96,25 @@ def train(
         f"{int(table.trainable.sum())} blocks to train on"
     )
     metrics, page_policy = measure(table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report)
-    trained = _fit(table, recipe, seed, jobs, report)
+    model = fit_model(table, recipe, seed, jobs, report)
+    for ensemble in model.ensembles:
+        _check_splits(ensemble.trees, table)
+    block_types = None
     if recipe.block_types:
         report("block types")
         rows = block_type_rows(
             [*type_datasets, *used], features=recipe.features, parsing=recipe.parsing, seed=seed, jobs=jobs
         )
-        trained["block_types"] = fit_block_types(rows, seed=seed, report=report)
-    chosen = feature_set(recipe.features)
-    return Model(
+        block_types = fit_block_types(rows, seed=seed, report=report)
+    return replace(
+        model,
         name=name or recipe.name,
-        version=blockml.__version__,
-        features=chosen.name,
-        features_hash=chosen.hash,
         article=None if page_policy is None else page_policy.article,
-        parsing=recipe.parsing,
-        labels=tuple(sorted(recipe.main)),
+        block_types=block_types,
         training=_provenance(used, table),
         metrics=metrics,
         notes=recipe.notes,
         command=command,
-        seed=seed,
-        **trained,
     )
 
 
@@ -138,31 +136,35 @@ def _with_sites(datasets: Sequence[Dataset], protocols: Sequence[str], report: C
     return rest
 
 
-def _fit(table: BlockTable, recipe: Recipe, seed: int, jobs: int, report: Callable[[str], None]) -> dict[str, Any]:
-    """Train the predictors of main content; returns fields of the model."""
-    described = {"name": recipe.name, "learner": recipe.learner, **recipe.parameters}
-    if recipe.is_ensemble:
-        ensemble = fit_ensemble(table, recipe, table.trainable, seed, jobs)
-        for predictor in ensemble.predictors.values():
-            if isinstance(predictor, TreeEnsemble):
-                _check_splits(predictor.trees, table)
-        return {
-            "predictors": ensemble.predictors,
-            "weights": ensemble.weights,
-            "policy": recipe.policy,
-            "recipe": {**described, "n_mlps": recipe.n_mlps},
-        }
+def fit_model(
+    table: BlockTable, recipe: Recipe, seed: int, jobs: int = 1, report: Callable[[str], None] = lambda _: None
+) -> Model:
+    """Train the recipe's predictors of main content on the trainable rows of a table."""
     rows = table.trainable
-    tuning = tune(table, recipe, rows, seed)
-    report(f"threshold {tuning.threshold:g}, shrinkage {tuning.shrinkage:g}")
-    trees = to_trees(fit_tree(recipe, table.matrix[rows], table.main[rows], seed), tuning.shrinkage)
-    _check_splits(trees, table)
-    return {
-        "predictors": {"tree": MeanTrees(trees)},
-        "weights": {"tree": 1.0},
-        "policy": tuning.policy,
-        "recipe": {**described, "shrinkage": tuning.shrinkage},
-    }
+    parameters = {"name": recipe.name, "learner": recipe.learner, **recipe.parameters}
+    if recipe.is_ensemble:
+        ensemble, policy = fit_ensemble(table, recipe, rows, seed, jobs), recipe.policy
+        parameters["n_mlps"] = recipe.n_mlps
+    else:
+        tuning = tune(table, recipe, rows, seed)
+        report(f"threshold {tuning.threshold:g}, shrinkage {tuning.shrinkage:g}")
+        trees = to_trees(fit_tree(recipe, table.matrix[rows], table.main[rows], seed), tuning.shrinkage)
+        ensemble, policy = Ensemble({"tree": MeanTrees(trees)}, {"tree": 1.0}), tuning.policy
+        parameters["shrinkage"] = tuning.shrinkage
+    chosen = feature_set(recipe.features)
+    return Model(
+        name=recipe.name,
+        version=blockml.__version__,
+        features=chosen.name,
+        features_hash=chosen.hash,
+        predictors=ensemble.predictors,
+        weights=ensemble.weights,
+        policy=policy,
+        parsing=recipe.parsing,
+        labels=tuple(sorted(recipe.main)),
+        recipe=parameters,
+        seed=seed,
+    )
 
 
 def _check_splits(trees: Trees, table: BlockTable) -> None:
