@@ -20,7 +20,7 @@ from blockml.decision.decide import Decision
 from blockml.errors import UsageError, check_name
 from blockml.extractors.base import Between, Extractor, Prediction, Traits
 from blockml.extractors.methods import METHODS
-from blockml.page import Blocks, Nodes, Page, Separator, Status
+from blockml.page import Page, Status
 from blockml.parsing.lines import line_numbers
 from blockml.parsing.options import ParsingOptions
 
@@ -365,52 +365,16 @@ def without_blocks(page: Page, removed: NDArray[np.bool_]) -> Page:
     borders[blocks.node[removed]] += 1
     borders[blocks.last_node[removed] + 1] -= 1
     stays = (nodes.tag != 0) | (np.cumsum(borders)[:-1] == 0)
-    number = np.append(np.cumsum(stays) - stays, stays.sum()).astype(np.int32)  # of a node, among those that stay
-    left = _nodes_left(nodes, stays, number)
-    status = Status.EMPTY_PAGE if page.status is Status.OK and removed.all() else page.status
-    return replace(page, nodes=left, blocks=_blocks_left(blocks, ~removed, number, left), utf8=None, status=status)
-
-
-def _nodes_left(nodes: Nodes, stays: NDArray[np.bool_], number: NDArray[np.int32]) -> Nodes:
-    rows = np.flatnonzero(stays).tolist()
-    return Nodes(
-        names=nodes.names,
-        tag=nodes.tag[stays],
-        parent=_renumbered(nodes.parent[stays], number),
-        depth=nodes.depth[stays],
-        end=number[nodes.end[stays]],
-        flags=nodes.flags[stays],
-        attributes=[nodes.attributes[row] for row in rows],
-        texts=[nodes.texts[row] for row in rows],
-    )
-
-
-def _blocks_left(blocks: Blocks, stays: NDArray[np.bool_], number: NDArray[np.int32], left: Nodes) -> Blocks:
-    rows = np.flatnonzero(stays)
-    lines = line_numbers(left)
-    separators = blocks.separators[rows]
-    if len(rows):
-        # A removed block may have carried the line break; blocks around it are separated at least by a space.
-        starts = np.append(0, rows[:-1] + 1)
-        separators = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], starts)
-        separators[rows > starts] = np.maximum(separators[rows > starts], Separator.SPACE)
-    node, last_node = number[blocks.node[rows]], number[blocks.last_node[rows]]
-    return Blocks(
-        texts=tuple([blocks.texts[row] for row in rows.tolist()]),
-        n_words=blocks.n_words[rows],
-        n_linked=blocks.n_linked[rows],
+    number = (np.cumsum(stays) - stays).astype(np.int32)  # of a node, among those that stay
+    left, rest = nodes.only(stays), blocks.only(~removed)
+    lines, node, last_node = line_numbers(left), number[rest.node], number[rest.last_node]
+    rest = replace(
+        rest,
         first_line=lines[node],
         last_line=lines[last_node],
-        parent=_renumbered(blocks.parent[rows], number),
+        parent=np.where(rest.parent < 0, np.int32(-1), number[rest.parent]),
         node=node,
         last_node=last_node,
-        flags=blocks.flags[rows],
-        separators=separators,
-        word_lengths=blocks.word_lengths[np.repeat(stays, blocks.n_words)],
-        parents=tuple([blocks.parents[row] for row in rows.tolist()]),
     )
-
-
-def _renumbered(parent: NDArray[np.int32], number: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Renumber parents by the remaining nodes; -1 stays -1."""
-    return np.where(parent < 0, np.int32(-1), number[parent])
+    status = Status.EMPTY_PAGE if page.status is Status.OK and removed.all() else page.status
+    return replace(page, nodes=left, blocks=rest, utf8=None, status=status)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,9 @@ class Separator(IntEnum):
     CELL = 2  #: the next cell of a table row
     LINE = 3  #: a line break, list item or table row
     PARAGRAPH = 4  #: a new paragraph
+
+
+_SPACE = int(Separator.SPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +87,41 @@ class Blocks:
 
     def __iter__(self) -> Iterator[Block]:
         return (self[i] for i in range(len(self)))
+
+    def separators_of(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """Return (n_rows,) the :class:`Separator` between each of some blocks, in their order, and the one before it.
+
+        A block that is left out may have carried the line break; blocks around it are separated at least by a space.
+        """
+        if not len(rows):
+            return self.separators[:0]
+        starts = np.concatenate(([0], rows[:-1] + 1))
+        separators: NDArray[np.uint8] = np.maximum.reduceat(self.separators[: rows[-1] + 1], starts)
+        separators[(separators < _SPACE) & (starts < rows)] = _SPACE
+        return separators
+
+    def only(self, stays: NDArray[np.bool_]) -> Blocks:
+        """Return the blocks marked in ``stays`` (n,), of the same nodes.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> blocks = blockml.parse("<p>one<p>two<p>three").blocks.only(np.array([True, False, True]))
+        >>> blocks.texts, blocks.separators.tolist()
+        (('one', 'three'), [4, 4])
+        """
+        rows = np.flatnonzero(stays)
+        return Blocks(
+            texts=tuple(compress(self.texts, stays)),
+            n_words=self.n_words[rows],
+            n_linked=self.n_linked[rows],
+            first_line=self.first_line[rows],
+            last_line=self.last_line[rows],
+            parent=self.parent[rows],
+            node=self.node[rows],
+            last_node=self.last_node[rows],
+            flags=self.flags[rows],
+            separators=self.separators_of(rows),
+            word_lengths=self.word_lengths[np.repeat(stays, self.n_words)],
+            parents=tuple(compress(self.parents, stays)),
+        )

@@ -72,6 +72,30 @@ class Nodes:
         indices: NDArray[np.int64] = (self.tag == self.names.index(name)).nonzero()[0].astype(np.int64, copy=False)
         return indices
 
+    def only(self, stays: NDArray[np.bool_]) -> Nodes:
+        """Return the nodes marked in ``stays`` (n,), among which is the parent of each of them.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> nodes = blockml.parse("<p>one<p>two").nodes
+        >>> nodes.parent.tolist(), nodes.only(nodes.tag != 0).parent.tolist()
+        ([-1, 0, 0, 2, 3, 2, 5], [-1, 0, 0, 2, 2])
+        """
+        number = np.append(np.cumsum(stays) - stays, stays.sum()).astype(np.int32)  # of a node, among those that stay
+        parent = self.parent[stays]
+        rows = np.flatnonzero(stays).tolist()
+        return Nodes(
+            names=self.names,
+            tag=self.tag[stays],
+            parent=np.where(parent < 0, np.int32(-1), number[parent]),
+            depth=self.depth[stays],
+            end=number[self.end[stays]],
+            flags=self.flags[stays],
+            attributes=[self.attributes[row] for row in rows],
+            texts=[self.texts[row] for row in rows],
+        )
+
     def ancestors(self, node: int, most: int | None = None) -> list[int]:
         """Return the indices of a node's ancestors, innermost first; at most so many of them."""
         chain: list[int] = []

@@ -76,7 +76,7 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
         blocks = _segment(nodes, profile, tokenizer)
     else:
         blocks = _segment_compiled(_kernel.compiled, nodes, profile, tokenizer)
-    return blocks if keep_wordless else _without_wordless(blocks)
+    return blocks if keep_wordless else blocks.only(blocks.n_words > 0)
 
 
 def _segment_compiled(compiled: _kernel.Compiled, nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
@@ -194,28 +194,3 @@ def common_ancestor(nodes: Nodes, first: NDArray[np.int32], last: NDArray[np.int
     while (is_deeper := (ancestor >= 0) & (nodes.depth[ancestor] > depth)).any():
         ancestor = np.where(is_deeper, nodes.parent[ancestor], ancestor)
     return ancestor
-
-
-def _without_wordless(blocks: Blocks) -> Blocks:
-    """Return the blocks with words."""
-    rows = np.flatnonzero(blocks.n_words)
-    separators = blocks.separators[rows]
-    if len(rows):
-        # A block that is left out still separates its neighbours.
-        starts = np.append(0, rows[:-1] + 1)
-        strongest = np.maximum.reduceat(blocks.separators[: rows[-1] + 1], starts)
-        separators = np.where(rows > starts, np.maximum(strongest, Separator.SPACE), strongest).astype(np.uint8)
-    return Blocks(
-        texts=tuple([blocks.texts[row] for row in rows.tolist()]),
-        n_words=blocks.n_words[rows],
-        n_linked=blocks.n_linked[rows],
-        first_line=blocks.first_line[rows],
-        last_line=blocks.last_line[rows],
-        parent=blocks.parent[rows],
-        node=blocks.node[rows],
-        last_node=blocks.last_node[rows],
-        flags=blocks.flags[rows],
-        separators=separators,
-        word_lengths=blocks.word_lengths,
-        parents=tuple([blocks.parents[row] for row in rows.tolist()]),
-    )

@@ -13,7 +13,7 @@ from blockml.errors import UsageError
 from blockml.page import Chunk, Label, Nodes, Page, Paragraph, ParagraphKind, Separator
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.shown import layout_parts, line_element, shown_nodes, text_sums
-from blockml.rendering.text import kept_separators, text_pieces
+from blockml.rendering.text import text_pieces
 
 __all__ = ["find_chunks", "find_paragraphs"]
 
@@ -103,7 +103,7 @@ def _units(page: Page, rows: NDArray[np.intp]) -> list[tuple[list[int], int, int
     """
     nodes, blocks = page.nodes, page.blocks
     element = _elements(page, rows)[blocks.node[rows]].tolist()
-    separators = kept_separators(page, rows).tolist()
+    separators = page.blocks.separators_of(rows).tolist()
     breaks = text_sums(nodes.named({"br"}))
     found: list[tuple[list[int], int]] = []
     lines: dict[int, int] = {}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Flag, Page, Separator
 
-__all__ = ["kept_separators", "node_separators", "render_text", "text_pieces"]
+__all__ = ["node_separators", "render_text", "text_pieces"]
 
 _PREFORMATTED, _SPACE, _CELL = int(Flag.PREFORMATTED), int(Separator.SPACE), int(Separator.CELL)
 #: Text between two blocks, by :class:`~blockml.page.Separator`.
@@ -40,17 +40,6 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragra
     return "".join(pieces).strip("\n")
 
 
-def kept_separators(page: Page, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
-    """Return (n_rows,) the :class:`~blockml.page.Separator` between each kept block and the one before.
-
-    A removed block may have carried the line break; blocks around it are separated at least by a space.
-    """
-    before = np.concatenate(([-1], rows[:-1]))
-    separators: NDArray[np.uint8] = np.maximum.reduceat(page.blocks.separators[: rows[-1] + 1], before + 1)
-    separators[(separators < _SPACE) & (before + 1 < rows)] = _SPACE
-    return separators
-
-
 def node_separators(page: Page, rows: NDArray[np.intp], shown: NDArray[np.bool_]) -> dict[int, int]:
     """Return the :class:`~blockml.page.Separator` before texts that aren't glued to the kept text before them, by node.
 
@@ -63,7 +52,7 @@ def node_separators(page: Page, rows: NDArray[np.intp], shown: NDArray[np.bool_]
     shown
         (n_nodes,) whether a node is written.
     """
-    separators = kept_separators(page, rows)
+    separators = page.blocks.separators_of(rows)
     places = separators > Separator.GLUED
     found = dict(zip(page.blocks.node[rows[places]].tolist(), separators[places].tolist(), strict=True))
     # Within a block, an element that begins right after another is a word of its own, as two links are.
@@ -91,7 +80,7 @@ def text_pieces(
     if not len(rows):
         return [], []
     before = np.concatenate(([-1], rows[:-1]))  # the kept block before each
-    separators = kept_separators(page, rows)
+    separators = page.blocks.separators_of(rows)
     texts = list(compress(blocks.texts, kept))
     by_separator = _SEPARATED_PARAGRAPHS if paragraphs else _SEPARATORS
     gaps = [by_separator[separator] for separator in separators.tolist()]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from blockml.datasets.gold import BlockLabels
 from blockml.decision.lines import line_numbers
-from blockml.page import Nodes, Page
+from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
 from blockml.parsing.segmentation import segment
 
@@ -92,18 +92,6 @@ def without_nodes(page: Page, gone: NDArray[np.bool_], parsing: ParsingOptions) 
     np.add.at(borders, np.flatnonzero(gone), 1)
     np.add.at(borders, nodes.end[gone], -1)
     stays = borders.cumsum()[:-1] == 0
-    number = np.append(np.cumsum(stays) - stays, stays.sum()).astype(np.int32)  # of a node, among those that stay
-    rows = np.flatnonzero(stays).tolist()
-    parent = nodes.parent[stays]
-    left = Nodes(
-        names=nodes.names,
-        tag=nodes.tag[stays],
-        parent=np.where(parent < 0, np.int32(-1), number[parent]),
-        depth=nodes.depth[stays],
-        end=number[nodes.end[stays]],
-        flags=nodes.flags[stays],
-        attributes=[nodes.attributes[row] for row in rows],
-        texts=[nodes.texts[row] for row in rows],
-    )
+    left = nodes.only(stays)
     blocks = segment(left, profile=page.profile, keep_wordless=parsing.keep_wordless, tokenizer=parsing.tokenizer)
     return replace(page, nodes=left, blocks=blocks), stays
