@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -55,8 +55,7 @@ class BatchExtractor:
         check_name("isolation", self.isolation, ISOLATIONS)
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("model", "options", "columns", "keep", "isolation", "guard")
-        return {name: getattr(self, name) for name in names}
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def __call__(self, table: Any) -> Any:  # noqa: ANN401 (pyarrow has no types)
         """Extract the pages of a ``pyarrow.Table``.
@@ -88,8 +87,8 @@ class BatchExtractor:
         for batch in batches:
             made = self._batch(batch)
             kept = [(batch.schema.field(name), batch.column(name)) for name in self.keep]
-            fields = [item for item, _ in kept] + list(made.schema)
-            yield pa.RecordBatch.from_arrays([*(column for _, column in kept), *made.columns], schema=pa.schema(fields))
+            columns = [item for item, _ in kept] + list(made.schema)
+            yield pa.RecordBatch.from_arrays([*(cells for _, cells in kept), *made.columns], schema=pa.schema(columns))
 
     def records(self, rows: Iterable[Mapping[str, Any] | Item]) -> Iterator[dict[str, Any]]:
         """Extract pages given as items, or as mappings with the fields ``columns``; yield their records."""
@@ -116,8 +115,7 @@ class BatchExtractor:
 
     def _batch(self, table: Any) -> Any:  # noqa: ANN401 (pyarrow has no types)
         """Return the record batch of the pages of a table or record batch."""
-        chosen = (self.columns.html, self.columns.id, self.columns.url, self.columns.charset, self.columns.site)
-        names = [name for name in dict.fromkeys(chosen) if name in table.schema.names]
+        names = [name for name in dict.fromkeys(astuple(self.columns)) if name in table.schema.names]
         cells = [table.column(name).to_pylist() for name in names]
         rows = [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)] or [{}] * table.num_rows
         return record_batch(self.records(rows), self.schema)

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 from blockml.batch.packing import End, Piece
 from blockml.errors import UsageError
+from blockml.storage.atomic import atomic_write
 
 __all__ = ["Part", "PartWriter", "Parts"]
 
@@ -162,9 +163,5 @@ class PartWriter:
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:
-    new = path.with_name(path.name + ".new")
-    with new.open("w", encoding="utf-8") as stream:
-        json.dump(value, stream, ensure_ascii=False)
-        stream.flush()
-        os.fsync(stream.fileno())
-    new.replace(path)
+    with atomic_write(path) as stream:
+        stream.write(json.dumps(value, ensure_ascii=False).encode())

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -19,8 +19,8 @@ from blockml.errors import InputError, UsageError
 from blockml.parsing import BACKENDS
 
 __all__ = ["HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters", "fraction", "names"]
-__all__ += ["add_backend", "check_files", "parameters", "parsing_options", "positive", "processes", "read_page"]
-__all__ += ["refuse", "seconds", "seed"]
+__all__ += ["add_backend", "check_files", "number", "parameters", "parsing_options", "positive", "processes"]
+__all__ += ["read_page", "refuse", "seconds", "seed"]
 
 #: Options by the names of their values, where these differ.
 _OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-dataset"}
@@ -60,26 +60,25 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def fraction(text: str) -> float:
-    """Parse a number between 0 and 1, for argparse."""
+def number(text: str, is_legal: Callable[[float], bool], legal: str) -> float:
+    """Parse a number, for argparse; ``legal`` names the legal ones in the error."""
     try:
         value = float(text)
     except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"must be between 0 and 1, got {text!r}")
+        value = math.nan
+    if not is_legal(value):
+        raise argparse.ArgumentTypeError(f"must be {legal}, got {text!r}")
     return value
+
+
+def fraction(text: str) -> float:
+    """Parse a number between 0 and 1, for argparse."""
+    return number(text, lambda value: 0 <= value <= 1, "between 0 and 1")
 
 
 def seconds(text: str) -> float:
     """Parse a positive number of seconds, for argparse."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got {text!r}")
-    return value
+    return number(text, lambda value: 0 < value < math.inf, "a positive number of seconds")
 
 
 def seed(text: str) -> int:

@@ -74,10 +74,9 @@ def run_features(arguments: argparse.Namespace) -> int:
         raise UsageError("-o needs --tags")
     if arguments.page and not arguments.output:
         raise UsageError("--page needs -o")
-    if arguments.tags:
-        if arguments.set:
-            raise UsageError(f"--tags counts tags and lists no columns; leave out {arguments.set}")
-    else:
+    if arguments.tags and arguments.set:
+        raise UsageError(f"--tags counts tags and lists no columns; leave out {arguments.set}")
+    if not arguments.tags:
         refuse(arguments, "without --tags", backend=None)
     if arguments.tags:
         dataset = open_dataset(arguments.tags)

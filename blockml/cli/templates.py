@@ -18,6 +18,7 @@ from blockml.cli.arguments import (
     add_format,
     add_jobs,
     add_parameters,
+    number,
     parameters,
     parsing_options,
     positive,
@@ -109,13 +110,7 @@ def _add_detect(parser: argparse.ArgumentParser) -> None:
 
 
 def _distance(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a number of at least 0, got {text!r}")
-    return value
+    return number(text, lambda value: 0 <= value < math.inf, "a number of at least 0")
 
 
 def _auto_or_distance(text: str) -> float | str:

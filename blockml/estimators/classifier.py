@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from blockml.decision.policy import DecisionPolicy, score_blocks
+from blockml.decision.policy import score_blocks
 from blockml.errors import UsageError
 from blockml.estimators.pages import AnyPage, as_pages, as_recipe, check_prepared, labelled_rows, parsed
 from blockml.extractors import Extractor, TrainedExtractor
-from blockml.extractors.base import Prediction, Traits
+from blockml.extractors.base import Traits
 from blockml.extractors.matrix import matrix
 from blockml.features import feature_set
 from blockml.page import Page
@@ -174,18 +174,9 @@ class EstimatorExtractor(Extractor):
         """Parsing options of the recipe."""
         return self.options
 
-    @property
-    def policy(self) -> DecisionPolicy:
-        """A block is content from a probability of 0.5 on."""
-        return DecisionPolicy()
-
     def score(self, page: Page) -> NDArray[np.float32]:
         """Predict the probability of content, (n_blocks,)."""
         return _content_probabilities(self.estimator, matrix(page, self.features))
-
-    def predict(self, page: Page) -> Prediction:
-        """Predict the probability of content for each block."""
-        return Prediction(self.score(page))
 
 
 def _content_probabilities(estimator: Any, rows: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ANN401

@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -43,10 +43,10 @@ _PLAIN: Mapping[str, type] = {
 #: All fields of the header.
 _TYPES: Mapping[str, type] = {**_PLAIN, "predictors": dict, "weights": dict, "policy": dict, "parsing": dict}
 _PARSING_TYPES: Mapping[str, type] = {"backend": str, "profile": str, "keep_wordless": bool, "tokenizer": str}
-#: Names of predictors of something else than main content.
-_ARTICLE, _BLOCK_TYPES, _CORRECTION = "article", "block_types", "correction"
-
-P = TypeVar("P", bound=Predictor)
+#: Predictors of something else than main content, by the field of a model, and their kinds.
+_OTHERS: Mapping[str, type[Predictor]] = {
+    "article": TreeEnsemble, "block_types": BlockTypes, "correction": Correction,
+}  # fmt: skip
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
@@ -61,13 +61,8 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """
     check_type("model", model, Model, legal="a blockml.model.Model")
     check_type("path", path, str, os.PathLike, legal="a path")
-    named: dict[str, Predictor] = dict(model.predictors)
-    if model.article is not None:
-        named[_ARTICLE] = model.article
-    if model.block_types is not None:
-        named[_BLOCK_TYPES] = model.block_types
-    if model.correction is not None:
-        named[_CORRECTION] = model.correction
+    others = {name: predictor for name in _OTHERS if (predictor := getattr(model, name)) is not None}
+    named: dict[str, Predictor] = {**model.predictors, **others}
     header = {
         "format": FORMAT,
         **_MARK,
@@ -116,8 +111,7 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
             f"which this version {'does not know' if known is None else 'computes differently'}: train it again"
         )
     found = _predictors(header["predictors"], arrays, len(known.columns))
-    article, types = found.pop(_ARTICLE, None), found.pop(_BLOCK_TYPES, None)
-    correction = found.pop(_CORRECTION, None)
+    others: dict[str, Any] = {name: _of_kind(found.pop(name, None), kind, name) for name, kind in _OTHERS.items()}
     for name, predictor in found.items():
         if isinstance(predictor, BlockTypes | Correction):
             raise ModelFormatError(f"the predictor {name!r} of main content must not be of kind {predictor.kind}")
@@ -129,10 +123,8 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
         predictors=found,
         weights=_weights(header["weights"], found),
         policy=DecisionPolicy.from_header(header["policy"]),
-        article=_of_kind(article, TreeEnsemble, _ARTICLE),
-        block_types=_of_kind(types, BlockTypes, _BLOCK_TYPES),
-        correction=_of_kind(correction, Correction, _CORRECTION),
         parsing=parsing,
+        **others,
     )
 
 
@@ -171,7 +163,7 @@ def _predictors(kinds: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_
         if not isinstance(kind, str) or kind not in PREDICTORS:
             raise ModelFormatError(str(UnknownNameError("predictor kind", str(kind), PREDICTORS)))
         its_arrays = {key.removeprefix(f"{name}."): a for key, a in arrays.items() if key.startswith(f"{name}.")}
-        predictor = PREDICTORS[kind].from_arrays(its_arrays, len(PAGE_FEATURES) if name == _ARTICLE else n_columns)
+        predictor = PREDICTORS[kind].from_arrays(its_arrays, len(PAGE_FEATURES) if name == "article" else n_columns)
         if isinstance(predictor, MLP) and predictor.n_groupings != len(GROUPINGS):
             raise ModelFormatError(f"an MLP must have weights for {len(GROUPINGS)} groupings of blocks")
         found[name] = predictor
@@ -190,7 +182,7 @@ def _weights(values: Mapping[str, Any], predictors: Mapping[str, Predictor]) -> 
     return {name: float(values[name]) for name in predictors}
 
 
-def _of_kind(predictor: Predictor | None, kind: type[P], name: str) -> P | None:
+def _of_kind(predictor: Predictor | None, kind: type[Predictor], name: str) -> Predictor | None:
     """Check the kind of a predictor."""
     if predictor is not None and not isinstance(predictor, kind):
         raise ModelFormatError(f"the predictor {name!r} must be of kind {kind.kind}")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from blockml.batch.items import Item
 from blockml.parsing import Limits
 
-__all__ = ["Items", "Reading", "RecordFields", "Unit", "in_units", "printable"]
+__all__ = ["Items", "Reading", "RecordFields", "Unit", "in_groups", "in_units", "printable"]
+
+T = TypeVar("T")
 
 #: Bytes of pages in a unit: some ten pages of the mean size, enough to hide the cost of its messages (.3 to .5 ms).
 UNIT_BYTES = 2 << 20
@@ -74,18 +76,24 @@ class Items:
         return iter(self.pages)
 
 
-def in_units(name: str, items: Iterator[Item]) -> Iterator[Items]:
-    """Group pages into units by their size."""
-    group: list[Item] = []
+def in_groups(pages: Iterable[T], size_of: Callable[[T], int]) -> Iterator[tuple[tuple[T, ...], int]]:
+    """Group pages by their size, for units; yield the pages and the size of each group."""
+    group: list[T] = []
     size = 0
-    for item in items:
-        group.append(item)
-        size += len(item.html or "")
+    for page in pages:
+        group.append(page)
+        size += size_of(page)
         if size >= UNIT_BYTES or len(group) == UNIT_PAGES:
-            yield Items(name, tuple(group), size)
+            yield tuple(group), size
             group, size = [], 0
     if group:
-        yield Items(name, tuple(group), size)
+        yield tuple(group), size
+
+
+def in_units(name: str, items: Iterable[Item]) -> Iterator[Items]:
+    """Group pages into units by their size."""
+    for group, size in in_groups(items, lambda item: len(item.html or "")):
+        yield Items(name, group, size)
 
 
 def printable(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blockml.batch.items import Item
-from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Reading, printable
+from blockml.batch.readers.base import Reading, in_groups, printable
 
 __all__ = ["PAGE_SUFFIXES", "PageFile", "PageFiles", "page_file", "page_units"]
 
@@ -64,16 +64,8 @@ def page_file(path: Path, top: Path, base: Path) -> PageFile:
 
 def page_units(files: Iterator[PageFile]) -> Iterator[PageFiles]:
     """Group page files into units by their size."""
-    group: list[PageFile] = []
-    size = 0
-    for file in files:
-        group.append(file)
-        size += file.size
-        if size >= UNIT_BYTES or len(group) == UNIT_PAGES:
-            yield PageFiles(group[0].path, tuple(group), size)
-            group, size = [], 0
-    if group:
-        yield PageFiles(group[0].path, tuple(group), size)
+    for group, size in in_groups(files, lambda file: file.size):
+        yield PageFiles(group[0].path, group, size)
 
 
 def _site_folder(path: Path, top: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,7 @@ def _rows(
     number = first
     try:
         file = _opened(path, fields)
-        columns = [name for name in _names(fields) if name in file.schema_arrow.names]
+        columns = [name for name in dict.fromkeys(astuple(fields)) if name in file.schema_arrow.names]
         for batch in file.iter_batches(at_once, row_groups=list(groups), columns=columns):
             cells = {name: batch.column(name) for name in columns}
             for row in range(batch.num_rows):
@@ -95,10 +95,6 @@ def _rows(
                 number += 1
     except (OSError, ValueError, pa.ArrowException) as error:
         yield Item(f"{path.name}:{number}", error=f"cannot read the rest of the row group ({error})")
-
-
-def _names(fields: RecordFields) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((fields.html, fields.id, fields.url, fields.charset, fields.site)))
 
 
 def row_item(row: dict[str, Any], default_id: str, fields: RecordFields, limit: int) -> Item:
