@@ -29,7 +29,7 @@ from blockml.features import (
 from blockml.features.column import Column
 from blockml.features.shipped_sets import SHIPPED_SETS
 
-__all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "describe", "feature_set", "nominal_columns", "one_hot_name"]
+__all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "describe", "feature_set", "nominal_columns"]
 
 #: Base columns by name.
 COLUMNS: Mapping[str, Column] = {
@@ -68,17 +68,6 @@ class FeatureSet:
         """Fingerprint of version, column names and their order; model files carry it."""
         text = f"{self.version}:" + ",".join(self.columns)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def one_hot_name(column: str, value: str) -> str:
-    """Return the name of the 0/1 column for one value of a nominal column.
-
-    Examples
-    --------
-    >>> one_hot_name("parent_m1", "h1")
-    'parent_m1=h1'
-    """
-    return f"{column}={value}"
 
 
 def split_name(name: str) -> tuple[str, int, int | None]:

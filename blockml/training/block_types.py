@@ -77,12 +77,6 @@ class BlockTypeRows:
     page: NDArray[np.int64]  #: (n_rows,) number of its page.
     sites: tuple[str, ...]  #: (n_pages,) data set and site of each page.
 
-    def of_pages(self, wanted: NDArray[np.bool_]) -> BlockTypeRows:
-        """Select the rows of pages, ``wanted`` being (n_pages,)."""
-        rows = wanted[self.page]
-        columns = {name: getattr(self, name)[rows] for name in ("matrix", "label", "rest", "weak", "page")}
-        return replace(self, **columns)
-
 
 def block_type_rows(
     datasets: Sequence[Dataset],

@@ -7,7 +7,7 @@ from pathlib import Path
 import blockml
 from blockml.datasets import TextGold, open_dataset
 from blockml.datasets.tags import tag_distribution, tag_points
-from blockml.parsing.lines import refined_lines
+from tests.refined import refined_lines
 
 DATA = Path(__file__).parents[2] / "data"
 

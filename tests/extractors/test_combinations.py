@@ -20,7 +20,7 @@ from blockml.extractors.combinations import Combination, Intersection, Majority,
 from blockml.extractors.heuristics.boilerpipe import BoilerpipeArticle, Density, NumWords
 from blockml.extractors.heuristics.lqf import LQF
 from blockml.page import Page, Separator, Status
-from blockml.parsing.lines import refined_lines
+from tests.refined import refined_lines
 from tests.strategies import messy_html, path_of, visible
 
 CLASSES: tuple[Any, ...] = (Union, Intersection, Majority, Serial)

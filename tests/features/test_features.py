@@ -19,8 +19,8 @@ from blockml.features.kim2013 import PARENT_VALUES
 from blockml.features.page_context import PageContext
 from blockml.page import Blocks, Page
 from blockml.parsing import BACKENDS
-from blockml.parsing.lines import refined_lines
 from tests.parsing.test_lines import EXAMPLE
+from tests.refined import refined_lines
 from tests.strategies import is_dropped, messy_html
 
 OFFSETS = ("m2", "m1", "0", "p1", "p2")

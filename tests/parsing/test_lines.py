@@ -7,7 +7,8 @@ from hypothesis import given, settings
 
 import blockml
 from blockml.parsing import BACKENDS
-from blockml.parsing.lines import VOID, Line, line_numbers, refined_lines
+from blockml.parsing.lines import VOID, line_numbers
+from tests.refined import Line, refined_lines
 from tests.strategies import is_dropped, messy_html
 
 EXAMPLE = (

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["blur", "blur_once", "kernel"]
+__all__ = ["blur", "kernel"]
 
 #: Number of rounds computed at once.
 _STRIDE = 32
@@ -54,29 +54,6 @@ def kernel(radius: int, sigma: float) -> _Floats:
     weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
     result: _Floats = weights / weights.sum()
     return result
-
-
-def blur_once(values: _Floats, weights: _Floats) -> _Floats:
-    """Replace each entry by the mean of its neighbourhood.
-
-    Parameters
-    ----------
-    values
-        (n,) of any length.
-    weights
-        As :func:`kernel` gives them.
-
-    Returns
-    -------
-    ndarray
-        (n,).
-
-    Examples
-    --------
-    >>> blur_once(np.array([0, 0, 1, 1, 1, 0, 0]), kernel(2, 1.0)).round(6).tolist()
-    [0.077696, 0.315903, 0.70131, 0.891023, 0.70131, 0.315903, 0.077696]
-    """
-    return _weighted(values, weights) / _weighted(np.ones(len(values)), weights)
 
 
 def blur(values: _Floats, radius: int, sigma: float, eps: float, max_iter: int) -> tuple[_Floats, int]:

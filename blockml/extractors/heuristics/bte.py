@@ -12,33 +12,15 @@ from blockml.extractors.base import Extractor, Traits, parameter
 from blockml.extractors.heuristics.token_stream import VIEWS, TokenStream, block_share, token_stream
 from blockml.page import Page
 
-__all__ = ["BTE", "body_text", "objective"]
-
-
-def objective(is_tag: NDArray[np.bool_], start: int, end: int) -> int:
-    """Tags before, words in and tags after the tokens from ``start`` up to ``end`` (Finn et al. 2001).
-
-    Parameters
-    ----------
-    is_tag
-        (n,) one per token.
-    start, end
-        First token of the run, and one past its last.
-
-    Examples
-    --------
-    >>> objective(np.array([True, False, False, True]), 1, 3)
-    4
-    """
-    return int(np.count_nonzero(is_tag[:start]) + np.count_nonzero(~is_tag[start:end]) + np.count_nonzero(is_tag[end:]))
+__all__ = ["BTE", "body_text"]
 
 
 def body_text(is_tag: NDArray[np.bool_]) -> tuple[int, int]:
     """Find the run of tokens that makes the objective largest.
 
-    The objective is the number of tags on the page plus, over the run, the words less the tags: so the run is the one
-    with the largest sum where a word counts +1 and a tag −1, and one pass finds it. Ties go
-    to the run that ends first, then to the longest.
+    The objective (Finn et al. 2001) counts the tags before, the words in and the tags after the run. That is the number
+    of tags on the page plus, over the run, the words less the tags: so the run is the one with the largest sum where a
+    word counts +1 and a tag −1, and one pass finds it. Ties go to the run that ends first, then to the longest.
 
     Parameters
     ----------

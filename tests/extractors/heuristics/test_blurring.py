@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blockml.extractors.heuristics.blurring import _first_calm, blur, blur_once, kernel
+from blockml.extractors.heuristics.blurring import _first_calm, blur, kernel
 
 Floats = NDArray[np.float64]
 
@@ -50,11 +50,10 @@ def test_kernel() -> None:
 
 def test_one_round_inside_and_at_an_edge() -> None:
     """Three ones in the middle, and an edge from zeros to ones."""
-    weights = kernel(2, 1.0)
-    blurred = blur_once(np.array([0, 0, 1, 1, 1, 0, 0]), weights)
+    blurred, _ = blur(np.array([0, 0, 1, 1, 1, 0, 0]), 2, 1.0, 0.01, 1)
     expected = [0.077696, 0.315903, 0.701310, 0.891023, 0.701310, 0.315903, 0.077696]
     np.testing.assert_allclose(blurred, expected, atol=5e-7)
-    blurred = blur_once(np.array([0, 0, 0, 0, 1, 1, 1, 1]), weights)
+    blurred, _ = blur(np.array([0, 0, 0, 0, 1, 1, 1, 1]), 2, 1.0, 0.01, 1)
     np.testing.assert_allclose(blurred, [0, 0, 0.054489, 0.298690, 0.701310, 0.945511, 1, 1], atol=5e-7)
 
 

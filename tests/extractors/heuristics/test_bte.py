@@ -6,16 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import blockml
 from blockml.errors import UsageError
-from blockml.extractors.heuristics.bte import BTE, body_text, objective
+from blockml.extractors.heuristics.bte import BTE, body_text
 from tests.extractors.heuristics.test_dsc import LETTERS, NEWS, is_tag
 from tests.strategies import messy_html
 
 FIVE = "<t> <t> w1 <t> w2 w3 w4 <t> <t> w5 <t>"
 THREE = "<t> w1 w2 <t> w3 w4 w5 <t>"
 TOKENS = st.lists(st.booleans(), max_size=30)
+
+
+def objective(is_tag: NDArray[np.bool_], start: int, end: int) -> int:
+    """Tags before, words in and tags after the tokens from ``start`` up to ``end`` (Finn et al. 2001)."""
+    return int(np.count_nonzero(is_tag[:start]) + np.count_nonzero(~is_tag[start:end]) + np.count_nonzero(is_tag[end:]))
 
 
 def kadane(tokens: list[bool]) -> tuple[int, int]:

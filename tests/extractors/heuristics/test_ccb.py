@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.errors import UsageError
-from blockml.extractors.heuristics.blurring import blur, blur_once, kernel
+from blockml.extractors.heuristics.blurring import blur
 from blockml.extractors.heuristics.ccb import ACCB, CCB, TCCB
 from blockml.extractors.heuristics.token_stream import token_stream
 from blockml.page import Page, Status
@@ -112,7 +112,7 @@ def test_ten_words_between_menu_and_comment() -> None:
 def test_tokens_with_anchors() -> None:
     """Tags of anchors in the vector lower the ratios of menu entries."""
     entries = np.array([int(entry) for entry in "00100100" + "0" + "1" * 10 + "0010"], dtype=float)
-    ratios = blur_once(entries, kernel(2, 1.0))
+    ratios, _ = blur(entries, 2, 1.0, 0.01, 1)
     np.testing.assert_allclose(ratios[[2, 5, 21]], [0.402620, 0.402620, 0.425822], atol=1e-6)
     assert ratios[9:19].max() == pytest.approx(1)
 
@@ -124,7 +124,7 @@ def test_single_words_instead_of_blocks() -> None:
     assert words[0] == pytest.approx(0.684097, abs=1e-6)
     assert words[1] == pytest.approx(1)
     page = blockml.parse("<p>ab cd</p>")
-    ratios = blur_once(np.array([0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0], dtype=float), kernel(2, 1.0))
+    ratios, _ = blur(np.array([0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0], dtype=float), 2, 1.0, 0.01, 1)
     means = sorted([ratios[3:5].mean(), ratios[6:8].mean()])
     assert CCB(radius=2, sigma=1, max_iter=1, keep_blocks=False).score(page)[0] == pytest.approx(means[1])
     assert CCB(radius=2, sigma=1, max_iter=1).score(page)[0] == pytest.approx(ratios[3:8].max())
