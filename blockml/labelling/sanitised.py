@@ -10,10 +10,9 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 
-import numpy as np
-
 from blockml.errors import needed
 from blockml.page import Flag, Page
+from blockml.page.subtrees import block_of_texts
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 
@@ -56,13 +55,10 @@ def sanitised(page: Page) -> str:
 def _written(page: Page) -> str:
     """Write the page with elements and attributes of the list."""
     nodes = page.nodes
-    owner = np.full(len(nodes), -1, dtype=np.int64)
-    for number, (first, last) in enumerate(zip(page.blocks.node.tolist(), page.blocks.last_node.tolist(), strict=True)):
-        owner[first : last + 1] = number
     hidden = ((nodes.flags & (Flag.HEAD | Flag.DROPPED)) > 0).tolist()
     out: list[str] = []
     open_tags: list[tuple[int, str]] = []
-    for node, number in enumerate(owner.tolist()):
+    for node, number in enumerate(block_of_texts(nodes, page.blocks).tolist()):
         while open_tags and open_tags[-1][0] <= node:
             out.append(open_tags.pop()[1])
         name = nodes.name(node)

@@ -16,6 +16,8 @@ from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
+import numpy as np
+
 from blockml.datasets.folders import IGNORE
 from blockml.errors import BlockmlError, UsageError, needed
 from blockml.labelling.sanitised import sanitised
@@ -198,14 +200,8 @@ def _static(name: str) -> bytes:
 def _ranges(page: Page) -> list[list[list[int]]]:
     """Return, for each block, ranges of blocks of the elements around it that grow outwards, as [first, last]."""
     nodes, blocks = page.nodes, page.blocks
-    starts = blocks.node.tolist()
+    low = blocks.node.searchsorted(np.arange(len(nodes) + 1)).tolist()  # number of blocks that start before a node
     known: dict[int, list[list[int]]] = {}
-    low = [0] * (len(nodes) + 1)
-    counts = 0
-    of_node = dict.fromkeys(starts)
-    for node in range(len(nodes) + 1):
-        low[node] = counts
-        counts += node in of_node
     found = []
     for number, parent in enumerate(blocks.parent.tolist()):
         if parent not in known:

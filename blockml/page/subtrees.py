@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Blocks, Flag, Nodes
 
-__all__ = ["in_blocks", "nearest", "nearest_above", "subtree_sums", "text_lengths"]
+__all__ = ["block_of_texts", "in_blocks", "nearest", "nearest_above", "subtree_sums", "text_lengths"]
 
 
 def text_lengths(nodes: Nodes) -> NDArray[np.int64]:
@@ -65,6 +65,25 @@ def subtree_sums(nodes: Nodes, values: NDArray[Any]) -> NDArray[Any]:
     np.cumsum(values, out=before[1:])
     sums: NDArray[Any] = before[nodes.end] - before[:-1]
     return sums
+
+
+def block_of_texts(nodes: Nodes, blocks: Blocks) -> NDArray[np.int32]:
+    """Return (n_nodes,) block of each text; -1 for elements and for texts outside of blocks.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<title>no</title><p>one<p>two")
+    >>> block_of_texts(page.nodes, page.blocks).tolist()
+    [-1, -1, -1, -1, -1, -1, 0, -1, 1]
+    """
+    result = np.full(len(nodes), -1, dtype=np.int32)
+    if len(blocks):
+        texts = np.flatnonzero(nodes.tag == 0)
+        owner = np.searchsorted(blocks.node, texts, side="right") - 1
+        inside = (owner >= 0) & (texts <= blocks.last_node[owner])
+        result[texts[inside]] = owner[inside]
+    return result
 
 
 def in_blocks(blocks: Blocks, values: NDArray[np.generic]) -> NDArray[np.int64]:

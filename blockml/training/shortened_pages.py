@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from blockml.datasets.gold import BlockLabels
 from blockml.decision.lines import line_numbers
 from blockml.page import Page
+from blockml.page.subtrees import block_of_texts
 from blockml.parsing.options import ParsingOptions
 from blockml.parsing.segmentation import segment
 
@@ -70,12 +71,10 @@ def shortened(
 
 def _only_around(page: Page, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return (n_nodes,) the nodes that hold text of chosen blocks (n_blocks,) and no other text."""
-    nodes, blocks = page.nodes, page.blocks
-    block = np.searchsorted(blocks.node, np.arange(len(nodes)), side="right") - 1
-    is_text = (nodes.tag == 0) & (block >= 0)
-    is_text[is_text] = np.flatnonzero(is_text) <= blocks.last_node[block[is_text]]
-    is_chosen = is_text & chosen[np.maximum(block, 0)] if len(blocks) else is_text
-    texts, its = (np.append(0, np.cumsum(which)) for which in (is_text, is_chosen))
+    nodes = page.nodes
+    block = block_of_texts(nodes, page.blocks)
+    is_chosen = np.append(chosen, False)[block]  # -1 takes the entry appended
+    texts, its = (np.append(0, np.cumsum(which)) for which in (block >= 0, is_chosen))
     start, end = np.arange(len(nodes)), nodes.end
     n_chosen = its[end] - its[start]
     only: NDArray[np.bool_] = (n_chosen > 0) & (n_chosen == texts[end] - texts[start])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import check_name
 from blockml.page import Flag, Nodes, Page
+from blockml.page.subtrees import block_of_texts
 from blockml.parsing.builder import DROPPED
 from blockml.parsing.lines import VOID
 from blockml.text.words import find_words
@@ -219,7 +220,7 @@ def _raw(page: Page, pieces: _Pieces, source: str) -> TokenStream:
     node_of_text = _locate(solid, ["".join(page.nodes.texts[node].split()) for node in nodes.tolist()])
     found = node_of_text >= 0
     block = np.full(len(pieces.names), -1, dtype=np.int32)
-    block[rows[found]] = _block_of_node(page)[nodes[node_of_text[found]]]
+    block[rows[found]] = block_of_texts(page.nodes, page.blocks)[nodes[node_of_text[found]]]
     stream = TokenStream(
         names=tuple(pieces.names),
         texts=tuple(pieces.texts),
@@ -269,18 +270,6 @@ def _locate(pieces: Sequence[str], nodes: Sequence[str]) -> NDArray[np.intp]:
     return result
 
 
-def _block_of_node(page: Page) -> NDArray[np.int32]:
-    """(n_nodes,) block of each text node; -1 outside blocks."""
-    result = np.full(len(page.nodes), -1, dtype=np.int32)
-    blocks = page.blocks
-    if len(blocks):
-        texts = np.flatnonzero(page.nodes.tag == 0)
-        owner = np.searchsorted(blocks.node, texts, side="right") - 1
-        inside = (owner >= 0) & (texts <= blocks.last_node[owner])
-        result[texts[inside]] = owner[inside]
-    return result
-
-
 def _tree(page: Page, written: set[str] | None) -> TokenStream:
     """Serialise the tree, without tags whose names the source does not contain.
 
@@ -299,7 +288,7 @@ def _tree(page: Page, written: set[str] | None) -> TokenStream:
         texts.append("" if name else part)
         text_nodes.append(-1 if name else node)
     lengths = np.array([len(part) for part in parts], dtype=np.int32)
-    block = np.append(_block_of_node(page), np.int32(-1))[text_nodes]  # -1 takes the entry appended
+    block = np.append(block_of_texts(page.nodes, page.blocks), np.int32(-1))[text_nodes]  # -1 takes the entry appended
     return TokenStream(
         names=tuple(names),
         texts=tuple(texts),
