@@ -13,7 +13,7 @@ from blockml import _kernel
 from blockml.features.column import Column
 from blockml.page import Blocks
 
-__all__ = ["COLUMNS", "link_density", "word_density", "word_density_80w", "word_density_sentence"]
+__all__ = ["COLUMNS", "link_density", "word_density", "word_density_80w", "word_density_sentence", "wrapped_lines"]
 
 #: Width of a line in characters (boilerpipe, public source). Kim et al. read it as "a sentence of 80 words".
 LINE_WIDTH = 80
@@ -34,23 +34,30 @@ def word_density(blocks: Blocks) -> NDArray[np.float32]:
     >>> word_density(blockml.parse(f"<p>{'word ' * 33}</p><p>Two words</p>").blocks).tolist()
     [16.0, 2.0]
     """
-    density = blocks.n_words.astype(np.float32)
     if _kernel.compiled is not None:
+        density = blocks.n_words.astype(np.float32)
         _kernel.compiled.word_densities(blocks.word_lengths, blocks.n_words, LINE_WIDTH, density)
         return density
+    words, lines = wrapped_lines(blocks)
+    return (words / lines).astype(np.float32)
+
+
+def wrapped_lines(blocks: Blocks) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the words on full lines of each block, and these lines; all words and 1 for a block of one line."""
+    words, lines = blocks.n_words.astype(np.int64), np.ones(len(blocks), dtype=np.int64)
     # Wrapping is sequential, so only blocks that need a second line are wrapped, with one bisection per line.
     width = np.zeros(len(blocks.word_lengths) + 1, dtype=np.int64)
     np.cumsum(blocks.word_lengths + 1, out=width[1:])
     stops = np.cumsum(blocks.n_words)
     starts = stops - blocks.n_words
-    long = np.flatnonzero(width[stops] - width[starts] > LINE_WIDTH + 1)
-    if len(long):
-        widths = width.tolist()
-        density[long] = [_wrapped(widths, int(starts[i]), int(stops[i])) for i in long.tolist()]
-    return density
+    long = np.flatnonzero(width[stops] - width[starts] > LINE_WIDTH + 1).tolist()
+    widths = width.tolist() if long else []
+    for block in long:
+        words[block], lines[block] = _wrapped(widths, int(starts[block]), int(stops[block]))
+    return words, lines
 
 
-def _wrapped(width: Sequence[int], start: int, stop: int) -> float:
+def _wrapped(width: Sequence[int], start: int, stop: int) -> tuple[int, int]:
     """Wrap the words ``start … stop - 1``; ``width[i]`` is the width of the words before ``i`` with a blank each."""
     n_lines, word = 0, start
     while True:
@@ -62,7 +69,7 @@ def _wrapped(width: Sequence[int], start: int, stop: int) -> float:
             break
         n_lines += 1
         word = after
-    return float(stop - start) if n_lines == 0 else (word - start) / n_lines
+    return (word - start, n_lines) if n_lines else (stop - start, 1)
 
 
 def word_density_80w(blocks: Blocks) -> NDArray[np.float32]:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.density import LINE_WIDTH
+from blockml.features.density import wrapped_lines
 from blockml.page import Blocks, Nodes, Page
 from blockml.parsing.segmentation import PROFILES
 
@@ -105,7 +105,7 @@ _INLINE: Final = PROFILES["boilerpipe"] - {"a"}
 def rows_of(page: Page) -> Rows:
     """Make one row per block, with the marks that precede all steps."""
     blocks, nodes = page.blocks, page.nodes
-    wrapped, lines = _wrapped_lines(blocks)
+    wrapped, lines = wrapped_lines(blocks)
     elements = set(nodes.names) - {"#text"}
     seen = _open(nodes, _IGNORED)[blocks.node] == 0
     rows = Rows(
@@ -113,7 +113,7 @@ def rows_of(page: Page) -> Rows:
         last=np.cumsum(seen),
         words=blocks.n_words.astype(np.int64),
         linked=blocks.n_linked.astype(np.int64),
-        wrapped=wrapped,
+        wrapped=np.where(wrapped > 0, wrapped, blocks.n_words),  # one word may be longer than a line
         lines=lines,
         level=_open(nodes, elements - _INLINE)[blocks.node],
         marks=np.zeros(len(blocks), dtype=np.uint8),
@@ -131,26 +131,6 @@ def _open(nodes: Nodes, names: Set[str]) -> NDArray[np.int64]:
     wanted = nodes.named(names)
     closed = np.bincount(nodes.end[wanted], minlength=len(nodes) + 1)[: len(nodes)]
     return np.cumsum(wanted) - np.cumsum(closed)
-
-
-def _wrapped_lines(blocks: Blocks) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Words on full lines, and full lines, of each block: what :func:`word_density` is the quotient of."""
-    wrapped, lines = blocks.n_words.astype(np.int64), np.ones(len(blocks), dtype=np.int64)
-    stops = np.cumsum(blocks.n_words)
-    starts = stops - blocks.n_words
-    widths = np.concatenate([[0], np.cumsum(blocks.word_lengths + 1)])
-    for block in np.flatnonzero(widths[stops] - widths[starts] > LINE_WIDTH + 1).tolist():
-        column, n_lines, on_line = -1, 0, 0
-        for length in blocks.word_lengths[starts[block] : stops[block]].tolist():
-            column += length + 1
-            on_line += 1
-            if column > LINE_WIDTH:
-                column, on_line = length, 1
-                n_lines += 1
-        # One word that is longer than a line leaves nothing but an empty line before it.
-        if on_line < blocks.n_words[block]:
-            wrapped[block], lines[block] = blocks.n_words[block] - on_line, n_lines
-    return wrapped, lines
 
 
 #: What comes after an article: a block of fewer than 15 words, most of them about comments (public source,
