@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from blockml.archives.compression import DAMAGED, GZIP, ZSTD
 from blockml.archives.http import HTML_TYPES, MAX_HEADER, Response, charset_of, media_type, read_response
-from blockml.errors import MissingExtraError
+from blockml.errors import needed
 
 if TYPE_CHECKING:
     from fastwarc.warc import WarcRecord
@@ -141,11 +141,9 @@ class _Records:
     """
 
     def __init__(self, stream: BinaryIO, start: int, path: Path | None) -> None:
-        try:
+        with needed("Reading WARC files", "warc"):
             from fastwarc.stream_io import GzipReader, ZstdReader
             from fastwarc.warc import ArchiveIterator
-        except ImportError as error:
-            raise MissingExtraError("Reading WARC files", "warc") from error
         if path is not None:
             stream.seek(start)
         first = stream.peek(4)[:4]  # type: ignore[attr-defined] # of a buffered reader

@@ -20,6 +20,7 @@ from blockml.extractors.matrix import matrix
 from blockml.features import feature_set
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
+from blockml.training.checks import check_classes
 from blockml.training.ensemble import Ensemble
 from blockml.training.recipes import Recipe
 from blockml.training.table import BlockTable, PageRows
@@ -94,8 +95,7 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
             self.extractor_: Extractor = TrainedExtractor(self.model_)
         else:
             rows = table.trainable
-            if table.main[rows].all() or not table.main[rows].any():
-                raise UsageError("training needs blocks of both kinds, content and not")
+            check_classes(table.main[rows])
             self.estimator_ = clone(self.estimator).fit(table.matrix[rows], table.main[rows])
             self.extractor_ = EstimatorExtractor(self.estimator_, recipe.features, recipe.parsing)
         self.n_features_in_ = len(feature_set(recipe.features).columns)
