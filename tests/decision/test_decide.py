@@ -153,7 +153,7 @@ def test_comments_are_removed_with_a_reason() -> None:
 
 
 def test_confidence_is_that_of_the_text() -> None:
-    """What the policy removes is missing; comments that are left out are not expected."""
+    """Blocks that the policy removes are missing; comments that are left out are not expected."""
     page = blockml.parse("<p>one two<p>three four<p>five six")
     scores, policy = np.array([0.9, 0.5, 0.8], np.float32), DecisionPolicy("expected_f1", comment_probability=0.5)
     context = PageContext(page)

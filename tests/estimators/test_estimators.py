@@ -225,10 +225,10 @@ def test_groups_of_pages_in_an_array(sites: Dataset, pages: list[PageRows]) -> N
     """Arrays of pages are as good as lists; pages that are not prepared, and groups of other pages, are refused."""
     held = np.empty(len(pages), dtype=object)
     held[:] = pages
-    groups = page_groups(held)
+    groups = page_groups(held)  # type: ignore[arg-type]  # scikit-learn splits arrays
     assert (groups == page_groups(pages)).all()
     with pytest.raises(UsageError, match="prepare_pages"):
-        page_groups(sites.pages)
+        page_groups(sites.pages)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="inconsistent numbers"):
         cross_val_score(BlockClassifier("kim2013"), pages, groups=groups[:-1], cv=GroupFolds(3))
 
