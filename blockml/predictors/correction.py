@@ -7,8 +7,10 @@ of them is a key with a weight; the correction of a block is the sum of the weig
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from blockml.errors import ModelFormatError
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
+from blockml.page import Nodes
 from blockml.predictors.log_odds import sigmoid
 from blockml.text.hashing import stable_hash64
 
@@ -57,40 +60,54 @@ def block_keys(context: PageContext) -> BlockKeys:
     (12, 7, 3)
     """
     nodes, blocks = context.nodes, context.blocks
-    elements: dict[int, tuple[str, ...]] = {}
-    places: dict[int, tuple[str, tuple[str, ...]]] = {}
-    names: list[str] = []
+    numbers: dict[str, int] = defaultdict(count().__next__)  # of the keys
+    elements, chains = _Elements(nodes), dict[int, tuple[tuple[str, ...], ...]]()
+    places: dict[tuple[tuple[str, ...], ...], tuple[list[int], str]] = {}  # keys and place of blocks in such elements
+    found: list[int] = []
     starts = [0]
     linked = (2 * context.linked >= context.words) & (context.linked > 0)
     for parent, is_linked, text in zip(blocks.parent.tolist(), linked.tolist(), blocks.texts, strict=True):
-        if parent not in places:
-            chain = [parent, *nodes.ancestors(parent, _LEVELS - 1)] if parent >= 0 else []
-            for node in chain:
-                if node not in elements:
-                    elements[node] = tuple(_element_keys(nodes.name(node), nodes.attributes[node]))
-            place = " ".join(elements[node][-1] for node in chain[:_SIGNATURE])
-            above = dict.fromkeys(key for node in chain for key in elements[node])
-            near = [f"parent {key}" for key in (elements[parent] if chain else ())]
-            places[parent] = place, (*above, *near, f"place {place}")
-        place, keys = places[parent]
-        names += [*keys, f"links {is_linked} {place}", f"text {_folded(text)}"]
-        starts.append(len(names))
-    unique = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    hashes = stable_hash64(unique)
-    index = np.array([unique[name] for name in names], dtype=np.int64)
-    is_text = np.array([name.startswith("text ") for name in unique], dtype=bool)
-    return BlockKeys(np.array(starts, dtype=np.int64), hashes[index], is_text[index])
+        if parent not in chains:
+            around = (parent, *nodes.ancestors(parent, _LEVELS - 1)) if parent >= 0 else ()
+            chains[parent] = tuple([elements[node] for node in around])
+        above = chains[parent]
+        if above not in places:
+            place = " ".join([keys[-1] for keys in above[:_SIGNATURE]])
+            near = [f"parent {key}" for keys in above[:1] for key in keys]
+            every = [*dict.fromkeys(chain.from_iterable(above)), *near, f"place {place}"]
+            places[above] = [numbers[key] for key in every], place
+        keys, place = places[above]
+        found += keys
+        found += numbers[f"links {is_linked} {place}"], numbers[f"text {_folded(text)}"]
+        starts.append(len(found))
+    index = np.array(found, dtype=np.int64)
+    is_text = np.array([key.startswith("text ") for key in numbers], dtype=bool)
+    return BlockKeys(np.array(starts, dtype=np.int64), stable_hash64(numbers)[index], is_text[index])
 
 
-def _element_keys(tag: str, attributes: Mapping[str, str]) -> Iterator[str]:
-    """Yield the tag, its class and id names, and last all of them together; numbers are replaced by 0."""
-    yield tag
-    classes = sorted({_folded(name) for name in attributes.get("class", "").split()[:_MOST_CLASSES]})
-    parts = [f".{name}" for name in classes]
-    if identifier := attributes.get("id", ""):
+class _Elements(dict[int, tuple[str, ...]]):
+    """Keys of the elements of a page, most of which have the tag, class and id of others."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._known: dict[tuple[str, str, str], tuple[str, ...]] = {}
+
+    def __missing__(self, node: int) -> tuple[str, ...]:
+        attributes = self._nodes.attributes[node]
+        described = self._nodes.name(node), attributes.get("class", ""), attributes.get("id", "")
+        if described not in self._known:
+            self._known[described] = _element_keys(*described)
+        self[node] = keys = self._known[described]
+        return keys
+
+
+def _element_keys(tag: str, classes: str, identifier: str) -> tuple[str, ...]:
+    """Return the tag, its class and id names, and last all of them together; numbers are replaced by 0."""
+    names = sorted({_folded(name) for name in classes.split()[:_MOST_CLASSES]})
+    parts = [f".{name}" for name in names]
+    if identifier:
         parts.append(f"#{_folded(identifier)}")
-    yield from parts
-    yield f"<{tag}{''.join(parts)}"
+    return (tag, *parts, f"<{tag}{''.join(parts)}")
 
 
 def _folded(text: str) -> str:
