@@ -36,11 +36,16 @@ _MOST_KEYS, _MOST_WEIGHT = 1_000_000, 1e6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockKeys:
-    """Keys of the blocks of a page: block ``i`` has ``keys[starts[i] : starts[i + 1]]``."""
+    """Keys of the blocks of a page: block ``i`` has ``keys[starts[i] : starts[i + 1]]``, the last one of its text."""
 
     starts: NDArray[np.int64]  #: (n_blocks + 1,)
-    keys: NDArray[np.uint64]  #: Hashes of places and texts.
-    is_text: NDArray[np.bool_]  #: Whether each key is that of a text.
+    hashes: NDArray[np.uint64]  #: Hashes of places and texts, each once.
+    index: NDArray[np.int64]  #: (n_keys,) index of each key in ``hashes``.
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """Hash of each key, (n_keys,)."""
+        return self.hashes[self.index]
 
     @property
     def block(self) -> NDArray[np.int64]:
@@ -56,8 +61,8 @@ def block_keys(context: PageContext) -> BlockKeys:
     >>> import blockml
     >>> found = block_keys(PageContext(blockml.parse("<p class=a>one<p class=a>two<p>one")))
     >>> first, second, third = np.split(found.keys, found.starts[1:-1])
-    >>> len(np.intersect1d(first, second)), len(np.intersect1d(first, third)), found.is_text.sum().item()
-    (12, 7, 3)
+    >>> len(np.intersect1d(first, second)), len(np.intersect1d(first, third))
+    (12, 7)
     """
     nodes, blocks = context.nodes, context.blocks
     numbers: dict[str, int] = defaultdict(count().__next__)  # of the keys
@@ -80,9 +85,7 @@ def block_keys(context: PageContext) -> BlockKeys:
         found += keys
         found += numbers[f"links {is_linked} {place}"], numbers[f"text {_folded(text)}"]
         starts.append(len(found))
-    index = np.array(found, dtype=np.int64)
-    is_text = np.array([key.startswith("text ") for key in numbers], dtype=bool)
-    return BlockKeys(np.array(starts, dtype=np.int64), stable_hash64(numbers)[index], is_text[index])
+    return BlockKeys(np.array(starts, dtype=np.int64), stable_hash64(numbers), np.array(found, dtype=np.int64))
 
 
 class _Elements(dict[int, tuple[str, ...]]):
@@ -133,8 +136,8 @@ class Correction:
         n = len(found.starts) - 1
         if not len(self.keys):
             return np.full(n, self.bias)
-        place = np.minimum(np.searchsorted(self.keys, found.keys), len(self.keys) - 1)
-        values = np.where(self.keys[place] == found.keys, self.weights[place], 0.0)
+        place = np.minimum(np.searchsorted(self.keys, found.hashes), len(self.keys) - 1)
+        values = np.where(self.keys[place] == found.hashes, self.weights[place], 0.0)[found.index]
         return np.asarray(np.bincount(found.block, values, minlength=n) + self.bias, dtype=np.float64)
 
     def probabilities(self, page: PageMatrix) -> NDArray[np.float32]:

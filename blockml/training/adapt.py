@@ -294,7 +294,7 @@ def _corrections(pages: Sequence[PageForAdaptation], penalties: Sequence[float])
     """
     from scipy.optimize import minimize
 
-    counts = Counter(key for page in pages for key in np.unique(page.keys.keys).tolist())
+    counts = Counter(key for page in pages for key in page.keys.hashes.tolist())
     keys = np.array(sorted(key for key, count in counts.items() if count > 1), dtype=np.uint64)
     loss, parameters = _Loss(pages, keys, penalties[0]), np.zeros(len(keys) + 1)
     found = {}

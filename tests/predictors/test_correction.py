@@ -22,7 +22,7 @@ def test_keys_ignore_numbers_and_case() -> None:
     found = block_keys(PageContext(blockml.parse(HTML)))
     other = block_keys(PageContext(blockml.parse(HTML.replace("Post-12", "post-977").replace("Three", "three"))))
     assert found.keys.tolist() == other.keys.tolist()
-    texts = found.keys[found.is_text]
+    texts = found.keys[found.starts[1:] - 1]
     assert len(texts) == 4
     assert texts[1] == texts[2]
 
@@ -32,7 +32,7 @@ def test_a_correction_sums_weights(implementation: str) -> None:
     assert implementation in ("python", "compiled")
     page = matrix(blockml.parse(HTML), "boilerpipe6")
     keys = block_keys(page.context)
-    text = keys.keys[keys.is_text][1]
+    text = keys.keys[keys.starts[2] - 1]
     place = keys.keys[0]
     chosen = np.array(sorted([text, place]), dtype=np.uint64)
     weights = np.where(chosen == text, 4.0, 1.0)
