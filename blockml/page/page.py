@@ -20,7 +20,7 @@ from blockml.page.paragraphs import Paragraph
 __all__ = ["Extraction", "Page"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Page:
     """A parsed page: the input of every feature, extractor and report."""
 
@@ -35,6 +35,9 @@ class Page:
     nodes: Nodes  #: the tree
     blocks: Blocks  #: the text blocks, in document order
     utf8: bytes | None = None  #: the text that was parsed, in UTF-8; None for a page derived from another one
+
+    def __repr__(self) -> str:
+        return f"Page({self.status}, title={self.title!r}, {len(self.blocks)} blocks, url={self.url!r})"
 
     @property
     def source(self) -> str | None:

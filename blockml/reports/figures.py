@@ -14,9 +14,8 @@ __all__ = ["DotRow", "Point", "Scatter", "dot_plot", "heat", "histograms", "prof
 # Names are left of this range, values right of it.
 _LEFT, _RIGHT = 144.0, 318.0
 _ROW, _TALL_ROW, _TOP = 19.0, 23.0, 22.0
-# Width of a character as a share of the font size: a mean over the letters of common sans-serif faces.
-_CHARACTER = 0.56
-# The same of semibold letters, in which the names of own systems are shown.
+# Width of a semibold character, as of the names of own systems, as a share of the font size: a mean over the letters of
+# common sans-serif faces.
 _BOLD_CHARACTER = 0.61
 _FONT = 11.0
 

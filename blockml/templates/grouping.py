@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import BlockmlError, UnknownNameError, UsageError
+from blockml.errors import BlockmlError, UsageError, check_name
 from blockml.page import Page
 from blockml.templates.clustering import (
     Clustering,
@@ -164,8 +164,7 @@ def cluster_pages(
     >>> {page["id"]: page["cluster"] for page in result["pages"]}
     {'one': 0, 'two': 1, 'three': 0}
     """
-    if distance not in METRICS:
-        raise UnknownNameError("distance", str(distance), METRICS)
+    check_name("distance", distance, METRICS)
     metric = METRICS[distance].using(**settings)
     summaries = [page if isinstance(page, PageSummary) else summarise(page, subclusters=subclusters) for page in pages]
     minhash = minhash or len(summaries) > MOST_COMPARED
@@ -234,8 +233,7 @@ def cluster_pages(
 
 def _check_method(linkage: str, threshold: object, k: int | None, metric: Metric[Any], *, minhash: bool) -> None:
     """Raise UsageError for conflicting options before anything is computed."""
-    if linkage not in LINKAGES:
-        raise UnknownNameError("linkage", str(linkage), LINKAGES)
+    check_name("linkage", linkage, LINKAGES)
     if k is None and threshold is None:
         raise UsageError('give a threshold, "auto", or a number of clusters k')
     if isinstance(threshold, str) and threshold != "auto":

@@ -222,6 +222,7 @@ def test_an_extraction_is_shown_in_one_line() -> None:
         f"Extraction(ok, title='Cats <b>', 4 characters, 1 of 1 blocks, confidence {result.confidence:.2f}, "
         f"model={result.model!r})"
     )
+    assert repr(result.page) == "Page(ok, title='Cats <b>', 1 blocks, url=None)"
     assert "Cats &lt;b&gt;" in result._repr_html_()
     assert "Cats <b>" not in result._repr_html_()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import MissingExtraError, UsageError
+from blockml.errors import UsageError, needed
 from blockml.templates.clustering.linkage import Clustering
 from blockml.templates.clustering.matrices import as_threshold, numbered
 from blockml.templates.distances.hashing import mix
@@ -123,11 +123,8 @@ class _Collection:
 
 def _lead(collection: _Collection, n_permutations: int, random_state: int) -> NDArray[np.int64]:
     """Return (n,) components after each set has joined the leaders within the threshold that the index proposed."""
-    try:
+    with needed("Clustering of thousands of pages", "scale"):
         from datasketch import MinHash, MinHashLSH
-    except ImportError as error:
-        raise MissingExtraError("Clustering of thousands of pages", "scale") from error
-
     index = MinHashLSH(num_perm=n_permutations, params=_bands(n_permutations, least_jaccard(collection.threshold)))
     signatures = MinHash.generator(
         (_hashed(values).tolist() for values in collection.values),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name
 from blockml.templates.distances.sketches import PageSketch
 
 __all__ = ["MAX_NODES", "Matrix", "Metric", "Progress", "check_count", "check_size"]
@@ -76,8 +76,7 @@ class Metric(ABC, Generic[Features]):
         """Return a copy with other settings; raise UsageError for unknown settings or invalid values."""
         legal = [field.name for field in fields(self)]
         for setting in settings:
-            if setting not in legal:
-                raise UnknownNameError(f"setting of {self.name}:", setting, legal)
+            check_name(f"setting of {self.name}:", setting, legal)
         return replace(self, **settings)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name
 from blockml.page import Page
 from blockml.templates.distances.base import Matrix, Metric, Progress
 from blockml.templates.distances.sets import CommonPaths, CommonPathShingles, CommonTagSequenceShingles
@@ -110,8 +110,7 @@ def distance_matrix(
 
 
 def _chosen(metric: str, settings: Mapping[str, object]) -> Metric[Any]:
-    if metric not in METRICS:
-        raise UnknownNameError("metric", str(metric), METRICS)
+    check_name("metric", metric, METRICS)
     return METRICS[metric].using(**settings)
 
 

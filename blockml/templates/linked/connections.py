@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from blockml.errors import MissingExtraError
+from blockml.errors import needed
 from blockml.templates.linked.addresses import FetchError, RefusedError, Resolver, host_and_port, look_up
 
 if TYPE_CHECKING:
@@ -129,10 +129,8 @@ class Connections:
         resolver: Resolver,
         tls: ssl.SSLContext | None,
     ) -> None:
-        try:
+        with needed("Fetching pages", "http"):
             import httpcore  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError("Fetching pages", "http") from error
         self._ports = ports
         self._headers = {
             "User-Agent": user_agent,

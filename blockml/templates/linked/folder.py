@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
 from blockml.archives.compression import DAMAGED, open_decompressed
-from blockml.errors import InputError, UnknownNameError, UsageError
+from blockml.errors import InputError, UsageError, check_name
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.templates.linked.archive import ARCHIVE_STARTS, ArchiveSource
@@ -226,8 +226,7 @@ def open_source(path: str | os.PathLike[str], **options: Any) -> FolderSource | 
         )
     legal = _ARCHIVE_OPTIONS if kind == "archive" else _FOLDER_OPTIONS
     for name in options:
-        if name not in legal:
-            raise UnknownNameError("option", name, legal)
+        check_name("option", name, legal)
     return ArchiveSource(target, **options) if kind == "archive" else FolderSource(target, **options)
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UnknownNameError
+from blockml.errors import check_name
 from blockml.page import Nodes, Page
 from blockml.templates.linked.links import Link, PageSource
 from blockml.templates.linked.menus import find_menu
@@ -50,8 +50,7 @@ def ordered(
     >>> [link.url for link in ordered(page, links(page), "hierarchy")]
     ['http://ex.org/a/b/d', 'http://ex.org/a/c', 'http://ex.org/x/y']
     """
-    if order not in ORDERS:
-        raise UnknownNameError("order of links", order, ORDERS)
+    check_name("order of links", order, ORDERS)
     return ORDERS[order](page, links, source)
 
 

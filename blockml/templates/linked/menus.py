@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UnknownNameError
+from blockml.errors import check_name
 from blockml.page import Nodes, Page
 from blockml.page.subtrees import subtree_sums, text_lengths
 from blockml.templates.linked.links import Link, PageSource, links
@@ -138,8 +138,7 @@ def menu_candidates(page: Page, *, method: str = "weighted", limit: int = 10) ->
 
 
 def _score(page: Page, method: str) -> _Scores:
-    if method not in METHODS:
-        raise UnknownNameError("method", method, METHODS)
+    check_name("method", method, METHODS)
     return METHODS[method](page)
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name
 from blockml.page import Page
 from blockml.templates.clustering import auto_threshold, single_linkage
 from blockml.templates.distances import METRICS, distance_matrix
@@ -106,8 +106,7 @@ def training_set(
         raise UsageError(f"min_train, the size of a training set, must be at least 1, got {min_train}")
     if threshold is not None and not threshold >= 0:
         raise UsageError(f"threshold must be a non-negative distance, got {threshold}")
-    if metric not in METRICS:
-        raise UnknownNameError("metric", metric, METRICS)
+    check_name("metric", metric, METRICS)
     reach = ordered(key, links(key, source, same_site=same_site, pages_only=pages_only), order, source)
     others, n_loaded, failed = _load(key, source, reach, max_pages)
     loaded = (key, *others)

@@ -13,7 +13,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from blockml.archives.http import HTML_TYPES, REDIRECTS, charset_of, media_type
-from blockml.errors import MissingExtraError, UsageError
+from blockml.errors import UsageError, needed
 from blockml.page import Page
 from blockml.parsing import parse
 from blockml.templates.linked.addresses import (
@@ -136,10 +136,8 @@ class WebSource(PageSource):
         self._token = token[0]
         self._parsing = dict(parsing or {})
         parse("", url=None, charset=None, **self._parsing)  # report invalid options now
-        try:
+        with needed("Fetching pages", "http"):
             import protego  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError("Fetching pages", "http") from error
         self._connections = Connections(
             user_agent=user_agent,
             allow_private=allow_private,

@@ -17,7 +17,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name
 from blockml.templates.mapping.similarity import PRESETS, Comparison, NodeEquality, Side
 from blockml.templates.mapping.tree import Tree
 
@@ -84,8 +84,7 @@ def map_trees(
     >>> map_trees(one, two).tolist()
     [0, 1, 2, 3, -1, 5, 6]
     """
-    if matching not in MATCHINGS:
-        raise UnknownNameError("matching", matching, MATCHINGS)
+    check_name("matching", matching, MATCHINGS)
     if group is not None and group < 1:
         raise UsageError(f"group, the length of runs of children, must be at least 1, got {group}")
     partner = np.full(len(a), -1, dtype=np.int32)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UsageError, check_name
 from blockml.templates.mapping.tree import Tree
 
 __all__ = ["PRESETS", "Comparison", "NodeEquality", "Side", "equality_of", "similarities", "similarity"]
@@ -88,8 +88,7 @@ def equality_of(equality: str | NodeEquality) -> NodeEquality:
     """
     if isinstance(equality, NodeEquality):
         return equality
-    if equality not in PRESETS:
-        raise UnknownNameError("node equality", equality, PRESETS)
+    check_name("node equality", equality, PRESETS)
     return PRESETS[equality]
 
 
