@@ -68,7 +68,8 @@ def rows(corpora: Path, names: Sequence[str], limit: int) -> Iterator[tuple[str,
             html, _ = labelled.load()
             if row.get("encoding"):
                 html = html.decode(row["encoding"], "replace").encode()
-            yield name, row, html, labelled.url
+            headline = (row.get("headline") or "").strip().partition("\n")[0]
+            yield name, {**row, "title": row.get("title") or headline}, html, labelled.url
 
 
 def quality(corpora: Path, names: Sequence[str], limit: int) -> Iterator[dict[str, object]]:
