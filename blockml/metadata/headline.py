@@ -19,14 +19,16 @@ _SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹�
 _ANY_SEPARATOR = re.compile(
     r"\s*(?:[|»«›‹｜–—：_]|--+|::)\s*|(?<=\S)[:-]\s+|\s+[-:·•~/,<>]+\s+|-(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])-"
 )
-#: Minimum words of a headline that is told so, or characters of one without spaces; most parts of a title, and lines of
-#: a page that are tried (our choices).
-_MIN_WORDS, _MIN_CHARACTERS, _MAX_PARTS, _MAX_LINES = 3, 6, 16, 2000
+#: Minimum words of a headline found by a line, or characters of one without spaces; maximum parts and characters of a
+#: title, and lines of a page, that are tried (our choices).
+_MIN_WORDS, _MIN_CHARACTERS, _MAX_PARTS, _MAX_TITLE, _MAX_LINES = 3, 6, 16, 1000, 2000
 _FIRST_IDEOGRAPH = "\u2e80"
 #: Signs before the name of the site at the end of a title.
 _SIGNS = tuple("|-–—:·•»«›‹~｜：_")
 #: Most characters of a text for each character of a name that it may be, as signs and blanks count (our choice).
 _LONGER = 3
+#: Second level of a public suffix such as ``co.uk``, which is no name of a site.
+_SUFFIXES = frozenset("ac co com edu go gov ne net or org".split())
 #: Maximum words of a headline, and least share of the words of an ``h1`` and of a title that must be common.
 _MAX_WORDS, _COMMON = 50, 0.5
 
@@ -123,7 +125,8 @@ def _line_in_title(page: Page, title: str, names: Sequence[str], *, after: int =
     runs: dict[str, str] = {}
     known = set(map(_key, names))
     borders = [(0, 0), *(match.span() for match in _ANY_SEPARATOR.finditer(title)), (len(title), len(title))]
-    for first, last in combinations(range(len(borders)), 2) if len(borders) <= _MAX_PARTS else ():
+    is_short = len(borders) <= _MAX_PARTS and len(title) <= _MAX_TITLE
+    for first, last in combinations(range(len(borders)), 2) if is_short else ():
         text = title[borders[first][1] : borders[last][0]].strip()
         words = metric_tokens(text)
         has_long = any(len(word) >= _MIN_CHARACTERS and word[0] >= _FIRST_IDEOGRAPH for word in words)
@@ -156,6 +159,8 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
         Name and host of the site, as far as known.
     """
     parts = host.removeprefix("www.").split(".")
+    if len(parts) > 2 and parts[-2] in _SUFFIXES:
+        parts.pop()
     domain = parts[-2] if len(parts) > 1 else ""
     candidates: dict[str, int] = {}
     for node in page.nodes.indices("h1").tolist()[:MAX_ELEMENTS]:

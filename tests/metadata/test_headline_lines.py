@@ -27,3 +27,17 @@ CATS = "Cats rule the world"
 def test_a_line_of_the_page_in_its_title(page: str, expected: str) -> None:
     """The longest part of the title that is a line without a link is the headline, also below the h1 of a section."""
     assert blockml.extract(page).title == expected
+
+
+def test_a_long_title_is_not_searched() -> None:
+    """Every run of parts of a title is split into words, which took seconds for a title of a megabyte."""
+    short, long = (f"<title>Daily | {CATS} | {'word ' * n}</title><b>{CATS}</b><p>They do." for n in (10, 1000))
+    assert blockml.extract(short).title == CATS
+    assert blockml.extract(long).title != CATS
+
+
+@pytest.mark.parametrize("host", ["www.cats.co.uk", "cats.co.nz", "news.cats.co.uk"])
+def test_the_second_level_of_a_suffix_is_no_name_of_a_site(host: str) -> None:
+    """Else each part of a title that contains "co" would be the name of the site."""
+    page = f"<title>Council confirms its plan | Cats</title><p>{CATS}, and nobody has ever asked them to."
+    assert blockml.extract(page, url=f"https://{host}/plan").title == "Council confirms its plan"
