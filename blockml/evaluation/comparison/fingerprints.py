@@ -12,10 +12,16 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 
 import blockml
+from blockml.errors import UsageError
 from blockml.model import Model, save_model
 
-__all__ = ["class_fingerprint", "extraction_fingerprint", "model_fingerprint", "scoring_fingerprint"]
-__all__ += ["source_fingerprint"]
+__all__ = [
+    "class_fingerprint",
+    "extraction_fingerprint",
+    "model_fingerprint",
+    "scoring_fingerprint",
+    "source_fingerprint",
+]
 
 # The C sources belong to the code; only an sdist or a checkout has them, a wheel changes its version instead.
 _SUFFIXES = frozenset({".py", ".c", ".h"})
@@ -67,14 +73,22 @@ def class_fingerprint(kind: type) -> str:
     """Return eight hexadecimal digits that change with the code of an extraction or of an extractor's class.
 
     The code of a class of another package is every Python file of its top-level package, or its module.
+
+    Raises
+    ------
+    UsageError
+        The code is in no file, as that of a notebook.
     """
     top = sys.modules[kind.__module__.partition(".")[0]]
     if top is blockml:
         return extraction_fingerprint()
     digest = hashlib.sha256(extraction_fingerprint().encode())
     files = [path for folder in getattr(top, "__path__", ()) for path in sorted(Path(folder).rglob("*.py"))]
-    for path in files or [Path(top.__file__ or "")]:
-        digest.update(path.read_bytes())
+    try:
+        for path in files or [Path(getattr(top, "__file__", None) or "")]:
+            digest.update(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"the class {kind.__name__} must be in a file, so that changes of it are noticed") from error
     return digest.hexdigest()[:8]
 
 

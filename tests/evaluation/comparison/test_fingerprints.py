@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path, PurePath
+from types import ModuleType
+
+import pytest
 
 import blockml
+from blockml.errors import UsageError
 from blockml.evaluation.comparison.fingerprints import (
+    class_fingerprint,
     extraction_fingerprint,
     model_fingerprint,
     runs_in_extraction,
@@ -63,3 +69,14 @@ def test_models_that_differ_have_different_fingerprints() -> None:
     ]
     assert model_fingerprint(model) == model_fingerprint(extractor.model)
     assert len({model_fingerprint(other) for other in (model, *others)}) == 4
+
+
+def test_code_in_no_file_has_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes of a class that was typed into a notebook could not be noticed."""
+    typed = type("Typed", (), {"__module__": "notebook"})
+    notebook = ModuleType("notebook")
+    monkeypatch.setitem(sys.modules, "notebook", notebook)
+    for file in (None, "<stdin>"):
+        notebook.__file__ = file
+        with pytest.raises(UsageError, match="class Typed must be in a file"):
+            class_fingerprint(typed)
