@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 from blockml.rendering.html import SAFE_LINK
 
-__all__ = ["image_address", "resolver"]
+__all__ = ["image_address", "is_placeholder", "resolver"]
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 #: Characters that end an address in Markdown; parentheses are allowed in pairs.
@@ -17,6 +17,8 @@ _UNSAFE = re.compile(r"[\s<>\\]")
 _LAZY = ("data-src", "data-lazy-src", "data-original", "data-hi-res-src", "data-url")
 #: Values of these that are addresses of pictures, unlike "false", templates such as "cat_{width}.jpg", and other pages.
 _PICTURE = re.compile(r"(?:https?:)?//[^{}]+|[^{}]*\.(?:jpe?g|png|gif|webp|avif|svg)\b[^{}]*", re.IGNORECASE)
+#: File names of transparent pictures.
+_TRANSPARENT = re.compile(r"(?:(?:spacer?|blank|transparent|trans|pixel|clear|cleardot|empty|1x1)[-_]?)+\.(?:gif|png)")
 
 
 def resolver(base: str) -> Callable[[str], str]:
@@ -67,20 +69,26 @@ def _written(address: str) -> str:
 
 
 def image_address(attributes: Mapping[str, str]) -> str:
-    """Return the address of a picture: ``src``, which is a placeholder if another attribute has an address.
+    """Return the address of a picture: ``src`` unless another attribute has one, or only ``src`` is a placeholder.
 
     Examples
     --------
     >>> image_address({"src": "blank.gif", "data-src": "cat.jpg"}), image_address({"src": "cat.jpg", "data-src": "no"})
     ('cat.jpg', 'cat.jpg')
+    >>> image_address({"src": "blank.gif", "srcset": "cat.jpg 2x"})
+    'cat.jpg'
     """
     source = attributes.get("src", "").strip()
-    if source.startswith("data:"):
-        source = ""
-    for name in _LAZY:
-        if (address := attributes.get(name)) and (not source or _PICTURE.fullmatch(address.strip())):
-            return address
-    if source:
-        return source
+    late = [address for name in _LAZY if (address := attributes.get(name, "").strip())]
+    known = next(filter(_PICTURE.fullmatch, late), "")
+    if known or (source and not source.startswith("data:") and not is_placeholder(source)):
+        return known or source
     candidates = attributes.get("srcset") or attributes.get("data-srcset") or ""
-    return candidates.strip().split(" ", 1)[0].rstrip(",")
+    first = candidates.strip().split(" ", 1)[0].rstrip(",")
+    return first or next(iter(late), "") or source
+
+
+def is_placeholder(address: str) -> bool:
+    """Tell whether an address has the file name of a transparent picture."""
+    name = address.partition("?")[0].rpartition("/")[2]
+    return _TRANSPARENT.fullmatch(name.lower()) is not None

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes
+from blockml.rendering.links import is_placeholder
 
 __all__ = ["Pictures"]
 
 _NOSCRIPT = int(Flag.NOSCRIPT)
-#: Width or height of a line or point (0 stands for any size), and file names of transparent pictures.
-_THIN = re.compile(r"\s*[1-3](?:px)?\s*")
-_SPACER = re.compile(r"(?:(?:spacer?|blank|transparent|trans|pixel|clear|cleardot|empty|1x1)[-_]?)+\.(?:gif|png)")
+_PIXELS = re.compile(r"\s*([0-9]{1,4})(?:px)?\s*")
+#: Maximum side of a point or breadth of a line, and ratio of sides that are no pixels but a shape, such as 3 to 2.
+_MAX_THIN, _MAX_RATIO = 3, 3
 
 
 class Pictures:
@@ -59,12 +60,16 @@ def _is_spacer(attributes: Mapping[str, str], address: str) -> bool:
     --------
     >>> _is_spacer({"width": "1", "height": "9"}, "/a.gif"), _is_spacer({"width": "1", "alt": "Logo"}, "/a.svg")
     (True, False)
+    >>> _is_spacer({"width": "3", "height": "2"}, "/a.jpg")
+    False
     """
     if attributes.get("alt", "").strip():
         return False
-    name = address.partition("?")[0].rpartition("/")[2]
-    is_thin = any(_THIN.fullmatch(attributes.get(side, "")) for side in ("width", "height"))
-    return is_thin or _SPACER.fullmatch(name.lower()) is not None
+    sizes = [_PIXELS.fullmatch(attributes.get(side, "")) for side in ("width", "height")]
+    sides = sorted(int(size[1]) for size in sizes if size)
+    is_shape = len(sides) == 2 and sides[0] < sides[1] <= _MAX_RATIO * sides[0]
+    is_thin = not is_shape and any(0 < side <= _MAX_THIN for side in sides)  # 0 stands for any size
+    return is_thin or is_placeholder(address)
 
 
 def _file_name(address: str) -> str:
