@@ -38,6 +38,6 @@ def test_a_long_title_is_not_searched() -> None:
 
 @pytest.mark.parametrize("host", ["www.cats.co.uk", "cats.co.nz", "news.cats.co.uk"])
 def test_the_second_level_of_a_suffix_is_no_name_of_a_site(host: str) -> None:
-    """Else each part of a title that contains "co" would be the name of the site."""
+    """A part of a title is the name of the site if it contains that name, and many contain "co"."""
     page = f"<title>Council confirms its plan | Cats</title><p>{CATS}, and nobody has ever asked them to."
     assert blockml.extract(page, url=f"https://{host}/plan").title == "Council confirms its plan"
