@@ -21,12 +21,8 @@ class Poison(Extractor):
     ``kill FILE`` kills the process once: not if the file exists, which it makes.
     """
 
+    name: ClassVar[str] = "poison"
     traits: ClassVar[Traits] = Plain.traits
-
-    @property
-    def id(self) -> str:
-        """Return the name."""
-        return "poison"
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score 1, or fail."""
