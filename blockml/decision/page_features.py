@@ -1,7 +1,7 @@
-"""The page as a whole, once its blocks have probabilities: the best expected F1, and one row of features.
+"""The page as a whole, once its blocks have probabilities: expected F1, and one row of features.
 
-Trees over this row tell whether the page is an article, and one of its columns predicts the F1 of the extraction. The
-trees are grown on pages that the block classifier was not trained on, where it is less certain.
+Trees over this row tell whether the page is an article. They are grown on pages that the block classifier was not
+trained on, where it is less certain.
 """
 
 from __future__ import annotations
