@@ -29,6 +29,8 @@ _XML_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([^"'>]+)["
 
 #: Byte order marks.
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_BE: "utf-16be", codecs.BOM_UTF16_LE: "utf-16le"}
+#: Labels of the encoding "replacement" (Encoding Standard, section 4.2), some of which webencodings 0.5 decodes.
+_REPLACED = frozenset({"csiso2022kr", "hz-gb-2312", "iso-2022-cn", "iso-2022-cn-ext", "iso-2022-kr", "replacement"})
 #: First bytes of binary formats (WHATWG MIME sniffing, sections 6.1, 6.2 and 7.1).
 _BINARY_SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "a PNG image", b"GIF87a": "a GIF image", b"GIF89a": "a GIF image",
@@ -100,7 +102,7 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     may_be_binary = rule != "bom" and encoding not in ("utf-16le", "utf-16be")
     if may_be_binary and (binary := _binary_format(source, has_markup=rule == "meta")):
         return Decoded(b"", "binary", "signature", (f"not HTML (looks like {binary})",), is_text=False)
-    if encoding == "replacement":  # of ISO-2022-KR, HZ-GB-2312 and others: the standard decodes nothing
+    if encoding == "replacement":  # the standard decodes nothing
         return Decoded(b"", encoding, rule, (*warnings, "browsers don't decode the declared encoding"), is_text=False)
     if encoding == "utf-8" and is_utf8:  # most pages: their bytes are passed on as they are
         return Decoded(content, encoding, rule, warnings)
@@ -166,6 +168,8 @@ def _look_inside(source: bytes, warnings: dict[str, None], *, is_utf8: bool) -> 
 
 
 def _known(label: str) -> str | None:
+    if label.strip().lower() in _REPLACED:
+        return "replacement"
     encoding = webencodings.lookup(label)
     return encoding.name if encoding else None
 

@@ -91,11 +91,13 @@ def test_every_label_of_the_standard_is_known(label: str) -> None:
     """Each label gives the same encoding from the transport and, but for UTF-16 and user-defined, from a meta."""
     expected = webencodings.lookup(label)
     assert expected is not None
-    assert decode(b"abc", label).encoding == expected.name
+    # webencodings 0.5 has codecs for two encodings that the standard replaces.
+    name = "replacement" if expected.name in {"iso-2022-kr", "hz-gb-2312"} else expected.name
+    assert decode(b"abc", label).encoding == name
     # HTML standard, prescan, steps 14 and 15: what was readable as ASCII is neither of these.
     in_meta = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "windows-1252"}
     from_meta = decode(f'<meta charset="{label}">abc'.encode())
-    assert (from_meta.encoding, from_meta.source) == (in_meta.get(expected.name, expected.name), "meta")
+    assert (from_meta.encoding, from_meta.source) == (in_meta.get(name, name), "meta")
 
 
 def test_xml_declaration_readable_as_ascii_is_not_utf16() -> None:
