@@ -8,6 +8,7 @@ import zlib
 from dataclasses import dataclass
 
 from blockml.archives.compression import GZIP
+from blockml.errors import needed
 
 __all__ = ["HTML_TYPES", "MAX_HEADER", "REDIRECTS", "Response", "charset_of", "media_type", "read_response"]
 
@@ -147,8 +148,8 @@ def _decompressed(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
     if encoding == "deflate":
         return (body, True) if not body or body.lstrip().startswith(b"<") else _inflated(body, (15, -15), limit)
     if encoding in {"br", "zstd"}:
-        from fastwarc.stream_io import BrotliReader, ZstdReader
-
+        with needed("Reading bodies compressed by Brotli or Zstandard", "warc"):
+            from fastwarc.stream_io import BrotliReader, ZstdReader
         try:
             return (BrotliReader if encoding == "br" else ZstdReader)(io.BytesIO(body)).read(limit), True
         except OSError:
