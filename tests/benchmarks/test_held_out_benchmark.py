@@ -59,9 +59,9 @@ def test_a_tool_that_fails_gives_no_text(tmp_path: Path) -> None:
     assert found.f1[1] == 0
 
 
-def page(f1: float, confidence: float, teasers: int) -> Scored:
+def page(f1: float, confidence: float, teasers: int, share: float = 0.0) -> Scored:
     """Make the result of one page, beside a tool with an F1 of .5."""
-    return Scored("en", "Latn", [f1, 0.5], confidence, is_empty=False, teasers=teasers)
+    return Scored("en", "Latn", [f1, 0.5], confidence, is_empty=False, teasers=teasers, teaser_share=share)
 
 
 def test_tables() -> None:
@@ -69,10 +69,13 @@ def test_tables() -> None:
     pages = [
         page(1, 0.95, 0),
         page(0.8, 0.95, held_out.TEASERS),
-        page(0.6, 0.5, 100),
-        page(0.9, 0.92, held_out.TEASERS - 1),
+        page(0.6, 0.5, 100, 0.5),
+        page(0.9, 0.92, held_out.TEASERS - 1, 0.5),
     ]
     [row] = trust({"some": pages})
+    assert row["teasers 5% of the text"] == "0.0%"
+    [large] = trust({"some": [*pages[1:], page(1, 0.95, held_out.TEASERS, held_out.TEASER_SHARE)]})
+    assert (large["certain, with teasers"], large["teasers 5% of the text"]) == ("50.0%", "25.0%")
     assert (row["certain"], row["certain, with teasers"], row["without text"]) == ("75.0%", "25.0%", 0)
     assert row["F1 of the least sure tenth"] == pytest.approx(0.6)
     [row] = beside_others({"some": pages}, ["default", "other"])
