@@ -16,15 +16,17 @@ __all__ = ["Lines"]
 #: Maximum depth of lists and quotations; of deeper ones only the text is written.
 _MAX_DEPTH = 12
 _NO_LISTS: Set[int] = frozenset()
+_LISTS = frozenset({"ul", "ol", "menu", "dir"})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Container:
     """An open list item or quotation."""
 
     marker: str  #: begin of its first line
     indent: str  #: begin of the lines after that
     list_node: int  #: node of the list; -1 for a quotation
+    outer: int = -1  #: node of the list that the list is directly in, without an item between them
     is_pending: bool = True  #: whether its first line is still to be written
 
 
@@ -46,7 +48,10 @@ class Lines:
         self.nodes = nodes
         self.lines: list[str] = []
         self.containers: list[_Container] = []
-        self.last_lists: Set[int] = _NO_LISTS  # lists around the paragraph that was written last
+        self.last: list[_Container] = []  # containers around the block that was written last
+        self.last_lists: Set[int] = _NO_LISTS  # lists around it
+        self.signs: dict[int, str] = {}  # sign of the markers of each list
+        self.items: dict[int, _Container] = {}  # last item of each list
         self.numbers: dict[int, int] | None = None  # of the items of numbered lists
 
     @property
@@ -74,7 +79,7 @@ class Lines:
         if self.lines:
             self.lines.append("")
         self.lines.append(text)
-        self.last_lists = _NO_LISTS
+        self.last, self.last_lists = [], _NO_LISTS
 
     def block(self, lines: Sequence[str]) -> None:
         """Write the lines of a paragraph, heading, table or code block, with the marks of lists and quotations."""
@@ -86,7 +91,7 @@ class Lines:
                 first += container.indent
                 if starts is None:
                     blank = rest + container.indent
-            elif any(inner.list_node >= 0 and inner.is_pending for inner in containers[place + 1 :]):
+            elif container.list_node >= 0 and any(inner.list_node >= 0 for inner in containers[place + 1 : place + 2]):
                 container.marker = container.indent = ""  # an item without text of its own
                 starts = container
             else:
@@ -99,30 +104,51 @@ class Lines:
         self.lines.append((first + lines[0]).rstrip() if not lines[0] else first + lines[0])
         self.lines += [(rest + line) if line else rest.rstrip() for line in lines[1:]]
         is_bare = bool(containers) and not containers[-1].indent  # below an item that has no marker
-        self.last_lists = _NO_LISTS if is_bare else {container.list_node for container in containers}
+        self.last = containers[:]
+        lists = {node for item in containers for node in (item.list_node, item.outer)}
+        self.last_lists = _NO_LISTS if is_bare else lists - {-1}
 
     def _is_tight(self, starts: _Container | None) -> bool:
         """Tell whether no blank line stands before a block that begins a list item (``starts``)."""
         if starts is None or starts.list_node < 0:
             return False
-        if starts.list_node in self.last_lists:
+        if starts.list_node in self.last_lists or starts.outer in self.last_lists:
             return True
-        if starts.marker[:1].isdecimal() and starts.marker != "1. ":  # such an item begins no list below a paragraph
+        if starts.marker[:1].isdecimal() and starts.marker[:-2] != "1":  # such an item begins no list below a paragraph
             return False
         around = self.containers[: self.containers.index(starts)]
-        return any(item.list_node in self.last_lists - {-1} for item in around)
+        return any(item.list_node in self.last_lists for item in around)
 
     def _container(self, node: int, name: str) -> _Container:
         """Return the container of a list item or quotation."""
         if name == "blockquote":
             return _Container("> ", "> ", -1)
-        parent = int(self.nodes.parent[node])
-        if parent >= 0 and self.nodes.name(parent) == "ol":
+        nodes, parent = self.nodes, int(self.nodes.parent[node])
+        kind = nodes.name(parent) if parent >= 0 else ""
+        outer = int(nodes.parent[parent]) if kind in _LISTS else -1
+        outer = outer if outer >= 0 and nodes.name(outer) in _LISTS else -1
+        number = ""
+        if kind == "ol":
             if self.numbers is None:
-                self.numbers = _item_numbers(self.nodes)
-            marker = f"{self.numbers[node]}. "
-            return _Container(marker, " " * len(marker), parent)
-        return _Container("- ", "  ", parent)
+                self.numbers = _item_numbers(nodes)
+            number = str(self.numbers[node])
+        if parent not in self.signs:
+            self.signs[parent] = self._sign(parent, outer, kind, number)
+        marker = f"{number}{self.signs[parent]} "
+        indent = self.items[outer].indent if outer in self.items and outer in self.last_lists else ""
+        self.items[parent] = _Container(indent + marker, indent + " " * len(marker), parent, outer)
+        return self.items[parent]
+
+    def _sign(self, parent: int, outer: int, kind: str, number: str) -> str:
+        """Return the sign of the markers of a list: another than that of a list right before, which it would join."""
+        first, second = (".", ")") if kind == "ol" else ("-", "*")
+        place = len(self.containers)
+        if kind not in _LISTS or len(self.last) <= place or self.last[:place] != self.containers:
+            return first
+        before = self.last[place]
+        is_within = before.list_node == outer or before.outer == parent
+        goes_on = number and before.marker.strip() == f"{int(number) - 1}{first}"  # joined, it has the same numbers
+        return second if self.signs.get(before.list_node) == first and not (is_within or goes_on) else first
 
 
 def _item_numbers(nodes: Nodes) -> dict[int, int]:

@@ -61,6 +61,50 @@ def test_elements(html: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
+        ("<ul><li>a<li>b</ul><ul><li>c</ul><ul><li>d</ul>", "- a\n- b\n\n* c\n\n- d"),
+        ("<ol><li>a</ol><ol><li>b<li>c</ol>", "1. a\n\n1) b\n2) c"),
+        ("<ol><li>a</ol><ol start=2><li>b</ol><ol><li>c</ol>", "1. a\n\n2. b\n\n1) c"),
+        ("<ul><li>a</ul><ol><li>b</ol><ul><li>c</ul>", "- a\n\n1. b\n\n- c"),
+        ("<ul><li>a</ul><p>b</p><ul><li>c</ul>", "- a\n\nb\n\n- c"),
+        ("<ul><li>a<ul><li>b</ul><ul><li>c</ul></ul><ul><li>d</ul>", "- a\n  - b\n  * c\n\n* d"),
+    ],
+)
+def test_lists_right_after_one_another_stay_apart(html: str, expected: str) -> None:
+    """Another sign begins another list, unless the numbers of both are those of one."""
+    assert whole(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<ul><li>a</li><ul><li>b<li>c</ul><li>d</ul>", "- a\n  - b\n  - c\n- d"),
+        ("<ol start=9><li>a<li>b</li><ul><li>c</li><ol><li>d</ol></ul></ol>",
+         "9. a\n10. b\n    - c\n      1. d"),
+        ("<ul><ul><li>a</ul><li>b</ul>", "- a\n- b"),
+        ("<ol start=1000><li>a</li><p>b</p><ul><li>c</ul></ol>", "1000. a\n\nb\n\n- c"),
+    ],
+)  # fmt: skip
+def test_a_list_right_in_a_list_belongs_to_the_item_before(html: str, expected: str) -> None:
+    """As browsers indent it, although it should be in the item; not after text that is in no item."""
+    assert whole(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<blockquote><ul><li>a<li>b</ul></blockquote>", "> - a\n> - b"),
+        ("<ol><li><blockquote><ul><li>a</ul>b</blockquote>c</ol>", "1. > - a\n   >\n   > b\n\n   c"),
+        ("<ul><li><ul><li>a</ul><li>b</ul>", "- a\n- b"),
+    ],
+)
+def test_a_quotation_that_begins_with_a_list(html: str, expected: str) -> None:
+    """It is one, unlike an item that has only a list."""
+    assert whole(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
         ("<h2>1. Cats</h2>", "## 1. Cats"),
         ("<h2>- <a href=http://a.example/>Cats</a></h2>", "## - [Cats](http://a.example/)"),
         ("<h2># C</h2>", "## # C"),
