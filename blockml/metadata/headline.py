@@ -15,7 +15,13 @@ from blockml.text.tokens import metric_tokens
 __all__ = ["element_text", "headline", "headline_blocks", "name_in_title", "without_site"]
 
 _SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹｜–—]\s*|::|：|_(?=[^_\s]+\Z)")
-#: The same and signs that may also stand within a headline, of which the lines of the page tell.
+#: What phpBB writes before the title of a topic, in its languages.
+_TOPIC = re.compile(
+    r"(?:.*(?:•|::)\s*)?(?:view (?:topic|forum)|thema anzeigen|(?:voir|afficher|consulter) le sujet|ver tema"
+    r"|exibir tópico|leggi argomento|bekijk onderwerp|vis(?:a ämne| emne)|zobacz temat|zobrazit téma|просмотр темы) - ",
+    re.IGNORECASE,
+)
+#: Separators, and signs that may also stand within a headline, of which the lines of the page tell.
 _ANY_SEPARATOR = re.compile(
     r"\s*(?:[|»«›‹｜–—：_]|--+|::)\s*|(?<=\S)[:-]\s+|\s+[-:·•~/,<>]+\s+|-(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])-"
 )
@@ -55,13 +61,16 @@ def without_site(title: str, site_name: str | None, host: str = "") -> str:
     """Return a title without the name of the site before or after it.
 
     Parts of the title that repeat the name of the site, or its host, are removed; without such a part the longest part
-    is returned if it has most of the words.
+    is returned if it has most of the words. The title of a forum's topic is what its software writes after the label.
 
     Examples
     --------
     >>> without_site("Cats rule | The Daily Cat", "The Daily Cat"), without_site("Cats rule the world - Example", None)
     ('Cats rule', 'Cats rule the world')
     """
+    topic = _TOPIC.match(title)
+    if topic and topic.end() < len(title):
+        return title[topic.end() :].strip()
     borders = [(0, 0), *(match.span() for match in _SEPARATOR.finditer(title)), (len(title), len(title))]
     parts = [title[start:end].strip() for (_, start), (end, _) in pairwise(borders)]
     if len(parts) < 2:

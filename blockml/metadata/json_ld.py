@@ -16,6 +16,8 @@ _KIND = b"application/ld+json"
 _DECODER = json.JSONDecoder(strict=False)
 #: Halves of a pair that stand alone: JSON may escape them, and no encoding writes them.
 _SURROGATES = re.compile("[\ud800-\udfff]")
+#: Keywords of ideographs with spaces between them, and commas and semicolons of other scripts.
+_IDEOGRAPHS, _OTHER_COMMAS = re.compile("[\u2e80-\u9fff ]+"), re.compile("[，；、،؛]")
 #: Longest start tag of a script.
 _MAX_TAG = 500
 #: Bounds on the size of a script in bytes and on nested objects, so that hostile pages cost little.
@@ -214,8 +216,24 @@ def names(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
 
 
 def keywords(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
-    """Return at most 50 keywords: a text, separated at commas and semicolons, or a list of these."""
+    """Return at most 50 keywords: a text, separated at commas and semicolons, or a list of these.
+
+    A text without these is separated at commas of other scripts, or at the spaces between ideographs.
+
+    Examples
+    --------
+    >>> keywords("cats; dogs,cats"), keywords("猫，狗，鸟"), keywords("猫 狗 鸟")
+    (('cats', 'dogs'), ('猫', '狗', '鸟'), ('猫', '狗', '鸟'))
+    """
     items = value if isinstance(value, list) else [value]
     texts = (text.replace(";", ",") for item in items if (text := text_of(item)))
-    parts = (part.strip() for text in texts for part in text.split(","))
+    parts = (part.strip() for text in texts for part in (text.split(",") if text.isascii() else _separated(text)))
     return tuple(dict.fromkeys(filter(None, parts)))[:50]
+
+
+def _separated(text: str) -> list[str]:
+    """Return the keywords of a text; a comma or space alone stands in a sentence or title."""
+    if "," in text:
+        return text.split(",")
+    parts = text.split() if _IDEOGRAPHS.fullmatch(text) else _OTHER_COMMAS.split(text)
+    return parts if len(parts) > 2 else [text]

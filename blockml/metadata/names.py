@@ -12,13 +12,13 @@ __all__ = ["byline_names", "clean_names", "names_author"]
 #: Words before the name of an author, and text after it.
 _BY = re.compile(
     r"\A(?:(?:#\d+\s+)?(?:(?:(?:written|posted|published|submitted|started|authored|created|article|post|recipe|review"
-    r"|words|text|story)\s+)?by|von|par|por|da|di|door|av|af|text|geschrieben von|autor(?:in)?|author"
+    r"|words|text|story|more stories)\s+)?by|von|par|por|da|di|door|av|af|text|geschrieben von|autor(?:in)?|author"
     r"|verfasser(?:in)?)\b[:\s]+|(?:作者|著者|投稿者|记者|责任编辑|责编)\s*[:：]\s*|de\s+(?=\S+\s+»))",
     re.IGNORECASE,
 )
-_AFTER = re.compile(r"\s+(?:[|•·–—/»]|\b[iI]n\b\s|@|\d).*\Z|\s*\(.*\Z|,\s*\d.*\Z", re.DOTALL)
+_AFTER = re.compile(r"\s+(?:[|•·–—/»]|\b[iI]n\b\s|@|\d).*\Z|\s*[(（\[【].*\Z|,\s*\d.*\Z", re.DOTALL)
 _AND = r"(?:and|und|et|y|e|en|og|och)\s+"
-_LIST = re.compile(rf"\s*[,;|&、・]\s*(?:{_AND})?|\s+{_AND}")
+_LIST = re.compile(rf"\s*[,;|&、・，]\s*(?:{_AND})?|\s+{_AND}")
 #: Degrees and the like after a name.
 _DEGREE = re.compile(r"(?:Ph\.?D|M\.?[ADS]|MBA|RDN?|RN|CFP|Jr|Sr|LLC|Inc|Ltd|al)\.?")
 #: Texts in lower case that are no names, and starts and ends of such texts.
@@ -27,7 +27,8 @@ _NO_NAMES = frozenset(
     "written,posted,published,updated,last updated,joined,uppdaterad,aktualisiert,lesedauer,page,posts,cms,copyright,"
     "all rights reserved,user,super user,administrator,guest,anonymous,discuz! team,comsenz ui team".split(",")
 )
-_NO_STARTS, _NO_ENDS = ("visit the ", "please ", "photo:", "foto:", "фото:"), (" by", "author", "authors", "your name")
+_NO_STARTS = ("//", "visit the ", "please ", "photo:", "foto:", "фото:")
+_NO_ENDS = (" by", "author", "authors", "your name")
 _COUNT = re.compile(r"\d+ (?:min|hour|day|week|month|year|comment|point|post|repl|view)")
 _MONTH = r"(?P<{}>[^\W\d_]{{3,10}})\.?"
 #: Dates with a word that may be a month, numeric dates, times and separators beside a name.
@@ -76,10 +77,10 @@ def clean_names(values: Iterable[str]) -> tuple[str, ...]:
     """
     found: list[str] = []
     for value in values:
-        text = _BY.sub("", value.strip())
-        is_list = ";" in text or "," in text or len(text.split()) > 3
+        text = _BY.sub("", value.strip().lstrip("[（【 "))
+        is_list = ";" in text or "," in text or "，" in text or len(text.split()) > 3
         for name in (_BY.sub("", part.strip()) for part in _LIST.split(text)) if is_list else (text,):
-            cleaned = _AFTER.sub("", name).strip(" .,;:-–|~")
+            cleaned = _AFTER.sub("", name).strip(" .,;:-–|~]）】")
             if found and _DEGREE.fullmatch(cleaned):
                 continue
             if cleaned and len(cleaned) <= 60 and len(cleaned.split()) <= 6 and _is_name(cleaned):

@@ -67,9 +67,16 @@ def test_json_ld_is_read_first() -> None:
 @pytest.mark.parametrize(
     ("html", "name", "value", "source"),
     [
+        ("<meta name=keywords content='猫，狗，鸟'>", "keywords", ("猫", "狗", "鸟"), "meta"),
+        ("<meta name=keywords content='猫 狗 鸟'>", "keywords", ("猫", "狗", "鸟"), "meta"),
+        ("<meta name=keywords content='猫，狗, 鸟'>", "keywords", ("猫，狗", "鸟"), "meta"),
+        ("<meta name=keywords content='猫捉住了狗 狗跑了'>", "keywords", ("猫捉住了狗 狗跑了",), "meta"),
+        ("<meta name=keywords content='قط، كلب، طائر'>", "keywords", ("قط", "كلب", "طائر"), "meta"),
         ("<meta property=og:title content='Cats rule'>", "title", "Cats rule", "opengraph"),
         ("<title>Cats rule - The Daily Cat</title>", "title", "Cats rule", "title"),
         ("<title>Cats rule | cat.example</title>", "title", "Cats rule", "title"),
+        ("<title>Cats • View topic - Dogs - a new look</title>", "title", "Dogs - a new look", "title"),
+        ("<title>The cats :: Просмотр темы - Dogs</title>", "title", "Dogs", "title"),
         ("<title>News</title><h1>Cats <b>rule</b></h1>", "title", "Cats rule", "h1"),
         ("<meta name=dc.creator content='Ann Lee'>", "authors", ("Ann Lee",), "dublin core"),
         (
