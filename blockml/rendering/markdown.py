@@ -20,7 +20,7 @@ from blockml.rendering.inline import Mark, Paragraph
 from blockml.rendering.links import image_address, resolver
 from blockml.rendering.mathematics import find_formulas, formula_of_image, writes_dollars
 from blockml.rendering.pictures import Pictures
-from blockml.rendering.shown import content_span, layout_parts, line_element, shown_nodes, text_sums
+from blockml.rendering.shown import ROW_PARENTS, content_span, layout_parts, line_element, shown_nodes, text_sums
 from blockml.rendering.tables import Cell, read_span, table_lines
 from blockml.rendering.text import node_separators
 
@@ -78,6 +78,7 @@ class _Table:
     """An open table of data."""
 
     rows: list[list[Cell]] = field(default_factory=list)
+    row: int = -1  #: node of the last row, or of the section with cells that have none
     in_cell: bool = False  #: whether a cell is open
 
 
@@ -244,11 +245,12 @@ class _Writer:
         if not self.tables or name == "caption":
             return self._flush
         table = self.tables[-1]
+        parent = int(self.nodes.parent[node])
+        if name == "tr" or not table.rows or (parent != table.row and self.nodes.name(parent) in ROW_PARENTS):
+            table.rows.append([])
+            table.row = node if name == "tr" else parent
         if name == "tr":
-            table.rows.append([])
             return self._flush
-        if not table.rows:
-            table.rows.append([])
         table.in_cell = True
         return lambda: self._end_cell(node, name)
 

@@ -11,13 +11,15 @@ from blockml.page import Flag, Nodes, Page
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 
-__all__ = ["content_span", "layout_parts", "line_element", "shown_nodes", "text_sums"]
+__all__ = ["ROW_PARENTS", "content_span", "layout_parts", "line_element", "shown_nodes", "text_sums"]
 
 #: Members of enumerations are looked up slowly in Python 3.11.
 _HEAD = int(Flag.HEAD)
 #: Elements that may be left out around the whole fragment; a paragraph or list is written with its own element.
 _CONTAINERS = frozenset({"html", "body", "div", "article", "main", "section"})
 _TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
+#: Parents of rows, and of cells whose row is left out.
+ROW_PARENTS = frozenset({"table", "thead", "tbody", "tfoot"})
 #: Content of a cell that stands in no table of data.
 _SECTIONS = frozenset("h1 h2 h3 h4 h5 h6 pre blockquote hr".split())
 #: Characters of a cell from which on a table without header cells is layout.
@@ -90,10 +92,10 @@ def shown_nodes(page: Page, rows: NDArray[np.intp], elements: Set[str]) -> NDArr
                 inside = void[void.searchsorted(figure) : void.searchsorted(nodes.end[figure])]
                 result[inside] |= nodes.named({"img"})[inside]
     # All cells of a written row are written, so that none moves to another column.
-    if "tr" in nodes.names:
+    if not {"td", "th"}.isdisjoint(nodes.names):
         (cells,) = (nodes.named({"td", "th"}) & (nodes.parent >= 0)).nonzero()
         parents = nodes.parent[cells]
-        result[cells] |= (nodes.named({"tr"}) & result)[parents]
+        result[cells] |= (nodes.named({"tr", "thead", "tbody", "tfoot"}) & result)[parents]
     return result
 
 

@@ -299,6 +299,22 @@ def test_tables_of_data() -> None:
     assert whole(html) == ("Caption\n\n| a | b |  |\n| --- | --- | --- |\n| 1\\|0 | 2 | 3<br>4 |\n|  | 5 | 6<br>7 |")
 
 
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<table><thead><th></th><th>a</th><th>b</th></thead><tbody><tr><td>1<td>2<td>3</table>",
+         "|  | a | b |\n| --- | --- | --- |\n| 1 | 2 | 3 |"),
+        ("<table><thead><tr><th>a<th>b</thead><tbody><td>1</td><td>2</td></tr><tr><td>3<td>4</table>",
+         "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |"),
+        ("<table><tr><td>1</td><form><td>2</td></form></tr><tr><td>3<td>4</table>",
+         "| 1 | 2 |\n| --- | --- |\n| 3 | 4 |"),
+    ],
+)  # fmt: skip
+def test_cells_whose_row_is_left_out_are_one(html: str, expected: str) -> None:
+    """They join no row before, and empty ones keep their column."""
+    assert whole(html) == expected
+
+
 def test_a_table_with_row_headers_has_an_empty_header() -> None:
     """The first row of names and values is no header."""
     html = "<table><tr><th>Name<td>Cat<tr><th>Legs<td>4</table>"
