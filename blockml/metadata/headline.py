@@ -152,7 +152,8 @@ def _line_in_title(page: Page, title: str, names: Sequence[str], *, after: int =
         line = " ".join(blocks.texts[begins[place] : stops[place]])
         if len(line) in lengths:
             found.add("".join(metric_tokens(line)))
-    return max((runs[key] for key in found & runs.keys()), key=lambda run: (run.count(" "), len(run)), default=None)
+    known_lines = (run for key, run in runs.items() if key in found)  # in order, as two may be equally long
+    return max(known_lines, key=lambda run: (run.count(" "), len(run)), default=None)
 
 
 def headline(page: Page, declared: Sequence[str], site_name: str | None, host: str = "") -> tuple[str | None, str]:

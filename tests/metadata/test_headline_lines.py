@@ -29,6 +29,13 @@ def test_a_line_of_the_page_in_its_title(page: str, expected: str) -> None:
     assert blockml.extract(page).title == expected
 
 
+@pytest.mark.parametrize("number", range(10))
+def test_the_first_of_two_lines_of_equal_length(number: int) -> None:
+    """Not one that the order of a set chooses, which is another one in each process."""
+    first, second = f"Cats rule {number} worlds", f"Dogs take {number} sticks"
+    assert blockml.extract(f"<title>{first} - {second}</title><b>{second}</b><p>{first}<p>They do.").title == first
+
+
 def test_a_long_title_is_not_searched() -> None:
     """Every run of parts of a title is split into words, which took seconds for a title of a megabyte."""
     short, long = (f"<title>Daily | {CATS} | {'word ' * n}</title><b>{CATS}</b><p>They do." for n in (10, 1000))
