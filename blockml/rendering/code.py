@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Nodes
+from blockml.page import Flag, Nodes
+from blockml.page.attribute_words import nodes_with_words
 
-__all__ = ["code_language", "code_lines"]
+__all__ = ["code_language", "code_lines", "line_starts"]
 
 #: Classes that name a language, as highlighters write them.
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|code-|brush:\s*)([\w+#.-]+)")
 _LANGUAGES = ("data-lang", "data-language", "data-code-language", "lang-name")
 #: Words after these prefixes that are no language.
 _NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight notranslate default block wrapper box "
-                         "toolbar container example snippet listing header highlight".split())  # fmt: skip
+                         "auto toolbar container example snippet listing header highlight".split())  # fmt: skip
 #: Elements of one line each; a button may follow the code.
 _LINES = frozenset({"div", "p", "li", "tr", "button"})
+#: Inline elements and classes of one line each, which highlighters lay out as blocks, with or without line breaks.
+_INLINE, _OF_LINE = frozenset({"span", "code"}), re.compile(r"(?:^|[\s_-])line(?:$|\s)")
+#: Maximum length of white space between two lines of code.
+_MAX_GAP = 200
 #: Classes of line numbers.
 _NUMBERS = frozenset({"lineno", "linenos", "line-number", "line-numbers", "ln", "lnt", "gutter", "linenumber"})
 #: Number of digits from which on a number is no line's; Python reads no text of more than 4,300 digits as a number.
@@ -44,14 +50,40 @@ def code_language(nodes: Nodes, node: int) -> str:
             if re.fullmatch(r"[\w+#.-]{1,20}", attributes.get(name, "")):
                 return attributes[name].lower()
         for match in _LANGUAGE.finditer(attributes.get("class", "")):
-            if match[1].lower() not in _NO_LANGUAGE:
+            if _NO_LANGUAGE.isdisjoint(re.split("__|-", match[1].lower())):
                 return match[1].lower()
     return ""
 
 
-def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_]) -> list[str]:
-    """Return the lines of a code block; empty for a column of line numbers."""
-    lines = [line.rstrip() for line in _code(nodes, node, shown).replace("\r", "").split("\n")]
+def line_starts(nodes: Nodes) -> list[int]:
+    """Return the inline elements in preformatted text that begin a line right after another, without a line break.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<pre><i class=line>a</i><span class=line>b</span><span class=line>c</span>")
+    >>> [page.nodes.texts[node + 1] for node in line_starts(page.nodes)]
+    ['c']
+    """
+    found, end = [], -1
+    texts = np.flatnonzero(nodes.tag == 0)
+    for node in nodes_with_words(nodes, (b"line",))[b"line"]:
+        is_inline = nodes.flags[node] & Flag.PREFORMATTED and nodes.name(node) in _INLINE
+        if is_inline and _OF_LINE.search(nodes.attributes[node].get("class", "")):
+            is_broken = node != end or nodes.name(node - 1) == "br" or nodes.texts[node - 1].endswith("\n")
+            place = texts.searchsorted(node)
+            after = (
+                nodes.texts[texts[place]][:_MAX_GAP] if place < len(texts) else ""
+            )  # begins with white space between
+            if not is_broken and "\n" not in after[: len(after) - len(after.lstrip())]:
+                found.append(node)
+            end = nodes.end[node]
+    return found
+
+
+def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -> list[str]:
+    """Return the lines of a code block, given all of ``line_starts``; empty for a column of line numbers."""
+    lines = [line.rstrip() for line in _code(nodes, node, shown, starts).replace("\r", "").split("\n")]
     while lines and not lines[0]:
         del lines[0]
     while lines and not lines[-1]:
@@ -64,7 +96,7 @@ def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_]) -> list[str]:
     return lines
 
 
-def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_]) -> str:
+def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -> str:
     """Join the texts of a code block without line numbers; removed texts leave a space or a line break."""
     pieces: list[str] = []
     skipped, gap = 0, ""
@@ -83,7 +115,7 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_]) -> str:
                 gap = ""
             else:
                 gap = "\n" if "\n" in text or gap == "\n" else " "
-        elif name == "br":
+        elif name == "br" or item in starts:
             pieces.append("\n")
         elif name in _LINES:
             _break(pieces)

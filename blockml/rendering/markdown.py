@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Page, Separator
 from blockml.page.lazy import Lazy
 from blockml.parsing.segmentation import BREAKING
-from blockml.rendering.code import code_language, code_lines
+from blockml.rendering.code import code_language, code_lines, line_starts
 from blockml.rendering.containers import Lines
 from blockml.rendering.escapes import heading_line
 from blockml.rendering.inline import Mark, Paragraph
@@ -106,6 +106,7 @@ class _Writer:
         self.heading = 0
         self.defines = False  # whether a definition may begin on the line after its term
         self.pictures = Pictures(page.nodes, self.shown)
+        self.line_starts = Lazy(lambda: frozenset(line_starts(page.nodes)))
 
     def _order(self, first: int, stop: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Return the shown nodes that leave a trace themselves, and whether a paragraph ends before each.
@@ -304,7 +305,7 @@ class _Writer:
     def _code(self, node: int) -> None:
         """Write a code block; within headings and cells, its lines as code spans."""
         self._flush()
-        lines = code_lines(self.nodes, node, self.shown)
+        lines = code_lines(self.nodes, node, self.shown, self.line_starts.value)
         if not lines:
             return
         if self.heading or self._in_cell():

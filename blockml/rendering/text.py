@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Page, Separator
+from blockml.rendering.code import line_starts
 
 __all__ = ["node_separators", "render_text", "text_pieces"]
 
@@ -102,6 +103,10 @@ def text_pieces(
         for place, last, row in zip(places.tolist(), before[places].tolist(), rows[places].tolist(), strict=True):
             removed = source(last + 1, row)
             gaps[place] = "\n" if "\n" in removed else " " if removed else ""
+        starts = np.asarray(line_starts(page.nodes), dtype=np.intp)
+        n_lines = starts.searchsorted(blocks.node[rows]) - starts.searchsorted(blocks.last_node[before])
+        for place in np.flatnonzero(is_joined & (n_lines > 0)).tolist():
+            gaps[place] = "\n" * int(n_lines[place])
     cells = (separators[1:] == _CELL).nonzero()[0] + 1
     if len(cells):
         # Cells that begin before the end of each block.

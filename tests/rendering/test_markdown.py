@@ -270,6 +270,11 @@ def test_an_item_whose_own_text_is_removed() -> None:
         ("<pre><div>a</div><div>  b</div></pre>", "```"),
         ("<pre>a<br>  b</pre>", "```"),
         ("<pre><span class=lineno>1</span>a\n<span class=lineno>2</span>  b</pre>", "```"),
+        ("<pre><span class=line>a</span><span class='line old'><b>  b</b></span></pre>", "```"),
+        ("<pre><span class=line>a</span>\n<span class=line>  b</span></pre>", "```"),
+        ("<pre><span class=token-line>a<br></span><span class=token-line>  b<br></span></pre>", "```"),
+        ("<pre class=code-block__x1><code class='lang-auto lang-c'>a\n  b</code></pre>", "```c"),
+        ("<pre class='code-block__x1 language-lang-default'>a\n  b</pre>", "```"),
     ],
 )
 def test_code_keeps_language_and_white_space(html: str, fence: str) -> None:

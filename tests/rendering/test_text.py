@@ -52,6 +52,22 @@ def test_white_space_before_preformatted_text_is_not_part_of_it(backend: str) ->
     assert rendered("<p>x</p>\n      <pre>a\n  b</pre>\n   <p>y</p>", backend=backend) == "x\na\n  b\ny"
 
 
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<pre><span class=line>a</span><span class='x-line y'><b>  b</b> c</span></pre>", "a\n  b c"),
+        ("<pre><code class=line>a</code><code class=line></code><code class=line>b</code></pre>", "a\n\nb"),
+        ("<pre><span class=line>a</span>\n<span class=line></span>\n<span class=line>b</span></pre>", "a\n\nb"),
+        ("<pre><span class=line><i>a\n</i></span><span class=line>b\n</span></pre>", "a\nb"),
+        ("<pre><span class=inline>a</span><span class=inline>b</span></pre>", "ab"),
+        ("<p><span class=line>a</span><span class=line>b</span></p>", "a b"),
+    ],
+)
+def test_elements_of_a_line_each_in_preformatted_text(html: str, expected: str) -> None:
+    """Highlighters lay them out as blocks; those with line breaks have no further ones."""
+    assert rendered(html) == expected
+
+
 def test_control_characters_of_preformatted_text_are_removed() -> None:
     """Line breaks separate it from other blocks."""
     assert rendered("<pre>a\x01b</pre>") == rendered("<p>a\x01b</p>") == "ab"
