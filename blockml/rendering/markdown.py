@@ -50,8 +50,8 @@ _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 _LINK, _LINE = Mark.LINK, int(Separator.LINE)
 #: Brackets, backticks, signs that may begin a tag, and backslashes before punctuation, in the text of a picture.
 _IN_ALT = re.compile(r"[\[\]`]|<(?=[A-Za-z/!?])|\\(?=[!-/:-@\[-`{-~])")
-#: Texts of links from a heading to itself.
-_ANCHORS = frozenset({"¶", "#", "§", "🔗", "\u200b"})
+#: Texts of links from a heading to itself; one is the icon that Sphinx's theme of Read the Docs has.
+_ANCHORS = frozenset({"¶", "#", "§", "🔗", "\u200b", "\uf0c1"})
 
 
 def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:

@@ -30,6 +30,7 @@ def without(html: str, *removed: str) -> str:
     [
         ("<h3>A <b>b</b> c</h3><p>d</p>", "### A b c\n\nd"),
         ("<h2>Usage<a href='#usage'>¶</a></h2><p>d</p>", "## Usage\n\nd"),
+        ("<h2>Usage<a href='#usage'>\uf0c1</a></h2><p>d</p>", "## Usage\n\nd"),
         ("<h2><a href='#usage'>Usage</a> of <a href='/cats'>cats</a></h2><p>d</p>", "## Usage of [cats](/cats)\n\nd"),
         ("<p>a<b>b</b>c <i> d </i>e</p>", "a**b**c *d* e"),
         ("<p><b>a</b><strong> b</strong></p>", "**a b**"),
