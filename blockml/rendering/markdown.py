@@ -50,8 +50,9 @@ _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 _LINK, _LINE = Mark.LINK, int(Separator.LINE)
 #: Brackets, backticks, signs that may begin a tag, and backslashes before punctuation, in the text of a picture.
 _IN_ALT = re.compile(r"[\[\]`]|<(?=[A-Za-z/!?])|\\(?=[!-/:-@\[-`{-~])")
-#: Texts of links from a heading to itself; one is the icon that Sphinx's theme of Read the Docs has.
-_ANCHORS = frozenset({"¶", "#", "§", "🔗", "\u200b", "\uf0c1"})
+#: Texts of links to themselves: those of Sphinx, with the icon of its theme of Read the Docs, and those of headings.
+_PILCROWS = frozenset({"¶", "\uf0c1"})
+_ANCHORS = _PILCROWS | {"#", "§", "🔗", "\u200b"}
 
 
 def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
@@ -203,17 +204,19 @@ class _Writer:
             start = len(self.paragraph.parts)
             return partial(self.paragraph.cut, start, _ANCHORS)
         absolute = self.absolute(address)
-        return self._begin_mark(_LINK, absolute) if absolute else None
+        if not absolute or self.paragraph.has(_LINK):
+            return None
+        self.paragraph.open(_LINK, absolute)
+        without = _ANCHORS if self.heading else _PILCROWS if address[:1] == "#" else frozenset[str]()
+        return partial(self.paragraph.close, _LINK, without=without)
 
     def _in_cell(self) -> bool:
         return bool(self.tables) and self.tables[-1].in_cell
 
-    def _begin_mark(self, mark: Mark, address: str = "") -> Callable[[], object] | None:
+    def _begin_mark(self, mark: Mark) -> Callable[[], object] | None:
         if self.paragraph.has(mark):
             return None
-        self.paragraph.open(mark, address)
-        if mark is _LINK and self.heading:
-            return lambda: self.paragraph.close(mark, without=_ANCHORS)
+        self.paragraph.open(mark)
         return lambda: self.paragraph.close(mark)
 
     def _end_heading(self) -> None:

@@ -32,6 +32,8 @@ def without(html: str, *removed: str) -> str:
         ("<h2>Usage<a href='#usage'>¶</a></h2><p>d</p>", "## Usage\n\nd"),
         ("<h2>Usage<a href='#usage'>\uf0c1</a></h2><p>d</p>", "## Usage\n\nd"),
         ("<h2><a href='#usage'>Usage</a> of <a href='/cats'>cats</a></h2><p>d</p>", "## Usage of [cats](/cats)\n\nd"),
+        ("<dl><dt>f(<i>x</i>)<a href=#f>¶</a><dd>d<a href=#g>¶</a></dl>", "**f(*x*)**  \nd"),
+        ("<p>a<a href='/b'>¶</a> <a href='#c'>#</a></p>", "a[¶](/b) [#](#c)"),
         ("<p>a<b>b</b>c <i> d </i>e</p>", "a**b**c *d* e"),
         ("<p><b>a</b><strong> b</strong></p>", "**a b**"),
         ("<p>the <em>&quot;</em><i>a,&quot; </i>b", 'the *"a,"* b'),
