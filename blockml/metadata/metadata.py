@@ -89,7 +89,7 @@ _INLINE = re.compile(r"</?(?:a|abbr|b|code|em|font|i|mark|s|small|span|strong|su
 _TAG = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?(?:>|\Z)", re.IGNORECASE)
 #: Addresses that need no resolution, and their host.
 _ABSOLUTE = re.compile(r"https?://([a-z0-9.-]+)(?:/[\w.~%/!$&'()*+,=:@-]*+)?(?:\?[\w.~%/!$&'()*+,=:@-]++)?", re.ASCII)
-_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
+_LANGUAGE = re.compile(r"(?!utf)[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
 
 
 def page_metadata(page: Page) -> Metadata:

@@ -12,8 +12,8 @@ __all__ = ["byline_names", "clean_names", "names_author"]
 #: Words before the name of an author, and text after it.
 _BY = re.compile(
     r"\A(?:(?:#\d+\s+)?(?:(?:(?:written|posted|published|submitted|started|authored|created|article|post|recipe|review"
-    r"|words|text|story|more stories)\s+)?by|von|par|por|da|di|door|av|af|text|geschrieben von|autor(?:in)?|author"
-    r"|verfasser(?:in)?)\b[:\s]+|(?:作者|著者|投稿者|记者|责任编辑|责编)\s*[:：]\s*|de\s+(?=\S+\s+»))",
+    r"|words|text|story|more stories)\s+)?by|von|par|por|da|di|door|av|af|text|durch|geschrieben von|autor(?:in)?"
+    r"|author|verfasser(?:in)?)\b[:\s]+|(?:作者|著者|投稿者|记者|责任编辑|责编)\s*[:：]\s*|de\s+(?=\S+\s+»))",
     re.IGNORECASE,
 )
 _AFTER = re.compile(r"\s+(?:[|•·–—/»]|\b[iI]n\b\s|@|\d).*\Z|\s*[(（\[【].*\Z|,\s*\d.*\Z", re.DOTALL)
@@ -25,7 +25,7 @@ _DEGREE = re.compile(r"(?:Ph\.?D|M\.?[ADS]|MBA|RDN?|RN|CFP|Jr|Sr|LLC|Inc|Ltd|al)
 _NO_NAMES = frozenset(
     "by,name,names,your name,admin,editor,staff,redaktion,null,none,undefined,unknown,share,get,sign in,log in,login,"
     "written,posted,published,updated,last updated,joined,uppdaterad,aktualisiert,lesedauer,page,posts,cms,copyright,"
-    "all rights reserved,user,super user,administrator,guest,anonymous,discuz! team,comsenz ui team".split(",")
+    "all rights reserved,user,super user,administrator,guest,anonymous,discuz! team,comsenz ui team,发表于".split(",")
 )
 _NO_STARTS = ("//", "visit the ", "please ", "photo:", "foto:", "фото:")
 _NO_ENDS = (" by", "author", "authors", "your name")

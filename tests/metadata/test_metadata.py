@@ -94,6 +94,8 @@ def test_json_ld_is_read_first() -> None:
         ("<time datetime=2024-05-03T10:00>today</time>", "published", "2024-05-03T10:00:00", "visible"),
         ("<span class=post-date>3 May 2024</span>", "published", "2024-05-03", "visible"),
         ("<html lang=pt_BR>", "language", "pt-br", "html"),
+        ("<meta http-equiv=content-language content=utf-8>", "language", None, None),
+        ("<html lang=utf-8><meta http-equiv=content-language content=zh-CN>", "language", "zh-cn", "meta"),
         ("<meta property=og:locale content=de_DE>", "language", "de-de", "opengraph"),
         ("<link rel=canonical href=/cats>", "canonical_url", "https://www.cat.example/cats", "html"),
         (

@@ -62,6 +62,7 @@ def test_labels_in_several_languages() -> None:
         ("<p class=byline>[ 田中宏昌， ITmedia]</p>", ("田中宏昌", "ITmedia")),
         ("<p class=author>田中宏昌（ITmedia）</p>", ("田中宏昌",)),
         ("<p class=byline>Ann Lee [Staff]</p>", ("Ann Lee",)),
+        ("<p class=author>发表于</p><p class=byline>durch Ann Lee</p>", ("Ann Lee",)),
         ("<p class=author>More stories by Ann Lee</p>", ("Ann Lee",)),
         ("<meta name=author content='//cat.example/ann/'><p class=author>Ann Lee</p>", ("Ann Lee",)),
         ("<meta name=author content='Super User'>", ()),
