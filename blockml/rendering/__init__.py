@@ -79,17 +79,22 @@ def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
 
 
 def _has_heading(extraction: Extraction, title: str) -> bool:
-    """Tell whether the main content has a heading with the words of a title."""
+    """Tell whether the main content has the heading with the words of a title, of several the one of the highest level.
+
+    Others repeat the headline above a part of the page, such as the ingredients of a recipe.
+    """
     nodes, blocks, kept = extraction.page.nodes, extraction.page.blocks, extraction.kept
     words = "".join(metric_tokens(title))
     headings = np.flatnonzero(nodes.named(_HEADINGS))
     spans = zip(blocks.node.searchsorted(headings), blocks.node.searchsorted(nodes.end[headings]), strict=True)
-    for first, end in spans:
+    found: list[tuple[str, bool]] = []  # level, whether it is removed
+    for node, (first, end) in zip(headings.tolist(), spans, strict=True):
         if words and end - first <= len(title):  # a heading around a whole page is not read
-            text = " ".join(compress(blocks.texts[first:end], kept[first:end]))
-            if "".join(metric_tokens(text)) == words:
-                return True
-    return False
+            texts = blocks.texts[first:end]
+            own = ["".join(metric_tokens(" ".join(part))) for part in (compress(texts, kept[first:end]), texts)]
+            if words in own:
+                found.append((nodes.name(node), own[0] != words))
+    return bool(found) and not min(found)[1]
 
 
 def starts_with(text: str, title: str) -> bool:

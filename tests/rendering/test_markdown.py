@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from lxml import html
 
@@ -517,6 +519,16 @@ def test_deep_lists_and_quotations_keep_their_text() -> None:
 def test_markdown_begins_with_the_headline(html: str, expected: str) -> None:
     """It is a heading, also where the text begins with it as a paragraph, and is not repeated."""
     assert render(blockml.extract(html, model="plain"), "markdown") == expected
+
+
+def test_a_lower_heading_with_the_words_of_the_headline_is_not_the_headline() -> None:
+    """The card of a recipe repeats it far below the headline, which is often not kept."""
+    html = "<title>Cats</title><h1>Cats rule</h1><p>a<p>b<p>c<p>d<h2>Cats rule</h2><p>e"
+    result = blockml.extract(html, model="plain")
+    text = "a\n\nb\n\nc\n\nd\n\n## Cats rule\n\ne"
+    assert render(result, "markdown") == f"# Cats rule\n\n{text}"
+    kept = np.array([True, *[False] * 6])
+    assert render(replace(result, kept=~kept, text="a\nb\nc\nd\nCats rule\ne"), "markdown") == f"# Cats rule\n\n{text}"
 
 
 def test_text_with_paragraphs() -> None:
