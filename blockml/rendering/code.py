@@ -65,19 +65,17 @@ def line_starts(nodes: Nodes) -> list[int]:
     >>> [page.nodes.texts[node + 1] for node in line_starts(page.nodes)]
     ['c']
     """
-    found, end = [], -1
-    texts = np.flatnonzero(nodes.tag == 0)
-    for node in nodes_with_words(nodes, (b"line",))[b"line"]:
-        is_inline = nodes.flags[node] & Flag.PREFORMATTED and nodes.name(node) in _INLINE
-        if is_inline and _OF_LINE.search(nodes.attributes[node].get("class", "")):
-            is_broken = node != end or nodes.name(node - 1) == "br" or nodes.texts[node - 1].endswith("\n")
-            place = texts.searchsorted(node)
-            after = (
-                nodes.texts[texts[place]][:_MAX_GAP] if place < len(texts) else ""
-            )  # begins with white space between
-            if not is_broken and "\n" not in after[: len(after) - len(after.lstrip())]:
-                found.append(node)
-            end = nodes.end[node]
+    lines = np.array(nodes_with_words(nodes, (b"line",))[b"line"], dtype=np.intp)
+    lines = lines[(nodes.flags[lines] & Flag.PREFORMATTED) > 0]
+    found: list[int] = []
+    texts = np.flatnonzero(nodes.tag == 0) if len(lines) else lines
+    for node in lines[np.isin(lines, nodes.end[lines])].tolist():
+        is_line = nodes.name(node) in _INLINE and _OF_LINE.search(nodes.attributes[node].get("class", ""))
+        is_broken = nodes.name(node - 1) == "br" or nodes.texts[node - 1].endswith("\n")
+        place = texts.searchsorted(node)
+        after = nodes.texts[texts[place]][:_MAX_GAP] if place < len(texts) else ""  # begins with white space between
+        if is_line and not is_broken and "\n" not in after[: len(after) - len(after.lstrip())]:
+            found.append(node)
     return found
 
 
