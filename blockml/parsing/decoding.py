@@ -38,6 +38,8 @@ _BINARY_SIGNATURES = {
     b"\x1f\x8b\x08": "gzip data", b"Rar!\x1a\x07": "a RAR archive", b"OggS\x00": "an Ogg file",
     b"\x1aE\xdf\xa3": "a WebM video", b"wOFF": "a font", b"wOF2": "a font", b"WARC/": "a WARC archive of many pages",
 }  # fmt: skip
+#: Signatures of tar archives (POSIX and GNU) and their offset. The members may be pages, so that there is markup.
+_TAR_SIGNATURES, _TAR_OFFSET = (b"ustar\0", b"ustar  \0"), 257
 #: "Binary data bytes" of the same standard.
 _BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
 #: Fraction of such bytes above which a header without markup is binary (our choice: pages may contain stray ones).
@@ -255,6 +257,8 @@ def _binary_format(source: bytes, *, has_markup: bool) -> str:
     header = source[:_HEADER]
     if header.startswith(tuple(_BINARY_SIGNATURES)):
         return next(name for signature, name in _BINARY_SIGNATURES.items() if header.startswith(signature))
+    if header.startswith(_TAR_SIGNATURES, _TAR_OFFSET):
+        return "a tar archive"
     if has_markup:
         return ""
     n_binary = len(header) - len(header.translate(None, _BINARY_BYTES))

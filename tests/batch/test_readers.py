@@ -61,6 +61,33 @@ def test_globs_and_single_files(tmp_path: Path) -> None:
     assert [item.id for item in items_of(tmp_path / "page.txt")] == ["page.txt"]
 
 
+ROW = '{"id": "a", "html": "<p>x"}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("pages.json", f"{ROW}\n{ROW}\n", None),
+        ("pages", f"{ROW}\n", None),
+        ("pages.json", f"[{ROW}, {ROW}]", "JSON, but not JSON lines"),
+        ("pages.jsonl", f"[\n  {ROW}\n]", "JSON, but not JSON lines"),
+        ("meta.json", '{\n  "id": "a"\n}', "JSON, but not JSON lines"),
+        ("pages.csv", "id,html\na,<p>x\n", "CSV and TSV files aren't read"),
+        ("pages.tsv.gz", "id\thtml\na\t<p>x\n", "CSV and TSV files aren't read"),
+    ],
+)
+def test_many_pages_are_never_read_as_one(tmp_path: Path, name: str, text: str, expected: str | None) -> None:
+    """JSON lines are recognised by their content too; other files of records are unreadable, with the reason."""
+    data = text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    items = items_of(tmp_path / name)
+    if expected is None:
+        assert [item.id for item in items] == ["a"] * text.count("\n")
+    else:
+        assert [item.id for item in items] == [name]
+        assert expected in (items[0].error or "")
+
+
 @pytest.mark.parametrize("name", ["none.html", "none/*.html", "empty"])
 def test_inputs_that_stand_for_nothing_are_errors(tmp_path: Path, name: str) -> None:
     """A misspelt name raises."""
@@ -527,10 +554,11 @@ def test_pages_of_a_parquet_file(tmp_path: Path) -> None:
         (b'{"id": "a", "html": "x"}\n{"html": "y"}\n', ["a", "stdin:2"]),
         (b'[1]\n{"id": "a", "html": "x"}\n', ["stdin:1", "a"]),
         (b"[1] A footnote", ["stdin"]),
+        (b"1984\nA novel", ["stdin"]),
         (b"", ["stdin"]),
         (warc_record(3, response(b"<p>x")), ["urn:uuid:3"]),
     ],
-    ids=["page", "gzip", "lines", "array", "text", "empty", "warc"],
+    ids=["page", "gzip", "lines", "array", "text", "number", "empty", "warc"],
 )
 def test_standard_input(data: bytes, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A page, JSON lines or a WARC file can come through a pipe."""

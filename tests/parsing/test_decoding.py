@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import tarfile
 
 import pytest
 import webencodings
@@ -243,8 +244,9 @@ def test_lone_surrogates_are_replaced(source: str) -> None:
     [
         b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", gzip.compress(b"<p>page</p>"),
         b"GIF89a\x01\x00", b"\xff\xd8\xff\xe0\x00\x10JFIF", b"PK\x03\x04\x14\x00", bytes(range(32)) * 40,
+        tarfile.TarInfo("a.html").tobuf() + b"<html><p>page".ljust(512, b"\0"),
     ],
-    ids=["png", "pdf", "gzip", "gif", "jpeg", "zip", "control"],
+    ids=["png", "pdf", "gzip", "gif", "jpeg", "zip", "control", "tar"],
 )  # fmt: skip
 @pytest.mark.parametrize("charset", [None, "utf-8"])
 def test_binary_formats_are_undecodable(source: bytes, charset: str | None) -> None:

@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 
 from blockml.archives.compression import DAMAGED, decompressed, is_compressed, open_decompressed
 from blockml.batch.items import Item
-from blockml.batch.readers.base import Items, Reading, RecordFields, Unit, in_units
+from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, RecordFields, Unit, in_units
 from blockml.batch.readers.lines import LINE_SUFFIXES, line_blocks, line_ranges
 from blockml.batch.readers.pages import PAGE_SUFFIXES, PageFile, page_file, page_units
 from blockml.batch.readers.parquet import parquet_units
@@ -40,13 +40,23 @@ __all__ = [
 
 #: Kinds of files that hold many pages, by their first bytes, decompressed.
 _KINDS = {b"WARC/": "warc", b"filedesc:": "arc", b"PAR1": "parquet"}
-_SUFFIXES = {".warc": "warc", ".arc": "arc", ".parquet": "parquet"}
+_SUFFIXES = {
+    **dict.fromkeys(LINE_SUFFIXES, "lines"), ".warc": "warc", ".arc": "arc", ".parquet": "parquet", ".csv": "table",
+    ".tsv": "table",
+}  # fmt: skip
+#: JSON of pages that isn't JSON lines: an array of objects, or an object that begins with a line of its own.
+_JSON_DOCUMENT = re.compile(rb"\[\s*\{|\{[ \t\r]*\n")
+#: Kinds of files that would be taken for one page, and why they aren't read.
+_REFUSED = {
+    "json": "JSON, but not JSON lines, which have an object with one page in each line",
+    "table": "CSV and TSV files aren't read; write the pages as JSON lines or Parquet",
+}
 #: Archives that are read where a folder is given; files of records, such as labels or an output, must be named.
 _ARCHIVE_SUFFIXES = (".warc", ".arc")
 _COMPRESSIONS = (".gz", ".zst")
 #: Name of standard input.
 _STDIN = "-"
-#: Bytes by which the kind of standard input is recognised.
+#: Bytes by which the kind of an input is recognised.
 _PEEKED = 1 << 13
 
 
@@ -81,7 +91,7 @@ class Inputs:
             else:
                 base = _fixed_part(name)
                 for match in sorted(map(Path, glob.iglob(name, recursive=True))):  # noqa: PTH207 (absolute patterns)
-                    if match.is_file():
+                    if match.is_file() and not _is_unfinished(match.parent):
                         yield InputFile(match, Path(), base)
 
     def _below(self, top: Path) -> Iterator[InputFile]:
@@ -127,6 +137,8 @@ class Inputs:
 
     def _units_of(self, path: Path, kind: str, reading: Reading) -> Iterator[Unit]:
         try:
+            if kind in _REFUSED:
+                raise InputError(_REFUSED[kind])
             if kind == "stdin":
                 yield from _stdin_units(self.fields, reading)
             elif kind == "warc":
@@ -191,9 +203,15 @@ def _walk(folder: Path) -> Iterator[Path]:
         ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
         if entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path))
+            if not _is_unfinished(Path(entry.path)):
+                yield from _walk(Path(entry.path))
         elif entry.is_file():
             yield Path(entry.path)
+
+
+def _is_unfinished(folder: Path) -> bool:
+    """Tell whether a folder has the parts of an unfinished output, which come and go while the input is read."""
+    return folder.name.endswith(PARTS_SUFFIX) and (folder / MANIFEST).is_file()
 
 
 def _fixed_part(pattern: str) -> Path:
@@ -217,21 +235,28 @@ def _is_archive(name: str) -> bool:
 
 
 def _kind(found: InputFile) -> str:
-    """Return the kind of a file: ``page``, ``lines``, ``warc``, ``arc``, ``parquet`` or ``stdin``."""
+    """Return the kind of a file: ``page``, ``stdin``, or one of those of ``_KINDS``, ``_SUFFIXES`` and ``_REFUSED``."""
     path = found.path
     if str(path) == _STDIN:
         return "stdin"
     name = path.name.lower()
+    if name.endswith(PAGE_SUFFIXES):
+        return "page"
     for end in _COMPRESSIONS:
         name = name.removesuffix(end)
-    if name.endswith(LINE_SUFFIXES):
-        return "lines"
-    if path.name.lower().endswith(PAGE_SUFFIXES):
-        return "page"
-    start, _ = _start(path)
-    found_kind = next((kind for mark, kind in _KINDS.items() if start.startswith(mark)), None)
     # Of a file that is damaged at its start the name is what there is.
-    return found_kind or next((kind for end, kind in _SUFFIXES.items() if name.endswith(end)), "page")
+    by_name = next((kind for end, kind in _SUFFIXES.items() if name.endswith(end)), "page")
+    return _kind_of(_start(path)[0]) or by_name
+
+
+def _kind_of(start: bytes) -> str | None:
+    """Return the kind of an input by its first bytes, decompressed; None for a page and for a table."""
+    start = start.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if found := next((kind for mark, kind in _KINDS.items() if start.startswith(mark)), None):
+        return found
+    if _JSON_DOCUMENT.match(start):
+        return "json"
+    return "lines" if start.startswith(b"{") or _is_json(start.partition(b"\n")[0]) else None
 
 
 def _start(path: Path) -> tuple[bytes, bool]:
@@ -240,7 +265,7 @@ def _start(path: Path) -> tuple[bytes, bool]:
         with path.open("rb") as stream:
             zipped = is_compressed(stream.read(4))
         with open_decompressed(path) as stream:
-            return stream.read(16), zipped
+            return stream.read(_PEEKED), zipped
     except DAMAGED:
         return b"", False
 
@@ -250,12 +275,14 @@ def _stdin_units(fields: RecordFields, reading: Reading) -> Iterator[Unit]:
     raw = cast("io.BufferedReader", sys.stdin.buffer)
     try:
         stream = cast("io.BufferedReader", decompressed(cast("BinaryIO", raw), raw.peek(4)[:4]))
-        start = stream.peek(_PEEKED).lstrip(b"\xef\xbb\xbf \t\r\n")
-        if start.startswith(b"WARC/"):
+        kind = _kind_of(stream.peek(_PEEKED))
+        if kind == "warc":
             yield from stream_units("stdin", stream, reading)
-        elif start.startswith((b"filedesc:", b"PAR1")):
+        elif kind in {"arc", "parquet"}:
             raise UsageError("ARC and Parquet files cannot be read from standard input; give the file's name")
-        elif start.startswith(b"{") or _is_json(start.partition(b"\n")[0]):
+        elif kind in _REFUSED:
+            raise InputError(_REFUSED[kind])
+        elif kind == "lines":
             yield from line_blocks("stdin", stream, fields, reading.limit)
         else:
             page = stream.read(reading.limit)
@@ -265,12 +292,11 @@ def _stdin_units(fields: RecordFields, reading: Reading) -> Iterator[Unit]:
 
 
 def _is_json(line: bytes) -> bool:
-    """Tell whether a line is JSON, as a page never is."""
+    """Tell whether a line is a JSON array, as a page never begins; it may begin with a number or a quotation."""
     try:
-        json.loads(line)
+        return line.startswith(b"[") and isinstance(json.loads(line), list)
     except (ValueError, RecursionError):
         return False
-    return True
 
 
 def describe(inputs: Inputs) -> Iterable[str]:

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from blockml.batch.items import Item
 from blockml.parsing import Limits
 
-__all__ = ["Items", "Reading", "RecordFields", "Unit", "in_groups", "in_units", "printable"]
+__all__ = ["MANIFEST", "PARTS_SUFFIX", "Items", "Reading", "RecordFields", "Unit", "in_groups", "in_units", "printable"]
 
 T = TypeVar("T")
 
@@ -19,6 +19,8 @@ T = TypeVar("T")
 UNIT_BYTES = 2 << 20
 #: Pages in a unit, however small they are.
 UNIT_PAGES = 256
+#: End of the name of a folder with the parts of an unfinished output, and the file in it that says so.
+PARTS_SUFFIX, MANIFEST = ".parts", "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
