@@ -16,11 +16,13 @@ from blockml.batch.packing import Encoder, JsonLines
 from blockml.errors import UsageError
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["Folder", "LinesFile", "Output", "ParquetFile", "file_name", "output_for"]
+__all__ = ["UNFINISHED", "Folder", "LinesFile", "Output", "ParquetFile", "file_name", "output_for"]
 
 _COMPRESSIONS = {".gz": "gz", ".zst": "zst"}
 #: Rows of a row group.
 _GROUP_ROWS = 1024
+#: Part of the name of an output while it is written, so that a run that continues a killed one replaces what that left.
+UNFINISHED = "unfinished"
 #: Bytes of a file name on common file systems.
 _MAX_NAME = 200
 #: Folders within each other; more of them could make a path that is too long.
@@ -78,7 +80,7 @@ class LinesFile:
 
     def assemble(self, parts: Iterable[Path]) -> None:
         """Join the parts."""
-        with atomic_write(self.path) as target:
+        with atomic_write(self.path, mark=UNFINISHED) as target:
             for part in parts:
                 with part.open("rb") as stream:
                     shutil.copyfileobj(stream, target, 1 << 20)
@@ -97,8 +99,8 @@ class Folder:
         return JsonLines()
 
     def assemble(self, parts: Iterable[Path]) -> None:
-        """Write the documents of pages with text; a second page with the same name gets a number."""
-        seen: dict[str, int] = {}
+        """Write the documents of pages with text; a second page with the same name gets a number, which is free."""
+        seen: dict[str, int] = {}  # latest number of each name, and 1 for each name that has a number in it
         for part in parts:
             with part.open("rb") as stream:
                 for line in stream:
@@ -112,10 +114,15 @@ class Folder:
 
     def _write(self, page_id: str, text: str, seen: dict[str, int]) -> None:
         key = file_name(page_id, self.suffix).casefold()
-        number = seen[key] = seen.get(key, 0) + 1
+        number = seen.get(key, 0) + 1
+        while number > 1 and f"{key}~{number}" in seen:  # the id of another page
+            number += 1
+        seen[key] = number
+        if number > 1:
+            seen[f"{key}~{number}"] = 1
         target = self.place(page_id, number)
         target.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(target, durable=False) as stream:
+        with atomic_write(target, durable=False, mark=UNFINISHED) as stream:
             stream.write(text.encode("utf-8", "backslashreplace") + b"\n")
 
 
@@ -166,7 +173,10 @@ class ParquetFile:
         import pyarrow.parquet as pq
 
         columns = schema(self.fields)
-        with atomic_write(self.path) as target, pq.ParquetWriter(target, columns, compression="zstd") as writer:
+        with (
+            atomic_write(self.path, mark=UNFINISHED) as target,
+            pq.ParquetWriter(target, columns, compression="zstd") as writer,
+        ):
             waiting = columns.empty_table()
             for part in parts:
                 for batch in read_batches(part, columns):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from blockml.batch.packing import End, Piece
+from blockml.batch.readers.base import MANIFEST
 from blockml.errors import UsageError
 from blockml.storage.atomic import atomic_write
 
@@ -52,7 +53,7 @@ class Parts:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._manifest = folder / "manifest.json"
+        self._manifest = folder / MANIFEST
 
     def begin(self, manifest: Mapping[str, Any]) -> None:
         """Remove the parts of an earlier run and write the manifest."""

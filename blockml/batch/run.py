@@ -12,12 +12,13 @@ from typing import Any, BinaryIO
 
 from blockml.batch.blas import one_thread
 from blockml.batch.items import FAILURES, Item
-from blockml.batch.outputs import Folder, Output, output_for
+from blockml.batch.outputs import UNFINISHED, Folder, Output, output_for
 from blockml.batch.packing import End, JsonLines, Piece, Records
 from blockml.batch.parts import Parts, PartWriter
 from blockml.batch.pool import Result, check_jobs, run_units
 from blockml.batch.progress import Summary
 from blockml.batch.readers import Inputs, Reading, Unit, describe, in_units
+from blockml.batch.readers.base import PARTS_SUFFIX
 from blockml.batch.readers.pages import page_file
 from blockml.batch.records import Options, PageExtractor
 from blockml.batch.worker import Guard, Setup
@@ -199,7 +200,7 @@ def predict_to_file(
 
 def parts_path(path: Path) -> Path:
     """Return the folder of the parts of an unfinished output."""
-    return path.with_name(f"{path.name}.parts")
+    return path.with_name(f"{path.name}{PARTS_SUFFIX}")
 
 
 def failures_path(path: Path) -> Path:
@@ -232,7 +233,8 @@ def _check_gold(inputs: Inputs, output: Output) -> None:
         document = output.place(page_file(file.path, file.top, file.base).id)
         if document.is_file() and _is_same(document.parent, file.path.parent):
             raise UsageError(
-                "is beside its page and may be its gold, which the document would replace; choose another output",
+                "is beside its page and may be its gold, which the document would replace; remove it if an earlier run "
+                "wrote it, or choose another output",
                 source=document,
             )
 
@@ -295,7 +297,7 @@ def _write_failures(path: Path, parts: Parts, summary: Summary) -> None:
     if not any(summary.statuses[status] for status in FAILURES):
         path.unlink(missing_ok=True)
         return
-    with atomic_write(path) as stream:
+    with atomic_write(path, mark=UNFINISHED) as stream:
         for _, part in parts.complete():
             stream.write(JsonLines().encode(part.failures))
 

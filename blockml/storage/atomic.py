@@ -19,7 +19,7 @@ _SYSTEM = ("/dev/", "/proc/")
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[BinaryIO]:
+def atomic_write(path: str | os.PathLike[str], *, durable: bool = True, mark: str | None = None) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the ``with`` block ends without an error.
 
     A link stays, and the file that it points to is replaced. A device, a named pipe (FIFO) or a socket is never
@@ -33,6 +33,9 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True) -> Itera
         Wait until the content is on the disk before it gets the name, so that after a power failure too the name leads
         to the old file or to the whole new one. Not worth the time for each of thousands of small files that can be
         made again.
+    mark
+        Part of the name of the temporary file, by default a random one. With a fixed one the file that a killed process
+        has left is replaced by that of the next one.
 
     Raises
     ------
@@ -64,9 +67,9 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True) -> Itera
             yield stream
         return
     target = Path(os.path.realpath(path))
-    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+    part = target.with_name(f"{target.name}.{mark or secrets.token_hex(4)}.part")
     try:
-        with part.open("xb") as stream:
+        with part.open("wb" if mark else "xb") as stream:
             yield stream
             if durable:
                 stream.flush()

@@ -196,13 +196,17 @@ def test_no_id_is_in_the_way_of_another(tmp_path: Path) -> None:
 def test_a_folder_of_documents(tmp_path: Path) -> None:
     """Documents are named by the ids of their pages, and none is overwritten."""
     rows = [("a/b", "one"), ("a/b", "two"), ("../up", "three"), ("A/B", "four"), ("none", "")]
+    rows += [("a/b~2", "five"), ("c~2", "six"), ("c", "seven"), ("C", "eight")]
     source = tmp_path / "in.jsonl"
     source.write_text("".join(json.dumps({"id": i, "html": f"<p>{t}"}) + "\n" for i, t in rows), encoding="utf-8")
     out = tmp_path / "out"
     out.mkdir()
     run(source, out)
     found = {str(path.relative_to(out)): path.read_text(encoding="utf-8") for path in out.rglob("*.txt")}
-    assert found == {"a/b.txt": "one\n", "a/b~2.txt": "two\n", "%2E%2E/up.txt": "three\n", "A/B~3.txt": "four\n"}
+    assert found == {
+        "a/b.txt": "one\n", "a/b~2.txt": "two\n", "%2E%2E/up.txt": "three\n", "A/B~3.txt": "four\n",
+        "a/b~2~2.txt": "five\n", "c~2.txt": "six\n", "c.txt": "seven\n", "C~3.txt": "eight\n",
+    }  # fmt: skip
     assert len(file_name("x" * 999)) == 200
 
 
@@ -272,6 +276,42 @@ def test_a_run_that_never_began_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no column 'html'"):
         run(tmp_path / "in.parquet", tmp_path / "out.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+def test_the_parts_of_an_output_are_no_input(tmp_path: Path) -> None:
+    """A glob or a folder may contain the output; a run that is stopped and continued reads the same files."""
+    for name in ("a.html", "b.txt"):
+        (tmp_path / name).write_text(f"<p>{name}", encoding="utf-8")
+    for name in (f"{tmp_path}/**", str(tmp_path)):
+        inputs, out = find_inputs([name]), tmp_path / "out.jsonl"
+        with pytest.raises(Stopped):
+            run(inputs, out, progress=stop_after(1))
+        assert parts_path(out).is_dir()
+        run(inputs, out, resume=True)
+        assert [record["id"] for record in records(out)] == (["a", "b.txt"] if name.endswith("*") else ["a"])
+        assert ".json" not in inputs.passed_over
+        out.unlink()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills a process")
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet", "out/"])
+def test_a_kill_while_the_output_is_written_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
+    """The run that continues replaces the file that was being written."""
+    source, out = lines_file(tmp_path / "in.jsonl", 3), tmp_path / name
+    program = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from blockml.cli import main\n"
+        "Path.replace, replace = lambda p, to: os.kill(os.getpid(), 9) if '.unfinished.' in p.name else "
+        "replace(p, to), Path.replace\n"
+        "main(['predict', *sys.argv[1:]])\n"
+    )
+    options = [str(source), "-o", f"{out}/" if name.endswith("/") else str(out), "--extractor", "plain", "--quiet"]
+    assert subprocess.run([sys.executable, "-c", program, *options], check=False).returncode == -signal.SIGKILL  # noqa: S603
+    assert len(list(tmp_path.rglob("*.unfinished.part"))) == 1
+    assert main(["predict", *options, "--resume"]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", out.name}
+    assert not list(tmp_path.rglob("*.part"))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
