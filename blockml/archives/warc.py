@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import zlib
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
@@ -22,12 +23,14 @@ from blockml.errors import needed
 if TYPE_CHECKING:
     from fastwarc.warc import WarcRecord
 
-__all__ = ["Capture", "begins_record", "next_record", "piped_captures", "warc_captures"]
+__all__ = ["Capture", "begins_record", "is_zipped", "next_record", "piped_captures", "warc_captures"]
 
 _BLOCK = 1 << 20
 _SNIFFED = 1 << 10
 _MEMBER = b"\x1f\x8b\x08"
 _RECORD = b"WARC/1."
+#: Start of a record with its first field. No line end need be before it, as the record before may be cut off.
+_PLAIN_RECORD = re.compile(rb"WARC/1\.\d\r\n[\w-]+:")
 _RECORD_END = b"\r\n\r\n"  # of the header and of the record
 
 
@@ -75,7 +78,8 @@ def warc_captures(path: Path, limit: int, start: int = 0, end: int | None = None
             elif records.is_zstd or (place is None and records.cut is None):
                 start = size
             else:  # a length that is too large goes past records as well
-                start = next_record(stream, records.reached() + 1, size, zipped=records.zipped)
+                zipped = records.zipped or is_zipped(path, records.first)
+                start = next_record(stream, records.reached() + 1, size, zipped=zipped)
     return start
 
 
@@ -84,15 +88,19 @@ def piped_captures(stream: BinaryIO, limit: int) -> Iterator[Capture]:
     yield from _captures(_Records(cast("BinaryIO", _Pipe(stream)), 0, None), None, limit)
 
 
+def is_zipped(path: Path, first: bytes) -> bool:
+    """Tell whether the records of a file are in gzip members: by its first bytes, or its name if they are damaged."""
+    return first.startswith(GZIP) or (path.suffix == ".gz" and not first.startswith(_RECORD[:4]))
+
+
 def next_record(stream: BinaryIO, position: int, size: int, *, zipped: bool) -> int:
     """Return the first place from ``position`` on where a record seems to start; ``size`` if there is no such place."""
     if position >= size:
         return size
-    mark = _MEMBER if zipped else _RECORD_END + _RECORD
     with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        while (position := content.find(mark, position)) >= 0:
-            if not zipped:
-                return position + len(_RECORD_END)
+        if not zipped:
+            return found.start() if (found := _PLAIN_RECORD.search(content, position)) else size
+        while (position := content.find(_MEMBER, position)) >= 0:
             if _begins_record(content[position : position + _SNIFFED]):
                 return position
             position += 1
@@ -146,10 +154,10 @@ class _Records:
             from fastwarc.warc import ArchiveIterator
         if path is not None:
             stream.seek(start)
-        first = stream.peek(4)[:4]  # type: ignore[attr-defined] # of a buffered reader
-        self._gzip = GzipReader(stream) if first.startswith(GZIP) else None
+        self.first: bytes = stream.peek(4)[:4]  # type: ignore[attr-defined] # of a buffered reader
+        self._gzip = GzipReader(stream) if self.first.startswith(GZIP) else None
         self.zipped = self._gzip is not None
-        self.is_zstd = first.startswith(ZSTD)  # records have no offsets in it
+        self.is_zstd = self.first.startswith(ZSTD)  # records have no offsets in it
         source: Any = self._gzip or (ZstdReader(stream) if self.is_zstd else stream)
         self._iterator = iter(ArchiveIterator(source, parse_http=False))
         self.offset = start

@@ -400,6 +400,29 @@ def test_a_wrong_length_of_a_plain_file_costs_its_record_alone(tmp_path: Path) -
         assert [item.error for item in items if item.error] == ["the file ends inside this record"]
 
 
+@pytest.mark.parametrize("kept", [20, 150, 900])
+def test_a_record_that_is_cut_off_costs_itself_alone(tmp_path: Path, kept: int) -> None:
+    """A crawler that was killed appends to its file later: no line end is between the records."""
+    records = [warc_record(n, response(page(n))) for n in range(8)]
+    records[3] = records[3][:kept]
+    write_warc(tmp_path / "a.warc", records)
+    items = items_of(tmp_path / "a.warc")
+    assert ids([item for item in items if item.error is None]) == ["0", "1", "2", "4", "5", "6", "7"]
+    assert len(items) == 8
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_damaged_first_member_costs_its_record_alone(tmp_path: Path, place: int) -> None:
+    """The name of the file says that others follow."""
+    write_warc(tmp_path / "a.warc.gz", [warc_record(n, response(page(n))) for n in range(300)])
+    data = bytearray((tmp_path / "a.warc.gz").read_bytes())
+    data[place] ^= 1
+    (tmp_path / "a.warc.gz").write_bytes(data)
+    items = items_of(tmp_path)
+    assert ids(items[1:]) == [str(n) for n in range(1, 300)]
+    assert (items[0].error or "").startswith("damaged")
+
+
 def test_members_may_end_inside_of_records(tmp_path: Path) -> None:
     """Some compressors begin a member every so many bytes; some crawlers write no line ends behind a record."""
     data = b"".join(warc_record(n, response(page(n))) for n in range(99))

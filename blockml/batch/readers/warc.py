@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from blockml.archives.arc import arc_captures
-from blockml.archives.compression import GZIP, ZSTD
-from blockml.archives.warc import Capture, next_record, piped_captures, warc_captures
+from blockml.archives.compression import ZSTD
+from blockml.archives.warc import Capture, is_zipped, next_record, piped_captures, warc_captures
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, Unit, in_units, printable
 from blockml.datasets.base import site_of
@@ -62,7 +62,7 @@ def warc_ranges(path: Path) -> Iterator[WarcRange]:
     size = path.stat().st_size
     with path.open("rb") as stream:
         start_bytes = stream.read(4)
-        zipped = start_bytes.startswith(GZIP)
+        zipped = is_zipped(path, start_bytes)
         if start_bytes.startswith(ZSTD):
             yield WarcRange(path, 0, size, zipped=True)
             return
