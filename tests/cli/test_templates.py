@@ -131,6 +131,19 @@ def test_update_from_another_site_warns(capsys: Output, tmp_path: Path) -> None:
     assert "are they of another site?" in capsys.readouterr().err
 
 
+def test_numbers_are_of_no_site(capsys: Output, tmp_path: Path) -> None:
+    """Numbered lines of code are on the pages of any site."""
+    file, lines = str(tmp_path / "a.template"), "".join(f"<td>{n}<td>" for n in range(40))
+    for site in "ab":
+        (tmp_path / site).mkdir()
+        for page in "klmn":
+            html = f"<table>{lines}</table><p>Story {page} of {site}<p>Home of {site}"
+            (tmp_path / site / f"{page}.html").write_text(html, encoding="utf-8")
+    assert main(["templates", "detect", str(tmp_path / "a"), "-o", file]) == 0
+    assert main(["templates", "detect", str(tmp_path / "b"), "-o", file, "--update"]) == 0
+    assert "only 0.0% of the words" in capsys.readouterr().err
+
+
 def test_extract_a_template(capsys: Output, tmp_path: Path) -> None:
     """The template has the menu and not the news; the rest and a view are written on request."""
     command = ["templates", "extract", str(FRONT), "--source", str(COURIER)]
