@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,14 @@ from blockml.batch.packing import End, JsonLines
 from blockml.batch.pool import Result
 from blockml.batch.run import failures_path, parts_path
 from blockml.cli import main
+from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError
 from blockml.extractors import Extractor, Plain
+from blockml.extractors.combinations import Union
+from blockml.extractors.parsed_by import ParsedBy
+from blockml.extractors.trained import TrainedExtractor
 from tests.batch.poison import Poison
+from tests.models import small_model
 
 
 def lines_file(path: Path, n: int, poisons: dict[int, str] | None = None) -> Path:
@@ -160,6 +166,23 @@ def test_a_run_with_other_options_is_not_continued(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="files was '1 files"):
         run(source, out, resume=True)
     assert run(source, out).n_pages == 1400
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: Union([ParsedBy(x, "html5lib"), "plain"])])
+def test_a_run_with_a_model_that_was_trained_anew_is_not_continued(
+    tmp_path: Path, wrap: Callable[[Extractor], Extractor]
+) -> None:
+    """Its name and version are those of the file that it replaced."""
+    source, out = lines_file(tmp_path / "in.jsonl", 3), tmp_path / "out.jsonl"
+    before, after = (
+        wrap(TrainedExtractor(small_model(policy=DecisionPolicy(base_penalty=penalty)))) for penalty in (0.0, 1.0)
+    )
+    assert before.id == after.id
+    with pytest.raises(Stopped):
+        run(source, out, before, progress=stop_after(1))
+    with pytest.raises(UsageError, match="model_content was"):
+        run(source, out, after, resume=True)
+    assert run(source, out, before, resume=True).n_pages == 3
 
 
 def test_formats_of_files(tmp_path: Path) -> None:
