@@ -45,7 +45,8 @@ class BatchExtractor:
     model: str = "default"  #: Name of a released model or untrained extractor, or path of a model file.
     options: Options = field(default_factory=Options)  #: Options of the extraction of each page.
     columns: RecordFields = field(default_factory=RecordFields)  #: Names of the columns that hold the pages.
-    keep: tuple[str, ...] = ()  #: Columns of the input that tables keep, before those of the records.
+    #: Columns of the input that tables keep, before those of the records, which must have other names.
+    keep: tuple[str, ...] = ()
     #: ``none``: pages are extracted in the calling process. ``process``: in a worker process that is replaced when a
     #: page hangs, crashes or needs too much memory.
     isolation: str = "none"
@@ -131,7 +132,10 @@ class BatchExtractor:
 
     @cached_property
     def _pages(self) -> PageExtractor:
-        return PageExtractor(resolve(self.model), self.options)
+        pages = PageExtractor(resolve(self.model), self.options)
+        if both := [name for name in self.keep if name in pages.fields]:
+            raise UsageError(f"keep has fields of the records: {', '.join(both)}; Options(fields=...) chooses others")
+        return pages
 
     @cached_property
     def _workers(self) -> WorkerPool:
