@@ -109,10 +109,10 @@ class PageExtractor:
             The extractor needs an optional package.
         """
         try:
-            html = item.read(self.options.limits.bytes + 1)
-        except OSError as error:
-            return self.failed(item.id, item.url, UNREADABLE, str(error))
-        try:
+            try:
+                html = item.read(self.options.limits.bytes + 1)
+            except OSError as error:
+                return self.failed(item.id, item.url, UNREADABLE, str(error))
             return self._chosen({"id": item.id, **self._extracted(item, html), "error": None})
         except (MemoryError, MissingExtraError):
             raise

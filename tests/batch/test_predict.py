@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from blockml.batch import BatchExtractor, Guard, Item, Options, predict
@@ -54,6 +55,8 @@ def test_one_failing_page_stops_nothing(tmp_path: Path, isolation: str) -> None:
         Item("broken", path=tmp_path / "broken.html.gz"),
         Item("archive", path=tmp_path / "archive.html"),
         Item("invalid", error="not JSON"),
+        Item("number", html=5),  # type: ignore[arg-type]
+        Item("nul", path=Path("a\0b.html")),
         Item("empty", html=""),
         Item("image", html=b"\x89PNG\r\n\x1a\n....."),
         Item("good", html="<p>fine</p>"),
@@ -66,6 +69,8 @@ def test_one_failing_page_stops_nothing(tmp_path: Path, isolation: str) -> None:
         "broken": "unreadable",
         "archive": "unreadable",
         "invalid": "unreadable",
+        "number": "crashed",
+        "nul": "crashed",
         "empty": "empty_page",
         "image": "undecodable",
         "good": "ok",
@@ -206,6 +211,11 @@ def test_wrong_options_are_errors(options: Options, words: str) -> None:
         predict(items(), "default")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"a pyarrow\.Table is needed, got list; give rows to the method records"):
         BatchExtractor("plain")([{"html": "<p>row"}])
+    table = pa.table({"html": ["<p>row"], "url": ["http://a.example"]})
+    with pytest.raises(UsageError, match="keep has fields of the records: url;"):  # a table with two columns url
+        BatchExtractor("plain", keep=("url",))(table)
+    kept = BatchExtractor("plain", Options(fields=("text",)), keep=("url",))(table)
+    assert kept.to_pydict() == {"url": ["http://a.example"], "text": ["row"]}
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="removes open files")

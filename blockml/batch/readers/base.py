@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -94,7 +94,7 @@ def in_groups(pages: Iterable[T], size_of: Callable[[T], int]) -> Iterator[tuple
 
 def in_units(name: str, items: Iterable[Item]) -> Iterator[Items]:
     """Group pages into units by their size."""
-    for group, size in in_groups(items, lambda item: len(item.html or "")):
+    for group, size in in_groups(items, lambda item: len(item.html) if isinstance(item.html, Sized) else 0):
         yield Items(name, group, size)
 
 
