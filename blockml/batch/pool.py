@@ -6,62 +6,34 @@ record yet are extracted again one by one. The page at which the new worker dies
 
 from __future__ import annotations
 
-import os
 import pickle
 import queue
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Self
 
 from blockml.batch.items import CRASHED, TIMEOUT
 from blockml.batch.packing import End, Packer, Piece
+from blockml.batch.process import WorkerProcess
 from blockml.batch.readers import Unit, without_overlap
 from blockml.batch.records import PageRecord
-from blockml.batch.worker import EXIT_MEMORY, Clock, Setup
+from blockml.batch.worker import EXIT_MEMORY, Setup
 from blockml.errors import BlockmlError, UsageError, check_type
 
-__all__ = ["Result", "WorkerError", "WorkerPool", "check_jobs", "run_units"]
+__all__ = ["Result", "Slot", "WorkerError", "WorkerPool", "check_jobs", "run_units"]
 
 #: Units that are finished or in work before the first one that is not finished, per worker and in addition.
 _WINDOW = 8
-#: Pieces of a unit that wait in the parent process; a worker that is further ahead waits.
-_WAITING_PIECES = 64
 #: Seconds between two looks at the clocks of the workers, at most.
 _POLL = 1.0
 #: Workers that die one after the other before their first unit until the run is given up.
 _FAILED_STARTS = 3
-#: Environment of workers. OpenBLAS would start a thread per processor, which waits busily. The allocators of pyarrow
-#: (mimalloc) and of C (glibc) return no memory that the next page needs again, as the kernel clears it each time (with
-#: 3,000 pages of 196 KB, .5 ms of 3.5 ms a page by the first; with 1,000, 57 page faults a page by the other).
-_ENVIRONMENT = {
-    "OPENBLAS_NUM_THREADS": "1",
-    "MIMALLOC_PURGE_DELAY": "-1",
-    "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
-    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
-}
-
-
-#: Program of a worker. Before anything that takes time it opens and removes the file of its clock, so that a parent
-#: process that is killed leaves nothing behind.
-_PROGRAM = """
-import os, sys
-clock = open(sys.argv[1], "r+b")
-try:
-    os.unlink(sys.argv[1])
-except OSError:
-    pass  # Windows removes no open file
-sys.path[:] = {path!r}
-from blockml.batch.worker import work
-work(clock)
-"""
 
 
 class WorkerError(BlockmlError, RuntimeError):
@@ -77,7 +49,7 @@ class Result:
 
 
 @dataclass(slots=True, eq=False)
-class _Slot:
+class Slot:
     """A unit in work."""
 
     unit: Unit
@@ -85,7 +57,7 @@ class _Slot:
     end: End | None = None
     n_records: int = 0  #: Records in the pieces so far.
     replay: _Replay | None = None
-    worker: _Process | None = None
+    worker: WorkerProcess | None = None
 
 
 @dataclass(slots=True)
@@ -96,78 +68,6 @@ class _Replay:
     n_done: int  #: Records so far.
     page: tuple[str, str | None] | None = None  #: Id and URL of the page in work.
     tried_again: bool = False  #: Whether the page in work was met a second time.
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Hold Ctrl-C back while a process starts, which inherits this: the parent process decides how workers end."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-class _Process:
-    """A worker process, with the thread that receives its messages."""
-
-    def __init__(self, setup: bytes, inbox: queue.SimpleQueue[tuple[Any, ...]]) -> None:
-        self.clock = Clock.create()
-        self.slot: _Slot | None = None
-        self.ready = False
-        self.overtime = False  #: Whether it was killed because of its page.
-        self.credit = threading.Semaphore(_WAITING_PIECES)
-        command = [sys.executable, "-c", _PROGRAM.format(path=sys.path), str(self.clock.path)]
-        environment = _ENVIRONMENT | os.environ
-        with _without_interrupts():
-            self._process = subprocess.Popen(  # noqa: S603
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-            )
-        self._inbox = inbox
-        self._thread = threading.Thread(target=self._receive, args=(setup,), daemon=True)
-        self._thread.start()
-
-    def send(self, *message: Any) -> None:  # noqa: ANN401 (any message)
-        """Send an order to the worker, which waits for it."""
-        with suppress(OSError):
-            self._write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
-
-    def kill(self) -> None:
-        """Kill the process."""
-        self._process.kill()
-
-    def close(self) -> None:
-        """Kill the process and wait until it is gone."""
-        self._process.kill()
-        for _ in range(_WAITING_PIECES):
-            self.credit.release()
-        self._thread.join()
-        self.clock.close()
-
-    def _write(self, message: bytes) -> None:
-        assert self._process.stdin is not None  # noqa: S101 (for the type checker)
-        self._process.stdin.write(message)
-        self._process.stdin.flush()
-
-    def _receive(self, setup: bytes) -> None:
-        stream = self._process.stdout
-        assert stream is not None  # noqa: S101 (for the type checker)
-        with suppress(EOFError, OSError, pickle.UnpicklingError):  # it has died
-            self._write(setup)
-            while True:
-                message = pickle.load(stream)  # noqa: S301 (from the worker)
-                if message[0] == "piece":
-                    self.credit.acquire()
-                self._inbox.put((self, *message))
-        code = self._process.wait()
-        stream.close()
-        with suppress(OSError):
-            assert self._process.stdin is not None  # noqa: S101
-            self._process.stdin.close()
-        self._inbox.put((self, "died", code))
 
 
 class WorkerPool:
@@ -185,9 +85,9 @@ class WorkerPool:
         self._setup = setup
         self._pickled = pickle.dumps(setup, pickle.HIGHEST_PROTOCOL)
         self._inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-        self._slots: deque[_Slot] = deque()  # in the order of the input
-        self._idle: list[_Process] = []
-        self._workers: set[_Process] = set()
+        self._slots: deque[Slot] = deque()  # in the order of the input
+        self._idle: list[WorkerProcess] = []
+        self._workers: set[WorkerProcess] = set()
         self._window = _WINDOW * (jobs + 1)
         self._jobs = jobs
         self._failed_starts = 0
@@ -204,7 +104,7 @@ class WorkerPool:
                 unit = coming.popleft()
                 left = unit if self._slots else _remaining(unit, previous)
                 if left is not None:
-                    self._slots.append(_Slot(left))
+                    self._slots.append(Slot(left))
                     self._assign()
             while self._slots and (self._slots[0].pieces or self._slots[0].end):
                 for result in self._results(self._slots[0]):
@@ -233,7 +133,7 @@ class WorkerPool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _results(self, slot: _Slot) -> Iterator[Result]:
+    def _results(self, slot: Slot) -> Iterator[Result]:
         while slot.pieces:
             piece, credit = slot.pieces.popleft()
             if credit is not None:
@@ -254,7 +154,7 @@ class WorkerPool:
                 slot.worker.slot = None
                 slot.worker.kill()
             if unit is not None:
-                self._slots.appendleft(_Slot(unit))
+                self._slots.appendleft(Slot(unit))
                 self._assign()
                 return
 
@@ -277,7 +177,7 @@ class WorkerPool:
             self._start()
 
     def _start(self) -> None:
-        self._workers.add(_Process(self._pickled, self._inbox))
+        self._workers.add(WorkerProcess(self._pickled, self._inbox))
 
     def _receive(self) -> None:
         """Wait for a message and handle it; now and then look at the clocks of the workers."""
@@ -300,20 +200,20 @@ class WorkerPool:
         }  # fmt: skip
         handle[kind](worker, *content)
 
-    def _on_ready(self, worker: _Process) -> None:
+    def _on_ready(self, worker: WorkerProcess) -> None:
         self._failed_starts = 0
         worker.ready = True
         self._idle.append(worker)
         self._assign()
 
-    def _on_piece(self, worker: _Process, piece: Piece) -> None:
+    def _on_piece(self, worker: WorkerProcess, piece: Piece) -> None:
         if (slot := worker.slot) is None:  # its unit was replaced
             worker.credit.release()
             return
         slot.n_records += piece.n_records
         slot.pieces.append((piece, worker.credit))
 
-    def _on_end(self, worker: _Process, end: End) -> None:
+    def _on_end(self, worker: WorkerProcess, end: End) -> None:
         if (slot := worker.slot) is None:
             return
         if slot.replay is not None and (piece := slot.replay.packer.flush()):
@@ -322,18 +222,18 @@ class WorkerPool:
         self._idle.append(worker)
         self._assign()
 
-    def _on_page(self, worker: _Process, page_id: str, url: str | None) -> None:
+    def _on_page(self, worker: WorkerProcess, page_id: str, url: str | None) -> None:
         if worker.slot is not None and worker.slot.replay is not None:
             worker.slot.replay.page = (page_id, url)
 
-    def _on_record(self, worker: _Process, record: PageRecord) -> None:
+    def _on_record(self, worker: WorkerProcess, record: PageRecord) -> None:
         if worker.slot is not None:
             self._add(worker.slot, record)
 
-    def _on_error(self, _: _Process, error: BlockmlError) -> None:
+    def _on_error(self, _: WorkerProcess, error: BlockmlError) -> None:
         raise error
 
-    def _on_death(self, worker: _Process, code: int) -> None:
+    def _on_death(self, worker: WorkerProcess, code: int) -> None:
         """Replace a worker, and extract what is left of its unit page by page."""
         self._workers.discard(worker)
         worker.clock.close()
@@ -352,7 +252,7 @@ class WorkerPool:
                 self._blame(slot, slot.replay, worker, code)
         self._start()
 
-    def _blame(self, slot: _Slot, replay: _Replay, worker: _Process, code: int) -> None:
+    def _blame(self, slot: Slot, replay: _Replay, worker: WorkerProcess, code: int) -> None:
         """Make a record for the page at which a worker died that extracted page by page."""
         was_stopped_by_others = code == -signal.SIGKILL and not worker.overtime if hasattr(signal, "SIGKILL") else False
         if (was_stopped_by_others or replay.page is None) and not replay.tried_again:
@@ -370,7 +270,7 @@ class WorkerPool:
             return
         self._add(slot, self._setup.pages.failed(*replay.page, status, reason))
 
-    def _add(self, slot: _Slot, record: PageRecord) -> None:
+    def _add(self, slot: Slot, record: PageRecord) -> None:
         """Add a record to a unit that is extracted page by page."""
         replay = slot.replay
         assert replay is not None  # noqa: S101 (for the type checker)

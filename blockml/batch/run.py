@@ -332,7 +332,7 @@ def _manifest(inputs: Inputs, pages: PageExtractor, guard: Guard) -> dict[str, A
 
 
 def _models(extractor: Extractor) -> Iterator[Model]:
-    """Yield the models that an extractor uses, whose names stay when they are trained anew."""
+    """Yield the models that an extractor uses, whose names stay when they are trained again."""
     if isinstance(extractor, TrainedExtractor):
         yield extractor.model
     elif isinstance(extractor, ParsedBy):

@@ -169,7 +169,7 @@ def test_a_run_with_other_options_is_not_continued(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrap", [lambda x: x, lambda x: Union([ParsedBy(x, "html5lib"), "plain"])])
-def test_a_run_with_a_model_that_was_trained_anew_is_not_continued(
+def test_a_run_with_a_model_that_was_trained_again_is_not_continued(
     tmp_path: Path, wrap: Callable[[Extractor], Extractor]
 ) -> None:
     """Its name and version are those of the file that it replaced."""

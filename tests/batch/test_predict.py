@@ -16,7 +16,8 @@ import pyarrow as pa
 import pytest
 
 from blockml.batch import BatchExtractor, Guard, Item, Options, predict
-from blockml.batch.pool import _PROGRAM, WorkerError
+from blockml.batch.pool import WorkerError
+from blockml.batch.process import _PROGRAM
 from blockml.batch.worker import Clock
 from blockml.errors import UsageError
 from blockml.extractors import Plain

@@ -46,7 +46,7 @@ _SUFFIXES = {
 }  # fmt: skip
 #: JSON of pages that isn't JSON lines: an array of objects, or an object that begins with a line of its own.
 _JSON_DOCUMENT = re.compile(rb"\[\s*\{|\{[ \t\r]*\n")
-#: Kinds of files that would be taken for one page, and why they aren't read.
+#: Kinds of files that hold many pages and would look like one, and why they aren't read.
 _REFUSED = {
     "json": "JSON, but not JSON lines, which have an object with one page in each line",
     "table": "CSV and TSV files aren't read; write the pages as JSON lines or Parquet",
