@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from blockml import _kernel
 from blockml.archives.http import read_response
 from blockml.batch import Inputs, Item, RecordFields, find_inputs, predict, read_items
-from blockml.batch.readers import Reading, WarcRange
+from blockml.batch.readers import Reading, WarcRange, describe
 from blockml.batch.readers.lines import page_of
 from blockml.errors import InputError, UsageError
 from blockml.extractors import Plain
@@ -50,6 +50,20 @@ def test_ids_of_files(tmp_path: Path) -> None:
     assert items["c"].read() == b"<p>zipped"
     assert inputs.passed_over == {".txt": 1, ".jsonl": 1}
     assert [item.id for item in items_of(tmp_path / "y")] == ["page"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="makes links")
+def test_links_in_a_folder(tmp_path: Path) -> None:
+    """A link to a file is that file, one to a folder is counted, and one that leads nowhere is unreadable."""
+    (tmp_path / "a.html").write_text("<p>a", encoding="utf-8")
+    for name, target in (("b.html", "a.html"), ("c.html", "none.html"), ("d", "."), ("e.html", ".")):
+        (tmp_path / name).symlink_to(target)
+    inputs = find_inputs([str(tmp_path)])
+    statuses = {record["id"]: record["status"] for record in predict(read_items(inputs), Plain(), isolation="none")}
+    assert statuses == {"a": "ok", "b": "ok", "c": "unreadable"}
+    assert inputs.passed_over == {"links to folders": 2}
+    assert inputs.size() == 8
+    assert len(list(describe(inputs))) == 3
 
 
 def test_globs_and_single_files(tmp_path: Path) -> None:

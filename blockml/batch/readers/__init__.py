@@ -18,7 +18,7 @@ from blockml.archives.compression import DAMAGED, decompressed, is_compressed, o
 from blockml.batch.items import Item
 from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, RecordFields, Unit, in_units
 from blockml.batch.readers.lines import LINE_SUFFIXES, line_blocks, line_ranges
-from blockml.batch.readers.pages import PAGE_SUFFIXES, PageFile, page_file, page_units
+from blockml.batch.readers.pages import PAGE_SUFFIXES, PageFile, file_size, page_file, page_units
 from blockml.batch.readers.parquet import parquet_units
 from blockml.batch.readers.warc import WarcRange, arc_units, stream_units, warc_ranges, without_overlap
 from blockml.errors import InputError, UsageError
@@ -95,7 +95,7 @@ class Inputs:
                         yield InputFile(match, Path(), base)
 
     def _below(self, top: Path) -> Iterator[InputFile]:
-        for path in _walk(top):
+        for path in _walk(top, self.passed_over):
             if path.name.lower().endswith(PAGE_SUFFIXES) or _is_archive(path.name):
                 yield InputFile(path, top, top)
             else:
@@ -103,7 +103,7 @@ class Inputs:
 
     def size(self) -> int:
         """Return the bytes of all files, for the progress of a run."""
-        return sum(file.path.stat().st_size for file in self.files() if str(file.path) != _STDIN)
+        return sum(file_size(file.path) for file in self.files())
 
     def units(self, reading: Reading) -> Iterator[Unit]:
         """Split the files into units. What the parent process reads itself is counted in ``reading``."""
@@ -197,15 +197,21 @@ def read_items(inputs: Inputs, reading: Reading | None = None) -> Iterator[Item]
         yield from unit.items(reading)
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder by path, with the entries of one folder in memory at a time."""
+def _walk(folder: Path, passed_over: Counter[str]) -> Iterator[Path]:
+    """Yield the files below a folder by path, with the entries of one folder in memory at a time.
+
+    Links to folders may lead back to where they are, and are counted. A link that leads nowhere is a file, whose record
+    says so.
+    """
     with os.scandir(folder) as entries:
         ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
         if entry.is_dir(follow_symlinks=False):
             if not _is_unfinished(Path(entry.path)):
-                yield from _walk(Path(entry.path))
-        elif entry.is_file():
+                yield from _walk(Path(entry.path), passed_over)
+        elif entry.is_dir():
+            passed_over["links to folders"] += 1
+        elif entry.is_file() or entry.is_symlink():
             yield Path(entry.path)
 
 
@@ -302,5 +308,4 @@ def _is_json(line: bytes) -> bool:
 def describe(inputs: Inputs) -> Iterable[str]:
     """Yield a line for each file: kind, path and size, so that two runs can be compared."""
     for file in inputs.files():
-        size = 0 if str(file.path) == _STDIN else file.path.stat().st_size
-        yield json.dumps([str(file.path), size])
+        yield json.dumps([str(file.path), file_size(file.path)])

@@ -10,7 +10,7 @@ from pathlib import Path
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Reading, in_groups, printable
 
-__all__ = ["PAGE_SUFFIXES", "PageFile", "PageFiles", "page_file", "page_units"]
+__all__ = ["PAGE_SUFFIXES", "PageFile", "PageFiles", "file_size", "page_file", "page_units"]
 
 #: Suffixes of page files, longest first; other files in a folder are passed over.
 PAGE_SUFFIXES = (".xhtml.gz", ".html.gz", ".htm.gz", ".xhtml", ".html", ".htm")
@@ -55,11 +55,15 @@ def page_file(path: Path, top: Path, base: Path) -> PageFile:
     empty path, the folder of the file.
     """
     below = path.relative_to(base) if path.is_relative_to(base) else path
+    return PageFile(os.fspath(path), printable(_stem(below.as_posix())), _site_folder(path, top), file_size(path))
+
+
+def file_size(path: Path) -> int:
+    """Return the bytes of a file; 0 for one that is missing, as is reported when it is read, and standard input."""
     try:
-        size = path.stat().st_size
-    except OSError:  # reported when the page is read
-        size = 0
-    return PageFile(os.fspath(path), printable(_stem(below.as_posix())), _site_folder(path, top), size)
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def page_units(files: Iterator[PageFile]) -> Iterator[PageFiles]:
