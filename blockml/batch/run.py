@@ -23,12 +23,11 @@ from blockml.batch.readers.pages import page_file
 from blockml.batch.records import Options, PageExtractor
 from blockml.batch.worker import Guard, Setup
 from blockml.errors import BlockmlError, UsageError, check_name
-from blockml.evaluation.comparison.fingerprints import model_fingerprint
 from blockml.extractors import Extractor
 from blockml.extractors.combinations import Combination
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.trained import TrainedExtractor
-from blockml.model import Model
+from blockml.model import Model, model_digest
 from blockml.storage.atomic import atomic_write
 from blockml.templates.site import SiteTemplate
 
@@ -199,7 +198,7 @@ def predict_to_file(
         _write_failures(failures_path(path), parts, summary)
         parts.remove()
     except OSError as error:
-        raise UsageError(f"can't be written ({error.strerror or error})", source=path) from error
+        raise UsageError(f"can't be written ({error})", source=path) from error
     return summary
 
 
@@ -321,7 +320,7 @@ def _manifest(inputs: Inputs, pages: PageExtractor, guard: Guard) -> dict[str, A
     return {
         "version": blockml.__version__,
         "model": pages.extractor.id,
-        "model_content": [model_fingerprint(model) for model in _models(pages.extractor)],
+        "model_content": [model_digest(model) for model in _models(pages.extractor)],
         "inputs": list(inputs.names),
         "files": f"{count} files, {files.hexdigest()[:16]}",
         "record_fields": asdict(inputs.fields),

@@ -5,6 +5,7 @@ Loading parses the container, checks everything and builds the model. Files of n
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -25,10 +26,10 @@ from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors import MLP, PREDICTORS, BlockTypes, Correction, Predictor, TreeEnsemble
-from blockml.storage.arrays import read_arrays, write_arrays
+from blockml.storage.arrays import file_members, read_arrays, write_arrays
 from blockml.text.words import TOKENIZERS
 
-__all__ = ["FORMAT", "load_model", "save_model"]
+__all__ = ["FORMAT", "load_model", "model_digest", "save_model"]
 
 #: Version of the format. Increase it when readers of the old version would misread new files.
 FORMAT = 1
@@ -61,6 +62,13 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """
     check_type("model", model, Model, legal="a blockml.model.Model")
     check_type("path", path, str, os.PathLike, legal="a path")
+    header, arrays = _content(model)
+    _build(json.loads(json.dumps(header)), arrays)  # refuses models that could not be loaded
+    write_arrays(path, header, arrays)
+
+
+def _content(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the arrays of a model's file."""
     others = {name: predictor for name in _OTHERS if (predictor := getattr(model, name)) is not None}
     named: dict[str, Predictor] = {**model.predictors, **others}
     header = {
@@ -77,8 +85,15 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         for name, predictor in named.items()
         for array, values in predictor.to_arrays().items()
     }
-    _build(json.loads(json.dumps(header)), arrays)  # refuses models that could not be loaded
-    write_arrays(path, header, arrays)
+    return header, arrays
+
+
+def model_digest(model: Model) -> str:
+    """Return 16 hexadecimal digits that change with the content of a model's file."""
+    digest = hashlib.sha256()
+    for name, data in file_members(*_content(model)).items():
+        digest.update(name.encode() + data)
+    return digest.hexdigest()[:16]
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:

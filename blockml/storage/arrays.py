@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from blockml.errors import ModelFormatError
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["read_arrays", "write_arrays"]
+__all__ = ["file_members", "read_arrays", "write_arrays"]
 
 #: Maximum sizes in bytes. Headers have a few kB and the arrays of a file a few MB.
 _MAX_HEADER, _MAX_ARRAYS = 2**24, 2**30
@@ -52,16 +52,22 @@ def write_arrays(path: str | os.PathLike[str], header: Mapping[str, Any], arrays
     >>> header, arrays["x"].tolist()
     ({'format': 1}, [0, 1, 2])
     """
-    members = {_HEADER: json.dumps(header, indent=2, ensure_ascii=False).encode()}
-    for name, array in arrays.items():
-        buffer = io.BytesIO()
-        np.save(buffer, array.astype(array.dtype.newbyteorder("<"), copy=False), allow_pickle=False)
-        members[f"{name}.npy"] = buffer.getvalue()
+    members = file_members(header, arrays)
     with atomic_write(path) as stream, zipfile.ZipFile(stream, "w") as archive:
         for name, data in members.items():
             info = zipfile.ZipInfo(name, date_time=_DATE)
             info.external_attr = 0o644 << 16
             archive.writestr(info, data, zipfile.ZIP_DEFLATED)
+
+
+def file_members(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, bytes]:
+    """Return what a file written by :func:`write_arrays` holds, by name and not compressed."""
+    members = {_HEADER: json.dumps(header, indent=2, ensure_ascii=False).encode()}
+    for name, array in arrays.items():
+        buffer = io.BytesIO()
+        np.save(buffer, array.astype(array.dtype.newbyteorder("<"), copy=False), allow_pickle=False)
+        members[f"{name}.npy"] = buffer.getvalue()
+    return members
 
 
 def read_arrays(

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path, PurePath
 
 import blockml
 from blockml.errors import UsageError
-from blockml.model import Model, save_model
+from blockml.model import Model, model_digest
 
 __all__ = [
     "class_fingerprint",
@@ -94,7 +93,4 @@ def class_fingerprint(kind: type) -> str:
 
 def model_fingerprint(model: Model) -> str:
     """Return eight hexadecimal digits that change with a model's file or with the code of an extraction."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "model.blockml"
-        save_model(model, file)
-        return hashlib.sha256(extraction_fingerprint().encode() + file.read_bytes()).hexdigest()[:8]
+    return hashlib.sha256(f"{extraction_fingerprint()} {model_digest(model)}".encode()).hexdigest()[:8]
