@@ -172,7 +172,7 @@ def _look_inside(source: bytes, warnings: dict[str, None], *, is_utf8: bool) -> 
 def _known(label: str) -> str | None:
     if label.strip().lower() in _REPLACED:
         return "replacement"
-    encoding = webencodings.lookup(label)
+    encoding = webencodings.lookup(label) if label.isascii() else None  # as all labels are; it can't read surrogates
     return encoding.name if encoding else None
 
 
