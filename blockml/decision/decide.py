@@ -262,16 +262,12 @@ def label_names(
     >>> sorted(map(str, included)), sorted(map(str, excluded))
     (['comment'], ['heading', 'related'])
     """
+    chosen: list[frozenset[Label]] = []
     for option, names in (("include", include), ("exclude", exclude)):
         check_type(option, names, str, Iterable, legal="a label or an iterable of labels")
-    if not include and not exclude:  # the usual case, made fast
-        return frozenset(), frozenset()
-    legal = [str(label) for label in Label]
-    chosen: list[frozenset[Label]] = []
-    for names in (include, exclude):
-        listed = [names] if isinstance(names, str) else list(names)
+        listed = list((names,) if isinstance(names, str) and names else names)
         for name in listed:
-            check_name("label", name, legal)
+            check_name("label", name, [str(label) for label in Label])
         chosen.append(frozenset(map(Label, listed)))
     if both := chosen[0] & chosen[1]:
         raise UsageError(f"labels can't be both included and excluded: {', '.join(sorted(both))}")
