@@ -20,7 +20,7 @@ import webencodings
 
 from blockml.datasets.gold import Gold, SnippetGold, TextGold
 from blockml.datasets.public_suffixes import registrable_domain
-from blockml.errors import DatasetError, UsageError
+from blockml.errors import DatasetError, UsageError, check_type
 from blockml.parsing.limits import Limits
 
 __all__ = [
@@ -118,6 +118,9 @@ class Dataset:
     licence: str = ""
     attribution: str = ""
 
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}, {len(self)} pages, path={str(self.path)!r}, format={self.format!r})"
+
     def __len__(self) -> int:
         return len(self.pages)
 
@@ -131,6 +134,9 @@ class Dataset:
 
 def check_names(datasets: Sequence[Dataset]) -> list[str]:
     """Return the names of data sets, under which results are kept; raise UsageError if two have the same."""
+    check_type("datasets", datasets, list, tuple, legal="a list of data sets, as of blockml.datasets.open_dataset")
+    for dataset in datasets:
+        check_type("each of datasets", dataset, Dataset, legal="a data set, as of blockml.datasets.open_dataset")
     names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
         raise UsageError(f"data sets need different names, not {', '.join(names)}; name them with NAME=DIR")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage, TextGold
-from blockml.errors import DatasetError
+from blockml.errors import DatasetError, check_type
 from blockml.evaluation.blocks import BlockScores, block_scores
 from blockml.evaluation.bootstrap import bootstrap_mean, mean_of_means, means_by
 from blockml.evaluation.site_pages import fit_to_site, group_by_site
@@ -77,8 +77,10 @@ def evaluate_extractor(
     An extractor that uses site pages is first fitted on the pages of each site, without their gold. Pages without gold
     are skipped. ``jobs`` is the number of processes; ``progress`` wraps the iteration over results, to show progress;
     ``parsing`` replaces parsing options of the extractor, such as the back end.
-    Raises DatasetError if no page has gold, or a page can't be read.
+    Raises DatasetError if no page has gold, or a page can't be read; UsageError if an argument is of another type.
     """
+    check_type("extractor", extractor, Extractor, legal="an extractor, as of blockml.extractors.resolve")
+    check_type("dataset", dataset, Dataset, legal="a data set, as of blockml.datasets.open_dataset")
     groups = group_by_site(dataset.pages) if extractor.uses_siblings else [[page] for page in dataset.pages]
     tasks = (joblib.delayed(_evaluate_site)(extractor, group, parsing or {}) for group in groups)
     with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:

@@ -21,7 +21,7 @@ from blockml.datasets.gold import block_tokens
 from blockml.datasets.gold_defects import filtered
 from blockml.datasets.validation import content_hash
 from blockml.decision.decide import decide
-from blockml.errors import DatasetError, UsageError
+from blockml.errors import DatasetError, UsageError, check_type
 from blockml.evaluation.bootstrap import Difference, paired_difference
 from blockml.evaluation.words import bag_scores
 from blockml.extractors.matrix import page_matrix, uses_siblings
@@ -141,6 +141,7 @@ def adapt(
     DatasetError
         A page has no gold, or only snippets.
     """
+    check_type("base", base, Model, legal="a blockml.model.Model")
     if base.correction is not None:
         raise UsageError(f"model {base.name} is adapted already: adapt the model that it is based on, to all pages")
     if uses_siblings(base.features):

@@ -10,7 +10,7 @@ import blockml
 from blockml.datasets import Dataset
 from blockml.datasets.base import check_names
 from blockml.datasets.gold_defects import filtered
-from blockml.errors import UsageError
+from blockml.errors import UsageError, check_name, check_type
 from blockml.features import feature_set
 from blockml.model import Model
 from blockml.predictors import MeanTrees
@@ -81,9 +81,13 @@ def train(
     UnknownNameError
         No such protocol.
     """
+    check_names(datasets)
     if not datasets:
         raise UsageError("training needs at least one data set")
-    check_names(datasets)
+    check_type("recipe", recipe, Recipe, legal="a recipe, as of blockml.training.recipes.recipe")
+    protocols = [protocols] if isinstance(protocols, str) else protocols
+    for protocol in protocols:
+        check_name("protocol", protocol, PROTOCOLS)
     checked = [filtered(dataset, jobs=jobs) for dataset in datasets]
     if not accept_defects:
         check_gold(checked, left_out=recipe.filter_gold)
