@@ -52,7 +52,7 @@ class Guard:
         check_type("guard.memory", self.memory, int, legal="a number of bytes")
         for name, value, most in (("seconds", self.seconds, _MOST_SECONDS), ("memory", self.memory, _MOST_MEMORY)):
             if not 0 < value <= most:
-                raise UsageError(f"guard.{name} must be above 0 and at most {most}, got {value:g}")
+                raise UsageError(f"guard.{name} must be above 0 and at most {most}, got {value}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class Between:
             return self.optional
         if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.whole else numbers.Real):
             return False
-        return self.low <= float(value) <= self.high
+        return bool(value <= self.high) and not value < self.low  # no float: it could be too large for one
 
     def __str__(self) -> str:
         kind = f"{'None or ' if self.optional else ''}a {'whole ' if self.whole else ''}number"
@@ -123,6 +123,9 @@ class Extractor(ABC):
     def parsing(self) -> ParsingOptions:
         """Options with which pages have to be parsed."""
         return ParsingOptions()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}>"
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
         """Learn from pages of a site. Extractors that cannot learn ignore them."""
