@@ -40,7 +40,7 @@ def extract_column(column: Any, *, model: str = "default", **options: Any) -> An
     >>> extract_column(["<p>One", b"<p>Two", None], model="kim2013", threshold=0.0)
     ['One', 'Two', '']
     """
-    if isinstance(column, str | bytes | Mapping) or not hasattr(column, "__iter__"):
+    if isinstance(column, str | bytes | bytearray | memoryview | Mapping) or not hasattr(column, "__iter__"):
         raise UsageError(f"column must be a series, an array or another iterable, got {type(column).__name__}")
     if isinstance(column, list | tuple):
         return _texts(column, model, options)

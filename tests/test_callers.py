@@ -5,12 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
 import pytest
 
 import blockml
-from blockml.batch import Options, PageExtractor
-from blockml.errors import UsageError
-from blockml.extractors import Plain
+from blockml.batch import Guard, Options, PageExtractor
+from blockml.datasets import Dataset
+from blockml.errors import UnknownNameError, UsageError
+from blockml.evaluation.run import evaluate_extractor
+from blockml.extractors import Plain, resolve
+from blockml.training.adapt import adapt
+from blockml.training.recipes import recipe
+from blockml.training.train import train
+from tests.models import small_model
 
 HTML = b"<title>Cats</title><p>Cats rule the world, and nobody has asked them to. \xfc"
 
@@ -104,7 +111,7 @@ def test_render(arguments: dict[str, Any], words: str) -> None:
         blockml.render(**{"extraction": blockml.extract(HTML, model=Plain()), **arguments})
 
 
-@pytest.mark.parametrize("column", [5, None, "<p>one page", b"<p>one page", {"html": "<p>x"}])
+@pytest.mark.parametrize("column", [5, None, "<p>one page", b"<p>one page", bytearray(b"<p>"), {"html": "<p>x"}])
 def test_a_column_is_no_page(column: Any) -> None:
     """The letters of a page are no pages; an empty answer would mislead."""
     with pytest.raises(UsageError, match="column must be a series, an array or another iterable"):
@@ -133,3 +140,46 @@ def test_a_batch_checks_its_threshold() -> None:
     for threshold in (2, "0.5"):
         with pytest.raises(UsageError, match="between 0 and 1"):
             PageExtractor(Plain(), Options(threshold=threshold))  # type: ignore[arg-type]
+
+
+def test_labels_may_be_an_array() -> None:
+    """An array has no truth value, and is an iterable of labels nonetheless."""
+    result = blockml.extract(HTML, include=np.array(["main"]), exclude=np.array(["comment", "related"]))
+    assert result.status == "ok"
+
+
+@pytest.mark.parametrize("detector", [None, lambda _: "no\udcff"])
+def test_a_charset_may_be_any_text(detector: Any) -> None:
+    """Headers that are no UTF-8 are read with lone surrogates; an encoding that nobody knows is ignored."""
+    page = blockml.parse(HTML, charset=None if detector else "no\udcff", detector=detector)
+    assert page.warnings == (f"unknown {'encoding' if detector else 'charset'} 'no\\udcff' of the "
+                             f"{'detector' if detector else 'transport'} ignored",)  # fmt: skip
+
+
+def test_numbers_too_large_for_a_float() -> None:
+    """They are out of range as any other."""
+    with pytest.raises(UsageError, match=r"'window' of dsc must be None or a whole number from 1 to 100000"):
+        resolve("dsc", {"window": 10**400})
+    with pytest.raises(UsageError, match=r"guard\.memory must be above 0 and at most"):
+        Guard(memory=10**400)
+
+
+def test_learning_and_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names and paths are no recipes, models, extractors and data sets, and every protocol is known."""
+    monkeypatch.setattr("blockml.training.train.filtered", never)
+    monkeypatch.setattr("blockml.training.adapt.filtered", never)
+    dataset, chosen, model = Dataset("pages", Path("pages"), "folders", ()), recipe("kim2013"), small_model()
+    calls: list[tuple[Any, str]] = [
+        (lambda: train([dataset], "kim2013"), "recipe must be a recipe"),  # type: ignore[arg-type]
+        (lambda: train(dataset, chosen), "datasets must be a list"),  # type: ignore[arg-type]
+        (lambda: train(["data/pages"], chosen), "must be a data set"),  # type: ignore[list-item]
+        (lambda: adapt(resolve("default"), [dataset]), r"base must be a blockml\.model\.Model"),  # type: ignore[arg-type]
+        (lambda: adapt(model, dataset), "datasets must be a list"),  # type: ignore[arg-type]
+        (lambda: evaluate_extractor("default", dataset), "extractor must be an extractor"),  # type: ignore[arg-type]
+        (lambda: evaluate_extractor(Plain(), "data/pages"), "dataset must be a data set"),  # type: ignore[arg-type]
+    ]
+    for call, words in calls:
+        with pytest.raises(UsageError, match=words):
+            call()
+    with pytest.raises(UnknownNameError, match="unknown protocol 'sites'; choose one of: block, page, site"):
+        train([dataset], chosen, protocols=["page", "sites"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
+import pickle
 import re
 import subprocess
 import sys
@@ -12,10 +14,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import blockml
-from blockml.extractors import TrainedExtractor
+from blockml.datasets import Dataset, LabelledPage, TextGold
+from blockml.estimators import GroupFolds
+from blockml.extractors import TrainedExtractor, resolve
+from blockml.features import matrix
+from blockml.model import score_page
 from blockml.page import Status
 from tests.models import small_model
 
@@ -284,3 +291,44 @@ def test_an_extraction_imports_neither_templates_nor_training() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603 (our own code)
     assert not {"templates", "training", "evaluation", "datasets", "reports", "batch", "cli"} & {*found.stdout.split()}
+
+
+def test_representations_are_short() -> None:
+    """Whoever looks at an object sees what it is, and not all that it holds."""
+    page = blockml.parse("<p>One <b>two</b>" * 500)
+    dataset = Dataset("news", Path("news"), "folders", (LabelledPage("a", "a", Path("a"), TextGold("word " * 999)),))
+    shown = {
+        repr(value)
+        for value in (page.blocks, page.nodes, dataset, small_model(), TrainedExtractor(small_model()), GroupFolds(3),
+                      resolve("dsc", {"window": 5}))
+    }  # fmt: skip
+    assert shown == {
+        "Blocks(1000 blocks, 1000 words)",
+        f"Nodes({len(page.nodes)} nodes)",
+        "Dataset('news', 1 pages, path='news', format='folders')",
+        "Model('tiny 1.2', features='boilerpipe6', predictors=['tree'])",
+        "<TrainedExtractor tiny 1.2>",
+        "GroupFolds(n_splits=3, seed=0)",
+        "<DSC dsc(window=5)>",
+    }
+
+
+def test_predictions_and_matrices_are_pickled() -> None:
+    """What the C extension holds stays behind; the decision is the same."""
+    page = blockml.parse(
+        "".join(f"<div class=c{i}><p>Text {i} <a href=/>link</a>{' word' * i}</div>" for i in range(60))
+    )
+    extractor = blockml.load("default")
+    prediction = extractor.predict(page)
+    a, b = extractor.decide(page, prediction), extractor.decide(page, pickle.loads(pickle.dumps(prediction)))  # noqa: S301
+    assert (a.scores.tolist(), a.labels, a.reasons) == (b.scores.tolist(), b.labels, b.reasons)
+    rows = matrix(page, "page")
+    assert score_page(extractor.model, copy.deepcopy(rows)).scores.tolist() == prediction.scores.tolist()
+
+
+def test_blocks_take_indices_of_arrays() -> None:
+    """A block holds plain numbers, whatever its index was."""
+    page = blockml.parse("<p>One</p><p>Two</p>")
+    block = page.blocks[np.flatnonzero([False, True])[0]]
+    assert type(block.index) is int
+    assert block == page.blocks[1]

@@ -66,6 +66,9 @@ class GroupFolds:
         self.n_splits = n_splits
         self.seed = seed
 
+    def __repr__(self) -> str:
+        return f"GroupFolds(n_splits={self.n_splits}, seed={self.seed})"
+
     def split(
         self,
         X: object,  # noqa: N803 (scikit-learn's signature)

@@ -68,6 +68,9 @@ class PageContext:
     def __len__(self) -> int:
         return len(self.blocks)
 
+    def __reduce__(self) -> tuple[type[PageContext], tuple[Page]]:
+        return PageContext, (self.page,)  # what the C extension holds can't be pickled; Python computes the same
+
     @cached_property
     def kernel_page(self) -> KernelPage | None:
         """The page in the C extension; None where :attr:`compiled` is None."""

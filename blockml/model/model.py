@@ -41,6 +41,9 @@ class Model:
     command: str = ""  #: Command line of training.
     seed: int = 0  #: Seed of training.
 
+    def __repr__(self) -> str:
+        return f"Model({self.id!r}, features={self.features!r}, predictors={list(self.predictors)})"
+
     @property
     def id(self) -> str:
         """Name and version."""

@@ -68,10 +68,13 @@ class Blocks:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def __repr__(self) -> str:
+        return f"Blocks({len(self)} blocks, {int(self.n_words.sum())} words)"
+
     def __getitem__(self, index: int) -> Block:
         if not -len(self) <= index < len(self):
             raise IndexError(f"block {index} of a page with {len(self)} blocks")
-        i = index % len(self)
+        i = int(index) % len(self)  # indices of numpy too
         return Block(
             index=i,
             text=self.texts[i],

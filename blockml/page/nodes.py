@@ -47,6 +47,9 @@ class Nodes:
     attributes: Sequence[Mapping[str, str]]  #: (n,) attributes by lower-case name; empty for text
     texts: Sequence[str]  #: (n,) raw text of a text node; empty for elements
 
+    def __repr__(self) -> str:
+        return f"Nodes({len(self)} nodes)"
+
     def __len__(self) -> int:
         return len(self.tag)
 
