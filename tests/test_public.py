@@ -294,7 +294,7 @@ def test_an_extraction_imports_neither_templates_nor_training() -> None:
 
 
 def test_representations_are_short() -> None:
-    """Whoever looks at an object sees what it is, and not all that it holds."""
+    """Whoever looks at an object sees what it is, without its contents."""
     page = blockml.parse("<p>One <b>two</b>" * 500)
     dataset = Dataset("news", Path("news"), "folders", (LabelledPage("a", "a", Path("a"), TextGold("word " * 999)),))
     shown = {
