@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import webencodings
 
 from blockml.datasets.gold import Gold, SnippetGold, TextGold
-from blockml.datasets.public_suffixes import registrable_domain
 from blockml.errors import DatasetError, UsageError, check_type
 from blockml.parsing.limits import Limits
+from blockml.text.public_suffixes import registrable_domain
 
 __all__ = [
     "HTML_SUFFIXES",

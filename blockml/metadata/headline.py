@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Page, Separator
+from blockml.text.public_suffixes import registrable_domain
 from blockml.text.tokens import metric_tokens
 
 __all__ = ["element_text", "headline", "headline_blocks", "name_in_title", "without_site"]
@@ -33,8 +34,6 @@ _FIRST_IDEOGRAPH = "\u2e80"
 _SIGNS = tuple("|-–—:·•»«›‹~｜：_")
 #: Most characters of a text for each character of a name that it may be, as signs and blanks count (our choice).
 _LONGER = 3
-#: Second level of a public suffix such as ``co.uk``, which is no name of a site.
-_SUFFIXES = frozenset("ac co com edu go gov ne net or org".split())
 #: Maximum words of a headline, and least share of the words of an ``h1`` and of a title that must be common.
 _MAX_WORDS, _COMMON = 50, 0.5
 
@@ -170,10 +169,8 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
     site_name, host
         Name and host of the site, as far as known.
     """
-    parts = host.removeprefix("www.").split(".")
-    if len(parts) > 2 and parts[-2] in _SUFFIXES:
-        parts.pop()
-    domain = parts[-2] if len(parts) > 1 else ""
+    labels = host.rstrip(".").split(".")
+    domain = labels[-min(len(labels), 1 + registrable_domain(host).count("."))] if len(labels) > 1 else ""
     candidates: dict[str, int] = {}
     for node in page.nodes.indices("h1").tolist()[:MAX_ELEMENTS]:
         text = element_text(page, node)

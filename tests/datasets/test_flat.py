@@ -11,9 +11,9 @@ import pytest
 from blockml.cli import main
 from blockml.datasets import detect_format, open_dataset
 from blockml.datasets.gold import RunGold, TextGold
-from blockml.datasets.public_suffixes import FILE, registrable_domain
 from blockml.errors import DatasetError
 from blockml.page import Label
+from blockml.text.public_suffixes import FILE, registrable_domain
 from tools.public_suffixes import rules
 
 PAGE = "<link rel=canonical href='https://www.cat.example/a?b'><h1>Cats</h1><p>Cats rule the world.</p>"
@@ -90,6 +90,7 @@ def test_sites_of_page_folders(tmp_path: Path) -> None:
         ("deep.example.nosuchsuffix", "example.nosuchsuffix"),
         ("localhost", "localhost"),
         ("co.uk", "co.uk"),
+        ("a." * 50_000 + "example.co.uk.", "example.co.uk"),  # in time that does not grow with the host
     ],
 )
 def test_registrable_domains(host: str, domain: str) -> None:

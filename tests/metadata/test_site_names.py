@@ -84,3 +84,18 @@ def test_questions_make_no_forum() -> None:
     assert read(questions, {"@type": "Product", "name": "Cat food"}).page_type == "product"
     assert read(questions).page_type == "website"
     assert read({"@type": "QAPage", "mainEntity": {"@type": "Question", "name": "Do cats rule?"}}).page_type == "forum"
+
+
+@pytest.mark.parametrize(
+    ("host", "title"),
+    [
+        ("catfarm.github.io", "Github"),  # a suffix under which everybody has a site
+        ("www.github.com", "Catfarm Blogs"),
+        ("www.github.co.uk", "Catfarm Blogs"),
+        ("a。github.co.uk.", "Catfarm Blogs"),
+    ],
+)
+def test_the_host_names_the_site_by_its_public_suffix(host: str, title: str) -> None:
+    """The name of a site is the label before the public suffix of its host."""
+    page = blockml.parse("<title>Github – Catfarm Blogs</title><p>One", url=f"https://{host}/")
+    assert page_metadata(page).title == title

@@ -14,11 +14,16 @@ __all__ = ["FILE", "ascii_host", "registrable_domain"]
 
 #: The rules, one per line (Public Suffix List, Mozilla Public License 2.0).
 FILE = Path(__file__).with_name("public_suffixes.txt.gz")
+#: Most characters of a host (RFC 1035). A page may name longer ones; the last characters of those are read.
+_MAX_HOST = 253
 
 
 @functools.cache
-def _rules() -> frozenset[str]:
-    return frozenset(gzip.decompress(FILE.read_bytes()).decode("ascii").split("\n"))
+def _rules() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return suffixes, suffixes of which each label before makes another one, and exceptions from these."""
+    rules = gzip.decompress(FILE.read_bytes()).decode("ascii").split("\n")
+    wildcards, exceptions = ({rule[len(sign) :] for rule in rules if rule.startswith(sign)} for sign in ("*.", "!"))
+    return frozenset(rules), frozenset(wildcards), frozenset(exceptions)
 
 
 def ascii_host(host: str) -> str:
@@ -51,11 +56,13 @@ def registrable_domain(host: str) -> str:
     >>> [registrable_domain(host) for host in ("news.bbc.co.uk", "ann.github.io", "example.org", "github.io")]
     ['bbc.co.uk', 'ann.github.io', 'example.org', 'github.io']
     """
-    rules, labels = _rules(), ascii_host(host).rstrip(".").split(".")
-    for start in range(len(labels)):  # the longest candidate first
-        candidate = ".".join(labels[start:])
-        if f"!{candidate}" in rules:
-            return candidate
-        if candidate in rules or f"*.{'.'.join(labels[start + 1 :])}" in rules:
-            return ".".join(labels[max(0, start - 1) :])
-    return ".".join(labels[-2:])
+    suffixes, wildcards, exceptions = _rules()
+    whole = longer = suffix = ascii_host(host[-_MAX_HOST:]).rstrip(".")
+    while suffix:  # the longest candidate first
+        shorter = suffix.partition(".")[2]
+        if suffix in exceptions:
+            return suffix
+        if suffix in suffixes or shorter in wildcards:
+            return longer
+        longer, suffix = suffix, shorter
+    return ".".join(whole.split(".")[-2:])
