@@ -82,6 +82,11 @@ def decide(
         Labels whose blocks are kept, or removed, regardless of their scores; they are disjoint and need a prediction
         with labels.
 
+    Raises
+    ------
+    UsageError
+        The prediction has not one score from 0 to 1 for each block.
+
     Examples
     --------
     >>> import blockml
@@ -90,6 +95,7 @@ def decide(
     >>> found.kept.tolist(), [str(reason) for reason in found.reasons]
     ([False, True], ['below_threshold', 'above_threshold'])
     """
+    prediction = _checked(prediction, len(page.blocks))
     scorer = _scorer(prediction)
     scores = by_policy = scorer(policy)
     declared = _declared(policy, page, prediction, by_policy >= np.float32(0.5))
@@ -134,6 +140,17 @@ def decide(
         return tuple(found.tolist())
 
     return Decision(prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure)
+
+
+def _checked(prediction: Prediction, n_blocks: int) -> Prediction:
+    """Return a prediction whose scores are legal with scores in 32 bits; an extractor of one's own may give any."""
+    scores = np.asarray(prediction.scores)
+    is_column = scores.shape == (n_blocks,) and scores.dtype.kind in "bfiu"
+    if not is_column or not ((scores >= 0) & (scores <= 1)).all():
+        found = f"numbers from {scores.min()} to {scores.max()}" if is_column else f"{scores.dtype} {scores.shape}"
+        raise UsageError(f"an extractor must score each of {n_blocks} blocks by a number from 0 to 1, got {found}")
+    as_float = scores.astype(np.float32, copy=False)
+    return prediction if as_float is prediction.scores else replace(prediction, scores=as_float)
 
 
 def _declared(

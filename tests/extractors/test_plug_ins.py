@@ -6,13 +6,16 @@ import json
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 import blockml
 from blockml.cli import main
 from blockml.errors import UnknownNameError, UsageError
-from blockml.extractors import registry, resolve
+from blockml.extractors import Extractor, registry, resolve
+from blockml.page import Page
 
 PLUG_IN = '''
 from dataclasses import dataclass
@@ -116,3 +119,42 @@ def test_wrong_classes(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str,
     monkeypatch.syspath_prepend(str(folder))
     with pytest.raises(UsageError, match=message):
         resolve(name)
+
+
+class Given(Extractor):
+    """Scores two blocks as it is told."""
+
+    name: ClassVar[str] = "given"
+    scores: ClassVar[Any]
+
+    def score(self, page: Page) -> Any:  # noqa: ARG002 (the contract's signature)
+        """Return the scores."""
+        return self.scores
+
+
+@pytest.mark.parametrize("scores", [[0, 1], [np.float32(0.2), np.float32(0.9)], np.array([0.2, 0.9]), np.array([0, 1])])
+def test_scores_of_any_number_type(scores: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result has them in 32 bits."""
+    monkeypatch.setattr(Given, "scores", scores, raising=False)
+    result = blockml.extract("<p>One<p>Two", model=Given())
+    assert result.text == "Two"
+    assert result.scores.dtype == result.probabilities.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("scores", "found"),
+    [
+        (np.ones(1, np.float32), r"float32 \(1,\)"),
+        (np.ones((2, 1)), r"float64 \(2, 1\)"),
+        (0.5, r"float64 \(\)"),
+        (["a", "b"], r"<U1 \(2,\)"),
+        ([0.5, float("nan")], "numbers from nan to nan"),
+        ([0, 7], "numbers from 0 to 7"),
+        ([-1, 0.5], "numbers from -1.0 to 0.5"),
+    ],
+)
+def test_wrong_scores(scores: Any, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would keep the wrong blocks in silence, or fail far from the extractor."""
+    monkeypatch.setattr(Given, "scores", scores, raising=False)
+    with pytest.raises(UsageError, match=f"must score each of 2 blocks by a number from 0 to 1, got {found}"):
+        blockml.extract("<p>One<p>Two", model=Given())
