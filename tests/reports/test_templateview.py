@@ -19,6 +19,7 @@ from lxml import html
 import blockml
 from blockml.errors import UsageError
 from blockml.page import Page
+from blockml.reports import templateview
 from blockml.reports.templateview import write_template_view
 from tests.reports.pages import HOSTILE, read_page, words_of
 
@@ -138,3 +139,19 @@ def test_any_template_comes_through(tmp_path_factory: pytest.TempPathFactory, te
     template = f"<p>{text}</p>"
     _, frame = view_of(tmp_path_factory.mktemp("v") / "v.html", page, np.zeros(len(page.nodes), dtype=bool), template)
     assert frame == template
+
+
+def test_shares_can_be_read_on_the_darkest_block() -> None:
+    """Text has a contrast of 4.5 at least (WCAG 2.2, success criterion 1.4.3), in light and dark."""
+    folder = Path(templateview.__file__).parent / "templates"
+    mixed = re.search(r"var\(--h\) \* (\d+)%", (folder / "template_view.html.jinja").read_text(encoding="utf-8"))
+    style = (folder / "style.css").read_text(encoding="utf-8")
+    papers, inks = (re.findall(rf"--{name}: #([0-9a-f]{{6}});", style)[:2] for name in ("paper", "peer"))
+    assert mixed is not None
+    for paper, ink in zip(papers, inks, strict=True):
+        text, below = (np.frombuffer(bytes.fromhex(colour), np.uint8) / 255 for colour in (ink, paper))
+        share = int(mixed[1]) / 100
+        mixture = text * share + below * (1 - share)
+        linear = [np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) for c in (text, mixture)]
+        darker, lighter = sorted(float(c @ [0.2126, 0.7152, 0.0722]) + 0.05 for c in linear)
+        assert lighter / darker >= 4.5
