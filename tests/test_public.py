@@ -294,7 +294,7 @@ def test_an_extraction_imports_neither_templates_nor_training() -> None:
 
 
 def test_representations_are_short() -> None:
-    """Whoever looks at an object sees what it is, without its contents."""
+    """The representation of an object names it, without its contents."""
     page = blockml.parse("<p>One <b>two</b>" * 500)
     dataset = Dataset("news", Path("news"), "folders", (LabelledPage("a", "a", Path("a"), TextGold("word " * 999)),))
     shown = {
@@ -314,7 +314,7 @@ def test_representations_are_short() -> None:
 
 
 def test_predictions_and_matrices_are_pickled() -> None:
-    """What the C extension holds stays behind; the decision is the same."""
+    """Data of the C extension are left out of the pickle; the decision is the same."""
     page = blockml.parse(
         "".join(f"<div class=c{i}><p>Text {i} <a href=/>link</a>{' word' * i}</div>" for i in range(60))
     )
