@@ -3,8 +3,8 @@
 ``python -m tools.outlines write PAGES -o FILE`` writes the outlines of some pages as text,
 ``... labels PAGES --answers FILE -o LABELS`` turns a reader's answers into labels of blocks, which hold no text, and
 ``... folders PAGES --labels LABELS -o DIR`` joins labels and pages to a data set that ``blockml train`` reads.
-``PAGES`` is a folder with a table ``pages.jsonl.gz`` and the folder ``pages``. ``docs/labelling-guide.md`` says what
-counts as content.
+``PAGES`` is a folder with a table ``pages.jsonl.gz`` and the pages ``pages/ID.html.gz``.
+``docs/labelling-guide.md`` says what counts as content.
 """
 
 from __future__ import annotations
@@ -248,13 +248,13 @@ def pages(folder: Path, ids: Iterable[str] | None = None) -> Iterator[tuple[dict
     rows = {row["id"]: row for row in lines(folder / "pages.jsonl.gz")}
     for page_id in rows if ids is None else ids:
         html = gzip.decompress((folder / "pages" / f"{page_id}.html.gz").read_bytes())
-        yield rows[page_id], html, parse(html, url=rows[page_id]["url"], charset=rows[page_id]["encoding"])
+        yield rows[page_id], html, parse(html, url=rows[page_id].get("url"), charset=rows[page_id].get("encoding"))
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
     """Iterate over JSON lines, zipped or not."""
     data = path.read_bytes()
-    for line in (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8").splitlines():
+    for line in (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig").split("\n"):
         if line.strip():
             yield json.loads(line)
 
@@ -272,8 +272,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.step == "write":
         with atomic_write(given.output) as stream:
             for row, _, page in pages(given.folder, given.id):
-                head = f"=== {row['id']} | {row['url']} | {row['title']} | {row['lang']}"
-                stream.write("\n".join([head, *outline(page), "", ""]).encode("utf-8", "replace"))
+                head = " | ".join(str(row.get(key) or "") for key in ("id", "url", "title", "lang"))
+                stream.write("\n".join([f"=== {head}", *outline(page), "", ""]).encode("utf-8", "replace"))
         return 0
     wanted = given.answers if given.step == "labels" else given.labels
     if wanted is None:

@@ -68,6 +68,16 @@ def test_answers_become_a_data_set(tmp_path: Path) -> None:
     assert found.known.tolist() == [True] * 62 + [False]
 
 
+def test_a_table_needs_no_more_than_ids(tmp_path: Path) -> None:
+    """Other fields may be missing, and a string may have a line separator."""
+    folder = write_pages(tmp_path / "pool")
+    for row, head in (({}, "=== shop |  |  | \n1 "), ({"lang": "e\u2028n"}, "=== shop |  |  | e\u2028n\n1 ")):
+        table = json.dumps({"id": "shop", **row}, ensure_ascii=False)
+        (folder / "pages.jsonl.gz").write_bytes(gzip.compress(table.encode()))
+        assert main(["write", str(folder), "-o", str(tmp_path / "outlines.txt")]) == 0
+        assert (tmp_path / "outlines.txt").read_text(encoding="utf-8").startswith(head)
+
+
 def test_labels_of_another_page_are_refused() -> None:
     """Hashes of the texts show that a page has changed."""
     page = parse("<p>One<p>Two")
