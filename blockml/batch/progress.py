@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from blockml.batch.items import FAILURES
+from blockml.plurals import counted
 
 __all__ = ["Summary"]
 
@@ -32,6 +33,6 @@ class Summary:
         counts = ", ".join(f"{count:,} {status}" for status, count in sorted(self.statuses.items()))
         earlier = f"; {self.n_earlier:,} of them done before" if self.n_earlier else ""
         passed_over = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.skipped.items()))
-        return f"{self.n_pages:,} pages: {counts or 'nothing to do'}{earlier}" + (
+        return f"{counted(self.n_pages, 'page')}: {counts or 'nothing to do'}{earlier}" + (
             f"; passed over: {passed_over}" if passed_over else ""
         )

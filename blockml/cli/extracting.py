@@ -20,6 +20,7 @@ from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor, resolve
 from blockml.page import Label, Status
 from blockml.parsing import Limits, parse
+from blockml.plurals import counted
 from blockml.rendering import FORMATS, check_options, render
 
 __all__ = ["COMMANDS", "add_choice", "add_labels", "chosen_extractor"]
@@ -124,7 +125,7 @@ def _at_linked_site(arguments: argparse.Namespace, extractor: Extractor, html: b
         url = key_url(arguments.page, arguments.url, source)
         page = parse(html, url=url, charset=arguments.charset, **parsing)
         adapted, found = from_links(extractor, page, source)
-    counts = f"{found.n_links} links, {found.n_loaded} pages loaded, {len(found.pages)} with the same template"
-    note(f"{arguments.page}: {counts}")
+    counts = f"{counted(found.n_links, 'link')}, {counted(found.n_loaded, 'page')} loaded"
+    note(f"{arguments.page}: {counts}, {len(found.pages)} with the same template")
     note_unlinked(arguments.page, arguments.url, found.n_links)
     return adapted

@@ -29,6 +29,7 @@ from blockml.errors import UsageError, check_name, install_hint
 from blockml.extractors import TrainedExtractor, load, resolve
 
 if TYPE_CHECKING:
+from blockml.plurals import counted
     from blockml.evaluation.run import PageResult
     from blockml.model import Model
 
@@ -212,7 +213,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
 def _note_missing(dataset: Dataset, results: Sequence[PageResult], metrics: Sequence[str]) -> None:
     """Print the number of pages without gold, and the metrics that no page has gold for."""
     if n_others := len(dataset) - len(results):
-        note(f"{dataset.name}: {n_others} pages without gold are left out")
+        note(f"{dataset.name}: left out {counted(n_others, 'page')} without gold")
     for metric in metrics:
         if all(result.metric(metric) is None for result in results):
             note(f"{dataset.name} has no gold for {metric}")
@@ -230,7 +231,7 @@ def _note_differences(dataset: str, results: Mapping[str, Sequence[Any]], metric
                 interval = f"[{difference.low:+.4f}, {difference.high:+.4f}]"
                 interval += ", significant" if difference.significant else ""
                 if len(pairs) < MIN_DOCUMENTS:
-                    interval = f"on {len(pairs)} pages, too few for an interval"
+                    interval = f"on {counted(len(pairs), 'page')}, too few for an interval"
                 note(f"{dataset}, {metric}: {a} - {b} = {difference.mean:+.4f} {interval}")
 
 

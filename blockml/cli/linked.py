@@ -15,6 +15,7 @@ from blockml.cli.arguments import add_backend, add_format, add_page, parsing_opt
 from blockml.cli.output import note, print_json, print_rows, write_output, writing
 from blockml.errors import UsageError
 from blockml.parsing import Limits, parse
+from blockml.plurals import counted
 from blockml.rendering.text import render_text
 from blockml.templates.linked import ORDERS, PageSource, find_menu, find_subdigraph, menu_candidates
 from blockml.templates.mapping import (
@@ -175,7 +176,7 @@ def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
         page = parse(html, url=key_url(arguments.page, arguments.url, source), **parsing)
         graph = find_subdigraph(page, source, n=arguments.n, order=arguments.order, max_loads=arguments.max_loads)
     found = f"{len(graph.pages)} of {arguments.n} mutually linked pages" + ("" if graph.complete else ", no more found")
-    note(f"{arguments.page}: {graph.n_links} links, {graph.n_loaded} pages loaded, {found}")
+    note(f"{arguments.page}: {counted(graph.n_links, 'link')}, {counted(graph.n_loaded, 'page')} loaded, {found}")
     note_unlinked(arguments.page, arguments.url, graph.n_links)
     votes = arguments.min_votes if arguments.min_votes or arguments.successive else MIN_VOTES
     template = page_template(
@@ -221,7 +222,7 @@ def _write_view(arguments: argparse.Namespace, template: PageTemplate) -> None:
             page=page,
             in_template=template.nodes,
             shares=template_share(page, template.nodes),
-            info={"compared with": f"{template.n_pages} pages", "equality": arguments.equality},
+            info={"compared with": counted(template.n_pages, "page"), "equality": arguments.equality},
         )
     note(f"wrote {path}")
 
@@ -257,6 +258,6 @@ def run_menu(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         print_json({"xpath": xpath, "score": round(menu.score, 4), "links": links})
     else:
-        note(f"{arguments.page}: menu at {xpath}, score {menu.score:.3f}, {len(links)} links")
+        note(f"{arguments.page}: menu at {xpath}, score {menu.score:.3f}, {counted(len(links), 'link')}")
         print_rows(links, "table")
     return 0

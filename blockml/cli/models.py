@@ -13,6 +13,7 @@ from blockml.errors import UsageError
 from blockml.extractors import load
 from blockml.features import feature_set
 from blockml.model import Model
+from blockml.plurals import counted
 from blockml.predictors.tree_ensemble import MeanTrees
 
 __all__ = ["COMMANDS"]
@@ -128,8 +129,8 @@ def _show_importance(arguments: argparse.Namespace, model: Model) -> int:
     print_rows(shown, "json" if arguments.format == "json" else "table")
     kind = "entropy of the labels" if is_single else "variance of the trees' output"
     note(
-        f"{len(rows.main)} blocks, {int(rows.main.sum())} of them content; impurity: share of the {kind} that the "
-        f"tests remove; permutation: loss of average precision of the trees, mean of {repeats}"
+        f"{counted(len(rows.main), 'block')}, {int(rows.main.sum())} of them content; impurity: share of the {kind} "
+        f"that the tests remove; permutation: loss of average precision of the trees, mean of {repeats}"
     )
     return 0
 

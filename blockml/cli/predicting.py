@@ -20,6 +20,7 @@ from blockml.cli.engines import ENGINES, run_by_engine
 from blockml.cli.extracting import add_choice, add_labels, chosen_extractor
 from blockml.cli.output import note
 from blockml.errors import UsageError, install_hint
+from blockml.plurals import counted
 from blockml.parsing import Limits
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def _progress(inputs: Inputs, *, quiet: bool) -> Iterator[Callable[[Result, Summ
             if isinstance(result.part, End):
                 bar.update(result.unit.stored)
             rate = summary.n_pages / bar.format_dict["elapsed"] if bar.format_dict["elapsed"] else 0.0
-            bar.set_postfix_str(f"{summary.n_pages:,} pages, {rate:,.0f} pages/s, {summary.n_failed:,} failed")
+            bar.set_postfix_str(f"{counted(summary.n_pages, 'page')}, {rate:,.0f} pages/s, {summary.n_failed:,} failed")
 
         yield show
 

@@ -29,6 +29,7 @@ from blockml.datasets.corpus import read_rows
 from blockml.errors import InputError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
+from blockml.plurals import counted
 from blockml.templates.distances import METRICS
 from blockml.templates.frequency import MIN_TRAIN, measure, too_few
 from blockml.templates.site import SiteTemplate
@@ -248,7 +249,8 @@ def _print_table(result: Mapping[str, Any]) -> None:
         rows.append(row | {"first pages": " ".join(names[page] for page in cluster["pages"][:_LISTED])})
     print_rows(rows, "table")
     threshold = "none" if result["threshold"] is None else f"{result['threshold']:.3f}"
-    note(f"{len(result['pages'])} pages; {result['distance']}, threshold {threshold} ({result['threshold_source']})")
+    size = counted(len(result["pages"]), "page")
+    note(f"{size}; {result['distance']}, threshold {threshold} ({result['threshold_source']})")
     values = {name.replace("_", " "): result["indices"].get(name) for name in _INDICES}
     shown = [f"{name} {value:.3f}" for name, value in values.items() if value is not None and not math.isnan(value)]
     if shown:
@@ -300,7 +302,7 @@ def run_detect(arguments: argparse.Namespace) -> int:
                 "are they of another site? Without --update, -o writes a template of their own"
             )
         site = before.updated(pages)
-        note(f"added {site.counts.n_pages - before.counts.n_pages} pages")
+        note(f"added {counted(site.counts.n_pages - before.counts.n_pages, 'page')}")
     else:
         name = arguments.name or Path(arguments.inputs[0]).resolve().stem
         site = SiteTemplate.learn(pages, name=name, threshold=arguments.threshold)
@@ -318,7 +320,7 @@ def run_detect(arguments: argparse.Namespace) -> int:
     words = sum(int(page.blocks.n_words.sum()) for page in pages)
     repeated = sum(float(measure(page, site.counts, similar=False).text_share @ page.blocks.n_words) for page in pages)
     note(
-        f"wrote {arguments.output}: {site.counts.n_pages} pages of {site.name}, {size / 1000:.0f} kB; "
+        f"wrote {arguments.output}: {counted(site.counts.n_pages, 'page')} of {site.name}, {size / 1000:.0f} kB; "
         f"a word occurs on {repeated / max(words, 1):.0%} of the pages on average"
     )
     if too_few(site.counts, MIN_TRAIN - 1):

@@ -13,6 +13,7 @@ from blockml.datasets.folders import read_labels
 from blockml.errors import DatasetError, InputError, UsageError
 from blockml.extract import extract_page
 from blockml.parsing import Limits, parse
+from blockml.plurals import counted
 
 __all__ = ["COMMANDS"]
 
@@ -77,5 +78,5 @@ def run_view(arguments: argparse.Namespace) -> int:
             result, arguments.output, gold=gold, explain=explanations, threshold=threshold, curve=curve,
             extractor=extractor,
         )  # fmt: skip
-    note(f"wrote {path}: {int(result.kept.sum())} of {len(result.kept)} blocks kept")
+    note(f"wrote {path}: {int(result.kept.sum())} of {counted(len(result.kept), 'block')} kept")
     return 0

@@ -12,6 +12,7 @@ from blockml.datasets.flat import gold_beside, read_flat
 from blockml.datasets.folders import PAGE_NAMES, read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
 from blockml.errors import DatasetError, UsageError, check_name
+from blockml.plurals import counted
 
 __all__ = [
     "FORMATS",
@@ -65,7 +66,8 @@ def detect_format(folder: Path) -> str:
         if any(map(is_annotated, files)):
             return "annotated"
         raise DatasetError(
-            f"{len(files)} HTML files without gold: NAME.html needs NAME.txt (main content) or NAME.jsonl (labels)",
+            f"{counted(len(files), 'HTML file')} without gold: NAME.html needs NAME.txt (main content) or "
+            "NAME.jsonl (labels)",
             source=folder,
         )
     if files or any(path.is_file() for name in PAGE_NAMES for path in folder.rglob(name)):

@@ -20,6 +20,7 @@ from blockml.datasets.gold_coverage import repeated_words, uncovered_text
 from blockml.datasets.soft_errors import soft_error
 from blockml.page import Label, Page
 from blockml.parsing import parse
+from blockml.plurals import counted
 from blockml.text.lcs import lcs_alignment
 from blockml.text.tokens import WORD, metric_tokens
 
@@ -169,7 +170,7 @@ def _findings(html: bytes, page: Page, gold: Gold | None) -> Iterator[tuple[Kind
     if isinstance(gold, RunGold) and not gold.matches(page):
         yield Kind.LABEL_MISMATCH, "the labelled runs differ from the page's text"
     if isinstance(gold, RegionGold) and (missing := gold.missing(page)):
-        yield Kind.LABEL_MISMATCH, f"{len(missing)} XPaths match no element, such as {missing[0]}"
+        yield Kind.LABEL_MISMATCH, f"{counted(len(missing), 'XPath')} without an element, such as {missing[0]}"
     if (content := gold.text() if gold else None) is None:
         return
     # Pages about HTML contain markup in their text.
@@ -184,20 +185,23 @@ def _compared(page: Page, content: str, *, is_whole: bool) -> Iterator[tuple[Kin
     owner, tokens = block_tokens(page)
     if not gold:
         if tokens and not is_whole:
-            yield Kind.EMPTY_GOLD, f"the page has {len(tokens)} words"
+            yield Kind.EMPTY_GOLD, f"the page has {counted(len(tokens), 'word')}"
         return
     found = (Counter(gold) & Counter(tokens)).total() / len(gold)
     repeated = 0 if is_whole else repeated_words(tokens, gold)
     is_other_page = found + repeated / len(gold) < _FOUND_SHARE  # repetitions are not missing words
     if is_other_page:
-        yield Kind.MISSING_WORDS, f"the page contains {found:.0%} of {len(gold)} gold words"
+        yield Kind.MISSING_WORDS, f"the page contains {found:.0%} of {counted(len(gold), 'gold word')}"
     if is_whole:
         return
     if repeated >= max(_REPEATED_WORDS, _REPEATED_SHARE * len(gold)):
         yield Kind.REPETITION, f"{repeated} of {len(gold)} gold words are repeated more often than in the page"
     words, begins = uncovered_text(page, owner, tokens, gold)
     if words >= max(_UNCOVERED_WORDS, _UNCOVERED_SHARE * len(gold)):
-        yield Kind.INCOMPLETE, f"{words} words follow the {len(gold)} gold words, starting with {begins!r}"
+        yield (
+            Kind.INCOMPLETE,
+            f"{counted(words, 'word')} after the {counted(len(gold), 'gold word')}, starting with {begins!r}",
+        )
     if is_other_page:
         return
     alignment = lcs_alignment(tokens, gold)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page.nodes import Flag
+from blockml.plurals import counted
 
 __all__ = ["Block", "Blocks", "Separator"]
 
@@ -69,11 +70,11 @@ class Blocks:
         return len(self.texts)
 
     def __repr__(self) -> str:
-        return f"Blocks({len(self)} blocks, {int(self.n_words.sum())} words)"
+        return f"Blocks({counted(len(self), 'block')}, {counted(int(self.n_words.sum()), 'word')})"
 
     def __getitem__(self, index: int) -> Block:
         if not -len(self) <= index < len(self):
-            raise IndexError(f"block {index} of a page with {len(self)} blocks")
+            raise IndexError(f"block {index} of a page with {counted(len(self), 'block')}")
         i = int(index) % len(self)  # indices of numpy too
         return Block(
             index=i,

@@ -16,6 +16,7 @@ from blockml.page.lazy import Lazy
 from blockml.page.metadata import Metadata
 from blockml.page.nodes import Nodes
 from blockml.page.paragraphs import Paragraph
+from blockml.plurals import counted
 
 __all__ = ["Extraction", "Page"]
 
@@ -37,7 +38,7 @@ class Page:
     utf8: bytes | None = None  #: the text that was parsed, in UTF-8; None for a page derived from another one
 
     def __repr__(self) -> str:
-        return f"Page({self.status}, title={self.title!r}, {len(self.blocks)} blocks, url={self.url!r})"
+        return f"Page({self.status}, title={self.title!r}, {counted(len(self.blocks), 'block')}, url={self.url!r})"
 
     @property
     def source(self) -> str | None:
@@ -111,7 +112,7 @@ class Extraction:
         return self.text
 
     def __repr__(self) -> str:
-        counts = f"{len(self.text):,} characters, {int(self.kept.sum())} of {len(self.kept)} blocks"
+        counts = f"{counted(len(self.text), 'character')}, {int(self.kept.sum())} of {counted(len(self.kept), 'block')}"
         return (
             f"Extraction({self.status}, title={self.title!r}, {counts}, confidence {self.confidence:.2f}, "
             f"model={self.model!r})"

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
+from blockml.plurals import counted
 from blockml.reports.dendrograms import dendrogram, leaf_order, page_order
 from blockml.reports.maps import DistanceHistogram, Style, distance_histogram, heat_map, point_map, styles
 from blockml.reports.templating import NONE, count, shorten, write_html
@@ -257,10 +258,11 @@ def _leaf_text(
     n, first = len(members), pages[members[0]]
     if cluster is None:
         several = len({pages[page]["cluster"] for page in members})
-        return f"{several} clusters, {n} pages", f"{n} pages of {several} clusters"
+        pages_text, clusters_text = counted(n, "page"), counted(several, "cluster")
+        return f"{clusters_text}, {pages_text}", f"{pages_text} of {clusters_text}"
     if n == 1:
         return shorten(str(first["id"]), 20), f"{first['id']}: {first['title'] or NONE}; cluster {cluster}"
-    whole = f"{n} pages" if n == sizes[cluster] else f"{n} of {sizes[cluster]} pages"
+    whole = counted(n, "page") if n == sizes[cluster] else f"{n} of {counted(sizes[cluster], 'page')}"
     return f"{cluster}: {whole}", f"cluster {cluster}, {whole}, such as {first['id']}"
 
 

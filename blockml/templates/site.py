@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import ModelError, ModelFormatError, UsageError
 from blockml.page import Page
+from blockml.plurals import counted
 from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.templates.distances import METRICS, PageSketch, distance_matrix, sketch
 from blockml.templates.frequency import SiteCounts
@@ -76,7 +77,7 @@ class SiteTemplate:
         """Return a short form that identifies the pages learnt, as part of the id of an extractor."""
         n = len(self.layouts)
         mark = hashlib.sha256(self.counts.tables.fingerprints.tobytes()).hexdigest()[:6]
-        return f"SiteTemplate({self.name!r}, {self.counts.n_pages} pages, {n} layout{'' if n == 1 else 's'}, {mark})"
+        return f"SiteTemplate({self.name!r}, {counted(self.counts.n_pages, 'page')}, {counted(n, 'layout')}, {mark})"
 
     @classmethod
     def count(cls, pages: Iterable[Page], *, name: str = "", **settings: bool) -> Self:

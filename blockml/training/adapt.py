@@ -29,6 +29,7 @@ from blockml.features.page_matrix import PageMatrix
 from blockml.model import Model, score_page
 from blockml.page import Label, Page
 from blockml.parsing import parse
+from blockml.plurals import counted
 from blockml.predictors.correction import BlockKeys, Correction, block_keys
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.rendering.text import render_text
@@ -97,7 +98,7 @@ class Adaptation:
         return (
             f"page F1 by cross-validation over {len(self.before)} pages: {np.mean(self.before):.3f} before, "
             f"{np.mean(self.after):.3f} after; difference {gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}], "
-            f"{better} pages better, {worse} worse"
+            f"{counted(better, 'page')} better, {worse} worse"
         )
 
 
@@ -152,12 +153,12 @@ def adapt(
         check_gold(checked, left_out=True)
     by_dataset = _different_pages(base, checked)
     pages = [page for its_pages in by_dataset for page in its_pages]
+    left = sum(map(len, checked)) - len(pages)
+    why = f"; left out {counted(left, 'page')}: flagged, defective, or repeating others" if left else ""
     if len(pages) < LEAST_PAGES:
-        left = sum(map(len, checked)) - len(pages)
-        why = f"; {left} are left out, which are flagged, defective, or repeat others" if left else ""
         raise UsageError(f"adaptation needs at least {LEAST_PAGES} labelled pages, got {len(pages)}{why}")
     check_classes(np.concatenate([page.main[page.weight > 0] for page in pages]))
-    report(f"{len(pages)} pages; measuring by cross-validation")
+    report(f"{len(pages)} pages{why}; measuring by cross-validation")
     before = _page_f1(base, pages, [page.base for page in pages])
     fold = np.arange(len(pages)) % _FOLDS
     tried = {penalty: _page_f1(base, pages, odds) for penalty, odds in _held_out(pages, fold).items()}
@@ -169,7 +170,9 @@ def adapt(
         return found
     correction = fit_correction(pages, penalty)
     entries = [_provenance(*pair) for pair in zip(checked, by_dataset, strict=True)]
-    note = f"Adapted from {base.id} by {len(correction.keys)} weights of tags, classes, ids and repeated texts."
+    note = (
+        f"Adapted from {base.id} by {counted(len(correction.keys), 'weight')} of tags, classes, ids and repeated texts."
+    )
     model = replace(
         base,
         name=name,

@@ -8,6 +8,7 @@ from typing import Any
 
 from blockml.decision.policy import DecisionPolicy
 from blockml.model import Model
+from blockml.plurals import counted
 from blockml.predictors import MeanTrees
 
 __all__ = ["render_card"]
@@ -45,7 +46,7 @@ def render_card(model: Model) -> str:
                 *(["trees", f"{len(item.trees.roots)}, {len(item.trees.feature)} nodes, depth {item.trees.max_depth()}"]
                   for item in model.ensembles),
                 ["policy", _policy(model.policy)],
-                *([["correction", f"{len(model.correction.keys)} weights of places and texts"]]
+                *([["correction", f"{counted(len(model.correction.keys), 'weight')} of places and texts"]]
                   if model.correction is not None else []),
                 ["content labels", ", ".join(model.labels)],
                 ["parsing", f"back end {model.parsing.backend}, profile {model.parsing.profile}, "

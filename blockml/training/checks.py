@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from blockml.datasets import Dataset
 from blockml.datasets.base import UNFINISHED
 from blockml.errors import UsageError
+from blockml.plurals import counted
 
 __all__ = ["check_classes", "check_gold"]
 
@@ -40,8 +41,8 @@ def check_gold(datasets: Sequence[Dataset], *, left_out: bool) -> None:
             kinds = Counter(flag for page in flagged for flag in page.flags).most_common()
             listed = ", ".join(f"{kind} ({n})" for kind, n in kinds)
             raise UsageError(
-                f"the gold of {len(flagged)} of {len(finished)} pages of {dataset.name} is defective: {listed}. "
-                f"'blockml datasets {dataset.path}' shows where; --accept-defects trains on "
+                f"the gold of {len(flagged)} of {counted(len(finished), 'page')} of {dataset.name} is defective: "
+                f"{listed}. 'blockml datasets {dataset.path}' shows where; --accept-defects trains on "
                 f"{'the other pages' if left_out else 'it'} anyway"
             )
 

@@ -13,6 +13,7 @@ from blockml.datasets.gold_defects import filtered
 from blockml.errors import UsageError, check_name, check_type
 from blockml.features import feature_set
 from blockml.model import Model
+from blockml.plurals import counted
 from blockml.predictors import MeanTrees
 from blockml.predictors.tree_ensemble import Trees
 from blockml.training.block_types import block_type_rows, fit_block_types
@@ -96,8 +97,8 @@ def train(
     table = build_table(used, recipe, jobs=jobs)
     check_classes(table.main[table.trainable])
     report(
-        f"{len(table.pages)} pages, {len(table.main)} blocks, {table.main.mean():.2%} content; "
-        f"{int(table.trainable.sum())} blocks to train on"
+        f"{counted(len(table.pages), 'page')}, {counted(len(table.main), 'block')}, {table.main.mean():.2%} content; "
+        f"{counted(int(table.trainable.sum()), 'block')} to train on"
     )
     metrics, page_policy = measure(table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report)
     model = fit_model(table, recipe, seed, jobs, report)

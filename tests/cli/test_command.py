@@ -82,7 +82,7 @@ def test_compressed_standard_input_is_unzipped() -> None:
         ("extract PAGE > limited", 2, "can't read or write ([Errno 27] File too large)"),
         ("predict PAGES > limited", 2, "can't read or write ([Errno 27] File too large)"),
         ("extract - <&-", 3, "-: Bad file descriptor"),
-        ("predict - <&-", 3, "1 pages: 1 unreadable"),
+        ("predict - <&-", 3, "1 page: 1 unreadable"),
         ("predict PAGE -o a_file/", 2, "can't read or write ([Errno 17] File exists: 'a_file')"),
         ("predict PAGE -o out.jsonl >&- 2>&-", 0, ""),
     ],
@@ -240,10 +240,10 @@ def test_evaluate_on_few_pages_claims_nothing(tmp_path: Path, capsys: pytest.Cap
     stdout, err = capsys.readouterr()
     assert [line.split()[4] for line in stdout.splitlines()[1:]] == ["-", "-"]
     assert "own, bag_f1: plain - numwords = " in err
-    assert err.count("on 1 pages, too few for an interval\n") == 1
+    assert err.count("on 1 page, too few for an interval\n") == 1
     assert "significant" not in err
     assert "own has no gold for with_rate" in err
-    assert err.count("own: 1 pages without gold are left out") == 1
+    assert err.count("own: left out 1 page without gold") == 1
 
 
 @pytest.mark.parametrize("name", ["models", "extractors", "features", "datasets"])
@@ -266,7 +266,22 @@ def test_datasets_checks_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "no findings" in capsys.readouterr().err
     (tmp_path / "p" / "expected.txt").unlink()
     assert main(["datasets", str(tmp_path)]) == 0
-    assert "1 pages, 1 sites; 1 pages without gold" in capsys.readouterr().err
+    assert "1 page, 1 site; 1 page without gold" in capsys.readouterr().err
+
+
+def test_datasets_reads_each_page_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Gold that a reader takes from the page is counted as the page is checked."""
+    (tmp_path / "a.html").write_text("<p><span class=x-nc-sel2>Cats rule the world.</span></p>", encoding="utf-8")
+    read: list[str] = []
+    load = LabelledPage.load
+
+    def counted_load(page: LabelledPage) -> tuple[bytes, Gold | None]:
+        read.append(page.id)
+        return load(page)
+
+    monkeypatch.setattr(LabelledPage, "load", counted_load)
+    assert main(["datasets", str(tmp_path)]) == 0
+    assert read == ["a"]
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:

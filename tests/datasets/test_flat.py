@@ -39,7 +39,7 @@ def test_text_beside_pages(tmp_path: Path) -> None:
 def test_pages_without_gold(tmp_path: Path) -> None:
     """HTML files without gold are not annotated files in which nothing is annotated."""
     (tmp_path / "a.html").write_text("<p>one")
-    with pytest.raises(DatasetError, match=r"1 HTML files without gold: NAME.html needs"):
+    with pytest.raises(DatasetError, match=r"1 HTML file without gold: NAME.html needs"):
         detect_format(tmp_path)
     (tmp_path / "a.html").write_text("<p><span class='x-nc-sel2'>one</span>")
     assert detect_format(tmp_path) == "annotated"

@@ -228,10 +228,10 @@ def test_an_extraction_is_shown_in_one_line() -> None:
     """The representation is one line; that for notebooks is escaped HTML."""
     result = blockml.extract("<title>Cats &lt;b&gt;</title><p>Cats", model="kim2013")
     assert repr(result) == (
-        f"Extraction(ok, title='Cats <b>', 4 characters, 1 of 1 blocks, confidence {result.confidence:.2f}, "
+        f"Extraction(ok, title='Cats <b>', 4 characters, 1 of 1 block, confidence {result.confidence:.2f}, "
         f"model={result.model!r})"
     )
-    assert repr(result.page) == "Page(ok, title='Cats <b>', 1 blocks, url=None)"
+    assert repr(result.page) == "Page(ok, title='Cats <b>', 1 block, url=None)"
     assert "Cats &lt;b&gt;" in result._repr_html_()
     assert "Cats <b>" not in result._repr_html_()
 

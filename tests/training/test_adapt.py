@@ -117,7 +117,7 @@ def test_pages_without_content_are_no_gold(tmp_path: Path, capsys: pytest.Captur
     assert main(given) == 2
     assert "gold of 6 of 6 pages of mine is defective: empty gold (6)" in capsys.readouterr().err
     assert main([*given, "--accept-defects"]) == 2
-    assert "at least 4 labelled pages, got 0; 6 are left out" in capsys.readouterr().err
+    assert "at least 4 labelled pages, got 0; left out 6 pages" in capsys.readouterr().err
     assert not output.exists()
 
 
@@ -129,7 +129,9 @@ def test_defective_and_unfinished_pages_are_left_out(tmp_path: Path) -> None:
         (tmp_path / "mine" / f"p{number}" / "meta.json").write_text('{"flags": ["unfinished"]}')
     (tmp_path / "mine" / "p10" / "labels.jsonl").unlink()
     (tmp_path / "mine" / "p10" / "expected.txt").write_text("")
-    found = adapt(BASE, [open_dataset(tmp_path / "mine")])
+    said: list[str] = []
+    found = adapt(BASE, [open_dataset(tmp_path / "mine")], report=said.append)
+    assert said[0].startswith("5 pages; left out 6 pages: flagged, defective, or repeating others; measuring")
     assert (found.before, found.after) == (alone.before, alone.after)
     assert found.model is not None
     assert found.model.training[-1]["flagged_pages"] == 6
@@ -139,7 +141,7 @@ def test_repeated_pages_count_once(tmp_path: Path) -> None:
     """A copy is not measured by what was learnt from the same page, in one folder or in two."""
     for number in range(4):
         site(tmp_path / "copies" / str(number), range(1), odd=True)
-    with pytest.raises(UsageError, match="at least 4 labelled pages, got 1; 3 are left out"):
+    with pytest.raises(UsageError, match="at least 4 labelled pages, got 1; left out 3 pages"):
         adapt(BASE, [open_dataset(tmp_path / "copies")])
     pages = site(tmp_path / "mine", range(5), odd=True)
     once, twice = adapt(BASE, [pages]), adapt(BASE, [pages, open_dataset(f"again={pages.path}")])

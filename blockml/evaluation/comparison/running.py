@@ -24,6 +24,7 @@ from blockml.evaluation.comparison.systems import Chosen, System, read_outputs
 from blockml.evaluation.comparison.tables import build_tables, write_tables
 from blockml.evaluation.comparison.workers import CannotRunError, Result, run_pages
 from blockml.parsing.options import ParsingOptions
+from blockml.plurals import counted
 from blockml.text.tokens import WORD
 
 __all__ = ["compare", "load_descriptions", "load_scores", "run_system", "score_systems"]
@@ -74,7 +75,7 @@ def compare(
     ordered = sorted(chosen.systems, key=lambda system: system.kind != "outputs")
     for sample in samples:
         if sample.without_gold:
-            report(f"{sample.dataset.name}: {sample.without_gold} pages without gold are left out")
+            report(f"{sample.dataset.name}: left out {counted(sample.without_gold, 'page')} without gold")
         ready = []
         for system in ordered:
             if system.name in missing:
@@ -175,7 +176,9 @@ def _given(system: System, sample: PageSample, report: Callable[[str], None]) ->
     """Yield the outputs of another tool, read from a file."""
     texts, n_others = read_outputs(system, [page.id for page in sample.dataset.pages])
     if n_others:
-        report(f"{system.name}: {n_others} lines are about other pages than those of {sample.dataset.name}")
+        report(
+            f"{system.name}: ignored {counted(n_others, 'line')} about other pages than those of {sample.dataset.name}"
+        )
     for page in sample.dataset.pages:
         text = texts.get(page.id)
         outcome = "missing" if text is None else "ok" if WORD.search(text) else "empty"

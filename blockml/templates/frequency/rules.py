@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.page import Page
+from blockml.plurals import counted
 from blockml.templates.frequency.measures import Measures, weighted_sums
 from blockml.templates.frequency.site import SiteCounts
 
@@ -73,9 +74,9 @@ def text_frequency(measures: Measures, theta: float = THETA) -> Scores:
     starts = np.flatnonzero(np.diff(block, prepend=-1))
     low = np.minimum.reduceat(pages, starts) if len(starts) else pages
     high = np.maximum.reduceat(pages, starts) if len(starts) else pages
-    n_pages = measures.n_pages
+    n_pages = counted(measures.n_pages, "page")
     reasons = [
-        f"on {least} of {n_pages} pages" if least == most else f"its texts on {least} to {most} of {n_pages} pages"
+        f"on {least} of {n_pages}" if least == most else f"its texts on {least} to {most} of {n_pages}"
         for least, most in zip(low.tolist(), high.tolist(), strict=True)
     ]
     return (kept / weights).astype(np.float32), tuple(reasons)
@@ -88,7 +89,7 @@ def block_frequency(measures: Measures, theta: float = THETA) -> Scores:
     (n_blocks,) reasons such as ``on 9 of 10 pages``.
     """
     removed = _exceeds(measures.block_pages, measures.n_pages, theta)
-    reasons = [f"on {pages} of {measures.n_pages} pages" for pages in measures.block_pages.tolist()]
+    reasons = [f"on {pages} of {counted(measures.n_pages, 'page')}" for pages in measures.block_pages.tolist()]
     return _graded(measures.block_share, theta, removed), tuple(reasons)
 
 
@@ -130,7 +131,7 @@ def ibdf_rule(measures: Measures, *, theta: float = THETA, phi: float | None = N
     similar, ibdf = measures.similar, measures.ibdf
     if similar is None or ibdf is None:
         raise UsageError("ibdf_rule needs measures of similar blocks: measure(page, site, similar=True)")
-    reasons = [f"like blocks of {pages} of {measures.n_others} other pages" for pages in similar.tolist()]
+    reasons = [f"like blocks of {pages} of {counted(measures.n_others, 'other page')}" for pages in similar.tolist()]
     if phi is not None:
         _fraction(phi)
         return _graded(1 - ibdf, 1 - phi, ibdf < phi), tuple(reasons)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError, check_name
 from blockml.page import Page
+from blockml.plurals import counted
 from blockml.templates.clustering import auto_threshold, single_linkage
 from blockml.templates.distances import METRICS, distance_matrix
 from blockml.templates.linked.link_order import ordered
@@ -46,7 +47,7 @@ class TrainingSet:
 
     def __repr__(self) -> str:
         """Return a short form, as the pages are long."""
-        return f"TrainingSet({len(self.pages)} of {self.n_loaded} pages, {self.reason or self.how})"
+        return f"TrainingSet({len(self.pages)} of {counted(self.n_loaded, 'page')}, {self.reason or self.how})"
 
 
 def training_set(

@@ -157,7 +157,7 @@ def test_outputs_of_another_tool(sample: PageSample, store: Store, tmp_path: Pat
     chosen = choose([], [spec])
     said: list[str] = []
     tables = compare(chosen, [sample], store, report=said.append)
-    assert any("1 lines are about other pages than those of made up" in text for text in said)
+    assert any("ignored 1 line about other pages than those of made up" in text for text in said)
     scores = load_scores(store.directory)["made up"]["tool"]
     assert [(score.id, score.outcome, score.bag_f1, score.seconds) for score in scores] == [
         ("a", "empty", 0, None),
@@ -208,7 +208,7 @@ def test_the_first_failure_and_pages_without_gold_are_reported(tmp_path: Path, s
         said: list[str] = []
         compare(Chosen([fake()], {}), [sample], store, report=said.append)
         assert said == [
-            "made up: 1 pages without gold are left out",
+            "made up: left out 1 page without gold",
             "made up, fake: 1 error, 1 ok; first failure: page b: ValueError:  http://example.org/b {}",
         ]
 
