@@ -6,14 +6,17 @@ import argparse
 import importlib
 import io
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import blockml
 from blockml import _kernel
 from blockml.cli.arguments import HelpFormatter, check_files
 from blockml.cli.output import note
-from blockml.errors import BlockmlError, InputError, ModelError, missing_extra
+from blockml.errors import BlockmlError, DatasetError, InputError, ModelError, missing_extra
 
 __all__ = ["main"]
 
@@ -39,9 +42,10 @@ _EXIT_CODES = """exit codes:
   0    success
   1    some inputs failed, or no text was extracted
   2    invalid usage
-  3    no readable input
+  3    no readable input or labelled pages
   4    invalid model or template file
   130  interrupted
+  143  terminated
 """
 
 
@@ -56,7 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.path.append(folder)
     try:
         arguments = _parse(given)
-        code: int = arguments.run(arguments)
+        with _stopped_by_signals():
+            code: int = arguments.run(arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
         note("interrupted")
@@ -72,12 +77,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except BlockmlError as error:
         note(f"blockml: {error}")
-        return 4 if isinstance(error, ModelError) else 3 if isinstance(error, InputError) else 2
+        return 4 if isinstance(error, ModelError) else 3 if isinstance(error, InputError | DatasetError) else 2
     except OSError as error:  # standard output above all, as a device may be full
         note(f"blockml: can't read or write ({error})")
         _give_up_output()
         return 2
     return code
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Turn SIGTERM into an exit that ends workers and removes unfinished files, with the exit code 143."""
+
+    def stop(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():  # which alone may handle signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _replace_closed_streams() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import stat
 import sys
 from collections import Counter
@@ -20,8 +19,8 @@ from blockml.cli.engines import ENGINES, run_by_engine
 from blockml.cli.extracting import add_choice, add_labels, chosen_extractor
 from blockml.cli.output import note
 from blockml.errors import UsageError, install_hint
-from blockml.plurals import counted
 from blockml.parsing import Limits
+from blockml.plurals import counted
 
 if TYPE_CHECKING:
     from blockml.batch import Guard, Inputs, Options, PageExtractor, Summary
@@ -84,11 +83,10 @@ def run_predict(arguments: argparse.Namespace) -> int:
     if arguments.engine is None:
         refuse(arguments, "without --engine", master=None, tasks=None)
     pages = None if arguments.engine else _pages(arguments, inputs)
-    with _stopped_by_signals():
-        if pages is None:
-            summary = run_by_engine(arguments, inputs, _options(arguments), guard)
-        else:
-            summary = _run(arguments, inputs, pages, guard)
+    if pages is None:
+        summary = run_by_engine(arguments, inputs, _options(arguments), guard)
+    else:
+        summary = _run(arguments, inputs, pages, guard)
     _report(arguments, inputs, summary)
     return 0 if not summary.n_failed else 3 if summary.n_failed == summary.n_pages else 1
 
@@ -162,20 +160,6 @@ def _is_stream(path: Path) -> bool:
     except OSError:
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """Turn SIGTERM into an exit that ends the workers, with the exit code 143."""
-
-    def stop(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -134,7 +134,7 @@ def test_empty_answer_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["predict", PAGE, "--resume"], 2, "--resume needs -o"),
         (["features", "kim"], 2, "unknown feature set 'kim'; choose one of: boilerpipe6, kim2013"),
         (["evaluate", "plain", "--dataset", str(DATA / "pages"), "--metric", "f1"], 2, "choose one of: bag_f05"),
-        (["evaluate", "plain", "--dataset", "nowhere"], 2, "nowhere: no such folder"),
+        (["evaluate", "plain", "--dataset", "nowhere"], 3, "nowhere: no such folder"),
         (["train", "--dataset", str(DATA / "pages"), "-o", "x", "--recipe", "kim"], 2, "choose one of: boilerpipe6"),
         (["train", "--dataset", str(DATA / "pages"), "-o", "x", "--set", "leaf=1"], 2, "choose one of: features, l2"),
         (["train", "--dataset", str(DATA / "pages"), "-o", "x", "--set", "leaf"], 2, "--set takes NAME=VALUE"),

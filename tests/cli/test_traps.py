@@ -188,6 +188,22 @@ def test_an_output_never_replaces_an_input(
 @pytest.mark.parametrize("seed", ["-1", "4294967296", "1.5", "9" * 5000])
 @pytest.mark.parametrize("command", ["train", "compare"])
 def test_seeds_have_a_range(command: str, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["datasets", "none"],
+        ["evaluate", "plain", "--dataset", "none"],
+        ["train", "--dataset", "none", "-o", "x.blockml"],
+        ["compare", "plain", "--dataset", "none", "-o", "x"],
+        ["features", "--tags", "none"],
+    ],
+)
+def test_missing_pages_have_one_exit_code(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A data set that can't be read gives that of a page that can't be read."""
+    assert main(command) == main(["extract", "none"]) == 3
+    assert "none: no such folder" in capsys.readouterr().err
+
+
     """That of the generators of random numbers."""
     with pytest.raises(SystemExit) as caught:
         main([command, "--dataset", SITE, "-o", "x", "--seed", seed])

@@ -120,6 +120,6 @@ def test_view_with_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main([*command, str(tmp_path / "labels.jsonl")]) == 0
     assert view.read_text(encoding="utf-8").count(">superfluous<") == 1
     (tmp_path / "labels.jsonl").write_text("Cats rule the world.")
-    assert main([*command, str(tmp_path / "labels.jsonl")]) == 2
+    assert main([*command, str(tmp_path / "labels.jsonl")]) == 3
     assert "line 1 is not JSON" in capsys.readouterr().err
     assert main([*command, str(tmp_path / "none.jsonl")]) == 3

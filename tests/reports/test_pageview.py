@@ -244,7 +244,7 @@ def test_command_writes_a_view(tmp_path: Path, capsys: pytest.CaptureFixture[str
     [
         (["none.html", "-o", "view.html"], 3, "none.html: No such file"),
         (["PAGE", "-o", "view.html", "--gold", "none.txt"], 3, "none.txt: No such file"),
-        (["PAGE", "-o", "view.html", "--gold", "PAGE-16.txt"], 2, "page.html-16.txt: not UTF-8"),
+        (["PAGE", "-o", "view.html", "--gold", "PAGE-16.txt"], 3, "page.html-16.txt: not UTF-8"),
         (["PAGE", "-o", "view.html", "--curve", "PAGE.svg"], 2, "blockml: default "),
         (["PAGE", "-o", "PAGE/view.html"], 2, "can't be written"),
         (["PAGE", "-o", "view.html", "--extractor", "plain", "--set", "width=3"], 2, "unknown parameter 'width'"),
