@@ -14,6 +14,7 @@ from blockml.datasets import LAYOUTS, Dataset, open_dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import EXTRACTORS, load, model_names
 from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
+from blockml.plurals import counted
 
 if TYPE_CHECKING:
     from blockml.datasets.tags import TagRow
@@ -117,7 +118,7 @@ def _write_tags(arguments: argparse.Namespace, dataset: Dataset, rows: Sequence[
 def run_datasets(arguments: argparse.Namespace) -> int:
     """List layouts, or check gold; return 1 if there are findings."""
     from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING
-    from blockml.datasets.validation import Kind, validate
+    from blockml.datasets.validation import Kind, check_pages
 
     if not arguments.check:
         refuse(arguments, "without a folder to check", jobs=1)
@@ -127,17 +128,16 @@ def run_datasets(arguments: argparse.Namespace) -> int:
     rows: list[dict[str, Any]] = []
     for dataset in map(open_dataset, arguments.check):
         bar = progress_bar(len(dataset), "page", quiet=False)
-        findings = validate(dataset, jobs=arguments.jobs, progress=bar)
+        findings, n_others = check_pages(dataset, jobs=arguments.jobs, progress=bar)
         for item in findings:
             invalid = ", ".join(use for use, kinds in uses.items() if item.kind in kinds) or None
             row = {"dataset": dataset.name, "page": item.page_id, "kind": item.kind}
             rows.append(row | {"invalid for": invalid, "detail": item.detail})
         counts = Counter(str(item.kind) for item in findings)
-        counts["pages without gold"] = sum(page.gold is None and page.load()[1] is None for page in dataset.pages)
-        names = [*map(str, Kind), "pages without gold"]
-        found = ", ".join(f"{counts[name]} {name}" for name in names if counts[name]) or "no findings"
-        n_sites = len({page.site for page in dataset.pages})
-        note(f"{dataset.name}: {len(dataset)} pages, {n_sites} sites; {found}")
+        found = [f"{counts[name]} {name}" for name in map(str, Kind) if counts[name]]
+        found += [f"{counted(n_others, 'page')} without gold"] if n_others else []
+        size = f"{counted(len(dataset), 'page')}, {counted(len({page.site for page in dataset.pages}), 'site')}"
+        note(f"{dataset.name}: {size}; {', '.join(found) or 'no findings'}")
     if rows or arguments.format == "json":
         print_rows(rows, arguments.format)
     return 1 if rows else 0

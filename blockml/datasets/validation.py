@@ -24,7 +24,7 @@ from blockml.plurals import counted
 from blockml.text.lcs import lcs_alignment
 from blockml.text.tokens import WORD, metric_tokens
 
-__all__ = ["Finding", "Kind", "content_hash", "validate", "validate_page"]
+__all__ = ["Finding", "Kind", "check_pages", "content_hash", "validate", "validate_page"]
 
 
 class Kind(StrEnum):
@@ -82,7 +82,14 @@ class Finding:
 def validate(
     dataset: Dataset, *, jobs: int = 1, progress: Callable[[Iterable[LabelledPage]], Iterable[LabelledPage]] = iter
 ) -> list[Finding]:
-    """Check the gold of every page of a data set.
+    """Check the gold of every page of a data set, and return the findings of :func:`check_pages`."""
+    return check_pages(dataset, jobs=jobs, progress=progress)[0]
+
+
+def check_pages(
+    dataset: Dataset, *, jobs: int = 1, progress: Callable[[Iterable[LabelledPage]], Iterable[LabelledPage]] = iter
+) -> tuple[list[Finding], int]:
+    """Check the gold of every page of a data set, and count the pages without gold.
 
     Parameters
     ----------
@@ -95,8 +102,8 @@ def validate(
 
     Returns
     -------
-    list[Finding]
-        Findings in the order of the pages, followed by those that concern several pages.
+    findings, n_without_gold
+        Findings in the order of the pages, followed by those that concern several pages; number of pages without gold.
 
     Raises
     ------
@@ -107,7 +114,7 @@ def validate(
         checked = list(parallel(joblib.delayed(_check)(page) for page in progress(dataset.pages)))
     findings: list[Finding] = []
     same: dict[str, dict[str, str | None]] = defaultdict(dict)  # by hash of the page: hash of the gold by page id
-    for page, (page_findings, page_hash, gold_hash) in zip(dataset.pages, checked, strict=True):
+    for page, (page_findings, page_hash, gold_hash, _) in zip(dataset.pages, checked, strict=True):
         findings += page_findings
         if page_hash is not None:
             same[page_hash][page.id] = gold_hash
@@ -116,11 +123,15 @@ def validate(
         for page_id, gold_hash in group.items() if len(group) > 1 else ():
             kind = Kind.CONTRADICTION if differs and gold_hash else Kind.DUPLICATE
             findings.append(Finding(page_id, kind, ", ".join(other for other in group if other != page_id)))
-    return findings
+    return findings, sum(not has_gold for *_, has_gold in checked)
 
 
-def _check(labelled: LabelledPage) -> tuple[list[Finding], str | None, str | None]:
-    """Return the findings of one page, the hash of its words (None without blocks) and of its gold text (or None)."""
+def _check(labelled: LabelledPage) -> tuple[list[Finding], str | None, str | None, bool]:
+    """Check one page.
+
+    Returns the findings, the hashes of its words (None without blocks) and of its gold text (None without one), and
+    whether it has gold.
+    """
     html, gold = labelled.load()
     page = parse(html, url=labelled.url, charset=labelled.charset)
     content = gold.text() if gold else None
@@ -128,6 +139,7 @@ def _check(labelled: LabelledPage) -> tuple[list[Finding], str | None, str | Non
         validate_page(labelled.id, html, page, gold),
         content_hash(page) if len(page.blocks) else None,
         None if content is None else hashlib.sha256(" ".join(metric_tokens(content)).encode()).hexdigest(),
+        gold is not None,
     )
 
 

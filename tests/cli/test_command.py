@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from blockml.cli import main
+from blockml.datasets import Gold, LabelledPage
 
 DATA = Path(__file__).parents[2] / "data"
 PAGE = str(DATA / "pages" / "short-article" / "page.html")
