@@ -128,7 +128,9 @@ class Dataset:
         """Compute the SHA-256 over ids and page files; equal checksums mean equal pages."""
         digest = hashlib.sha256()
         for page in sorted(self.pages, key=lambda page: page.id):
-            digest.update(page.id.encode() + b"\0" + hashlib.sha256(page.path.read_bytes()).digest())
+            digest.update(
+                page.id.encode("utf-8", "surrogatepass") + b"\0" + hashlib.sha256(page.path.read_bytes()).digest()
+            )
         return digest.hexdigest()
 
 

@@ -67,7 +67,7 @@ def read_corpus(folder: Path, name: str) -> Dataset:
     Raises
     ------
     DatasetError
-        The table is missing, a record is damaged, two have the same id, or a page file is missing.
+        The table is missing or empty, a record is damaged, two have the same id, or a page file is missing.
     """
     table = find_table(folder)
     if table is None:
@@ -81,6 +81,8 @@ def read_corpus(folder: Path, name: str) -> Dataset:
         if path is None:
             raise DatasetError(f"page {row['id']!r} has no file in pages/", source=table)
         pages[row["id"]] = page_from_row(row, row["id"], path, _gold(row))
+    if not pages:
+        raise DatasetError("the table has no page", source=table)
     # Licence and attribution are lines of the folder's README.
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""

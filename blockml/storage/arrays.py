@@ -62,7 +62,8 @@ def write_arrays(path: str | os.PathLike[str], header: Mapping[str, Any], arrays
 
 def file_members(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, bytes]:
     """Return what a file written by :func:`write_arrays` holds, by name and not compressed."""
-    members = {_HEADER: json.dumps(header, indent=2, ensure_ascii=False).encode()}
+    # A name that is not UTF-8 has surrogates, whose escapes are those of JSON.
+    members = {_HEADER: json.dumps(header, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")}
     for name, array in arrays.items():
         buffer = io.BytesIO()
         np.save(buffer, array.astype(array.dtype.newbyteorder("<"), copy=False), allow_pickle=False)

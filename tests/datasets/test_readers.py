@@ -231,6 +231,14 @@ def test_annotated_folder(tmp_path: Path) -> None:
     assert gold.text() == "Grüße"
 
 
+def test_an_empty_table(tmp_path: Path) -> None:
+    """It is no data set, as a folder without pages is none."""
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "gold.jsonl").write_text("\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"gold\.jsonl: the table has no page"):
+        open_dataset(tmp_path)
+
+
 def test_folders_without_pages_name_the_layouts(tmp_path: Path) -> None:
     """The error lists the readable layouts."""
     with pytest.raises(DatasetError, match="known layouts: corpus"):
