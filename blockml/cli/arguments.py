@@ -27,7 +27,7 @@ _OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-d
 #: Options that may be empty, as they describe a page, and a template, which is then one that can't be opened.
 _MAY_BE_EMPTY = ("url", "charset", "name", "template")
 #: Arguments with files that are read, and with files that are written.
-_READ = ("page", "pages", "inputs", "gold", "source", "template")
+_READ = ("page", "pages", "inputs", "gold", "source", "template", "model", "base", "extractors")
 _WRITTEN = ("output", "view", "curve", "curves")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _PYTHON = {"True": True, "False": False, "None": None}

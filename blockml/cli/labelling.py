@@ -9,6 +9,7 @@ from pathlib import Path
 from blockml.cli.output import note
 from blockml.errors import UsageError
 from blockml.extractors import resolve
+from blockml.plurals import counted
 
 __all__ = ["COMMANDS"]
 
@@ -38,12 +39,12 @@ def run_label(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.folder)
     output = Path(arguments.output) if arguments.output else folder.with_name(f"{folder.resolve().name}-labelled")
     store = LabelStore(folder, output, resolve(arguments.model))
-    note(f"{len(store.pages)} pages; predicting them to begin with the most uncertain")
-    store.rank()
     try:
         server = LabelServer(store, arguments.port)
     except OSError as error:
         raise UsageError(f"port {arguments.port} can't be used: {error.strerror or error}") from error
+    note(f"predicting {counted(len(store.pages), 'page')}, to begin with the most uncertain")
+    store.rank()
     note(f"labels are written to {output}; press Ctrl+C to stop")
     print(server.url, flush=True)
     if not arguments.no_browser:
@@ -52,5 +53,6 @@ def run_label(arguments: argparse.Namespace) -> int:
         server.serve()
     except KeyboardInterrupt:
         done = sum(page.state == "done" for page in store.pages.values())
-        note(f"{done} of {len(store.pages)} pages are done: blockml train --base default --dataset {output} -o FILE")
+        pages = counted(len(store.pages), "page")
+        note(f"labelled {done} of {pages}: blockml train --base default --dataset {output} -o FILE")
     return 0

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from blockml.cli.arguments import (
@@ -27,9 +29,9 @@ from blockml.datasets import Dataset, open_dataset
 from blockml.datasets.base import check_names
 from blockml.errors import UsageError, check_name, install_hint
 from blockml.extractors import TrainedExtractor, load, resolve
+from blockml.plurals import counted
 
 if TYPE_CHECKING:
-from blockml.plurals import counted
     from blockml.evaluation.run import PageResult
     from blockml.model import Model
 
@@ -141,7 +143,7 @@ def _run_adapt(arguments: argparse.Namespace) -> int:
 
 
 def _output_file(arguments: argparse.Namespace) -> Path:
-    """Return the model file to write; raise UsageError for a folder or device, before hours of training."""
+    """Return the model file to write; raise UsageError if it or its card can't be written, before hours of training."""
     output = Path(arguments.output)
     if output.is_dir():
         raise UsageError(
@@ -151,6 +153,13 @@ def _output_file(arguments: argparse.Namespace) -> Path:
         raise UsageError(
             "is no regular file; -o takes the model file to write, and its card goes beside", source=output
         )
+    if (card := Path(f"{output}.md")).is_dir():
+        raise UsageError("is a folder, and the card of the model would get its name", source=card)
+    place = next(path for path in Path(os.path.realpath(output)).parents if path.exists())
+    try:
+        TemporaryFile(dir=place).close()
+    except OSError as error:
+        raise UsageError(f"can't be written ({error.strerror or error})", source=output) from error
     return output
 
 
@@ -201,12 +210,12 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             path = Path(arguments.curves)
             path = path.with_stem(f"{path.stem}-{dataset.name}") if len(arguments.datasets) > 1 else path
             _write_curves(path, dataset.name, results)
-    if arguments.output:
-        write_output("\n".join(lines), arguments.output)
     if arguments.format == "json":
         print_json(reports)
     else:
         _print_reports(reports, by_type=arguments.by_type)
+    if arguments.output:
+        write_output("\n".join(lines), arguments.output)
     return 0
 
 

@@ -77,7 +77,7 @@ class LabelServer:
     Raises
     ------
     MissingExtraError
-        bottle is not installed.
+        bottle or nh3 is not installed.
     OSError
         The port is in use.
     """
@@ -85,6 +85,7 @@ class LabelServer:
     def __init__(self, store: LabelStore, port: int = 0) -> None:
         with needed("blockml label", "label"):
             import bottle
+            import nh3  # noqa: F401 (each page needs it)
         self.store = store
         self.token = secrets.token_urlsafe(24)
         app = bottle.Bottle()

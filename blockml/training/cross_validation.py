@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UsageError
+from blockml.errors import UsageError, check_name
 from blockml.evaluation import BlockScores, block_scores, bootstrap_mean, means_by
 from blockml.evaluation.calibration import reliability, routing
 from blockml.training.ensemble import fit_ensemble
 from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy
 from blockml.training.recipes import Recipe
 from blockml.training.single_tree import fit_tree, to_trees
-from blockml.training.splits import folds
+from blockml.training.splits import PROTOCOLS, folds
 from blockml.training.table import BlockTable
 from blockml.training.tuning import Tuning, tune
 
-__all__ = ["CrossValidation", "cross_validate", "gaps"]
+__all__ = ["CrossValidation", "check_protocols", "cross_validate", "gaps"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +92,16 @@ def _interval(f1: NDArray[np.float64]) -> dict[str, float]:
     return {name: round(float(getattr(interval, name)), 4) for name in ("mean", "low", "high")}
 
 
+def check_protocols(recipe: Recipe, protocols: Sequence[str], n_folds: int) -> None:
+    """Raise UnknownNameError or UsageError if a recipe can't be cross-validated by the protocols in as many folds."""
+    for protocol in protocols:
+        check_name("protocol", protocol, PROTOCOLS)
+    if protocols and n_folds < 2:
+        raise UsageError(f"cross-validation needs at least 2 folds, not {n_folds}")
+    if recipe.is_ensemble and "block" in protocols:
+        raise UsageError("ensembles are tested on whole pages: by the protocols page and site")
+
+
 def cross_validate(
     table: BlockTable, recipe: Recipe, protocol: str = "site", *, n_folds: int = 10, seed: int = 0, jobs: int = 1
 ) -> CrossValidation:
@@ -108,8 +118,9 @@ def cross_validate(
     UnknownNameError
         No such protocol.
     UsageError
-        Fewer pages or sites than folds.
+        Fewer pages or sites than folds; or folds over blocks for an ensemble.
     """
+    check_protocols(recipe, [protocol], n_folds)
     fold = folds(table, protocol, n_folds, seed)
     if recipe.is_ensemble:
         return _cross_validate_ensemble(table, recipe, protocol, fold, seed, jobs)
@@ -129,8 +140,6 @@ def _cross_validate_ensemble(
     table: BlockTable, recipe: Recipe, protocol: str, fold: NDArray[np.int64], seed: int, jobs: int
 ) -> CrossValidation:
     """Cross-validate probabilities of blocks, then the page policy."""
-    if protocol == "block":
-        raise UsageError("ensembles are tested on whole pages: by the protocols page and site")
     page_fold = np.zeros(len(table.pages), dtype=np.int64)
     page_fold[table.page_of_row] = fold
     numbers = np.unique(fold).tolist()

@@ -18,7 +18,7 @@ from blockml.errors import UsageError, install_hint
 from blockml.predictors.tree_ensemble import Trees, joined
 from blockml.training.hist_gradient_boosting import Boosting
 
-__all__ = ["fit_lightgbm"]
+__all__ = ["check_lightgbm", "fit_lightgbm"]
 
 #: Equal trees on every run, for any number of threads; no special treatment of zero or of missing values.
 _FIXED: Mapping[str, Any] = {
@@ -43,6 +43,14 @@ _NAMES: Mapping[str, str] = {
 }
 
 
+def check_lightgbm() -> None:
+    """Raise UsageError if LightGBM is not installed."""
+    try:
+        import lightgbm  # noqa: F401 (whether it can be imported)
+    except ImportError:
+        raise UsageError(f"this recipe is trained with LightGBM; {install_hint('boost')}") from None
+
+
 def fit_lightgbm(
     matrix: NDArray[np.float32], target: NDArray[np.generic], weight: NDArray[np.float64], **settings: Unpack[Boosting]
 ) -> Trees:
@@ -63,10 +71,9 @@ def fit_lightgbm(
     >>> (trees.predict(rows[[3, 180]]) > 0).tolist()  # doctest: +SKIP
     [False, True]
     """
-    try:
-        import lightgbm
-    except ImportError:
-        raise UsageError(f"this recipe is trained with LightGBM; {install_hint('boost')}") from None
+    check_lightgbm()
+    import lightgbm
+
     if not len(matrix) == len(target) == len(weight):
         raise UsageError(f"{len(target)} targets and {len(weight)} weights for {len(matrix)} rows")
     if len(matrix) < 2:

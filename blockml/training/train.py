@@ -10,7 +10,7 @@ import blockml
 from blockml.datasets import Dataset
 from blockml.datasets.base import check_names
 from blockml.datasets.gold_defects import filtered
-from blockml.errors import UsageError, check_name, check_type
+from blockml.errors import UsageError, check_type
 from blockml.features import feature_set
 from blockml.model import Model
 from blockml.plurals import counted
@@ -18,8 +18,9 @@ from blockml.predictors import MeanTrees
 from blockml.predictors.tree_ensemble import Trees
 from blockml.training.block_types import block_type_rows, fit_block_types
 from blockml.training.checks import check_classes, check_gold
-from blockml.training.cross_validation import cross_validate, gaps
+from blockml.training.cross_validation import check_protocols, cross_validate, gaps
 from blockml.training.ensemble import Ensemble, fit_ensemble
+from blockml.training.lightgbm_trees import check_lightgbm
 from blockml.training.page_policy import PagePolicy
 from blockml.training.recipes import Recipe
 from blockml.training.single_tree import fit_tree, to_trees
@@ -75,8 +76,8 @@ def train(
     ------
     UsageError
         All of the blocks are content, or none; the learner finds nothing to split by; the gold of many pages is
-        defective; two data sets have the same name; or only folds by site are asked for, and the site of no page is
-        known.
+        defective; two data sets have the same name; the recipe can't be measured by the protocols or with this number
+        of folds; its learner is not installed; or only folds by site are asked for, and the site of no page is known.
     DatasetError
         A page has no gold or can't be read.
     UnknownNameError
@@ -87,8 +88,9 @@ def train(
         raise UsageError("training needs at least one data set")
     check_type("recipe", recipe, Recipe, legal="a recipe, as of blockml.training.recipes.recipe")
     protocols = [protocols] if isinstance(protocols, str) else protocols
-    for protocol in protocols:
-        check_name("protocol", protocol, PROTOCOLS)
+    check_protocols(recipe, protocols, n_folds)
+    if recipe.learner == "lightgbm":
+        check_lightgbm()
     checked = [filtered(dataset, jobs=jobs) for dataset in datasets]
     if not accept_defects:
         check_gold(checked, left_out=recipe.filter_gold)
@@ -196,8 +198,6 @@ def measure(
 
     Returns a summary per protocol, and the policy results of the strictest one, for ensembles.
     """
-    if protocols and n_folds < 2:
-        raise UsageError(f"cross-validation needs at least 2 folds, not {n_folds}")
     results = {}
     metrics: dict[str, Any] = {}
     for protocol in [name for name in PROTOCOLS if name in protocols]:

@@ -227,6 +227,8 @@ def test_evaluate_compares(model: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert " - plain = +" in err
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 2 * trained["pages"]
+    assert main([*arguments[:-1], str(tmp_path)]) == 2  # the means are printed although the scores can't be written
+    assert "bag_f1" in capsys.readouterr().out
     assert main([*arguments, "--by-type"]) == 0
     assert "bag_f1, article" in capsys.readouterr().out
 

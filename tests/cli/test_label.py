@@ -43,6 +43,15 @@ def test_the_command_serves_until_interrupted(tmp_path: Path) -> None:
     assert "blockml train --base default --dataset" in err
 
 
+def test_a_missing_package_is_reported_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No page is predicted before, and no address printed at which none could be shown."""
+    monkeypatch.setitem(sys.modules, "nh3", None)
+    assert main(["label", str(DATA / "pages"), "--no-browser"]) == 2
+    assert capsys.readouterr().err.startswith("blockml: blockml label needs an optional package")
+
+
 def test_wrong_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The exit code gives the kind of error and the message its cause."""
     assert main(["label", str(tmp_path / "nowhere")]) == 3

@@ -169,6 +169,9 @@ def test_empty_lists_of_names_are_refused(capsys: pytest.CaptureFixture[str]) ->
         ["view", "{page}", "--extractor", "dsc", "-o", "{other}", "--curve", "{link}"],
         ["predict", "{page}", "-o", "{page}"],
         ["templates", "detect", "{page}", "-o", "{page}"],
+        ["evaluate", "plain", "{page}", "--dataset", SITE, "-o", "{page}"],
+        ["train", "--base", "{page}", "--dataset", SITE, "-o", "{link}"],
+        ["model", "show", "{page}", "--tree", "-o", "{page}"],
     ],
 )
 def test_an_output_never_replaces_an_input(
@@ -185,9 +188,6 @@ def test_an_output_never_replaces_an_input(
     assert {path.name for path in tmp_path.iterdir()} == {"page.html", "link"}
 
 
-@pytest.mark.parametrize("seed", ["-1", "4294967296", "1.5", "9" * 5000])
-@pytest.mark.parametrize("command", ["train", "compare"])
-def test_seeds_have_a_range(command: str, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     "command",
     [
@@ -204,6 +204,9 @@ def test_missing_pages_have_one_exit_code(command: list[str], capsys: pytest.Cap
     assert "none: no such folder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("seed", ["-1", "4294967296", "1.5", "9" * 5000])
+@pytest.mark.parametrize("command", ["train", "compare"])
+def test_seeds_have_a_range(command: str, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
     """That of the generators of random numbers."""
     with pytest.raises(SystemExit) as caught:
         main([command, "--dataset", SITE, "-o", "x", "--seed", seed])

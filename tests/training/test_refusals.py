@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import blockml
 from blockml.cli import main
 from blockml.datasets import open_dataset
-from blockml.errors import UsageError
+from blockml.errors import UnknownNameError, UsageError
 from blockml.training.recipes import recipe
 from blockml.training.table import build_table
 from blockml.training.train import train
@@ -44,6 +48,89 @@ def test_a_folder_as_output(tmp_path: Path, capsys: Output) -> None:
     shown = capsys.readouterr().err
     assert "is a folder; -o takes the model file" in shown
     assert "blocks to train on" not in shown
+
+
+def test_outputs_that_cannot_be_written(tmp_path: Path, capsys: Output) -> None:
+    """Neither the model nor its card is left for the end of training to find."""
+    pages = write_pages(tmp_path / "pages")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "m.blockml.md").mkdir()
+    for options in ([], ["--base", "default"]):
+        for name, words in (("file/m", "can't be written"), ("m.blockml", "m.blockml.md: is a folder")):
+            assert main(["train", "--dataset", str(pages), "-o", str(tmp_path / name), *options]) == 2
+            shown = capsys.readouterr().err
+            assert words in shown
+            assert "to train on" not in shown
+            assert "measuring" not in shown
+    assert {path.name for path in tmp_path.iterdir()} == {"pages", "file", "m.blockml.md"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--folds", "1"], "at least 2 folds, not 1"),
+        (["--recipe", "boosted", "--set", "learner=boosted", "--cv", "block"], "are tested on whole pages"),
+        (["--recipe", "boosted"], "is trained with LightGBM"),
+    ],
+)
+def test_calls_that_cannot_succeed(
+    options: list[str], words: str, tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are refused before any page is read."""
+    pages = write_pages(tmp_path / "pages")
+    for page in range(6):
+        (pages / f"p{page}" / "page.html").unlink()
+        (pages / f"p{page}" / "page.html.gz").write_bytes(b"damaged")
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    assert trained(pages, *options) == 2
+    assert words in capsys.readouterr().err
+    with pytest.raises(UnknownNameError, match="unknown protocol 'sites'; choose one of: block, page, site"):
+        train([open_dataset(pages)], recipe("kim2013"), protocols=["sites"])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no such names")
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    """Pages, folders and data sets may have any name that the system allows."""
+    pages = write_pages(tmp_path / "cats\udce9", n=6)
+    (pages / "p0").rename(pages / "p\udce9")
+    assert trained(pages, "--cv", "page") == 0
+    model = pages / "m.blockml"
+    assert blockml.load(str(model)).model.training[0]["name"] == "cats\udce9"
+    assert main(["evaluate", str(model), "--dataset", str(pages), "-o", str(tmp_path / "scores.jsonl")]) == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
+def test_terminated_training_leaves_nothing(tmp_path: Path) -> None:
+    """SIGTERM ends the processes of cross-validation too, and no file stays."""
+    pages = write_pages(tmp_path / "pages", n=200)
+    program = "import os, sys; os.cpu_count = lambda: 2; from blockml.cli import main; sys.exit(main())"
+    command = ["train", "--dataset", str(pages), "-o", str(tmp_path / "m.blockml"), "--recipe", "kim2013"]
+    command += ["--jobs", "2", "--cv", "page", "--folds", "40"]
+    process = subprocess.Popen(  # noqa: S603 (our own program)
+        [sys.executable, "-c", program, *command], stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stderr is not None
+        while "blocks to train on" not in process.stderr.readline():  # by then the workers have read the pages
+            assert process.poll() is None
+        time.sleep(0.2)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+        process.terminate()
+        assert process.wait(timeout=60) == 143
+    assert len(children) >= 2
+    for _ in range(1000):
+        children = [child for child in children if _is_running(child)]
+        time.sleep(0.01 if children else 0)
+    assert children == []
+    assert [path.name for path in tmp_path.iterdir()] == ["pages"]
+
+
+def _is_running(process: str) -> bool:
+    """Tell whether a process exists and is no zombie, which waits for whoever started it to look at it."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_defective_gold(tmp_path: Path, capsys: Output) -> None:
