@@ -303,9 +303,9 @@ def test_representations_are_short() -> None:
                       resolve("dsc", {"window": 5}))
     }  # fmt: skip
     assert shown == {
-        "Blocks(1000 blocks, 1000 words)",
-        f"Nodes({len(page.nodes)} nodes)",
-        "Dataset('news', 1 pages, path='news', format='folders')",
+        "Blocks(1,000 blocks, 1,000 words)",
+        f"Nodes({len(page.nodes):,} nodes)",
+        "Dataset('news', 1 page, path='news', format='folders')",
         "Model('tiny 1.2', features='boilerpipe6', predictors=['tree'])",
         "<TrainedExtractor tiny 1.2>",
         "GroupFolds(n_splits=3, seed=0)",

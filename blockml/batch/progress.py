@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from blockml.batch.items import FAILURES
-from blockml.plurals import counted
+from blockml.text.plurals import counted
 
 __all__ = ["Summary"]
 

@@ -20,8 +20,8 @@ from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor, resolve
 from blockml.page import Label, Status
 from blockml.parsing import Limits, parse
-from blockml.plurals import counted
 from blockml.rendering import FORMATS, check_options, render
+from blockml.text.plurals import counted
 
 __all__ = ["COMMANDS", "add_choice", "add_labels", "chosen_extractor"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from blockml.cli.output import note
 from blockml.errors import UsageError
 from blockml.extractors import resolve
-from blockml.plurals import counted
+from blockml.text.plurals import counted
 
 __all__ = ["COMMANDS"]
 

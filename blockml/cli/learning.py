@@ -29,7 +29,7 @@ from blockml.datasets import Dataset, open_dataset
 from blockml.datasets.base import check_names
 from blockml.errors import UsageError, check_name, install_hint
 from blockml.extractors import TrainedExtractor, load, resolve
-from blockml.plurals import counted
+from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
     from blockml.evaluation.run import PageResult

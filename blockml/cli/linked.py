@@ -15,7 +15,6 @@ from blockml.cli.arguments import add_backend, add_format, add_page, parsing_opt
 from blockml.cli.output import note, print_json, print_rows, write_output, writing
 from blockml.errors import UsageError
 from blockml.parsing import Limits, parse
-from blockml.plurals import counted
 from blockml.rendering.text import render_text
 from blockml.templates.linked import ORDERS, PageSource, find_menu, find_subdigraph, menu_candidates
 from blockml.templates.mapping import (
@@ -28,6 +27,7 @@ from blockml.templates.mapping import (
     tree_of,
 )
 from blockml.templates.site import EQUALITY, MIN_VOTES, N_MAPPED, SiteTemplate
+from blockml.text.plurals import counted
 
 __all__ = ["add_extract", "add_menu", "key_url", "note_unlinked", "opened"]
 

@@ -14,7 +14,7 @@ from blockml.datasets import LAYOUTS, Dataset, open_dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import EXTRACTORS, load, model_names
 from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
-from blockml.plurals import counted
+from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
     from blockml.datasets.tags import TagRow

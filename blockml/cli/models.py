@@ -13,8 +13,8 @@ from blockml.errors import UsageError
 from blockml.extractors import load
 from blockml.features import feature_set
 from blockml.model import Model
-from blockml.plurals import counted
 from blockml.predictors.tree_ensemble import MeanTrees
+from blockml.text.plurals import counted
 
 __all__ = ["COMMANDS"]
 

@@ -20,7 +20,7 @@ from blockml.cli.extracting import add_choice, add_labels, chosen_extractor
 from blockml.cli.output import note
 from blockml.errors import UsageError, install_hint
 from blockml.parsing import Limits
-from blockml.plurals import counted
+from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
     from blockml.batch import Guard, Inputs, Options, PageExtractor, Summary

@@ -29,10 +29,10 @@ from blockml.datasets.corpus import read_rows
 from blockml.errors import InputError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
-from blockml.plurals import counted
 from blockml.templates.distances import METRICS
 from blockml.templates.frequency import MIN_TRAIN, measure, too_few
 from blockml.templates.site import SiteTemplate
+from blockml.text.plurals import counted
 
 __all__ = ["COMMANDS"]
 

@@ -13,7 +13,7 @@ from blockml.datasets.folders import read_labels
 from blockml.errors import DatasetError, InputError, UsageError
 from blockml.extract import extract_page
 from blockml.parsing import Limits, parse
-from blockml.plurals import counted
+from blockml.text.plurals import counted
 
 __all__ = ["COMMANDS"]
 

@@ -12,7 +12,7 @@ from blockml.datasets.flat import gold_beside, read_flat
 from blockml.datasets.folders import PAGE_NAMES, read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
 from blockml.errors import DatasetError, UsageError, check_name
-from blockml.plurals import counted
+from blockml.text.plurals import counted
 
 __all__ = [
     "FORMATS",

@@ -21,6 +21,7 @@ import webencodings
 from blockml.datasets.gold import Gold, SnippetGold, TextGold
 from blockml.errors import DatasetError, UsageError, check_type
 from blockml.parsing.limits import Limits
+from blockml.text.plurals import counted
 from blockml.text.public_suffixes import registrable_domain
 
 __all__ = [
@@ -119,7 +120,7 @@ class Dataset:
     attribution: str = ""
 
     def __repr__(self) -> str:
-        return f"Dataset({self.name!r}, {len(self)} pages, path={str(self.path)!r}, format={self.format!r})"
+        return f"Dataset({self.name!r}, {counted(len(self), 'page')}, path={str(self.path)!r}, format={self.format!r})"
 
     def __len__(self) -> int:
         return len(self.pages)

@@ -20,8 +20,8 @@ from blockml.datasets.gold_coverage import repeated_words, uncovered_text
 from blockml.datasets.soft_errors import soft_error
 from blockml.page import Label, Page
 from blockml.parsing import parse
-from blockml.plurals import counted
 from blockml.text.lcs import lcs_alignment
+from blockml.text.plurals import counted
 from blockml.text.tokens import WORD, metric_tokens
 
 __all__ = ["Finding", "Kind", "check_pages", "content_hash", "validate", "validate_page"]

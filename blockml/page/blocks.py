@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page.nodes import Flag
-from blockml.plurals import counted
+from blockml.text.plurals import counted
 
 __all__ = ["Block", "Blocks", "Separator"]
 

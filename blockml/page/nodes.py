@@ -10,6 +10,8 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.text.plurals import counted
+
 __all__ = ["Flag", "Nodes"]
 
 #: Levels after which an XPath begins anew.
@@ -48,7 +50,7 @@ class Nodes:
     texts: Sequence[str]  #: (n,) raw text of a text node; empty for elements
 
     def __repr__(self) -> str:
-        return f"Nodes({len(self)} nodes)"
+        return f"Nodes({counted(len(self), 'node')})"
 
     def __len__(self) -> int:
         return len(self.tag)

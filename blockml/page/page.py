@@ -16,7 +16,7 @@ from blockml.page.lazy import Lazy
 from blockml.page.metadata import Metadata
 from blockml.page.nodes import Nodes
 from blockml.page.paragraphs import Paragraph
-from blockml.plurals import counted
+from blockml.text.plurals import counted
 
 __all__ = ["Extraction", "Page"]
 

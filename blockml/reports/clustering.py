@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.plurals import counted
 from blockml.reports.dendrograms import dendrogram, leaf_order, page_order
 from blockml.reports.maps import DistanceHistogram, Style, distance_histogram, heat_map, point_map, styles
 from blockml.reports.templating import NONE, count, shorten, write_html
+from blockml.text.plurals import counted
 
 __all__ = ["write_clustering"]
 

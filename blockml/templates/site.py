@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from blockml.errors import ModelError, ModelFormatError, UsageError
 from blockml.page import Page
-from blockml.plurals import counted
 from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.templates.distances import METRICS, PageSketch, distance_matrix, sketch
 from blockml.templates.frequency import SiteCounts
 from blockml.templates.mapping import Tree, learnt_tree, membership, page_template
+from blockml.text.plurals import counted
 
 __all__ = ["FORMAT", "Layout", "SiteTemplate", "loaded"]
 

@@ -29,10 +29,10 @@ from blockml.features.page_matrix import PageMatrix
 from blockml.model import Model, score_page
 from blockml.page import Label, Page
 from blockml.parsing import parse
-from blockml.plurals import counted
 from blockml.predictors.correction import BlockKeys, Correction, block_keys
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.rendering.text import render_text
+from blockml.text.plurals import counted
 from blockml.training.checks import check_classes, check_gold
 from blockml.training.splits import duplicate_groups
 from blockml.training.table import sketch

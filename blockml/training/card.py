@@ -8,8 +8,8 @@ from typing import Any
 
 from blockml.decision.policy import DecisionPolicy
 from blockml.model import Model
-from blockml.plurals import counted
 from blockml.predictors import MeanTrees
+from blockml.text.plurals import counted
 
 __all__ = ["render_card"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from blockml.datasets import Dataset
 from blockml.datasets.base import UNFINISHED
 from blockml.errors import UsageError
-from blockml.plurals import counted
+from blockml.text.plurals import counted
 
 __all__ = ["check_classes", "check_gold"]
 

@@ -13,9 +13,9 @@ from blockml.datasets.gold_defects import filtered
 from blockml.errors import UsageError, check_type
 from blockml.features import feature_set
 from blockml.model import Model
-from blockml.plurals import counted
 from blockml.predictors import MeanTrees
 from blockml.predictors.tree_ensemble import Trees
+from blockml.text.plurals import counted
 from blockml.training.block_types import block_type_rows, fit_block_types
 from blockml.training.checks import check_classes, check_gold
 from blockml.training.cross_validation import check_protocols, cross_validate, gaps

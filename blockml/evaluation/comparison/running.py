@@ -24,7 +24,7 @@ from blockml.evaluation.comparison.systems import Chosen, System, read_outputs
 from blockml.evaluation.comparison.tables import build_tables, write_tables
 from blockml.evaluation.comparison.workers import CannotRunError, Result, run_pages
 from blockml.parsing.options import ParsingOptions
-from blockml.plurals import counted
+from blockml.text.plurals import counted
 from blockml.text.tokens import WORD
 
 __all__ = ["compare", "load_descriptions", "load_scores", "run_system", "score_systems"]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.page import Page
-from blockml.plurals import counted
 from blockml.templates.frequency.measures import Measures, weighted_sums
 from blockml.templates.frequency.site import SiteCounts
+from blockml.text.plurals import counted
 
 __all__ = [
     "MIN_TRAIN", "THETA", "FallbackReason", "block_frequency", "dynamic_theta", "entropy_rule", "fallback_reason",

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError, check_name
 from blockml.page import Page
-from blockml.plurals import counted
 from blockml.templates.clustering import auto_threshold, single_linkage
 from blockml.templates.distances import METRICS, distance_matrix
 from blockml.templates.linked.link_order import ordered
 from blockml.templates.linked.links import Link, PageSource, links, names_of
 from blockml.templates.linked.subdigraph import is_copy
+from blockml.text.plurals import counted
 
 __all__ = ["Lack", "TrainingSet", "training_set"]
 
