@@ -26,7 +26,8 @@ class _Container:
     marker: str  #: begin of its first line
     indent: str  #: begin of the lines after that
     list_node: int  #: node of the list; -1 for a quotation
-    outer: int = -1  #: node of the list that the list is directly in, without an item between them
+    outers: tuple[int, ...] = ()  #: nodes of the lists that the list is directly in, without items between them
+    base: str = ""  #: indent of the list below an item of such a list
     is_pending: bool = True  #: whether its first line is still to be written
 
 
@@ -105,14 +106,14 @@ class Lines:
         self.lines += [(rest + line) if line else rest.rstrip() for line in lines[1:]]
         is_bare = bool(containers) and not containers[-1].indent  # below an item that has no marker
         self.last = containers[:]
-        lists = {node for item in containers for node in (item.list_node, item.outer)}
+        lists = {node for item in containers for node in (item.list_node, *item.outers)}
         self.last_lists = _NO_LISTS if is_bare else lists - {-1}
 
     def _is_tight(self, starts: _Container | None) -> bool:
         """Tell whether no blank line stands before a block that begins a list item (``starts``)."""
         if starts is None or starts.list_node < 0:
             return False
-        if starts.list_node in self.last_lists or starts.outer in self.last_lists:
+        if not self.last_lists.isdisjoint((starts.list_node, *starts.outers)):
             return True
         if starts.marker[:1].isdecimal() and starts.marker[:-2] != "1":  # such an item begins no list below a paragraph
             return False
@@ -127,26 +128,32 @@ class Lines:
         kind = nodes.name(parent) if parent >= 0 else ""
         outer = int(nodes.parent[parent]) if kind in _LISTS else -1
         outer = outer if outer >= 0 and nodes.name(outer) in _LISTS else -1
+        above, before = self.items.get(outer) if outer >= 0 else None, self.items.get(parent)
+        outers = (outer, *(above.outers if above else ())) if outer >= 0 else ()
         number = ""
         if kind == "ol":
             if self.numbers is None:
                 self.numbers = _item_numbers(nodes)
             number = str(self.numbers[node])
         if parent not in self.signs:
-            self.signs[parent] = self._sign(parent, outer, kind, number)
+            self.signs[parent] = self._sign(parent, outers, kind, number)
         marker = f"{number}{self.signs[parent]} "
-        indent = self.items[outer].indent if outer in self.items and outer in self.last_lists else ""
-        self.items[parent] = _Container(indent + marker, indent + " " * len(marker), parent, outer)
+        base = ""
+        if before and parent in self.last_lists:
+            base = before.base
+        elif above and outer in self.last_lists:
+            base = above.indent if len(outers) < _MAX_DEPTH else above.base
+        self.items[parent] = _Container(base + marker, base + " " * len(marker), parent, outers[:_MAX_DEPTH], base)
         return self.items[parent]
 
-    def _sign(self, parent: int, outer: int, kind: str, number: str) -> str:
+    def _sign(self, parent: int, outers: tuple[int, ...], kind: str, number: str) -> str:
         """Return the sign of the markers of a list: another than that of a list right before, which it would join."""
         first, second = (".", ")") if kind == "ol" else ("-", "*")
         place = len(self.containers)
         if kind not in _LISTS or len(self.last) <= place or self.last[:place] != self.containers:
             return first
         before = self.last[place]
-        is_within = before.list_node == outer or before.outer == parent
+        is_within = before.list_node in outers or parent in before.outers
         goes_on = number and before.marker.strip() == f"{int(number) - 1}{first}"  # joined, it has the same numbers
         return second if self.signs.get(before.list_node) == first and not (is_within or goes_on) else first
 

@@ -87,11 +87,20 @@ def test_lists_right_after_one_another_stay_apart(html: str, expected: str) -> N
          "9. a\n10. b\n    - c\n      1. d"),
         ("<ul><ul><li>a</ul><li>b</ul>", "- a\n- b"),
         ("<ol start=1000><li>a</li><p>b</p><ul><li>c</ul></ol>", "1000. a\n\nb\n\n- c"),
+        ("<ul><li>a</li><p>b</p><ul><li>c<li>d</ul><li>e</ul>", "- a\n\nb\n\n- c\n- d\n- e"),
+        ("<ul><li>a</li><ul><li>b</li><ul><li>c</ul><li>d</ul><li>e</ul>", "- a\n  - b\n    - c\n  - d\n- e"),
+        ("<ul><li>a</li><ul><li>b</li><p>c</p><li>d<li>e</ul></ul>", "- a\n  - b\n\nc\n\n- d\n- e"),
     ],
 )  # fmt: skip
 def test_a_list_right_in_a_list_belongs_to_the_item_before(html: str, expected: str) -> None:
     """As browsers indent it, although it should be in the item; not after text that is in no item."""
     assert whole(html) == expected
+
+
+def test_lists_right_in_lists_have_a_bounded_indent() -> None:
+    """Else the Markdown would grow with the square of the page."""
+    short, long = (len(whole("<ul><li>a</li>" * n)) for n in (100, 1000))
+    assert long < 11 * short
 
 
 @pytest.mark.parametrize(
