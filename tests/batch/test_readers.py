@@ -54,16 +54,18 @@ def test_ids_of_files(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="makes links")
 def test_links_in_a_folder(tmp_path: Path) -> None:
-    """A link to a file is that file, one to a folder is counted, and one that leads nowhere is unreadable."""
+    """One to a file is that file, one to a folder counted, one to nothing unreadable; those to others are left out."""
     (tmp_path / "a.html").write_text("<p>a", encoding="utf-8")
-    for name, target in (("b.html", "a.html"), ("c.html", "none.html"), ("d", "."), ("e.html", ".")):
-        (tmp_path / name).symlink_to(target)
+    os.mkfifo(tmp_path / "fifo")
+    links = {"b": "a.html", "c": "none.html", "d": ".", "e": ".", "f": "f.html", "g": "fifo", "h": "/dev/null"}
+    for name, target in links.items():
+        (tmp_path / f"{name}.html").symlink_to(target)
     inputs = find_inputs([str(tmp_path)])
     statuses = {record["id"]: record["status"] for record in predict(read_items(inputs), Plain(), isolation="none")}
-    assert statuses == {"a": "ok", "b": "ok", "c": "unreadable"}
+    assert statuses == {"a": "ok", "b": "ok", "c": "unreadable", "f": "unreadable"}
     assert inputs.passed_over == {"links to folders": 2}
     assert inputs.size() == 8
-    assert len(list(describe(inputs))) == 3
+    assert len(list(describe(inputs))) == 4
 
 
 def test_globs_and_single_files(tmp_path: Path) -> None:
@@ -83,6 +85,7 @@ ROW = '{"id": "a", "html": "<p>x"}'
     [
         ("pages.json", f"{ROW}\n{ROW}\n", None),
         ("pages", f"{ROW}\n", None),
+        ("pages.txt", f"{{ {ROW[1:]}\n", None),
         ("pages.json", f"[{ROW}, {ROW}]", "JSON, but not JSON lines"),
         ("pages.jsonl", f"[\n  {ROW}\n]", "JSON, but not JSON lines"),
         ("meta.json", '{\n  "id": "a"\n}', "JSON, but not JSON lines"),
@@ -437,6 +440,15 @@ def test_a_damaged_first_member_costs_its_record_alone(tmp_path: Path, place: in
     assert (items[0].error or "").startswith("damaged")
 
 
+def test_a_small_damaged_file_is_recognised_by_its_content(tmp_path: Path) -> None:
+    """What is before the damage tells the kind, whatever the name is."""
+    write_warc(tmp_path / "a.gz", [warc_record(n, response(page(n))) for n in range(3)])
+    (tmp_path / "a.gz").write_bytes((tmp_path / "a.gz").read_bytes()[:-20])
+    (tmp_path / "b.gz").write_bytes(gzip.compress(f"{ROW}\n".encode() * 20)[:-8])
+    assert [item.id for item in items_of(tmp_path / "a.gz") if item.error is None] == ["urn:uuid:0", "urn:uuid:1"]
+    assert [item.id for item in items_of(tmp_path / "b.gz") if item.error is None] == ["a"] * 20
+
+
 def test_members_may_end_inside_of_records(tmp_path: Path) -> None:
     """Some compressors begin a member every so many bytes; some crawlers write no line ends behind a record."""
     data = b"".join(warc_record(n, response(page(n))) for n in range(99))
@@ -592,10 +604,12 @@ def test_pages_of_a_parquet_file(tmp_path: Path) -> None:
         (b'[1]\n{"id": "a", "html": "x"}\n', ["stdin:1", "a"]),
         (b"[1] A footnote", ["stdin"]),
         (b"1984\nA novel", ["stdin"]),
+        (b"{% extends 'base' %}\n<p>x", ["stdin"]),
+        (b"{'html': 'x'}\n", ["stdin:1"]),
         (b"", ["stdin"]),
         (warc_record(3, response(b"<p>x")), ["urn:uuid:3"]),
     ],
-    ids=["page", "gzip", "lines", "array", "text", "number", "empty", "warc"],
+    ids=["page", "gzip", "lines", "array", "text", "number", "template", "python", "empty", "warc"],
 )
 def test_standard_input(data: bytes, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A page, JSON lines or a WARC file can come through a pipe."""

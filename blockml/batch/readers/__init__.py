@@ -46,6 +46,8 @@ _SUFFIXES = {
 }  # fmt: skip
 #: JSON of pages that isn't JSON lines: an array of objects, or an object that begins with a line of its own.
 _JSON_DOCUMENT = re.compile(rb"\[\s*\{|\{[ \t\r]*\n")
+#: Start of an object, also of one as Python writes it. Pages may begin with ``{%`` or ``{{`` of a template language.
+_JSON_OBJECT = re.compile(rb"\{[ \t]*[\"'}]")
 #: Kinds of files that hold many pages and would look like one, and why they aren't read.
 _REFUSED = {
     "json": "JSON, but not JSON lines, which have an object with one page in each line",
@@ -75,7 +77,8 @@ class Inputs:
 
     names: tuple[str, ...]
     fields: RecordFields = field(default_factory=RecordFields)
-    passed_over: Counter[str] = field(default_factory=Counter)  #: Files that are no pages, by suffix.
+    #: Files that are no pages, by suffix, and links to folders.
+    passed_over: Counter[str] = field(default_factory=Counter)
 
     def files(self) -> Iterator[InputFile]:
         """Yield the files, those of a folder in the order of their paths."""
@@ -164,7 +167,7 @@ def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> 
     names
         Files; folders, which stand for all page files and WARC and ARC files below them; globs, in which ``**`` crosses
         folders; and ``-`` for standard input. Page files may be gzipped. WARC, ARC and Parquet files are recognised by
-        their content, JSON lines by the suffix ``.jsonl`` or ``.ndjson``; all but Parquet may be compressed.
+        their content, JSON lines by it or by the suffix ``.jsonl`` or ``.ndjson``; all but Parquet may be compressed.
     fields
         Names of the fields of JSON lines and of the columns of Parquet files.
 
@@ -201,7 +204,7 @@ def _walk(folder: Path, passed_over: Counter[str]) -> Iterator[Path]:
     """Yield the files below a folder by path, with the entries of one folder in memory at a time.
 
     Links to folders may lead back to where they are, and are counted. A link that leads nowhere is a file, whose record
-    says so.
+    says so; one to a device or FIFO is left out, as those are.
     """
     with os.scandir(folder) as entries:
         ordered = sorted(entries, key=lambda entry: entry.name)
@@ -209,9 +212,12 @@ def _walk(folder: Path, passed_over: Counter[str]) -> Iterator[Path]:
         if entry.is_dir(follow_symlinks=False):
             if not _is_unfinished(Path(entry.path)):
                 yield from _walk(Path(entry.path), passed_over)
-        elif entry.is_dir():
+        elif not entry.is_symlink():
+            if entry.is_file():
+                yield Path(entry.path)
+        elif os.path.isdir(entry.path):  # noqa: PTH112 (Path raises for a link that may not be followed)
             passed_over["links to folders"] += 1
-        elif entry.is_file() or entry.is_symlink():
+        elif os.path.isfile(entry.path) or not os.path.exists(entry.path):  # noqa: PTH110, PTH113
             yield Path(entry.path)
 
 
@@ -262,7 +268,7 @@ def _kind_of(start: bytes) -> str | None:
         return found
     if _JSON_DOCUMENT.match(start):
         return "json"
-    return "lines" if start.startswith(b"{") or _is_json(start.partition(b"\n")[0]) else None
+    return "lines" if _JSON_OBJECT.match(start) or _is_json(start.partition(b"\n")[0]) else None
 
 
 def _start(path: Path) -> tuple[bytes, bool]:
@@ -271,7 +277,8 @@ def _start(path: Path) -> tuple[bytes, bool]:
         with path.open("rb") as stream:
             zipped = is_compressed(stream.read(4))
         with open_decompressed(path) as stream:
-            return stream.read(_PEEKED), zipped
+            # It is read no further than needed, as it may be damaged there.
+            return cast("io.BufferedReader", stream).peek(_PEEKED), zipped
     except DAMAGED:
         return b"", False
 
@@ -306,6 +313,6 @@ def _is_json(line: bytes) -> bool:
 
 
 def describe(inputs: Inputs) -> Iterable[str]:
-    """Yield a line for each file: kind, path and size, so that two runs can be compared."""
+    """Yield a line for each file: path and size, so that two runs can be compared."""
     for file in inputs.files():
         yield json.dumps([str(file.path), file_size(file.path)])
