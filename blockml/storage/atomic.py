@@ -69,7 +69,9 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True, mark: st
     target = Path(os.path.realpath(path))
     part = target.with_name(f"{target.name}.{mark or secrets.token_hex(4)}.part")
     try:
-        with part.open("wb" if mark else "xb") as stream:
+        if mark:
+            part.unlink(missing_ok=True)  # rather than written to, as it may be a link
+        with part.open("xb") as stream:
             yield stream
             if durable:
                 stream.flush()

@@ -39,6 +39,19 @@ def test_an_error_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["a"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="makes links")
+def test_a_temporary_file_of_a_fixed_name_is_replaced(tmp_path: Path) -> None:
+    """It may be that of a killed process, or a link by which somebody else has another file overwritten."""
+    (tmp_path / "other").write_bytes(b"before")
+    (tmp_path / "a.new.part").symlink_to(tmp_path / "other")
+    for content in (b"all of it", b"short"):
+        with atomic_write(tmp_path / "a", mark="new") as stream:
+            stream.write(content)
+        assert (tmp_path / "a").read_bytes() == content
+        (tmp_path / "a.new.part").write_bytes(b"of a process that was killed")
+    assert (tmp_path / "other").read_bytes() == b"before"
+
+
 def test_the_content_is_on_the_disk_before_it_has_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise a power failure could leave the new name with an empty file where file systems write names first."""
     steps: list[tuple[str, int]] = []
