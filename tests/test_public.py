@@ -332,3 +332,5 @@ def test_blocks_take_indices_of_arrays() -> None:
     block = page.blocks[np.flatnonzero([False, True])[0]]
     assert type(block.index) is int
     assert block == page.blocks[1]
+    with pytest.raises(TypeError):
+        page.blocks[0.5]  # type: ignore[index]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
@@ -75,7 +76,7 @@ class Blocks:
     def __getitem__(self, index: int) -> Block:
         if not -len(self) <= index < len(self):
             raise IndexError(f"block {index} of a page with {counted(len(self), 'block')}")
-        i = int(index) % len(self)  # indices of numpy too
+        i = operator.index(index) % len(self)  # also of numpy's integers
         return Block(
             index=i,
             text=self.texts[i],
