@@ -218,7 +218,8 @@ def names(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
 def keywords(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
     """Return at most 50 keywords: a text, separated at commas and semicolons, or a list of these.
 
-    A text without these is separated at commas of other scripts, or at the spaces between ideographs.
+    A text without these is separated at commas of other scripts, or at the spaces between ideographs, if this gives
+    three keywords or more.
 
     Examples
     --------
