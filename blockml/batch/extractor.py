@@ -69,7 +69,7 @@ class BatchExtractor:
         Raises
         ------
         UsageError
-            It is not a table; :meth:`records` takes rows.
+            It is not a table; :meth:`records` takes rows. Or ``keep`` names a field of the records, or a column twice.
         """
         if not hasattr(table, "schema"):
             raise UsageError(f"a pyarrow.Table is needed, got {type(table).__name__}; give rows to the method records")
@@ -106,7 +106,12 @@ class BatchExtractor:
 
     @property
     def schema(self) -> Any:  # noqa: ANN401 (pyarrow has no types)
-        """``pyarrow.Schema`` of the records."""
+        """``pyarrow.Schema`` of the records; raises UsageError if a table would have two columns of one name."""
+        names = [*self.keep, *self._pages.fields]
+        if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            raise UsageError(
+                f"keep gives two columns {', '.join(twice)}; Options(fields=...) chooses fields of records"
+            )
         return schema(self._pages.fields)
 
     def close(self) -> None:
@@ -132,10 +137,7 @@ class BatchExtractor:
 
     @cached_property
     def _pages(self) -> PageExtractor:
-        pages = PageExtractor(resolve(self.model), self.options)
-        if both := [name for name in self.keep if name in pages.fields]:
-            raise UsageError(f"keep has fields of the records: {', '.join(both)}; Options(fields=...) chooses others")
-        return pages
+        return PageExtractor(resolve(self.model), self.options)
 
     @cached_property
     def _workers(self) -> WorkerPool:

@@ -213,8 +213,12 @@ def test_wrong_options_are_errors(options: Options, words: str) -> None:
     with pytest.raises(UsageError, match=r"a pyarrow\.Table is needed, got list; give rows to the method records"):
         BatchExtractor("plain")([{"html": "<p>row"}])
     table = pa.table({"html": ["<p>row"], "url": ["http://a.example"]})
-    with pytest.raises(UsageError, match="keep has fields of the records: url;"):  # a table with two columns url
-        BatchExtractor("plain", keep=("url",))(table)
+    for keep in (("url",), ("html", "html", "url")):
+        with pytest.raises(UsageError, match=f"keep gives two columns {', '.join(dict.fromkeys(keep))};"):
+            BatchExtractor("plain", keep=keep)(table)
+        with pytest.raises(UsageError, match="keep gives two columns"):
+            next(BatchExtractor("plain", keep=keep).partition(table.to_batches()))
+        assert len(list(BatchExtractor("plain", keep=keep).records([{"html": "<p>row"}]))) == 1  # of rows none is kept
     kept = BatchExtractor("plain", Options(fields=("text",)), keep=("url",))(table)
     assert kept.to_pydict() == {"url": ["http://a.example"], "text": ["row"]}
 
