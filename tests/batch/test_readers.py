@@ -441,7 +441,7 @@ def test_a_damaged_first_member_costs_its_record_alone(tmp_path: Path, place: in
 
 
 def test_a_small_damaged_file_is_recognised_by_its_content(tmp_path: Path) -> None:
-    """What is before the damage tells the kind, whatever the name is."""
+    """The bytes before the damage tell the kind, whatever the name is."""
     write_warc(tmp_path / "a.gz", [warc_record(n, response(page(n))) for n in range(3)])
     (tmp_path / "a.gz").write_bytes((tmp_path / "a.gz").read_bytes()[:-20])
     (tmp_path / "b.gz").write_bytes(gzip.compress(f"{ROW}\n".encode() * 20)[:-8])

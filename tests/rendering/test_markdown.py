@@ -98,7 +98,7 @@ def test_a_list_right_in_a_list_belongs_to_the_item_before(html: str, expected: 
 
 
 def test_lists_right_in_lists_have_a_bounded_indent() -> None:
-    """Else the Markdown would grow with the square of the page."""
+    """With one indent per level Markdown would grow with the square of the page."""
     short, long = (len(whole("<ul><li>a</li>" * n)) for n in (100, 1000))
     assert long < 11 * short
 
