@@ -109,7 +109,9 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
         if name == "#text":
             text = nodes.texts[item]
             if shown[item]:
-                pieces += [gap * bool(pieces), text]
+                if pieces and not (gap == " " and pieces[-1].endswith("\n")):  # a line keeps its indent
+                    pieces.append(gap)
+                pieces.append(text)
                 gap = ""
             else:
                 gap = "\n" if "\n" in text or gap == "\n" else " "

@@ -97,6 +97,13 @@ def test_a_list_right_in_a_list_belongs_to_the_item_before(html: str, expected: 
     assert whole(html) == expected
 
 
+@pytest.mark.parametrize("line", ["<span class=line>{}</span>", "{}<br>", "<div>{}</div>"])
+def test_removed_lines_of_code_leave_no_space_before_the_next_one(line: str) -> None:
+    """White space at the begin of a line is its indent."""
+    html = "<pre>" + "".join(map(line.format, ["a", "b", "  c", "d"])) + "</pre>"
+    assert [text for text in without(html, "b").split("\n") if text] == ["```", "a", "  c", "d", "```"]
+
+
 def test_lists_right_in_lists_have_a_bounded_indent() -> None:
     """With one indent per level Markdown would grow with the square of the page."""
     short, long = (len(whole("<ul><li>a</li>" * n)) for n in (100, 1000))
