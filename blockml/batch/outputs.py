@@ -99,7 +99,7 @@ class Folder:
         return JsonLines()
 
     def assemble(self, parts: Iterable[Path]) -> None:
-        """Write the documents of pages with text; a second page with the same name gets a number, which is free."""
+        """Write the documents of pages with text; a second page with the same name gets the next free number."""
         seen: dict[str, int] = {}  # latest number of each name, and 1 for each name that has a number in it
         for part in parts:
             with part.open("rb") as stream:

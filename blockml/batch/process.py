@@ -1,4 +1,4 @@
-"""Worker process as its pool sees it: started, given orders, heard by a thread, and killed."""
+"""Worker process of a pool: starts it, sends orders, receives its messages in a thread, and kills it."""
 
 from __future__ import annotations
 

@@ -79,9 +79,10 @@ def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
 
 
 def _has_heading(extraction: Extraction, title: str) -> bool:
-    """Tell whether the main content has the heading with the words of a title, of several the one of the highest level.
+    """Tell whether the main content has the heading with the words of a title.
 
-    Others repeat the headline above a part of the page, such as the ingredients of a recipe.
+    Of several such headings the one of the highest level counts, as lower ones repeat the headline above a section of
+    the page, such as the ingredients of a recipe.
     """
     nodes, blocks, kept = extraction.page.nodes, extraction.page.blocks, extraction.kept
     words = "".join(metric_tokens(title))
