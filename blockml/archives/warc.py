@@ -90,7 +90,7 @@ def piped_captures(stream: BinaryIO, limit: int) -> Iterator[Capture]:
 
 def is_zipped(path: Path, first: bytes) -> bool:
     """Tell whether the records of a file are in gzip members: by its first bytes, or its name if they are damaged."""
-    return first.startswith(GZIP) or (path.suffix == ".gz" and not first.startswith(_RECORD[:4]))
+    return first.startswith(GZIP) or (path.suffix.lower() == ".gz" and not first.startswith(_RECORD[:4]))
 
 
 def next_record(stream: BinaryIO, position: int, size: int, *, zipped: bool) -> int:

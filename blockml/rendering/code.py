@@ -65,18 +65,23 @@ def line_starts(nodes: Nodes) -> list[int]:
     >>> [page.nodes.texts[node + 1] for node in line_starts(page.nodes)]
     ['c']
     """
-    lines = np.array(nodes_with_words(nodes, (b"line",))[b"line"], dtype=np.intp)
-    lines = lines[(nodes.flags[lines] & Flag.PREFORMATTED) > 0]
+    named = np.array(nodes_with_words(nodes, (b"line",))[b"line"], dtype=np.intp)
+    named = named[(nodes.flags[named] & Flag.PREFORMATTED) > 0]
+    lines = [node for node in named.tolist() if nodes.name(node) in _INLINE and _OF_LINE.search(_classes(nodes, node))]
+    texts = np.flatnonzero(nodes.tag == 0) if lines else named
+    ends = set(nodes.end[lines].tolist())
     found: list[int] = []
-    texts = np.flatnonzero(nodes.tag == 0) if len(lines) else lines
-    for node in lines[np.isin(lines, nodes.end[lines])].tolist():
-        is_line = nodes.name(node) in _INLINE and _OF_LINE.search(nodes.attributes[node].get("class", ""))
+    for node in filter(ends.__contains__, lines):
         is_broken = nodes.name(node - 1) == "br" or nodes.texts[node - 1].endswith("\n")
         place = texts.searchsorted(node)
         after = nodes.texts[texts[place]][:_MAX_GAP] if place < len(texts) else ""  # begins with white space between
-        if is_line and not is_broken and "\n" not in after[: len(after) - len(after.lstrip())]:
+        if not is_broken and "\n" not in after[: len(after) - len(after.lstrip())]:
             found.append(node)
     return found
+
+
+def _classes(nodes: Nodes, node: int) -> str:
+    return nodes.attributes[node].get("class", "")
 
 
 def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -> list[str]:
