@@ -105,7 +105,7 @@ def test_terminated_training_leaves_nothing(tmp_path: Path) -> None:
     pages = write_pages(tmp_path / "pages", n=200)
     program = "import os, sys; os.cpu_count = lambda: 2; from blockml.cli import main; sys.exit(main())"
     command = ["train", "--dataset", str(pages), "-o", str(tmp_path / "m.blockml"), "--recipe", "kim2013"]
-    command += ["--jobs", "2", "--cv", "page", "--folds", "40"]
+    command += ["--jobs", "2", "--cv", "page", "--folds", "200"]
     process = subprocess.Popen(  # noqa: S603 (our own program)
         [sys.executable, "-c", program, *command], stderr=subprocess.PIPE, text=True
     )
