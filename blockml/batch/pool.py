@@ -9,24 +9,23 @@ from __future__ import annotations
 import pickle
 import queue
 import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Self
 
 from blockml.batch.items import CRASHED, TIMEOUT
 from blockml.batch.packing import End, Packer, Piece
-from blockml.batch.process import WorkerProcess
+from blockml.batch.process import Replay, Slot, WorkerProcess
 from blockml.batch.readers import Unit, without_overlap
 from blockml.batch.records import PageRecord
 from blockml.batch.worker import EXIT_MEMORY, Setup
 from blockml.errors import BlockmlError, UsageError, check_type
 
-__all__ = ["Result", "Slot", "WorkerError", "WorkerPool", "check_jobs", "run_units"]
+__all__ = ["Result", "WorkerError", "WorkerPool", "check_jobs", "run_units"]
 
 #: Units that are finished or in work before the first one that is not finished, per worker and in addition.
 _WINDOW = 8
@@ -46,28 +45,6 @@ class Result:
 
     unit: Unit
     part: Piece | End
-
-
-@dataclass(slots=True, eq=False)
-class Slot:
-    """A unit in work."""
-
-    unit: Unit
-    pieces: deque[tuple[Piece, threading.Semaphore | None]] = field(default_factory=deque)
-    end: End | None = None
-    n_records: int = 0  #: Records in the pieces so far.
-    replay: _Replay | None = None
-    worker: WorkerProcess | None = None
-
-
-@dataclass(slots=True)
-class _Replay:
-    """A unit that is extracted page by page."""
-
-    packer: Packer
-    n_done: int  #: Records so far.
-    page: tuple[str, str | None] | None = None  #: Id and URL of the page in work.
-    tried_again: bool = False  #: Whether the page in work was met a second time.
 
 
 class WorkerPool:
@@ -247,12 +224,12 @@ class WorkerPool:
         if slot is not None:
             slot.worker = None
             if slot.replay is None:
-                slot.replay = _Replay(Packer(self._setup.encoder), slot.n_records)
+                slot.replay = Replay(Packer(self._setup.encoder), slot.n_records)
             else:
                 self._blame(slot, slot.replay, worker, code)
         self._start()
 
-    def _blame(self, slot: Slot, replay: _Replay, worker: WorkerProcess, code: int) -> None:
+    def _blame(self, slot: Slot, replay: Replay, worker: WorkerProcess, code: int) -> None:
         """Make a record for the page at which a worker died that extracted page by page."""
         was_stopped_by_others = code == -signal.SIGKILL and not worker.overtime if hasattr(signal, "SIGKILL") else False
         if (was_stopped_by_others or replay.page is None) and not replay.tried_again:

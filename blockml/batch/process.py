@@ -1,4 +1,4 @@
-"""Worker process of a pool: starts it, sends orders, receives its messages in a thread, and kills it."""
+"""Worker process of a pool, which receives its messages in a thread, and the unit that it works on."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
+from blockml.batch.packing import End, Packer, Piece
+from blockml.batch.readers import Unit
 from blockml.batch.worker import Clock
 
-if TYPE_CHECKING:
-    from blockml.batch.pool import Slot
-
-__all__ = ["WorkerProcess"]
+__all__ = ["Replay", "Slot", "WorkerProcess"]
 
 #: Pieces of a unit that wait in the parent process; a worker that is further ahead waits.
 _WAITING_PIECES = 64
@@ -44,6 +45,28 @@ sys.path[:] = {path!r}
 from blockml.batch.worker import work
 work(clock)
 """
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """A unit in work."""
+
+    unit: Unit
+    pieces: deque[tuple[Piece, threading.Semaphore | None]] = field(default_factory=deque)
+    end: End | None = None
+    n_records: int = 0  #: Records in the pieces so far.
+    replay: Replay | None = None
+    worker: WorkerProcess | None = None
+
+
+@dataclass(slots=True)
+class Replay:
+    """A unit that is extracted page by page."""
+
+    packer: Packer
+    n_done: int  #: Records so far.
+    page: tuple[str, str | None] | None = None  #: Id and URL of the page in work.
+    tried_again: bool = False  #: Whether the page in work was met a second time.
 
 
 @contextmanager
