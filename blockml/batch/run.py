@@ -24,10 +24,7 @@ from blockml.batch.records import Options, PageExtractor
 from blockml.batch.worker import Guard, Setup
 from blockml.errors import BlockmlError, UsageError, check_name
 from blockml.extractors import Extractor
-from blockml.extractors.combinations import Combination
-from blockml.extractors.parsed_by import ParsedBy
-from blockml.extractors.trained import TrainedExtractor
-from blockml.model import Model, model_digest
+from blockml.model import model_digest
 from blockml.storage.atomic import atomic_write
 from blockml.templates.site import SiteTemplate
 
@@ -320,7 +317,7 @@ def _manifest(inputs: Inputs, pages: PageExtractor, guard: Guard) -> dict[str, A
     return {
         "version": blockml.__version__,
         "model": pages.extractor.id,
-        "model_content": [model_digest(model) for model in _models(pages.extractor)],
+        "model_content": [model_digest(model) for model in pages.extractor.used_models()],
         "inputs": list(inputs.names),
         "files": f"{count} files, {files.hexdigest()[:16]}",
         "record_fields": asdict(inputs.fields),
@@ -328,14 +325,3 @@ def _manifest(inputs: Inputs, pages: PageExtractor, guard: Guard) -> dict[str, A
         "site_templates": sites.hexdigest()[:16] if pages.at_sites else None,
         "guard": asdict(guard),
     }
-
-
-def _models(extractor: Extractor) -> Iterator[Model]:
-    """Yield the models that an extractor uses, whose names stay when they are trained again."""
-    if isinstance(extractor, TrainedExtractor):
-        yield extractor.model
-    elif isinstance(extractor, ParsedBy):
-        yield from _models(extractor.extractor)
-    elif isinstance(extractor, Combination):
-        for member in extractor.extractors():
-            yield from _models(member)

@@ -7,7 +7,7 @@ import inspect
 import numbers
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
@@ -18,6 +18,7 @@ from blockml.decision.decide import Decision, Prediction, decide
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError, check_name
 from blockml.extractors.page_curve import PageCurve
+from blockml.model import Model
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
 
@@ -126,6 +127,10 @@ class Extractor(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"
+
+    def used_models(self) -> Sequence[Model]:
+        """Return the models that it predicts by, which may be trained again under the same name."""
+        return ()
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
         """Learn from pages of a site. Extractors that cannot learn ignore them."""

@@ -20,6 +20,7 @@ from blockml.decision.decide import Decision
 from blockml.errors import UsageError, check_name
 from blockml.extractors.base import Between, Extractor, Prediction, Traits
 from blockml.extractors.methods import METHODS
+from blockml.model import Model
 from blockml.page import Page, Status
 from blockml.parsing.lines import line_numbers
 from blockml.parsing.options import ParsingOptions
@@ -84,6 +85,10 @@ class Combination(Extractor):
                     waiting.append((member, (*above, id(combination))))
                 else:
                     member.check()
+
+    def used_models(self) -> list[Model]:
+        """Return the models of the members."""
+        return [model for member in self.extractors() for model in member.used_models()]
 
     def extractors(self) -> list[Extractor]:
         """Return the members as extractors.

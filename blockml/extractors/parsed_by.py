@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import ClassVar, Self
@@ -14,6 +14,7 @@ from blockml.decision.policy import DecisionPolicy
 from blockml.errors import check_name
 from blockml.extractors.base import Extractor, Prediction, Traits
 from blockml.extractors.page_curve import PageCurve
+from blockml.model import Model
 from blockml.page import Page
 from blockml.parsing import BACKENDS
 from blockml.parsing.options import ParsingOptions
@@ -62,6 +63,10 @@ class ParsedBy(Extractor):
     def parsing(self) -> ParsingOptions:
         """Parsing options of the extractor, with the parser."""
         return replace(self.extractor.parsing, backend=self.backend)
+
+    def used_models(self) -> Sequence[Model]:
+        """Return the models of the extractor."""
+        return self.extractor.used_models()
 
     @property
     def default_threshold(self) -> float:

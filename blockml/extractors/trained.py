@@ -46,6 +46,10 @@ class TrainedExtractor(Extractor):
     threshold: float | None = parameter(None, Between(0, 1, optional=True))
     template: SiteTemplate | str | os.PathLike[str] | None = None
 
+    def used_models(self) -> tuple[Model, ...]:
+        """Return the model."""
+        return (self.model,)
+
     @property
     def gives_labels(self) -> bool:
         """Whether the model predicts block types."""

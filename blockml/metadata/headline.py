@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Page, Separator
+from blockml.text.characters import PILCROWS
 from blockml.text.public_suffixes import registrable_domain
 from blockml.text.tokens import metric_tokens
 
@@ -42,8 +43,6 @@ _MAX_WORDS, _COMMON = 50, 0.5
 #: each other, so that the time for all of them would grow with the square of the page (our choice: real headlines have
 #: a few nodes, and pages a few of them).
 _MAX_NODES, MAX_ELEMENTS = 256, 100
-#: Links from a headline to itself, by Sphinx and its theme of Read the Docs.
-_ANCHORS = ("¶", "\uf0c1")
 
 
 def element_text(page: Page, node: int) -> str:
@@ -55,7 +54,7 @@ def element_text(page: Page, node: int) -> str:
     if nodes.end[node] - node > _MAX_NODES:
         return ""
     words = " ".join(nodes.texts[node : int(nodes.end[node])]).split()
-    return " ".join(words[:-1] if words and words[-1] in _ANCHORS else words)
+    return " ".join(words[:-1] if words and words[-1] in PILCROWS else words)
 
 
 def without_site(title: str, site_name: str | None, host: str = "") -> str:

@@ -23,6 +23,7 @@ from blockml.rendering.pictures import Pictures
 from blockml.rendering.shown import ROW_PARENTS, content_span, layout_parts, line_element, shown_nodes, text_sums
 from blockml.rendering.tables import Cell, read_span, table_lines
 from blockml.rendering.text import node_separators
+from blockml.text.characters import PILCROWS
 
 __all__ = ["render_markdown"]
 
@@ -50,9 +51,8 @@ _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 _LINK, _LINE = Mark.LINK, int(Separator.LINE)
 #: Brackets, backticks, signs that may begin a tag, and backslashes before punctuation, in the text of a picture.
 _IN_ALT = re.compile(r"[\[\]`]|<(?=[A-Za-z/!?])|\\(?=[!-/:-@\[-`{-~])")
-#: Texts of links to themselves: those of Sphinx, with the icon of its theme of Read the Docs, and those of headings.
-_PILCROWS = frozenset({"¶", "\uf0c1"})
-_ANCHORS = _PILCROWS | {"#", "§", "🔗", "\u200b"}
+#: Texts of links from a heading to itself.
+_ANCHORS = PILCROWS | {"#", "§", "🔗", "\u200b"}
 
 
 def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
@@ -207,7 +207,7 @@ class _Writer:
         if not absolute or self.paragraph.has(_LINK):
             return None
         self.paragraph.open(_LINK, absolute)
-        without = _ANCHORS if self.heading else _PILCROWS if address[:1] == "#" else frozenset[str]()
+        without = _ANCHORS if self.heading else PILCROWS if address[:1] == "#" else frozenset[str]()
         return partial(self.paragraph.close, _LINK, without=without)
 
     def _in_cell(self) -> bool:

@@ -15,6 +15,7 @@ __all__ = [
     "CLAUSE",
     "DIGIT",
     "JOINER",
+    "PILCROWS",
     "SENTENCE",
     "SPACE",
     "UPPER",
@@ -22,6 +23,9 @@ __all__ = [
     "classes",
     "code_points",
 ]
+
+#: Texts of links to themselves, by Sphinx and its theme of Read the Docs.
+PILCROWS = frozenset({"¶", "\uf0c1"})
 
 SPACE = 1  #: white space as in ``str.split``
 ALNUM = 2  #: letters, digits and other numbers: ``str.isalnum``

@@ -49,6 +49,14 @@ def test_it_is_the_extractor_in_all_else() -> None:
         ParsedBy(plain, "parser")
 
 
+def test_models_that_extractors_use() -> None:
+    """Models within others are found; methods have none."""
+    model = resolve("kim2013")
+    assert [used.name for used in ParsedBy(model, "html5lib").used_models()] == ["kim2013"]
+    assert [used.name for used in resolve("union", {"members": ["ccb", "kim2013"]}).used_models()] == ["kim2013"]
+    assert list(resolve("ccb").used_models()) == []
+
+
 @pytest.mark.parametrize("command", ["extract", "predict"])
 def test_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """``--backend`` of the commands that extract."""
