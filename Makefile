@@ -29,11 +29,11 @@ help:
 	@echo "make compare every extractor, model and third-party tool on the labelled corpora, or on data/ without them"
 	@echo "make fuzz    feed damaged pages, files and arguments of C functions for MINUTES=5 each; fuzz-sanitized: under gcc's sanitizers"
 	@echo "make fuzz-guided  the same guided by coverage, by atheris and clang, for SECONDS=300 each"
-	@echo "make hostile  hostile pages through blockml and other extractors; fills docs/robustness.md"
+	@echo "make hostile  hostile pages through blockml and other extractors; fills research/robustness.md"
 	@echo "make mutation  change metrics, decision and model loader in SAMPLE=14 places each, and list what no test notices"
 	@echo "make audit   look for known vulnerabilities of the installed versions (asks the network)"
 	@echo "make peers   test the adapters of third-party tools"
-	@echo "make bench   cost of an extraction against lxml's parse, its growth; fills docs/performance.md (needs BLOCKML_CORPORA)"
+	@echo "make bench   cost of an extraction against lxml's parse, its growth; fills research/performance.md (needs BLOCKML_CORPORA)"
 	@echo "make paper   the tables of the five papers on the labelled corpora, or as a check on data/"
 	@echo "make templates  distances, clusterings, linked pages and the benefit of other pages of a site (needs BLOCKML_CORPORA)"
 	@echo "make default  ablations of the default model: predictors, features, training pages, confidence (needs BLOCKML_CORPORA)"
@@ -126,7 +126,7 @@ SANITIZED_TESTS := tests/parsing tests/features tests/predictors tests/decision 
 
 sanitized: $(VENV)/.installed
 	rm -rf $(OUT)/sanitized && mkdir -p $(OUT)/sanitized
-	cp -r blockml tests tools models data docs benchmarks hatch_build.py pyproject.toml $(OUT)/sanitized/
+	cp -r blockml tests tools models data docs research hatch_build.py pyproject.toml $(OUT)/sanitized/
 	rm -f $(OUT)/sanitized/blockml/_kernel/*.so
 	cd $(OUT)/sanitized && ../../$(BIN)/python -c "from pathlib import Path; import hatch_build; \
 	  hatch_build.compiled(Path('.').resolve(), flags=tuple('$(SANITIZE)'.split()))"
@@ -139,19 +139,19 @@ sanitize: sanitized
 MINUTES ?= 5
 
 fuzz: $(VENV)/.installed
-	$(BIN)/python -m tools.fuzz --minutes $(MINUTES)
+	$(BIN)/python -m research.fuzz --minutes $(MINUTES)
 
 fuzz-sanitized: sanitized
 	cd $(OUT)/sanitized && ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	  ../../$(BIN)/python -m tools.fuzz page model calls loaders --minutes $(MINUTES)
+	  ../../$(BIN)/python -m research.fuzz page model calls loaders --minutes $(MINUTES)
 
 # With the coverage of the extension as guide, which needs clang. The address sanitizer of atheris watches.
 SECONDS ?= 300
 
 fuzz-guided:
 	rm -rf $(OUT)/guided && mkdir -p $(OUT)/guided
-	cp -r blockml tools models data hatch_build.py pyproject.toml $(OUT)/guided/
+	cp -r blockml research models data hatch_build.py pyproject.toml $(OUT)/guided/
 	rm -f $(OUT)/guided/blockml/_kernel/*.so
 	$(PYTHON) -m venv --clear $(OUT)/guided-venv
 	$(OUT)/guided-venv/bin/python -m pip install --quiet atheris numpy lxml webencodings selectolax hatchling setuptools
@@ -160,16 +160,16 @@ fuzz-guided:
 	cd $(OUT)/guided && for target in page trees model; do \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  LD_PRELOAD="$$(../guided-venv/bin/python -c 'import atheris; print(atheris.path())')/asan_with_fuzzer.so" \
-	  ../guided-venv/bin/python -m tools.fuzz.guided $$target -max_total_time=$(SECONDS) || exit 1; done
+	  ../guided-venv/bin/python -m research.fuzz.guided $$target -max_total_time=$(SECONDS) || exit 1; done
 
 hostile: $(VENV)/.peers
-	$(BIN)/python -m benchmarks.hostile --report docs/robustness.md
+	$(BIN)/python -m research.benchmarks.hostile --report research/robustness.md
 
 # All places with SAMPLE=0, which takes hours.
 SAMPLE ?= 14
 
 mutation: $(VENV)/.installed
-	$(BIN)/python -m tools.mutation --sample $(SAMPLE)
+	$(BIN)/python -m research.mutation --sample $(SAMPLE)
 
 audit:
 	@mkdir -p $(OUT)
@@ -220,34 +220,34 @@ peers: $(VENV)/.peers
 	$(BIN)/python -m pytest -q tests/evaluation/comparison/test_systems.py
 
 gate: $(VENV)/.installed
-	$(BIN)/python benchmarks/gate.py --jobs $(JOBS)
+	$(BIN)/python research/benchmarks/gate.py --jobs $(JOBS)
 
 pin: $(VENV)/.installed
-	$(BIN)/python benchmarks/gate.py --pin --jobs $(JOBS)
+	$(BIN)/python research/benchmarks/gate.py --pin --jobs $(JOBS)
 
 compare: $(VENV)/.peers
 	$(BIN)/blockml compare all peers $(addprefix --dataset ,$(COMPARED)) -o $(OUT)/comparison --jobs $(JOBS)
 
 templates: $(VENV)/.installed
-	$(BIN)/python -m benchmarks.templates --jobs $(JOBS)
-	$(BIN)/python benchmarks/site_pages.py --jobs $(JOBS)
+	$(BIN)/python -m research.benchmarks.templates --jobs $(JOBS)
+	$(BIN)/python research/benchmarks/site_pages.py --jobs $(JOBS)
 
 default: $(VENV)/.installed
-	$(BIN)/python -m benchmarks.default --jobs $(JOBS)
+	$(BIN)/python -m research.benchmarks.default --jobs $(JOBS)
 
 backends: $(VENV)/.installed
-	$(BIN)/python benchmarks/backends.py
+	$(BIN)/python research/benchmarks/backends.py
 
 parameters: $(VENV)/.installed
-	$(BIN)/python benchmarks/parameters.py --jobs $(JOBS)
+	$(BIN)/python research/benchmarks/parameters.py --jobs $(JOBS)
 
 bench: $(VENV)/.peers
 	@mkdir -p $(OUT)
-	$(BIN)/python -m benchmarks.speed -o $(OUT)/speed.json
-	$(BIN)/python -m benchmarks.speed.document $(OUT)/speed.json docs/performance.md
+	$(BIN)/python -m research.benchmarks.speed -o $(OUT)/speed.json
+	$(BIN)/python -m research.benchmarks.speed.document $(OUT)/speed.json research/performance.md
 
 paper: $(VENV)/.installed
-	$(BIN)/python -m benchmarks.papers --jobs $(JOBS) $(if $(CORPORA),--corpora $(CORPORA))
+	$(BIN)/python -m research.benchmarks.papers --jobs $(JOBS) $(if $(CORPORA),--corpora $(CORPORA))
 
 clean:
 	rm -rf $(OUT) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -39,7 +39,7 @@ def test_commands_of_the_readme_exist() -> None:
 
 def test_links_of_the_docs_lead_somewhere() -> None:
     """Relative links in README and docs name files that exist."""
-    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "research").rglob("*.md")):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
 

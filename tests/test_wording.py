@@ -35,7 +35,7 @@ SOURCES = sorted(
         "blockml/**/*.py",
         "blockml/**/*.pyi",
         "blockml/_kernel/*.[ch]",
-        "benchmarks/**/*.py",
+        "research/**/*.py",
         "blockml/reports/templates/*",
         "tests/**/*.py",
         "tools/**/*.py",
@@ -46,7 +46,7 @@ SOURCES = sorted(
 )
 PAGES = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "Makefile")),
-    *sorted(path for folder in ("docs", "models") for path in (ROOT / folder).rglob("*.md")),
+    *sorted(path for folder in ("docs", "models", "research") for path in (ROOT / folder).rglob("*.md")),
 ]
 
 

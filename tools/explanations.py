@@ -30,7 +30,7 @@ SNIPPET = """<div id="page">
   says <a href="/lee">Ann Lee</a>, and nobody objects.</p>
  <div>Read on:<br><a href="/dogs">Dogs disagree</a></div>
 </div>"""
-#: Block F1 by folds on WCXB, six and 25 attributes, and the gain: docs/papers.md, "Table 3, right half".
+#: Block F1 by folds on WCXB, six and 25 attributes, and the gain: research/papers.md, "Table 3, right half".
 FOLDS = (("blocks", 0.666, 0.819, "+.153"), ("pages", 0.647, 0.710, "+.063"), ("sites", 0.643, 0.694, "+.050"))
 COLORS = ("#cfe3f5", "#fbe3c0", "#d8efcf", "#f4d3df", "#e3d9f3", "#fdf3b5", "#d3eeee", "#e8e0d5")
 KEPT, LOST, GRAY = "#1d7a46", "#b9c2cb", "#59636e"

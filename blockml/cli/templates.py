@@ -41,7 +41,7 @@ _INPUT_HELP = "page file, folder, glob, or .jsonl file of {id, html, url}"
 #: Entries of the indices that are counts; the report shows them elsewhere.
 _COUNTS = ("documents", "clusters", "groups")
 
-#: Best distance with an automatic threshold (docs/studies/templates-results.md); cp is a little faster.
+#: Best distance with an automatic threshold (research/studies/templates-results.md); cp is a little faster.
 _DISTANCE = "ctss"
 
 #: Distances that are computed pair by pair, by several processes.

@@ -84,7 +84,7 @@ def predicted_f1(probabilities: NDArray[np.float32], kept: NDArray[np.bool_], wo
     """Predict the F1 of an extraction: the expected F1 of its blocks, by the formula of :func:`expected_f1`.
 
     It ranks pages better than the best expected F1 does, which knows nothing of what the policy changed. Trees trained
-    to predict F1 from features of the page rank those of other collections worse (docs/studies/model-log.md, 77).
+    to predict F1 from features of the page rank those of other collections worse (research/studies/model-log.md, 77).
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ def is_forum(page: PageMatrix) -> bool:
     """Tell whether a page is a forum, where what readers write is the content.
 
     Its address says so; or most of its words stand in elements whose class names a thread or message, on a page that is
-    not declared an article. On WCXB's page types: precision .80, recall .84 (docs/studies/block-types.md). False
+    not declared an article. On WCXB's page types: precision .80, recall .84 (research/studies/block-types.md). False
     without the columns.
     """
     if not len(page.values) or not set(_FORUM_COLUMNS).issubset(page.columns):

@@ -53,7 +53,7 @@ def parse(
         Encoding label of the transport (HTTP's Content-Type), if known.
     backend
         ``lxml`` (default), ``lexbor`` (the HTML standard's tree; optional package) or ``html5lib`` (the same tree from
-        the reference implementation, about thirty times slower). See docs/studies/backends.md.
+        the reference implementation, about thirty times slower). See research/studies/backends.md.
     profile
         ``anchor``: every tag except ``<a>`` ends a block (Kim et al. 2013). ``boilerpipe``: inline tags don't.
     keep_wordless

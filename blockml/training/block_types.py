@@ -40,7 +40,7 @@ BLOCK_TYPES: tuple[Label, ...] = (
 BLANKED = frozenset(column.name for column in VOCABULARY) | frozenset(
     "tonav tofooter toheader toaside tomain toarticle".split()
 )
-#: Settings of the trees. Measured by ``benchmarks/block_types.py``.
+#: Settings of the trees. Measured by ``research/benchmarks/block_types.py``.
 GROWTH: Boosting = {
     "n_trees": 25, "leaves": 24, "rate": 0.25, "min_leaf": 40, "l2": 5.0, "max_features": 0.25, "max_bins": 127,
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """Training of ensembles: boosted trees, or another predictor, and small MLPs.
 
 Trees see one block at a time, MLPs the context of its page; their errors differ, so that the mean of their log odds is
-better than either (see docs/studies/model-log.md).
+better than either (see research/studies/model-log.md).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = ["Ensemble", "fit_ensemble"]
 #: page F1 for twice the time.
 MOST_ROWS = 400
 #: Slope and offset that calibrate log odds of MLPs on unseen pages, which the loss, soft F1, makes too extreme.
-#: Measured on WCXB, folds by site (docs/studies/model-log.md).
+#: Measured on WCXB, folds by site (research/studies/model-log.md).
 _CALIBRATION = (0.59, -0.03)
 #: Rank of the input layer of all MLPs together, found on every 37th row. 48 factors before 3 · 64 units leave two
-#: fifths of the products (docs/studies/model-log.md, experiment 37).
+#: fifths of the products (research/studies/model-log.md, experiment 37).
 _FACTORS, _EVERY = 48, 37
 
 

@@ -144,7 +144,7 @@ _SETTABLE, _OF_SINGLE_TREES = ("features", "learner"), ("threshold", "shrinkage"
 # Kim et al. 2013, section 4.3: J48's confidenceFactor 0.70, above which WEKA prunes nothing, and minNumObj 10.
 _KIM = {"min_leaf": 10, "confidence": 0.70}
 
-#: Tuned on WCXB, folds by site (docs/studies/model-log.md).
+#: Tuned on WCXB, folds by site (research/studies/model-log.md).
 _BOOSTED = {"n_trees": 200, "leaves": 31, "rate": 0.07, "min_leaf": 40, "l2": 5.0, "max_features": 0.2, "max_bins": 63}
 
 #: Default parameters of learners.
@@ -154,13 +154,13 @@ _NOTES = (
     "Block types (headings, comments, related links, navigation, advertisements, footers) are learnt from the training "
     "pages, labelled by the names in their markup, and from pages with labelled blocks. On pages that are no forum, "
     "comments are left out; the numbers above were measured without that rule. How good the labels are: "
-    "docs/studies/block-types.md.",
+    "research/studies/block-types.md.",
     "Known weaknesses: people do not agree on the content of a product page or a list; there it keeps too much more "
     "often than too little. Pages whose content is loaded by scripts give what their noscript text gives, or nothing. "
     "Headlines that stand apart from their text are often left out, lines such as 'Related Posts' at the end of an "
     "article sometimes kept; of home pages about half of the teasers are kept. Of text that stands on a page more than "
     "once one copy is kept, also where the author meant it to be read twice. Its calibration was chosen on the folds "
-    "that it is measured on: docs/studies/model-log.md has other folds.",
+    "that it is measured on: research/studies/model-log.md has other folds.",
 )
 
 _RECIPES = (
@@ -204,7 +204,7 @@ _RECIPES = (
         block_types=True,
         protocols=("site",),
         notes=_NOTES,
-        source="boosted trees and small MLPs, and a policy for the page: docs/studies/model-log.md",
+        source="boosted trees and small MLPs, and a policy for the page: research/studies/model-log.md",
     ),
     Recipe("stacking", "votes", "cart", _KIM, source="Wolpert 1992, on the extractors that Gottron 2008 compares"),
 )

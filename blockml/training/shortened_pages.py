@@ -2,7 +2,7 @@
 
 The share of a page's words that are content decides how hard the page is: next to a short story, teasers and comments
 weigh more. Articles of WCXB are long, news elsewhere is not. A variant keeps the surroundings of a page and a part of
-its content, so no further labels are needed (docs/studies/model-log.md, round 52).
+its content, so no further labels are needed (research/studies/model-log.md, round 52).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from benchmarks.hostile.shapes import SHAPES
 from blockml.parsing.nesting import bounded
+from research.benchmarks.hostile.shapes import SHAPES
 
 NAMES = st.sampled_from(["div", "b", "span", "p", "li", "br", "script", "h1", "a", "template"])
 TAGS = st.builds(lambda close, name: f"<{'/' if close else ''}{name}>", st.booleans(), NAMES)

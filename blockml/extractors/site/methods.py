@@ -293,7 +293,8 @@ class TreeMapping(SiteMethod):
     container
         Keep only blocks in the smallest element that holds most of the remaining words
         (:func:`~blockml.templates.mapping.main_container`), as the paper expects the main content in one place with
-        much text. Off by default, as the paper does not measure it; on news it gains .035 of LCS F1 (docs/papers.md).
+        much text. Off by default because the paper does not measure it; on news it gains .035 of LCS F1
+        (research/papers.md).
     """
 
     name: ClassVar[str] = "etdm"

@@ -1,1 +1,0 @@
-"""Tables of the five papers, measured on labelled pages: see docs/papers.md."""

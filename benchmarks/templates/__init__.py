@@ -1,1 +1,0 @@
-"""Benchmarks of template detection: ``python -m benchmarks.templates``."""

@@ -1,0 +1,101 @@
+"""One system and its trials: prints seconds, memory and outcome of each page as a line of JSON.
+
+    python -m research.benchmarks.hostile.trial SYSTEM
+
+reads the paths of pages from the standard input. Everything is loaded once; each page is extracted in a process that is
+forked for it, in turns with an ordinary page of the same size.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from research.benchmarks.hostile.shapes import SHAPES
+from research.benchmarks.hostile.systems import Extract, extractor_of
+
+#: Seconds on the processor for the first extraction, and seconds for all, after which a signal ends the process.
+SECONDS, WAIT = 20, 240
+#: Memory in bytes that a process may have.
+MEMORY = 4 << 30
+#: Seconds that repeated extractions may take; the least of their times counts.
+_REPEATED = 0.4
+#: Bytes of a page that loads everything.
+_SMALL = 20_000
+
+
+def peak_memory(*, anew: bool = False) -> int:
+    """Return the most memory of this process in bytes; on Linux since the last call with ``anew``."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    if anew:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    lines = dict(line.split(":", 1) for line in status.read_text(encoding="ascii").splitlines())
+    return int(lines["VmHWM"].split()[0]) * 1024
+
+
+def seconds_of(extract: Extract, page: bytes) -> tuple[float, str]:
+    """Extract a page; return the time on the processor and the outcome."""
+    start, text = time.process_time(), ""
+    try:
+        text = extract(page)
+        outcome = "text" if text.strip() else "empty"
+    except MemoryError:
+        outcome = "memory"
+    except Exception as error:  # noqa: BLE001 (whatever a page causes is counted)
+        outcome = f"raises {type(error).__name__}"
+    return time.process_time() - start, outcome
+
+
+def measured(extract: Extract, page: bytes) -> Mapping[str, Any]:
+    """Extract a page once for its outcome and memory, then in turns with an ordinary one for its time."""
+    signal.alarm(WAIT)
+    extract(SHAPES["ordinary"](_SMALL))  # maps what the process has from the one that it was forked from
+    before = peak_memory(anew=True)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    seconds, outcome = seconds_of(extract, page)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    memory = peak_memory() - before
+    ordinary = SHAPES["ordinary"](len(page))
+    beside, spent = seconds_of(extract, ordinary)[0], 0.0
+    while spent < _REPEATED:
+        times = seconds_of(extract, page)[0], seconds_of(extract, ordinary)[0]
+        seconds, beside, spent = min(seconds, times[0]), min(beside, times[1]), spent + sum(times)
+    return {"bytes": len(page), "seconds": seconds, "ordinary": beside, "memory": memory, "outcome": outcome}
+
+
+def ended(status: int, size: int) -> Mapping[str, Any]:
+    """Return the outcome of a process that did not end well."""
+    number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    outcome = "timeout" if number in {signal.SIGPROF, signal.SIGALRM} else f"signal {number}" if number else "crash"
+    return {"bytes": size, "outcome": outcome}
+
+
+def main() -> None:
+    """Extract an ordinary page, to load everything, then those that are asked for."""
+    warnings.simplefilter("ignore")
+    extract = extractor_of(sys.argv[1])
+    extract(SHAPES["ordinary"](_SMALL))
+    for line in sys.stdin:
+        path = Path(line.rstrip("\n"))
+        if pid := os.fork():
+            _, status = os.waitpid(pid, 0)
+            if status:
+                print(json.dumps(ended(status, path.stat().st_size)), flush=True)
+            continue
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        print(json.dumps(measured(extract, path.read_bytes())), flush=True)
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Records the outputs of extractors for every page of the labelled corpora, and compares two such records.
+
+``python -m research.benchmarks.outputs record FILE`` writes one line a page: status, and fingerprints of scores, kept
+blocks, text, Markdown, HTML and the JSON of everything else (reasons, labels, confidence, metadata), by extractor.
+``python -m research.benchmarks.outputs compare BEFORE AFTER`` counts, for each corpus and extractor, the pages whose
+scores, decisions or outputs differ. Run ``record`` in two checkouts to see what a change does to outputs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import blockml
+from blockml.extractors import EXTRACTORS, model_names, resolve
+
+#: Status; fingerprints of scores, kept blocks and outputs.
+Outcome: TypeAlias = list[str]
+PARTS = ("status", "scores", "kept", "text", "markdown", "html", "json")
+
+
+def main() -> int:
+    """Record outputs, or compare two records."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    recording = commands.add_parser("record", help="write the outputs of extractors for every page")
+    recording.add_argument("output", type=Path)
+    recording.add_argument("--corpora", type=Path, default=os.environ.get("BLOCKML_CORPORA"))
+    recording.add_argument("--only", nargs="*", help="names of corpora (default: all)")
+    recording.add_argument("--extractors", nargs="*", help="names of extractors and models (default: all)")
+    recording.add_argument("--every", type=int, default=1, help="take only every n-th page of a corpus")
+    recording.add_argument("--jobs", type=int, default=1)
+    comparing = commands.add_parser("compare", help="count the pages on which two records differ")
+    comparing.add_argument("before", type=Path)
+    comparing.add_argument("after", type=Path)
+    comparing.add_argument("--texts", type=int, default=0, metavar="N", help="name N pages whose text differs")
+    arguments = parser.parse_args()
+    if arguments.command == "compare":
+        return compare(arguments.before, arguments.after, arguments.texts)
+    if arguments.corpora is None:
+        parser.error("name the folder of corpora by --corpora or BLOCKML_CORPORA")
+    names = arguments.extractors or [*model_names(), *EXTRACTORS]
+    paths = [
+        path
+        for folder in sorted(arguments.corpora.iterdir())
+        if folder.is_dir() and (not arguments.only or folder.name in arguments.only)
+        for path in sorted(folder.glob("pages/*.html*"))[:: arguments.every]
+    ]
+    record(paths, names, arguments.output, arguments.jobs)
+    return 0
+
+
+def record(paths: Sequence[Path], names: Sequence[str], output: Path, jobs: int) -> None:
+    """Write one JSON line per page."""
+    work = [(path, names) for path in paths]
+    with ProcessPoolExecutor(jobs) as pool, gzip.open(output, "wt", encoding="utf-8") as stream:
+        for number, row in enumerate(pool.map(outcomes, work, chunksize=8), start=1):
+            stream.write(json.dumps(row) + "\n")
+            if number % 500 == 0:
+                print(f"{number} of {len(paths)} pages", file=sys.stderr)
+
+
+def outcomes(work: tuple[Path, Sequence[str]]) -> dict[str, Any]:
+    """Run each extractor on one page."""
+    path, names = work
+    source = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    results: dict[str, Outcome] = {}
+    for name in names:
+        if name == "serial":  # has no default members of its own
+            continue
+        result = blockml.extract(source, model=resolve(name))
+        texts = [result.text, *(blockml.render(result, kind) for kind in ("markdown", "html", "json"))]
+        parts = [result.scores.tobytes(), result.kept.tobytes(), *(text.encode("utf-8", "replace") for text in texts)]
+        results[name] = [str(result.status), *(hashlib.sha256(part).hexdigest()[:16] for part in parts)]
+    return {"corpus": path.parent.parent.name, "page": path.name, "results": results}
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Read the lines of a record."""
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        yield from map(json.loads, stream)
+
+
+def compare(before: Path, after: Path, n_texts: int) -> int:
+    """Print the pages that differ, by corpus and extractor; return 1 if any differs."""
+    old = {(row["corpus"], row["page"]): row["results"] for row in rows(before)}
+    counts: Counter[tuple[str, str]] = Counter()
+    different: Counter[tuple[str, str, str]] = Counter()
+    examples: list[str] = []
+    for row in rows(after):
+        known = old.pop((row["corpus"], row["page"]), {})
+        for name in row["results"].keys() & known.keys():
+            counts[row["corpus"], name] += 1
+            for part, first, second in zip(PARTS, known[name], row["results"][name], strict=True):
+                if first != second:
+                    different[row["corpus"], name, part] += 1
+                    if part == "text" and len(examples) < n_texts:
+                        examples.append(f"{row['corpus']}/{row['page']} ({name})")
+    for corpus, name in sorted({(corpus, name) for corpus, name, _ in different}):
+        parts = ", ".join(f"{part} {different[corpus, name, part]}" for part in PARTS)
+        print(f"{corpus} {name}: of {counts[corpus, name]} pages differ: {parts}")
+    print(f"{sum(counts.values())} results compared, {sum(different.values())} differences, {len(old)} pages left out")
+    print(*examples, sep="\n")
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

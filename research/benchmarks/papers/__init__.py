@@ -1,0 +1,1 @@
+"""Tables of the five papers, measured on labelled pages: see research/papers.md."""

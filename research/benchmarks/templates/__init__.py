@@ -1,0 +1,1 @@
+"""Benchmarks of template detection: ``python -m research.benchmarks.templates``."""

@@ -1,0 +1,96 @@
+"""The tables of the papers: every section runs on the pages in data/, and its helpers count right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blockml.evaluation import block_scores
+from blockml.evaluation.comparison.published import published_tables
+from blockml.page import Label
+from blockml.templates.mapping import tree_of
+from research.benchmarks.papers.__main__ import SECTIONS, main
+from research.benchmarks.papers.blocks import CLASSES, NEAREST, PRINTED
+from research.benchmarks.papers.common import pooled_counts, pooled_f1
+from research.benchmarks.papers.content import precision_at
+from research.benchmarks.papers.nodes import frames
+from research.benchmarks.papers.thresholds import held_out_folds
+
+Output = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize("section", ["classes", "varied", "content", "thresholds", "nodes"])
+def test_sections_run_without_corpora(section: str, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They say that it is a check only, and print tables whose rows have as many cells as their head."""
+    monkeypatch.delenv("BLOCKML_CORPORA", raising=False)
+    assert main([section]) == 0
+    printed = capsys.readouterr()
+    assert "as a check only" in printed.err
+    lines = [line for line in printed.out.splitlines() if line.startswith("|")]
+    assert len(lines) > 4
+    widths = [line.count("|") for line in lines]
+    heads = [place for place, line in enumerate(lines) if line.startswith("|---")]
+    for place in heads:
+        assert widths[place - 1] == widths[place] == widths[place + 1]
+
+
+def test_unknown_sections_are_refused(capsys: Output) -> None:
+    """The message names the legal ones."""
+    with pytest.raises(SystemExit):
+        main(["nothing"])
+    told = capsys.readouterr().err
+    assert all(name in told for name in SECTIONS)
+
+
+def test_printed_numbers_are_those_of_the_published_tables() -> None:
+    """Share, and precision, recall and F of both systems; the nearest reading is a set of the annotation's classes."""
+    tables = {table.name: table for table in published_tables()}
+    share = tables["context-blocks"].column("L3S-GN1")["main content, %"] / 100
+    left = tables["context-l3s-gn1"]
+    assert (share, *left.column("Proposed").values(), *left.column("Boilerpipe").values()) == pytest.approx(PRINTED)
+    assert set(CLASSES) - {Label.SUPPLEMENT} == NEAREST
+
+
+def test_pooled_scores_are_those_of_all_blocks() -> None:
+    """Sums over owners give the F1 of all blocks together."""
+    random = np.random.default_rng(0)
+    truth, kept, owner = random.random(200) < 0.4, random.random(200) < 0.5, random.integers(0, 9, 200)
+    counts = pooled_counts(truth, kept, owner, 9)
+    assert counts.shape == (9, 3)
+    result = pooled_f1([counts, counts])
+    assert result.estimates[0] == pytest.approx(block_scores(truth, kept).f1)
+    assert result.differences()[0, 1].mean == 0
+
+
+def test_precision_lies_on_the_line_between_settings() -> None:
+    """Also where a setting of higher recall is more precise; nothing beyond the highest recall."""
+    curve = [(0.8, 0.9), (0.9, 0.5), (1.0, 0.7)]
+    assert precision_at(curve, 0.85) == 0.7
+    assert precision_at(curve, 0.9) == 0.7
+    assert precision_at(curve, 0.7) == 0.9
+    assert precision_at([], 0.5) is None
+
+
+def test_sites_stay_in_one_fold() -> None:
+    """All folds have sites."""
+    sites = [f"site {number % 7}" for number in range(40)]
+    fold = held_out_folds(sites, 3)
+    assert all(len({fold[place] for place in range(40) if sites[place] == site}) == 1 for site in sites)
+    assert set(fold.tolist()) == {0, 1, 2}
+
+
+def test_frames_hold_menus_and_not_articles() -> None:
+    """Frames of sites by page; the trees are those of the pages in data/."""
+    made = frames()
+    assert len(made) == 87
+    for item in made[::10]:
+        tree = tree_of(item.page)
+        texts = {
+            " ".join(item.page.nodes.texts[tree.nodes[row]].split()): bool(item.in_frame[row])
+            for row in np.flatnonzero((tree.tag == 0) & item.judged).tolist()
+        }
+        assert 0 < item.in_frame[item.judged].mean() < 1
+        if item.site == "harbour-courier":
+            assert texts["Skip to content"]
+            longest = max(texts, key=len)
+            assert not texts[longest] or "Harbour Courier Publishing" in longest
