@@ -1,0 +1,110 @@
+"""Locks of outputs: one process at a time writes to an output, and the lock ends with its process."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from blockml.errors import UsageError
+
+__all__ = ["locked"]
+
+#: Errors of file systems that have no locks.
+_UNSUPPORTED = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+#: Bytes of the description of the holder that are read.
+_MAX_HOLDER = 1000
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock file during the ``with`` block.
+
+    The operating system releases the lock when the process ends, even if it is killed; a lock file that a killed
+    process left is taken over. On network file systems the lock holds between machines if the server supports locks,
+    as NFS 4 and SMB do.
+
+    Parameters
+    ----------
+    path
+        The lock file. It describes its holder (process, machine and start), and is removed in the end.
+
+    Raises
+    ------
+    UsageError
+        Another process holds the lock, which the message names, or the file system has no locks.
+    OSError
+        The file can't be made.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "out.lock"):
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['out.lock']
+    """
+    stream = _taken(path)
+    try:
+        holder = {"process": os.getpid(), "machine": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+        stream.truncate(0)
+        stream.seek(0)
+        stream.write(json.dumps(holder))
+        stream.flush()
+        yield
+    finally:
+        # Removed before it is released, so that nobody can hold a lock on a file that has lost its name. Windows
+        # removes no open file: there it is left empty.
+        stream.truncate(0)
+        with suppress(OSError):
+            path.unlink()
+        stream.close()
+
+
+def _taken(path: Path) -> IO[str]:
+    """Open and lock the file."""
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+        stream = os.fdopen(file, "r+", encoding="utf-8")
+        try:
+            _lock(stream)
+        except OSError as error:
+            with stream:
+                if error.errno in _UNSUPPORTED:
+                    raise UsageError(f"this file system has no locks ({error.strerror})", source=path) from error
+                if error.errno in {errno.EACCES, errno.EAGAIN, errno.EDEADLK}:
+                    raise UsageError(f"another run writes this output: {_holder(stream)}", source=path) from error
+                raise
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(stream.fileno()), path.stat()):
+                return stream
+        stream.close()  # the process that held it has just removed it
+
+
+def _lock(stream: IO[str]) -> None:
+    """Lock an open file, or raise OSError at once."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        stream.seek(1 << 30)  # the description can be read beside the locked byte
+        msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _holder(stream: IO[str]) -> str:
+    """Describe who holds the lock, as far as the lock file tells."""
+    try:
+        stream.seek(0)
+        found = json.loads(stream.read(_MAX_HOLDER))
+        return f"process {int(found['process'])} on {str(found['machine'])[:100]!r} since {str(found['since'])[:30]}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "the lock file doesn't tell which process"
