@@ -1,7 +1,8 @@
 """Labels of whole pages from outlines: groups of blocks with the same place in the markup, each content or not.
 
 ``python -m tools.outlines write PAGES -o FILE`` writes the outlines of some pages as text,
-``... labels PAGES --answers FILE -o LABELS`` turns a reader's answers into labels of blocks, which hold no text, and
+``... labels PAGES --answers FILE -o LABELS`` turns a reader's answers into labels of blocks, which hold no text; with
+``--second FILE`` groups that a second reader answered differently are ignored, and the agreement is printed.
 ``... folders PAGES --labels LABELS -o DIR`` joins labels and pages to a data set that ``blockml train`` reads.
 ``PAGES`` is a folder with a table ``pages.jsonl.gz`` and the pages ``pages/ID.html.gz``.
 ``docs/labelling-guide.md`` says what counts as content.
@@ -161,6 +162,30 @@ def block_labels(page: Page, answer: Mapping[str, Any]) -> list[str]:
     return labels
 
 
+def common(page: Page, first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[dict[str, Any], Counter[str]]:
+    """Join two answers to one page: groups with different labels are ignored.
+
+    Returns
+    -------
+    dict, Counter
+        The joined answer, of the first answer's kind; and words by their two labels in alphabetical order, such as
+        ``ignore, main``.
+    """
+    labels: list[dict[int, str]] = []
+    for answer in (first, second):
+        named = {number: str(Label.MAIN) for number in numbers(answer["content"])}
+        labels.append(named | dict.fromkeys(numbers(answer["ignore"]), IGNORE))
+    words = Counter[str]()
+    joined: dict[str, Any] = {**first, "content": [], "ignore": []}
+    for number, group in enumerate(groups(page), start=1):
+        one, other = (named.get(number, str(Label.OTHER)) for named in labels)
+        words[", ".join(sorted((one, other)))] += int(page.blocks.n_words[group.blocks].sum())
+        label = one if one == other else IGNORE
+        if label != Label.OTHER:
+            joined["ignore" if label == IGNORE else "content"].append(number)
+    return joined, words
+
+
 def numbers(given: Iterable[int | str]) -> list[int]:
     """Read numbers and ranges.
 
@@ -266,6 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, metavar="PAGES")
     parser.add_argument("--id", action="append", metavar="ID", help="write: only this page; may be repeated")
     parser.add_argument("--answers", type=Path, metavar="FILE", help='JSON lines {"id", "kind", "content", "ignore"}')
+    parser.add_argument("--second", type=Path, metavar="FILE", help="labels: answers of a second reader to some pages")
     parser.add_argument("--labels", type=Path, metavar="FILE", help="labels of blocks")
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args(arguments)
@@ -279,10 +305,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if wanted is None:
         parser.error(f"{given.step} needs {'--answers' if given.step == 'labels' else '--labels'}")
     if given.step == "labels":
-        judged = {row["id"]: row for row in lines(wanted)}
-        rows = [
-            json.dumps(table_row(row, html, page, judged[row["id"]])) for row, html, page in pages(given.folder, judged)
-        ]
+        answers = {row["id"]: row for row in lines(wanted)}
+        again = {} if given.second is None else {row["id"]: row for row in lines(given.second)}
+        rows, words = [], Counter[str]()
+        for row, html, page in pages(given.folder, answers):
+            answer = answers[row["id"]]
+            if row["id"] in again:
+                answer, found = common(page, answer, again[row["id"]])
+                words += found
+            rows.append(json.dumps(table_row(row, html, page, answer)))
+        if again:
+            kinds = sum(answers[name]["kind"] == again[name]["kind"] for name in again)
+            print(f"{len(again)} pages read twice, {kinds} of them with the same kind; words by both labels:")
+            print(*(f"{share / words.total():.4f} {pair}" for pair, share in words.most_common()), sep="\n")
         data = "".join(f"{row}\n" for row in sorted(rows)).encode()
         with atomic_write(given.output) as stream:
             stream.write(gzip.compress(data, mtime=0) if given.output.suffix == ".gz" else data)

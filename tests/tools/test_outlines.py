@@ -68,6 +68,25 @@ def test_answers_become_a_data_set(tmp_path: Path) -> None:
     assert found.known.tolist() == [True] * 62 + [False]
 
 
+def test_groups_that_two_readers_label_differently_are_ignored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Equal labels stay, and the agreement is counted in words."""
+    folder, first, second = write_pages(tmp_path / "pool"), tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    first.write_text(json.dumps({"id": "shop", "kind": "collection", "content": ["2-3"], "ignore": [4]}))
+    second.write_text(json.dumps({"id": "shop", "kind": "listing", "content": ["3"], "ignore": [4]}))
+    labels = tmp_path / "labels.jsonl"
+    command = ["labels", str(folder), "--answers", str(first), "--second", str(second), "-o", str(labels)]
+    assert main(command) == 0
+    row = json.loads(labels.read_text())
+    assert row["page_type"] == "collection"
+    assert [(n_blocks, label) for n_blocks, label, _ in row["runs"]][:3] == [(2, "other"), (1, "ignore"), (1, "main")]
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("1 pages read twice, 0 of them with the same kind")
+    assert printed[1:] == [f"{270 / 333:.4f} main, main", f"{60 / 333:.4f} main, other", f"{2 / 333:.4f} other, other",
+                           f"{1 / 333:.4f} ignore, ignore"]  # fmt: skip
+
+
 def test_a_table_needs_no_more_than_ids(tmp_path: Path) -> None:
     """Other fields may be missing, and a string may have a line separator."""
     folder = write_pages(tmp_path / "pool")
