@@ -30,15 +30,8 @@ typedef struct {
     Py_ssize_t n_classes;
 } Ensemble;
 
-/* Open buffers of the arrays of trees, the class of each tree, and the bytes of pack_small_trees, which may be empty. */
-enum { FEATURE, THRESHOLD, LEFT, RIGHT, VALUE, ROOTS, TREE_CLASS, N_TREE_ARRAYS };
-
-typedef struct {
-    Py_buffer view[N_TREE_ARRAYS];
-    int n_open;
-    const char *packed;
-    Py_ssize_t packed_size, n_classes;
-} TreeBuffers;
+/* Arrays of blockml.predictors.tree_ensemble.TREE_ARRAYS. */
+enum { FEATURE, THRESHOLD, LEFT, RIGHT, VALUE, ROOTS, N_TREE_ARRAYS };
 
 /* Matrices of fewer rows are traversed row by row instead of using packed trees. */
 enum { MIN_PACKED_ROWS = 8 };
@@ -48,6 +41,9 @@ static inline float rounded_down(double threshold) {
     float rounded = (float)threshold;
     return (double)rounded > threshold ? nextafterf(rounded, -INFINITY) : rounded;
 }
+
+/* predictors_trees.c. Opens a dict with the arrays of trees; -1 with an exception set. */
+int open_trees(PyObject *arrays, Py_buffer *view);
 
 /* predictors_small_trees.c. Returns whether the bytes hold exactly n_trees packed trees. */
 int is_complete(const char *packed, Py_ssize_t size, Py_ssize_t n_trees);

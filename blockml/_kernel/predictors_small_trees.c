@@ -171,36 +171,27 @@ static char *pack_tree(const Ensemble *e, int32_t root, int32_t stop, char *out)
     return next + (header.n_tests + 1) * sizeof(double);
 }
 
-/* pack_small_trees(feature, threshold, left, right, value, roots): packs trees that were checked by Trees.check;
-   returns empty bytes if one has too many leaves. */
-PyObject *pack_small_trees(PyObject *module, PyObject *arguments) {
-    PyObject *object[6], *packed = NULL;
-    Py_buffer view[6];
-    static const Py_ssize_t sizes[6] = {4, 8, 4, 4, 8, 4};
-    int n_open = 0;
+/* pack_small_trees(trees): packs trees that were checked by Trees.check; returns empty bytes if one has too many
+   leaves. */
+PyObject *pack_small_trees(PyObject *module, PyObject *arrays) {
+    PyObject *packed = NULL;
+    Py_buffer view[N_TREE_ARRAYS];
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &object[0], &object[1], &object[2], &object[3], &object[4], &object[5]))
-        return NULL;
-    for (; n_open < 6; n_open++)
-        if (open_array(object[n_open], &view[n_open], sizes[n_open], 0) < 0) goto done;
+    if (open_trees(arrays, view) < 0) return NULL;
     Ensemble e = {0};
-    e.feature = view[0].buf, e.threshold = view[1].buf, e.left = view[2].buf, e.right = view[3].buf;
-    e.value = view[4].buf, e.roots = view[5].buf, e.n = view[0].len / 4, e.n_trees = view[5].len / 4;
+    e.feature = view[FEATURE].buf, e.threshold = view[THRESHOLD].buf, e.left = view[LEFT].buf;
+    e.right = view[RIGHT].buf, e.value = view[VALUE].buf, e.roots = view[ROOTS].buf;
+    e.n = n_items(&view[FEATURE]), e.n_trees = n_items(&view[ROOTS]);
     /* a node is a test or a leaf, and a tree has one leaf more than it has tests */
     size_t most = (size_t)e.n * sizeof(PackedTest) + (size_t)e.n_trees * (sizeof(PackedHeader) + sizeof(double));
     char *memory = malloc(most + 1), *end = memory;
-    if (memory == NULL) {
-        PyErr_NoMemory();
-        goto done;
-    }
     for (Py_ssize_t tree = 0; tree < e.n_trees && end != NULL; tree++) {
         int32_t stop = (int32_t)(tree + 1 < e.n_trees ? e.roots[tree + 1] : e.n);
         end = pack_tree(&e, e.roots[tree], stop, end);
     }
-    packed = PyBytes_FromStringAndSize(memory, end == NULL ? 0 : end - memory);
+    packed = memory == NULL ? PyErr_NoMemory() : PyBytes_FromStringAndSize(memory, end == NULL ? 0 : end - memory);
     free(memory);
-done:
-    while (n_open--) PyBuffer_Release(&view[n_open]);
+    close_arrays(view, N_TREE_ARRAYS);
     return packed;
 }
 

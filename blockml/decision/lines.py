@@ -89,10 +89,10 @@ def smooth_lines(means: NDArray[np.float64], weights: NDArray[np.float64], share
     """
     if not share or len(means) < 2:
         return means
-    weighted, around, total = weights * means, np.zeros(len(means)), np.zeros(len(means))
-    around[1:], total[1:] = weighted[:-1], weights[:-1]
-    around[:-1] += weighted[1:]
-    total[:-1] += weights[1:]
+    sums = np.zeros((2, len(means) + 2))  # an empty line before and after the page
+    np.multiply(weights, means, out=sums[0, 1:-1])
+    sums[1, 1:-1] = weights
+    around, total = sums[:, :-2] + sums[:, 2:]
     smoothed: NDArray[np.float64] = (1 - share) * means + share * (around / total)
     return smoothed
 
