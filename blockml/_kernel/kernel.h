@@ -91,7 +91,7 @@ static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
 static inline char lower_of(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 /* predictors_trees.c */
-PyObject *pack_small_trees(PyObject *module, PyObject *arrays);
+PyObject *pack_trees(PyObject *module, PyObject *arrays);
 PyObject *tree_sums(PyObject *module, PyObject *arguments);
 
 static inline double at_least(double value, double least) { return value > least ? value : least; }

@@ -37,6 +37,10 @@ int open_arrays(PyObject *tuple, Py_buffer *view, const char *types) {
 }
 
 int open_named(PyObject *dict, Py_buffer *view, const Named *named, int n) {
+    if (!PyDict_Check(dict)) {
+        PyErr_SetString(PyExc_TypeError, "arrays must be in a dict");
+        return -1;
+    }
     for (int k = 0; k < n; k++) {
         PyObject *array = PyDict_GetItemString(dict, named[k].name);
         if (array == NULL && !PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "array %s is missing", named[k].name);
@@ -49,7 +53,7 @@ int open_named(PyObject *dict, Py_buffer *view, const Named *named, int n) {
 }
 
 static PyMethodDef functions[] = {
-    {"pack_small_trees", pack_small_trees, METH_O, NULL},
+    {"pack_trees", pack_trees, METH_O, NULL},
     {"tree_sums", tree_sums, METH_VARARGS, NULL},
     {"pack_mlp", pack_mlp, METH_O, NULL},
     {"mlp_probabilities", mlp_probabilities, METH_VARARGS, NULL},

@@ -19,19 +19,27 @@ typedef struct {
 static inline int all_left(Range range, float threshold) { return range.max <= threshold; }
 static inline int all_right(Range range, float threshold) { return range.min > threshold; }
 
-/* Trees, the matrix they are applied to, and the sums by class. */
+/* Arrays of blockml.predictors.tree_ensemble.TREE_ARRAYS. */
+enum { FEATURE, THRESHOLD, LEFT, RIGHT, VALUE, ROOTS, N_TREE_ARRAYS };
+
+/* Trees, which are checked once: open arrays, and trees in the packed form unless one has too many leaves. */
 typedef struct {
-    const int32_t *feature, *left, *right, *roots, *tree_class;
+    Py_buffer view[N_TREE_ARRAYS];
+    const int32_t *feature, *left, *right, *roots;
     const double *threshold, *value;
     Py_ssize_t n, n_trees;
+    char *packed;
+} Trees;
+
+/* Trees, their classes, the matrix they are applied to, and the sums by class. */
+typedef struct {
+    const Trees *trees;
+    const int32_t *tree_class;
     Matrix matrix;
     const Range *ranges;
     double *sums;
     Py_ssize_t n_classes;
 } Ensemble;
-
-/* Arrays of blockml.predictors.tree_ensemble.TREE_ARRAYS. */
-enum { FEATURE, THRESHOLD, LEFT, RIGHT, VALUE, ROOTS, N_TREE_ARRAYS };
 
 /* Matrices of fewer rows are traversed row by row instead of using packed trees. */
 enum { MIN_PACKED_ROWS = 8 };
@@ -42,13 +50,10 @@ static inline float rounded_down(double threshold) {
     return (double)rounded > threshold ? nextafterf(rounded, -INFINITY) : rounded;
 }
 
-/* predictors_trees.c. Opens a dict with the arrays of trees; -1 with an exception set. */
-int open_trees(PyObject *arrays, Py_buffer *view);
-
-/* predictors_small_trees.c. Returns whether the bytes hold exactly n_trees packed trees. */
-int is_complete(const char *packed, Py_ssize_t size, Py_ssize_t n_trees);
-/* Adds the leaf values of packed trees, in order, to the sums of a column-major matrix. Returns 0, or -1 without
-   memory. */
-int sum_packed_trees(const Ensemble *ensemble, const char *packed);
+/* predictors_small_trees.c. Both return 0, or -1 without memory. */
+/* Packs trees, unless one has too many leaves. */
+int pack_small_trees(Trees *trees);
+/* Adds the leaf values of packed trees, in order, to the sums of a column-major matrix. */
+int sum_packed_trees(const Ensemble *ensemble);
 
 #endif

@@ -126,10 +126,6 @@ PyObject *pack_mlp(PyObject *module, PyObject *arrays) {
     PyObject *result = NULL;
     Py_buffer view[N_ARRAYS];
     (void)module;
-    if (!PyDict_Check(arrays)) {
-        PyErr_SetString(PyExc_TypeError, "arrays of an MLP are a dict");
-        return NULL;
-    }
     if (open_named(arrays, view, NAMED, N_ARRAYS) < 0) return NULL;
     Mlp *mlp = calloc(1, sizeof *mlp);
     if (mlp == NULL)

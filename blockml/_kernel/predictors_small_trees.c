@@ -138,7 +138,7 @@ static uint32_t run_of_bits(int first, int count) { return (uint32_t)((((uint64_
 
 /* Packs the tree of the nodes from `root` to `stop`; returns the end of what was written, or NULL if the tree has too
    many leaves. */
-static char *pack_tree(const Ensemble *e, int32_t root, int32_t stop, char *out) {
+static char *pack_tree(const Trees *e, int32_t root, int32_t stop, char *out) {
     int32_t first[2 * MAX_LEAVES], count[2 * MAX_LEAVES]; /* first leaf and number of leaves of each node */
     double values[MAX_LEAVES];
     if (stop - root >= 2 * MAX_LEAVES) return NULL;
@@ -171,42 +171,21 @@ static char *pack_tree(const Ensemble *e, int32_t root, int32_t stop, char *out)
     return next + (header.n_tests + 1) * sizeof(double);
 }
 
-/* pack_small_trees(trees): packs trees that were checked by Trees.check; returns empty bytes if one has too many
-   leaves. */
-PyObject *pack_small_trees(PyObject *module, PyObject *arrays) {
-    PyObject *packed = NULL;
-    Py_buffer view[N_TREE_ARRAYS];
-    (void)module;
-    if (open_trees(arrays, view) < 0) return NULL;
-    Ensemble e = {0};
-    e.feature = view[FEATURE].buf, e.threshold = view[THRESHOLD].buf, e.left = view[LEFT].buf;
-    e.right = view[RIGHT].buf, e.value = view[VALUE].buf, e.roots = view[ROOTS].buf;
-    e.n = n_items(&view[FEATURE]), e.n_trees = n_items(&view[ROOTS]);
+int pack_small_trees(Trees *trees) {
     /* a node is a test or a leaf, and a tree has one leaf more than it has tests */
-    size_t most = (size_t)e.n * sizeof(PackedTest) + (size_t)e.n_trees * (sizeof(PackedHeader) + sizeof(double));
-    char *memory = malloc(most + 1), *end = memory;
-    for (Py_ssize_t tree = 0; tree < e.n_trees && end != NULL; tree++) {
-        int32_t stop = (int32_t)(tree + 1 < e.n_trees ? e.roots[tree + 1] : e.n);
-        end = pack_tree(&e, e.roots[tree], stop, end);
+    size_t most = (size_t)trees->n * sizeof(PackedTest);
+    most += (size_t)trees->n_trees * (sizeof(PackedHeader) + sizeof(double));
+    char *end = trees->packed = malloc(most + 1);
+    if (end == NULL) return -1;
+    for (Py_ssize_t tree = 0; tree < trees->n_trees && end != NULL; tree++) {
+        int32_t stop = (int32_t)(tree + 1 < trees->n_trees ? trees->roots[tree + 1] : trees->n);
+        end = pack_tree(trees, trees->roots[tree], stop, end);
     }
-    packed = memory == NULL ? PyErr_NoMemory() : PyBytes_FromStringAndSize(memory, end == NULL ? 0 : end - memory);
-    free(memory);
-    close_arrays(view, N_TREE_ARRAYS);
-    return packed;
-}
-
-int is_complete(const char *packed, Py_ssize_t size, Py_ssize_t n_trees) {
-    for (Py_ssize_t tree = 0; tree < n_trees; tree++) {
-        PackedHeader header;
-        if (size < (Py_ssize_t)sizeof header) return 0;
-        memcpy(&header, packed, sizeof header);
-        if (header.n_tests >= MAX_LEAVES || header.reachable == 0) return 0;
-        size_t values = (header.n_tests + 1) * sizeof(double);
-        Py_ssize_t length = (Py_ssize_t)(sizeof header + header.n_tests * sizeof(PackedTest) + values);
-        packed += length;
-        size -= length;
+    if (end == NULL) {
+        free(trees->packed);
+        trees->packed = NULL;
     }
-    return size == 0;
+    return 0;
 }
 
 /* Unpacks a tree without the tests that are decided for all rows of the page, or that no row reaches. Returns the end
@@ -242,7 +221,7 @@ static inline const char *unpack_tree(const Ensemble *e, const char *packed, Pru
     return packed + (header.n_tests + 1) * sizeof(double);
 }
 
-int sum_packed_trees(const Ensemble *e, const char *packed) {
+int sum_packed_trees(const Ensemble *e) {
     /* Sums class by class, with room for a register beyond the last row. */
     Py_ssize_t n_rows = e->matrix.n_rows, n_classes = e->n_classes, step = n_rows + 16;
     double *sums = malloc((size_t)(step * n_classes) * sizeof(double));
@@ -256,7 +235,8 @@ int sum_packed_trees(const Ensemble *e, const char *packed) {
 #endif
     PrunedTree tree;
     memset(&tree, 0, sizeof tree);
-    for (Py_ssize_t number = 0; number < e->n_trees; number++) {
+    const char *packed = e->trees->packed;
+    for (Py_ssize_t number = 0; number < e->trees->n_trees; number++) {
         packed = unpack_tree(e, packed, &tree);
         add(&tree, e->matrix.values, n_rows, sums + e->tree_class[number] * step);
     }

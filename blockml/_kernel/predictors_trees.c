@@ -41,19 +41,20 @@ WIDE static void find_ranges(Matrix matrix, Range *ranges) {
 /* Prunes the tests of a tree that are decided for all rows of the matrix. next[i] is the first node that remains on the
    path from node i. Children come after their parents. */
 static void prune_tests(const Ensemble *e, int32_t root, int32_t stop, PrunedNode *nodes, int32_t *next) {
+    const Trees *t = e->trees;
     for (int32_t i = stop - 1; i >= root; i--) {
         int32_t here = i - root;
         next[here] = here;
-        if (e->feature[i] < 0) {
+        if (t->feature[i] < 0) {
             nodes[here] = (PrunedNode){INFINITY, 0, {here, here}};
             continue;
         }
-        Py_ssize_t column = e->feature[i] * e->matrix.column_step;
-        int32_t left = next[e->left[i] - root], right = next[e->right[i] - root];
-        float threshold = rounded_down(e->threshold[i]);
-        if (all_left(e->ranges[e->feature[i]], threshold))
+        Py_ssize_t column = t->feature[i] * e->matrix.column_step;
+        int32_t left = next[t->left[i] - root], right = next[t->right[i] - root];
+        float threshold = rounded_down(t->threshold[i]);
+        if (all_left(e->ranges[t->feature[i]], threshold))
             next[here] = left;
-        else if (all_right(e->ranges[e->feature[i]], threshold))
+        else if (all_right(e->ranges[t->feature[i]], threshold))
             next[here] = right;
         else
             nodes[here] = (PrunedNode){threshold, (int32_t)column, {left, right}};
@@ -76,22 +77,24 @@ static void traverse(const PrunedNode *nodes, int32_t root, const double *value,
 
 /* Adds the leaf values of all trees, in order. `nodes` and `next` have room for all nodes. */
 static void sum_pruned_trees(const Ensemble *e, PrunedNode *nodes, int32_t *next) {
-    for (Py_ssize_t tree = 0; tree < e->n_trees; tree++) {
-        int32_t root = e->roots[tree], stop = (int32_t)(tree + 1 < e->n_trees ? e->roots[tree + 1] : e->n);
+    const Trees *t = e->trees;
+    for (Py_ssize_t tree = 0; tree < t->n_trees; tree++) {
+        int32_t root = t->roots[tree], stop = (int32_t)(tree + 1 < t->n_trees ? t->roots[tree + 1] : t->n);
         prune_tests(e, root, stop, nodes, next);
-        traverse(nodes, next[0], e->value + root, e->matrix, e->sums + e->tree_class[tree], e->n_classes);
+        traverse(nodes, next[0], t->value + root, e->matrix, e->sums + e->tree_class[tree], e->n_classes);
     }
 }
 
 /* Adds the leaf values row by row: for few rows and many nodes, most of which no row reaches. */
 static void traverse_unpruned(const Ensemble *e) {
-    for (Py_ssize_t tree = 0; tree < e->n_trees; tree++)
+    const Trees *t = e->trees;
+    for (Py_ssize_t tree = 0; tree < t->n_trees; tree++)
         for (Py_ssize_t row = 0; row < e->matrix.n_rows; row++) {
             const float *x = e->matrix.values + row * e->matrix.row_step;
-            int32_t at = e->roots[tree];
-            while (e->feature[at] >= 0)
-                at = x[e->feature[at] * e->matrix.column_step] <= e->threshold[at] ? e->left[at] : e->right[at];
-            e->sums[row * e->n_classes + e->tree_class[tree]] += e->value[at];
+            int32_t at = t->roots[tree];
+            while (t->feature[at] >= 0)
+                at = x[t->feature[at] * e->matrix.column_step] <= t->threshold[at] ? t->left[at] : t->right[at];
+            e->sums[row * e->n_classes + e->tree_class[tree]] += t->value[at];
         }
 }
 
@@ -109,86 +112,101 @@ static int are_roots(const int32_t *roots, Py_ssize_t n_trees, Py_ssize_t n) {
     return 1;
 }
 
-int open_trees(PyObject *arrays, Py_buffer *view) {
+#define CAPSULE "blockml.trees"
+
+static void drop(Trees *trees) {
+    close_arrays(trees->view, N_TREE_ARRAYS);
+    free(trees->packed);
+    free(trees);
+}
+
+static void free_trees(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
+
+/* pack_trees(arrays): a capsule of trees that were checked by Trees.check, for tree_sums. The arrays, by name, must not
+   change. */
+PyObject *pack_trees(PyObject *module, PyObject *arrays) {
     static const Named named[N_TREE_ARRAYS] = {
         [FEATURE] = {"feature", "i"}, [THRESHOLD] = {"threshold", "d"}, [LEFT] = {"left", "i"},
         [RIGHT] = {"right", "i"}, [VALUE] = {"value", "d"}, [ROOTS] = {"roots", "i"},
     };
-    if (!PyDict_Check(arrays)) {
-        PyErr_SetString(PyExc_TypeError, "arrays of trees are a dict");
-        return -1;
+    PyObject *capsule = NULL;
+    Trees *trees = calloc(1, sizeof *trees);
+    (void)module;
+    if (trees == NULL) return PyErr_NoMemory();
+    Py_buffer *view = trees->view;
+    if (open_named(arrays, view, named, N_TREE_ARRAYS) < 0) {
+        free(trees);
+        return NULL;
     }
-    if (open_named(arrays, view, named, N_TREE_ARRAYS) < 0) return -1;
-    Py_ssize_t n = n_items(&view[FEATURE]);
-    int fits = are_roots(view[ROOTS].buf, n_items(&view[ROOTS]), n);
-    for (int k = THRESHOLD; k <= VALUE; k++) fits = fits && n_items(&view[k]) == n;
-    if (fits) return 0;
-    PyErr_SetString(PyExc_ValueError, "roots of trees must rise from 0, and arrays of nodes must have one length");
-    close_arrays(view, N_TREE_ARRAYS);
-    return -1;
+    trees->feature = view[FEATURE].buf, trees->left = view[LEFT].buf, trees->right = view[RIGHT].buf;
+    trees->roots = view[ROOTS].buf, trees->threshold = view[THRESHOLD].buf, trees->value = view[VALUE].buf;
+    trees->n = n_items(&view[FEATURE]), trees->n_trees = n_items(&view[ROOTS]);
+    int fits = are_roots(trees->roots, trees->n_trees, trees->n);
+    for (int k = THRESHOLD; k <= VALUE; k++) fits = fits && n_items(&view[k]) == trees->n;
+    if (!fits)
+        PyErr_SetString(PyExc_ValueError, "roots must rise from 0, and arrays of nodes must have one length");
+    else if (pack_small_trees(trees) < 0)
+        PyErr_NoMemory();
+    else
+        capsule = PyCapsule_New(trees, CAPSULE, free_trees);
+    if (capsule == NULL) drop(trees);
+    return capsule;
 }
 
 /* Adds leaf values to the sums of an ensemble. Returns 0, or -1 without memory. */
-static int sum_ensemble(Ensemble *e, const char *packed, Py_ssize_t packed_size) {
-    int is_traversed = packed_size == 0 || e->matrix.row_step != 1 || e->matrix.n_rows < MIN_PACKED_ROWS, failed = 0;
-    if (e->matrix.n_rows == 0) return 0;
-    size_t n_pruned = is_traversed ? (size_t)e->n : 0;
-    size_t size = n_pruned * (sizeof(PrunedNode) + sizeof(int32_t)) + (size_t)e->matrix.n_columns * sizeof(Range);
+static int sum_ensemble(Ensemble *e) {
+    const Trees *t = e->trees;
+    Matrix matrix = e->matrix;
+    int is_traversed = t->packed == NULL || matrix.row_step != 1 || matrix.n_rows < MIN_PACKED_ROWS, failed = 0;
+    if (matrix.n_rows == 0) return 0;
+    size_t n_pruned = is_traversed ? (size_t)t->n : 0;
+    size_t size = n_pruned * (sizeof(PrunedNode) + sizeof(int32_t)) + (size_t)matrix.n_columns * sizeof(Range);
     PrunedNode *nodes = malloc(size + 1);
     if (nodes == NULL) return -1;
     int32_t *next = (int32_t *)(nodes + n_pruned);
     Range *ranges = (Range *)(next + n_pruned);
     e->ranges = ranges;
-    if (e->n / TYPICAL_DEPTH > e->matrix.n_rows * e->n_trees) {
+    if (t->n / TYPICAL_DEPTH > matrix.n_rows * t->n_trees) {
         traverse_unpruned(e);
     } else {
-        find_ranges(e->matrix, ranges);
+        find_ranges(matrix, ranges);
         if (is_traversed)
             sum_pruned_trees(e, nodes, next);
         else
-            failed = sum_packed_trees(e, packed);
+            failed = sum_packed_trees(e);
     }
     free(nodes);
     return failed;
 }
 
-/* tree_sums(trees, packed, by_column, (classes, matrix, sums)): adds the leaf values of tree i to column classes[i] of
-   sums (n_rows, n_classes). The matrix is row-major or column-major; `packed` is the result of pack_small_trees. Callers
-   have checked the trees by Trees.check, and that the matrix has all columns they read. */
+/* tree_sums(trees, by_column, (classes, matrix, sums)): adds the leaf values of tree i to column classes[i] of sums
+   (n_rows, n_classes). The matrix is row-major or column-major. Callers have checked that it has all columns that the
+   trees read. */
 PyObject *tree_sums(PyObject *module, PyObject *arguments) {
     enum { CLASSES, MATRIX, SUMS, N };
-    PyObject *trees, *arrays, *result = NULL;
-    const char *packed;
-    Py_ssize_t packed_size;
+    PyObject *capsule, *arrays, *result = NULL;
     int by_column, failed;
-    Py_buffer tree[N_TREE_ARRAYS], view[N];
+    Py_buffer view[N];
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "Oy#iO!", &trees, &packed, &packed_size, &by_column, &PyTuple_Type, &arrays) ||
-        open_trees(trees, tree) < 0)
-        return NULL;
-    if (open_arrays(arrays, view, "i f *d") < 0) {
-        close_arrays(tree, N_TREE_ARRAYS);
-        return NULL;
-    }
-    Py_ssize_t n_trees = n_items(&tree[ROOTS]), n_classes = view[SUMS].ndim == 2 ? view[SUMS].shape[1] : 0;
+    if (!PyArg_ParseTuple(arguments, "OiO!", &capsule, &by_column, &PyTuple_Type, &arrays)) return NULL;
+    const Trees *trees = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (trees == NULL || open_arrays(arrays, view, "i f *d") < 0) return NULL;
+    Py_ssize_t n_classes = view[SUMS].ndim == 2 ? view[SUMS].shape[1] : 0;
     Py_ssize_t n_rows = n_classes > 0 ? view[SUMS].shape[0] : 0;
     Py_ssize_t n_columns = n_rows > 0 ? n_items(&view[MATRIX]) / n_rows : 0;
     if (n_items(&view[MATRIX]) > INT32_MAX)
         PyErr_SetString(PyExc_ValueError, "a matrix must have fewer than 2 ** 31 values");
-    else if (n_items(&view[CLASSES]) != n_trees || !are_classes(view[CLASSES].buf, n_trees, n_classes) ||
-             (packed_size > 0 && !is_complete(packed, packed_size, n_trees)))
-        PyErr_SetString(PyExc_ValueError, "each tree needs a class, and all trees must be packed, or none");
+    else if (n_items(&view[CLASSES]) != trees->n_trees ||
+             !are_classes(view[CLASSES].buf, trees->n_trees, n_classes))
+        PyErr_SetString(PyExc_ValueError, "each tree needs a class");
     else {
         Matrix matrix = {view[MATRIX].buf, n_rows, n_columns, by_column ? 1 : n_columns, by_column ? n_rows : 1};
-        Ensemble ensemble = {tree[FEATURE].buf, tree[LEFT].buf, tree[RIGHT].buf, tree[ROOTS].buf, view[CLASSES].buf,
-                             tree[THRESHOLD].buf, tree[VALUE].buf, n_items(&tree[FEATURE]), n_trees, matrix, NULL,
-                             view[SUMS].buf, n_classes};
+        Ensemble ensemble = {trees, view[CLASSES].buf, matrix, NULL, view[SUMS].buf, n_classes};
         Py_BEGIN_ALLOW_THREADS;
-        failed = sum_ensemble(&ensemble, packed, packed_size);
+        failed = sum_ensemble(&ensemble);
         Py_END_ALLOW_THREADS;
         result = failed < 0 ? PyErr_NoMemory() : Py_NewRef(Py_None);
     }
     close_arrays(view, N);
-    close_arrays(tree, N_TREE_ARRAYS);
     return result;
 }

@@ -24,13 +24,15 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 #: Opaque copy of an MLP, checked by ``pack_mlp``, for ``mlp_probabilities``.
 PackedMLP: TypeAlias = object
+#: Opaque trees, for ``tree_sums``.
+PackedTrees: TypeAlias = object
 
 
 class Compiled(Protocol):
     """Functions of the compiled module. Arrays are contiguous and of the annotated types.
 
-    Types of items, sizes and indices are checked, so that nothing is read or written beyond an array. Contents of trees are
-    checked before they are passed, by :mod:`blockml.predictors`.
+    Types of items, sizes and indices are checked, so that nothing is read or written beyond an array. Contents of trees
+    are checked before they are passed, by :mod:`blockml.predictors`.
     """
 
     # Parsing: from bytes to blocks.
@@ -160,16 +162,12 @@ class Compiled(Protocol):
 
     # Predictors: trees, MLPs, log odds.
 
-    def pack_small_trees(self, trees: Arrays, /) -> bytes:
-        """Pack trees of at most 32 leaves for the fast path of :meth:`tree_sums`; empty if a tree has more.
-
-        They are the arrays of :data:`blockml.predictors.tree_ensemble.TREE_ARRAYS`.
-        """
+    def pack_trees(self, arrays: Arrays, /) -> PackedTrees:
+        """Pack the arrays of :data:`blockml.predictors.tree_ensemble.TREE_ARRAYS`, which must not change."""
 
     def tree_sums(
         self,
-        trees: Arrays,
-        packed: bytes,
+        trees: PackedTrees,
         by_column: int,
         classes_matrix_and_sums: tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float64]],
         /,

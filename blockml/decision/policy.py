@@ -301,7 +301,7 @@ def _compiled(
         "min_best_probability": policy.min_best_probability,
     }
     scores = np.empty(len(probabilities), dtype=np.float32)
-    arrays = {
+    arrays: _kernel.Arrays = {
         "probabilities": np.ascontiguousarray(probabilities),
         "words": columns.amounts.words,
         "linked": columns.amounts.linked,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class KernelPage:
         nodes, blocks = page.nodes, page.blocks
         given, pairs, number, ends = _attributes(nodes)
         self.compiled, self._tables, self._n = compiled, tables, len(blocks)
-        columns: dict[str, NDArray[Any]] = {
+        columns: _kernel.Arrays = {
             "tag": nodes.tag, "parent": nodes.parent, "depth": nodes.depth, "end": nodes.end, "attribute_set": number,
             "block_parent": blocks.parent, "block_node": blocks.node, "n_words": blocks.n_words,
             "n_linked": blocks.n_linked,

@@ -81,7 +81,7 @@ def kernel_tables(compiled: _kernel.Compiled) -> _kernel.Tables:
         "sibling_levels": repetition.LEVELS,
         "grouping_levels": block_groups.LEVELS_OF,
     }
-    arrays = {
+    arrays: _kernel.Arrays = {
         # A table has a code for names that it doesn't know, then for "no node", then for each name.
         **{key: _constant(np.roll(table.of((*names, "")), 2), np.int64) for key, table in by_tag.items()},
         **{key: _constant(values, np.int64) for key, values in {**numbers, **levels}.items()},

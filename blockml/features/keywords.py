@@ -75,7 +75,7 @@ def keyword_bits(value: str) -> int:
 
 
 @functools.cache
-def words() -> dict[str, NDArray[Any]]:
+def words() -> Mapping[str, NDArray[Any]]:
     """Return all words, longer ones first, for the C extension.
 
     Returns the ASCII characters of all words, one word after the other, and the (n_words,) length and group of each.

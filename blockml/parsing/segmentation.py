@@ -81,7 +81,7 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
 
 def _segment_compiled(compiled: _kernel.Compiled, nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
     """Segment all nodes by the C extension."""
-    given = {
+    given: _kernel.Arrays = {
         **{name: np.ascontiguousarray(getattr(nodes, name), np.int32) for name in ("tag", "parent", "depth", "end")},
         "flags": np.ascontiguousarray(nodes.flags, np.uint8),
         "character_classes": class_table(),

@@ -178,7 +178,7 @@ class MLP:
             odds = quantized_log_odds(self.quantized, partial(self._exact_inputs, columns), groups, amounts, words)
             return sigmoid(odds.astype(np.float64))
         probabilities = np.empty(len(matrix), dtype=np.float32)
-        arrays = {
+        arrays: _kernel.Arrays = {
             "columns": columns,
             "starts": np.ascontiguousarray(words.starts, dtype=np.int64),
             "hashed_words": np.ascontiguousarray(words.hashed_words, dtype=np.int32),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
+from blockml._kernel.protocol import PackedTrees
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.page_matrix import PageMatrix
 from blockml.predictors.log_odds import log_odds, sigmoid
@@ -100,7 +101,7 @@ class Trees:
             by_column = matrix.flags.f_contiguous
             values = np.asarray(matrix.T if by_column else matrix, dtype=np.float32, order="C")
             of_trees = np.ascontiguousarray(classes, np.int32)
-            _kernel.compiled.tree_sums(self._columns, self._packed, int(by_column), (of_trees, values, total))
+            _kernel.compiled.tree_sums(self._packed, int(by_column), (of_trees, values, total))
             return total
         for rows, leaf_values in self._leaf_values(matrix):
             # Tree by tree, in the order of the compiled code: numpy adds up a single row in another order.
@@ -109,14 +110,10 @@ class Trees:
         return total
 
     @cached_property
-    def _columns(self) -> dict[str, NDArray[np.generic]]:
-        """Arrays of the types that the compiled code requires, which those built by hand may lack."""
-        return {name: np.ascontiguousarray(getattr(self, name), dtype) for name, dtype in TREE_ARRAYS.items()}
-
-    @cached_property
-    def _packed(self) -> bytes:
-        """Small trees packed for the compiled code, once for all pages; empty for large trees."""
-        return _kernel.compiled.pack_small_trees(self._columns) if _kernel.compiled is not None else b""
+    def _packed(self) -> PackedTrees:
+        """Trees as the compiled code reads them, once for all pages; requires it."""
+        arrays = {name: np.ascontiguousarray(getattr(self, name), dtype) for name, dtype in TREE_ARRAYS.items()}
+        return cast("_kernel.Compiled", _kernel.compiled).pack_trees(arrays)
 
     def __getstate__(self) -> dict[str, NDArray[Any]]:
         """Pickle the arrays alone: packed trees depend on the compiled code of this machine."""
