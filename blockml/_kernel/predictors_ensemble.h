@@ -22,19 +22,12 @@ static inline int all_right(Range range, float threshold) { return range.min > t
 /* Arrays of blockml.predictors.tree_ensemble.TREE_ARRAYS. */
 enum { FEATURE, THRESHOLD, LEFT, RIGHT, VALUE, ROOTS, N_TREE_ARRAYS };
 
-/* Trees, which are checked once: open arrays, and trees in the packed form unless one has too many leaves. */
+/* Trees, the matrix they are applied to, and the sums by class. */
 typedef struct {
-    Py_buffer view[N_TREE_ARRAYS];
-    const int32_t *feature, *left, *right, *roots;
+    const int32_t *feature, *left, *right, *roots, *tree_class;
     const double *threshold, *value;
     Py_ssize_t n, n_trees;
-    char *packed;
-} Trees;
-
-/* Trees, their classes, the matrix they are applied to, and the sums by class. */
-typedef struct {
-    const Trees *trees;
-    const int32_t *tree_class;
+    char *packed; /* small trees; NULL if a tree has too many leaves */
     Matrix matrix;
     const Range *ranges;
     double *sums;
@@ -52,8 +45,8 @@ static inline float rounded_down(double threshold) {
 
 /* predictors_small_trees.c. Both return 0, or -1 without memory. */
 /* Packs trees, unless one has too many leaves. */
-int pack_small_trees(Trees *trees);
+int pack_small_trees(Ensemble *e);
 /* Adds the leaf values of packed trees, in order, to the sums of a column-major matrix. */
-int sum_packed_trees(const Ensemble *ensemble);
+int sum_packed_trees(const Ensemble *e);
 
 #endif

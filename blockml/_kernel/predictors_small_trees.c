@@ -138,7 +138,7 @@ static uint32_t run_of_bits(int first, int count) { return (uint32_t)((((uint64_
 
 /* Packs the tree of the nodes from `root` to `stop`; returns the end of what was written, or NULL if the tree has too
    many leaves. */
-static char *pack_tree(const Trees *e, int32_t root, int32_t stop, char *out) {
+static char *pack_tree(const Ensemble *e, int32_t root, int32_t stop, char *out) {
     int32_t first[2 * MAX_LEAVES], count[2 * MAX_LEAVES]; /* first leaf and number of leaves of each node */
     double values[MAX_LEAVES];
     if (stop - root >= 2 * MAX_LEAVES) return NULL;
@@ -171,19 +171,19 @@ static char *pack_tree(const Trees *e, int32_t root, int32_t stop, char *out) {
     return next + (header.n_tests + 1) * sizeof(double);
 }
 
-int pack_small_trees(Trees *trees) {
+int pack_small_trees(Ensemble *e) {
     /* a node is a test or a leaf, and a tree has one leaf more than it has tests */
-    size_t most = (size_t)trees->n * sizeof(PackedTest);
-    most += (size_t)trees->n_trees * (sizeof(PackedHeader) + sizeof(double));
-    char *end = trees->packed = malloc(most + 1);
+    size_t most = (size_t)e->n * sizeof(PackedTest);
+    most += (size_t)e->n_trees * (sizeof(PackedHeader) + sizeof(double));
+    char *end = e->packed = malloc(most + 1);
     if (end == NULL) return -1;
-    for (Py_ssize_t tree = 0; tree < trees->n_trees && end != NULL; tree++) {
-        int32_t stop = (int32_t)(tree + 1 < trees->n_trees ? trees->roots[tree + 1] : trees->n);
-        end = pack_tree(trees, trees->roots[tree], stop, end);
+    for (Py_ssize_t tree = 0; tree < e->n_trees && end != NULL; tree++) {
+        int32_t stop = (int32_t)(tree + 1 < e->n_trees ? e->roots[tree + 1] : e->n);
+        end = pack_tree(e, e->roots[tree], stop, end);
     }
     if (end == NULL) {
-        free(trees->packed);
-        trees->packed = NULL;
+        free(e->packed);
+        e->packed = NULL;
     }
     return 0;
 }
@@ -235,8 +235,8 @@ int sum_packed_trees(const Ensemble *e) {
 #endif
     PrunedTree tree;
     memset(&tree, 0, sizeof tree);
-    const char *packed = e->trees->packed;
-    for (Py_ssize_t number = 0; number < e->trees->n_trees; number++) {
+    const char *packed = e->packed;
+    for (Py_ssize_t number = 0; number < e->n_trees; number++) {
         packed = unpack_tree(e, packed, &tree);
         add(&tree, e->matrix.values, n_rows, sums + e->tree_class[number] * step);
     }

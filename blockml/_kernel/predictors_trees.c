@@ -41,20 +41,19 @@ WIDE static void find_ranges(Matrix matrix, Range *ranges) {
 /* Prunes the tests of a tree that are decided for all rows of the matrix. next[i] is the first node that remains on the
    path from node i. Children come after their parents. */
 static void prune_tests(const Ensemble *e, int32_t root, int32_t stop, PrunedNode *nodes, int32_t *next) {
-    const Trees *t = e->trees;
     for (int32_t i = stop - 1; i >= root; i--) {
         int32_t here = i - root;
         next[here] = here;
-        if (t->feature[i] < 0) {
+        if (e->feature[i] < 0) {
             nodes[here] = (PrunedNode){INFINITY, 0, {here, here}};
             continue;
         }
-        Py_ssize_t column = t->feature[i] * e->matrix.column_step;
-        int32_t left = next[t->left[i] - root], right = next[t->right[i] - root];
-        float threshold = rounded_down(t->threshold[i]);
-        if (all_left(e->ranges[t->feature[i]], threshold))
+        Py_ssize_t column = e->feature[i] * e->matrix.column_step;
+        int32_t left = next[e->left[i] - root], right = next[e->right[i] - root];
+        float threshold = rounded_down(e->threshold[i]);
+        if (all_left(e->ranges[e->feature[i]], threshold))
             next[here] = left;
-        else if (all_right(e->ranges[t->feature[i]], threshold))
+        else if (all_right(e->ranges[e->feature[i]], threshold))
             next[here] = right;
         else
             nodes[here] = (PrunedNode){threshold, (int32_t)column, {left, right}};
@@ -77,24 +76,22 @@ static void traverse(const PrunedNode *nodes, int32_t root, const double *value,
 
 /* Adds the leaf values of all trees, in order. `nodes` and `next` have room for all nodes. */
 static void sum_pruned_trees(const Ensemble *e, PrunedNode *nodes, int32_t *next) {
-    const Trees *t = e->trees;
-    for (Py_ssize_t tree = 0; tree < t->n_trees; tree++) {
-        int32_t root = t->roots[tree], stop = (int32_t)(tree + 1 < t->n_trees ? t->roots[tree + 1] : t->n);
+    for (Py_ssize_t tree = 0; tree < e->n_trees; tree++) {
+        int32_t root = e->roots[tree], stop = (int32_t)(tree + 1 < e->n_trees ? e->roots[tree + 1] : e->n);
         prune_tests(e, root, stop, nodes, next);
-        traverse(nodes, next[0], t->value + root, e->matrix, e->sums + e->tree_class[tree], e->n_classes);
+        traverse(nodes, next[0], e->value + root, e->matrix, e->sums + e->tree_class[tree], e->n_classes);
     }
 }
 
 /* Adds the leaf values row by row: for few rows and many nodes, most of which no row reaches. */
 static void traverse_unpruned(const Ensemble *e) {
-    const Trees *t = e->trees;
-    for (Py_ssize_t tree = 0; tree < t->n_trees; tree++)
+    for (Py_ssize_t tree = 0; tree < e->n_trees; tree++)
         for (Py_ssize_t row = 0; row < e->matrix.n_rows; row++) {
             const float *x = e->matrix.values + row * e->matrix.row_step;
-            int32_t at = t->roots[tree];
-            while (t->feature[at] >= 0)
-                at = x[t->feature[at] * e->matrix.column_step] <= t->threshold[at] ? t->left[at] : t->right[at];
-            e->sums[row * e->n_classes + e->tree_class[tree]] += t->value[at];
+            int32_t at = e->roots[tree];
+            while (e->feature[at] >= 0)
+                at = x[e->feature[at] * e->matrix.column_step] <= e->threshold[at] ? e->left[at] : e->right[at];
+            e->sums[row * e->n_classes + e->tree_class[tree]] += e->value[at];
         }
 }
 
@@ -114,9 +111,15 @@ static int are_roots(const int32_t *roots, Py_ssize_t n_trees, Py_ssize_t n) {
 
 #define CAPSULE "blockml.trees"
 
+/* Trees that were checked once: open arrays, and an ensemble without matrix, classes and sums. */
+typedef struct {
+    Py_buffer view[N_TREE_ARRAYS];
+    Ensemble ensemble;
+} Trees;
+
 static void drop(Trees *trees) {
     close_arrays(trees->view, N_TREE_ARRAYS);
-    free(trees->packed);
+    free(trees->ensemble.packed);
     free(trees);
 }
 
@@ -138,14 +141,15 @@ PyObject *pack_trees(PyObject *module, PyObject *arrays) {
         free(trees);
         return NULL;
     }
-    trees->feature = view[FEATURE].buf, trees->left = view[LEFT].buf, trees->right = view[RIGHT].buf;
-    trees->roots = view[ROOTS].buf, trees->threshold = view[THRESHOLD].buf, trees->value = view[VALUE].buf;
-    trees->n = n_items(&view[FEATURE]), trees->n_trees = n_items(&view[ROOTS]);
-    int fits = are_roots(trees->roots, trees->n_trees, trees->n);
-    for (int k = THRESHOLD; k <= VALUE; k++) fits = fits && n_items(&view[k]) == trees->n;
+    Ensemble *e = &trees->ensemble;
+    e->feature = view[FEATURE].buf, e->left = view[LEFT].buf, e->right = view[RIGHT].buf;
+    e->roots = view[ROOTS].buf, e->threshold = view[THRESHOLD].buf, e->value = view[VALUE].buf;
+    e->n = n_items(&view[FEATURE]), e->n_trees = n_items(&view[ROOTS]);
+    int fits = are_roots(e->roots, e->n_trees, e->n);
+    for (int k = THRESHOLD; k <= VALUE; k++) fits = fits && n_items(&view[k]) == e->n;
     if (!fits)
         PyErr_SetString(PyExc_ValueError, "roots must rise from 0, and arrays of nodes must have one length");
-    else if (pack_small_trees(trees) < 0)
+    else if (pack_small_trees(e) < 0)
         PyErr_NoMemory();
     else
         capsule = PyCapsule_New(trees, CAPSULE, free_trees);
@@ -154,26 +158,24 @@ PyObject *pack_trees(PyObject *module, PyObject *arrays) {
 }
 
 /* Adds leaf values to the sums of an ensemble. Returns 0, or -1 without memory. */
-static int sum_ensemble(Ensemble *e) {
-    const Trees *t = e->trees;
-    Matrix matrix = e->matrix;
-    int is_traversed = t->packed == NULL || matrix.row_step != 1 || matrix.n_rows < MIN_PACKED_ROWS, failed = 0;
-    if (matrix.n_rows == 0) return 0;
-    size_t n_pruned = is_traversed ? (size_t)t->n : 0;
-    size_t size = n_pruned * (sizeof(PrunedNode) + sizeof(int32_t)) + (size_t)matrix.n_columns * sizeof(Range);
+static int sum_ensemble(Ensemble e) {
+    int is_traversed = e.packed == NULL || e.matrix.row_step != 1 || e.matrix.n_rows < MIN_PACKED_ROWS, failed = 0;
+    if (e.matrix.n_rows == 0) return 0;
+    size_t n_pruned = is_traversed ? (size_t)e.n : 0;
+    size_t size = n_pruned * (sizeof(PrunedNode) + sizeof(int32_t)) + (size_t)e.matrix.n_columns * sizeof(Range);
     PrunedNode *nodes = malloc(size + 1);
     if (nodes == NULL) return -1;
     int32_t *next = (int32_t *)(nodes + n_pruned);
     Range *ranges = (Range *)(next + n_pruned);
-    e->ranges = ranges;
-    if (t->n / TYPICAL_DEPTH > matrix.n_rows * t->n_trees) {
-        traverse_unpruned(e);
+    e.ranges = ranges;
+    if (e.n / TYPICAL_DEPTH > e.matrix.n_rows * e.n_trees) {
+        traverse_unpruned(&e);
     } else {
-        find_ranges(matrix, ranges);
+        find_ranges(e.matrix, ranges);
         if (is_traversed)
-            sum_pruned_trees(e, nodes, next);
+            sum_pruned_trees(&e, nodes, next);
         else
-            failed = sum_packed_trees(e);
+            failed = sum_packed_trees(&e);
     }
     free(nodes);
     return failed;
@@ -191,19 +193,20 @@ PyObject *tree_sums(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OiO!", &capsule, &by_column, &PyTuple_Type, &arrays)) return NULL;
     const Trees *trees = PyCapsule_GetPointer(capsule, CAPSULE);
     if (trees == NULL || open_arrays(arrays, view, "i f *d") < 0) return NULL;
+    Ensemble e = trees->ensemble;
     Py_ssize_t n_classes = view[SUMS].ndim == 2 ? view[SUMS].shape[1] : 0;
     Py_ssize_t n_rows = n_classes > 0 ? view[SUMS].shape[0] : 0;
     Py_ssize_t n_columns = n_rows > 0 ? n_items(&view[MATRIX]) / n_rows : 0;
     if (n_items(&view[MATRIX]) > INT32_MAX)
         PyErr_SetString(PyExc_ValueError, "a matrix must have fewer than 2 ** 31 values");
-    else if (n_items(&view[CLASSES]) != trees->n_trees ||
-             !are_classes(view[CLASSES].buf, trees->n_trees, n_classes))
+    else if (n_items(&view[CLASSES]) != e.n_trees ||
+             !are_classes(view[CLASSES].buf, e.n_trees, n_classes))
         PyErr_SetString(PyExc_ValueError, "each tree needs a class");
     else {
-        Matrix matrix = {view[MATRIX].buf, n_rows, n_columns, by_column ? 1 : n_columns, by_column ? n_rows : 1};
-        Ensemble ensemble = {trees, view[CLASSES].buf, matrix, NULL, view[SUMS].buf, n_classes};
+        e.matrix = (Matrix){view[MATRIX].buf, n_rows, n_columns, by_column ? 1 : n_columns, by_column ? n_rows : 1};
+        e.tree_class = view[CLASSES].buf, e.sums = view[SUMS].buf, e.n_classes = n_classes;
         Py_BEGIN_ALLOW_THREADS;
-        failed = sum_ensemble(&ensemble);
+        failed = sum_ensemble(e);
         Py_END_ALLOW_THREADS;
         result = failed < 0 ? PyErr_NoMemory() : Py_NewRef(Py_None);
     }
