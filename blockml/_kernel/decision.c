@@ -99,18 +99,15 @@ static void write_page_features(const Amounts *page, const float *first, const f
 /* page_features(words, linked, prose, first, probabilities, features): writes the features (13,) of a page. */
 PyObject *page_features(PyObject *module, PyObject *arguments) {
     enum { WORDS, LINKED, PROSE, FIRST, PROBABILITIES, FEATURES, N };
-    static const Py_ssize_t sizes[N] = {8, 8, 8, 4, 4, 4};
-    PyObject *object[N], *result = NULL;
+    PyObject *result = NULL;
     Py_buffer view[N];
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &object[0], &object[1], &object[2], &object[3], &object[4], &object[5]))
-        return NULL;
-    int n_open = open_arrays(object, view, sizes, N), sound = n_open == N;
+    if (open_arrays(arguments, view, "d d d f f *f") < 0) return NULL;
+    Amounts page = {(size_t)n_items(&view[WORDS]), view[WORDS].buf, view[LINKED].buf, view[PROSE].buf};
     Item *items = NULL;
-    if (!sound) goto done;
-    Amounts page = {(size_t)view[WORDS].len / 8, view[WORDS].buf, view[LINKED].buf, view[PROSE].buf};
-    for (int k = 0; k < FEATURES; k++) sound &= (size_t)(view[k].len / sizes[k]) == page.n;
-    if (!sound || view[FEATURES].len != N_PAGE_FEATURES * 4 || page.n > INT32_MAX)
+    int sound = n_items(&view[FEATURES]) == N_PAGE_FEATURES && page.n <= INT32_MAX;
+    for (int k = 0; k < FEATURES; k++) sound &= (size_t)n_items(&view[k]) == page.n;
+    if (!sound)
         PyErr_SetString(PyExc_ValueError, "columns of blocks differ in length");
     else if ((items = malloc((2 * page.n + 1) * sizeof(Item))) == NULL)
         PyErr_NoMemory();
@@ -118,9 +115,8 @@ PyObject *page_features(PyObject *module, PyObject *arguments) {
         write_page_features(&page, view[FIRST].buf, view[PROBABILITIES].buf, items, view[FEATURES].buf);
         result = Py_NewRef(Py_None);
     }
-done:
     free(items);
-    while (n_open--) PyBuffer_Release(&view[n_open]);
+    close_arrays(view, N);
     return result;
 }
 
@@ -210,27 +206,42 @@ static void write_scores(const Amounts *page, const float *probabilities, const 
     write_sigmoids(log_odds, n, scores);
 }
 
-/* policy_scores(probabilities, words, linked, prose, line, text, context, numbers, scores): writes scores (n,). Lines
-   are numbered without gaps; `numbers` are the first fields of Policy. */
+/* policy_scores(columns, numbers): writes the column `scores` (n,) from the others and the numbers of Policy, by name.
+   Lines are numbered without gaps. */
 PyObject *policy_scores(PyObject *module, PyObject *arguments) {
     enum { PROBABILITIES, WORDS, LINKED, PROSE, LINE, TEXT, CONTEXT, SCORES, N };
-    static const Py_ssize_t sizes[N] = {4, 8, 8, 8, 8, 8, 8, 4};
-    PyObject *object[N], *result = NULL;
-    Py_buffer view[N];
+    static const Named named[N] = {
+        [PROBABILITIES] = {"probabilities", "f"}, [WORDS] = {"words", "d"}, [LINKED] = {"linked", "d"},
+        [PROSE] = {"prose", "d"}, [LINE] = {"line", "q"}, [TEXT] = {"text", "q"}, [CONTEXT] = {"context", "q"},
+        [SCORES] = {"scores", "*f"},
+    };
     Policy p;
+    const struct {
+        const char *name;
+        double *number;
+    } fields[] = {
+        {"penalty", &p.penalty}, {"link_penalty", &p.link_penalty}, {"certain_p", &p.certain_p},
+        {"min_certain_words", &p.min_certain_words}, {"wordless_weight", &p.wordless_weight},
+        {"neighbor_smoothing", &p.smoothing}, {"negative_shrinkage", &p.shrinkage},
+        {"duplicate_penalty", &p.duplicate_penalty}, {"same_context_penalty", &p.same_context_penalty},
+        {"min_content_words", &p.min_content_words}, {"min_best_probability", &p.min_best},
+    };
+    PyObject *columns, *numbers, *result = NULL;
+    Py_buffer view[N];
     double *memory = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOO(ddddddddddd)O", &object[0], &object[1], &object[2], &object[3],
-                          &object[4], &object[5], &object[6], &p.penalty, &p.link_penalty, &p.certain_p,
-                          &p.min_certain_words, &p.wordless_weight, &p.smoothing, &p.shrinkage, &p.duplicate_penalty,
-                          &p.same_context_penalty, &p.min_content_words, &p.min_best, &object[7]))
-        return NULL;
-    int n_open = open_arrays(object, view, sizes, N), sound = n_open == N;
-    if (!sound) goto done;
-    Amounts page = {(size_t)view[SCORES].len / 4, view[WORDS].buf, view[LINKED].buf, view[PROSE].buf};
+    if (!PyArg_ParseTuple(arguments, "O!O!", &PyDict_Type, &columns, &PyDict_Type, &numbers)) return NULL;
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
+        PyObject *number = PyDict_GetItemString(numbers, fields[k].name);
+        if (number == NULL && !PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "number %s is missing", fields[k].name);
+        *fields[k].number = number == NULL ? -1 : PyFloat_AsDouble(number);
+        if (PyErr_Occurred()) return NULL;
+    }
+    if (open_named(columns, view, named, N) < 0) return NULL;
+    Amounts page = {(size_t)n_items(&view[SCORES]), view[WORDS].buf, view[LINKED].buf, view[PROSE].buf};
     p.line = view[LINE].buf, p.text = view[TEXT].buf, p.context = view[CONTEXT].buf;
-    for (int k = 0; k < N; k++) sound &= (size_t)(view[k].len / sizes[k]) == page.n;
-    sound &= page.n > 0 && page.n <= INT32_MAX;
+    int sound = page.n > 0 && page.n <= INT32_MAX;
+    for (int k = 0; k < N; k++) sound &= (size_t)n_items(&view[k]) == page.n;
     for (size_t i = 0; sound && i < page.n; i++)
         sound = p.line[i] >= 0 && p.line[i] <= (i ? p.line[i - 1] + 1 : 0) && p.line[i] >= (i ? p.line[i - 1] : 0) &&
                 p.text[i] < (int64_t)page.n;
@@ -242,8 +253,7 @@ PyObject *policy_scores(PyObject *module, PyObject *arguments) {
         write_scores(&page, view[PROBABILITIES].buf, &p, memory, view[SCORES].buf);
         result = Py_NewRef(Py_None);
     }
-done:
     free(memory);
-    while (n_open--) PyBuffer_Release(&view[n_open]);
+    close_arrays(view, N);
     return result;
 }

@@ -3,8 +3,8 @@
    ASCII values are split here; others, which are rare, in Python, which knows Unicode's case and white space. */
 #include "features_page_tree.h"
 
-/* blockml.features.ancestor_words._MOST_CHARACTERS, and an upper bound on its numbers of words. */
-enum { MOST_CHARACTERS = 512, MOST_WORDS = 64 };
+/* blockml.features.ancestor_words._MOST_CHARACTERS. */
+enum { MOST_CHARACTERS = 512 };
 /* Numbers of levels above blocks and of attributes whose words are used. */
 enum { N_LEVELS = 4, N_NAMED = 4 };
 
@@ -57,7 +57,8 @@ static int sum_words(const Tables *tables, const Letters *value, const uint8_t *
 }
 
 /* Writes the checksums of the words of a value, first names and then their parts; returns their number. */
-static int sum_value(const Tables *tables, const StringEntry *value, int most_names, int most_parts, uint32_t *sums) {
+static int sum_value(const Tables *tables, const StringEntry *value, uint32_t *sums) {
+    int most_names = (int)number_in(tables, MOST_NAMES), most_parts = (int)number_in(tables, MOST_PARTS_OF_NAMES);
     Letters letters;
     letters.length = value->length < MOST_CHARACTERS ? value->length : MOST_CHARACTERS;
     for (size_t i = 0; i < letters.length; i++) {
@@ -89,8 +90,6 @@ typedef struct {
     const Tree *tree;
     const AttributeValues *attributes;
     const Tables *tables;
-    PyObject *words_of_unicode; /* returns the checksums of a value that is not ASCII, as bytes */
-    int most_names, most_parts;
     int64_t *begin, *end; /* range of each value in sums; -1 if not computed yet */
     Numbers sums;
 } Words;
@@ -102,9 +101,9 @@ static int read_value(Words *words, int32_t number) {
     words->begin[number] = (int64_t)sums->n;
     if (value->unicode == NULL) {
         if (!has_room(sums, MOST_WORDS)) return 0;
-        sums->n += (size_t)sum_value(words->tables, value, words->most_names, words->most_parts, sums->items + sums->n);
+        sums->n += (size_t)sum_value(words->tables, value, sums->items + sums->n);
     } else {
-        PyObject *found = PyObject_CallFunctionObjArgs(words->words_of_unicode, value->unicode, NULL);
+        PyObject *found = PyObject_CallFunctionObjArgs(words->tables->word_checksums, value->unicode, NULL);
         char *bytes;
         Py_ssize_t length;
         int done = found != NULL && PyBytes_AsStringAndSize(found, &bytes, &length) == 0 &&
@@ -189,30 +188,25 @@ static int add_node(Numbers *found, Words *words, Py_ssize_t node, const uint32_
     return 1;
 }
 
-/* ancestor_words(tree, attributes, tables, words_of_unicode, most_names, most_parts, near, far, mask, bag, starts):
-   writes the bag of each block and the start of each bag; returns the number of bags, and the numbers of their words
-   as bytes. Words of levels from `near` on are combined with `far`. */
+/* ancestor_words(tree, attributes, tables, (bag, starts)): writes the bag of each block and the start of each bag;
+   returns the number of bags, and the numbers of their words as bytes. */
 PyObject *ancestor_words(PyObject *module, PyObject *arguments) {
-    PyObject *page_capsule, *values_capsule, *tables_capsule, *object[2], *result = NULL;
+    PyObject *page_capsule, *values_capsule, *tables_capsule, *arrays, *result = NULL;
     Py_buffer view[2];
     Words words = {.tree = NULL};
     Numbers found = {NULL, 0, 0};
-    uint32_t *tag_sums = NULL, far, mask;
-    int near, opened = 0;
+    uint32_t *tag_sums = NULL;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOiiiIIOO", &page_capsule, &values_capsule, &tables_capsule,
-                          &words.words_of_unicode, &words.most_names, &words.most_parts, &near, &far, &mask, &object[0],
-                          &object[1]))
+    if (!PyArg_ParseTuple(arguments, "OOOO!", &page_capsule, &values_capsule, &tables_capsule, &PyTuple_Type, &arrays) ||
+        (words.tree = tree_of(page_capsule)) == NULL || (words.tables = tables_of(tables_capsule)) == NULL ||
+        (words.attributes = attribute_values_of(values_capsule, page_capsule)) == NULL ||
+        open_arrays(arrays, view, "*q *q") < 0)
         return NULL;
-    for (; opened < 2; opened++)
-        if (open_array(object[opened], &view[opened], 8, 1) < 0) goto done;
-    if ((words.tree = tree_of(page_capsule)) == NULL || (words.tables = tables_of(tables_capsule)) == NULL) goto done;
-    if ((words.attributes = attribute_values_of(values_capsule, page_capsule)) == NULL) goto done;
-    int64_t *bag = view[0].buf, *starts = view[1].buf;
+    int64_t *bag = view[0].buf, *starts = view[1].buf, near = number_in(words.tables, NEAR);
+    uint32_t far = (uint32_t)number_in(words.tables, FAR_MARK), mask = (uint32_t)number_in(words.tables, WORD_MASK);
     Py_ssize_t n_values = words.attributes->n_values;
-    if (view[0].len / 8 < words.tree->n || view[1].len / 8 < words.tree->n + 1 || words.most_names < 0 ||
-        words.most_parts < 0 || words.most_names > MOST_WORDS || words.most_parts > MOST_WORDS - words.most_names) {
-        PyErr_SetString(PyExc_ValueError, "arrays are too short, or too many words per value");
+    if (n_items(&view[0]) < words.tree->n || n_items(&view[1]) < words.tree->n + 1) {
+        PyErr_SetString(PyExc_ValueError, "arrays are too short");
         goto done;
     }
     tag_sums = malloc((size_t)(words.tree->n_tags + 1) * sizeof(uint32_t));
@@ -236,7 +230,7 @@ PyObject *ancestor_words(PyObject *module, PyObject *arguments) {
     result = Py_BuildValue("Ly#", (long long)n_bags, (const char *)found.items,
                            (Py_ssize_t)(found.n * sizeof(uint32_t)));
 done:
-    while (opened--) PyBuffer_Release(&view[opened]);
+    close_arrays(view, 2);
     free(tag_sums);
     free(words.begin);
     free(words.sums.items);

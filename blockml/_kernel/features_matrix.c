@@ -78,38 +78,35 @@ failed:
     return done;
 }
 
-/* write_columns(tree, attributes, tables, titles, row_of, matrix): writes columns (n,) into rows of a matrix
+/* write_columns(tree, attributes, tables, titles, (row_of, matrix)): writes columns (n,) into rows of a matrix
    (n_rows, n). `row_of` is the row of each column of each family, or -1; `attributes` and `titles`, the page's title
    and description, may be None if no column needs them. */
 PyObject *write_columns(PyObject *module, PyObject *arguments) {
-    PyObject *page_capsule, *values_capsule, *tables_capsule, *titles, *object[2], *result = NULL;
-    static const Py_ssize_t sizes[2] = {8, 4};
+    PyObject *page_capsule, *values_capsule, *tables_capsule, *titles, *arrays, *result = NULL;
     Py_buffer view[2];
     Page page = {.tree = NULL};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &page_capsule, &values_capsule, &tables_capsule, &titles, &object[0],
-                          &object[1]))
+    if (!PyArg_ParseTuple(arguments, "OOOOO!", &page_capsule, &values_capsule, &tables_capsule, &titles, &PyTuple_Type,
+                          &arrays) ||
+        (page.tree = tree_of(page_capsule)) == NULL || (page.tables = tables_of(tables_capsule)) == NULL)
         return NULL;
-    int opened = open_arrays(object, view, sizes, 2);
-    if (opened < 2 || (page.tree = tree_of(page_capsule)) == NULL) goto done;
-    if ((page.tables = tables_of(tables_capsule)) == NULL) goto done;
-    if (values_capsule != Py_None) page.attributes = attribute_values_of(values_capsule, page_capsule);
-    if (PyErr_Occurred()) goto done;
+    if (values_capsule != Py_None &&
+        (page.attributes = attribute_values_of(values_capsule, page_capsule)) == NULL)
+        return NULL;
     if (titles != Py_None && !PyTuple_Check(titles)) {
         PyErr_SetString(PyExc_TypeError, "titles must be a tuple or None");
-        goto done;
+        return NULL;
     }
-    if (titles != Py_None && !PyArg_ParseTuple(titles, "UU", &page.title, &page.description)) goto done;
-    Py_ssize_t n_rows = view[1].len / 4 / page.tree->n;
-    if (view[1].len / 4 != n_rows * page.tree->n) {
+    if (titles != Py_None && !PyArg_ParseTuple(titles, "UU", &page.title, &page.description)) return NULL;
+    if (open_arrays(arrays, view, "q *f") < 0) return NULL;
+    Py_ssize_t n_rows = n_items(&view[1]) / page.tree->n;
+    if (n_items(&view[1]) != n_rows * page.tree->n)
         PyErr_SetString(PyExc_ValueError, "rows of the matrix must have one entry per block");
-        goto done;
-    }
-    if ((page.places = places_of(page.tables, page.tree)) == NULL) goto done;
-    if (write_families(&page, view[0].buf, view[0].len / 8, view[1].buf, n_rows) == 0) result = Py_NewRef(Py_None);
-done:
+    else if ((page.places = places_of(page.tables, page.tree)) != NULL &&
+             write_families(&page, view[0].buf, n_items(&view[0]), view[1].buf, n_rows) == 0)
+        result = Py_NewRef(Py_None);
     free(page.places);
     free_texts(&page.texts);
-    while (opened--) PyBuffer_Release(&view[opened]);
+    close_arrays(view, 2);
     return result;
 }

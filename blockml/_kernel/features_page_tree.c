@@ -110,31 +110,31 @@ WIDE static void count_words(const int32_t *restrict n_words, const int32_t *res
     *all = sum, *all_prose = prose_sum;
 }
 
-/* new_page_tree(reach, names, texts, given, pairs, tag, parent, depth, end, set, holder, first, flags, ends,
-   n_words, n_linked): copies the columns of nodes and of at least one block; `first` are their first nodes, and
+/* new_page_tree(reach, names, texts, given, pairs, columns): copies the columns of nodes and of at least one block.
    `reach` is the number of levels of ancestors. */
 PyObject *new_page_tree(PyObject *module, PyObject *arguments) {
     enum { TAG, PARENT, DEPTH, END, SET, BLOCK_PARENT, FIRST, FLAG, END_OF_SET, WORDS, LINKED, N };
-    static const Py_ssize_t sizes[N] = {4, 4, 4, 4, 4, 4, 4, 1, 8, 4, 4};
-    PyObject *object[N], *names, *texts, *given, *pairs, *capsule = NULL;
+    static const Named named[N] = {
+        [TAG] = {"tag", "i"}, [PARENT] = {"parent", "i"}, [DEPTH] = {"depth", "i"}, [END] = {"end", "i"},
+        [SET] = {"attribute_set", "i"}, [BLOCK_PARENT] = {"block_parent", "i"}, [FIRST] = {"block_node", "i"},
+        [FLAG] = {"block_flags", "B"}, [END_OF_SET] = {"set_ends", "q"}, [WORDS] = {"n_words", "i"},
+        [LINKED] = {"n_linked", "i"},
+    };
+    PyObject *names, *texts, *given, *pairs, *columns, *capsule = NULL;
     Py_buffer view[N];
     Py_ssize_t reach;
-    int opened = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "nO!O!O!O!OOOOOOOOOOO", &reach, &PyTuple_Type, &names, &PyTuple_Type, &texts,
-                          &PyList_Type, &given, &PyBytes_Type, &pairs, &object[0], &object[1], &object[2], &object[3],
-                          &object[4], &object[5], &object[6], &object[7], &object[8], &object[9], &object[10]))
+    if (!PyArg_ParseTuple(arguments, "nO!O!O!O!O!", &reach, &PyTuple_Type, &names, &PyTuple_Type, &texts, &PyList_Type,
+                          &given, &PyBytes_Type, &pairs, &PyDict_Type, &columns) ||
+        open_named(columns, view, named, N) < 0)
         return NULL;
     Tree *tree = NULL;
-    for (; opened < N; opened++)
-        if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
-    Py_ssize_t n_nodes = view[TAG].len / 4, n = view[BLOCK_PARENT].len / 4, n_sets = view[END_OF_SET].len / 8;
+    Py_ssize_t n_nodes = n_items(&view[TAG]), n = n_items(&view[BLOCK_PARENT]), n_sets = n_items(&view[END_OF_SET]);
     Py_ssize_t n_tags = PyTuple_Size(names);
     int fits = n > 0 && reach > 0 && reach <= 64 && n_nodes > 0 && n_nodes < INT32_MAX && n_tags < INT32_MAX &&
-               n_sets > 0 && n_sets < INT32_MAX && PyList_Size(given) == n_sets && PyTuple_Size(texts) == n &&
-               view[FIRST].len / 4 == n && view[FLAG].len == n && view[WORDS].len / 4 == n &&
-               view[LINKED].len / 4 == n;
-    for (int k = PARENT; k <= SET; k++) fits = fits && view[k].len / 4 == n_nodes;
+               n_sets > 0 && n_sets < INT32_MAX && PyList_Size(given) == n_sets && PyTuple_Size(texts) == n;
+    for (int k = 0; k < N; k++)
+        fits = fits && (k == END_OF_SET || n_items(&view[k]) == (k <= SET ? n_nodes : n));
     for (Py_ssize_t i = 0; fits && i < n_tags; i++) fits = PyUnicode_Check(PyTuple_GetItem(names, i));
     for (Py_ssize_t i = 0; fits && i < n; i++) fits = PyUnicode_Check(PyTuple_GetItem(texts, i));
     if (!fits) {
@@ -159,7 +159,7 @@ PyObject *new_page_tree(PyObject *module, PyObject *arguments) {
     }
     if (capsule == NULL) drop(tree);
 done:
-    while (opened--) PyBuffer_Release(&view[opened]);
+    close_arrays(view, N);
     return capsule;
 }
 

@@ -45,14 +45,17 @@ static inline int64_t ancestor(const Tree *tree, Py_ssize_t block, int64_t level
 /* Returns the sums before each block and of all blocks, (n + 1, k) for k values (k, n). */
 double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n);
 
-/* features_tables.c: constants, passed once per process. */
-enum { OF_PATH, LANDMARK, HEADING_LEVEL, MARK, IS_PARAGRAPH, SUMS, N_TAG_TABLES };
+/* features_tables.c: constants, passed once per process by name. */
 /* Character classes: letters and digits, white space, digits, sentence ends, clause ends, capitals, ideographs. */
 enum { N_KINDS = 256, N_CLASSES = 7 };
+enum { MOST_WORDS = 64 }; /* names and their parts in a value */
 enum { N_FLAGS = 3 }; /* of blocks: hidden, in noscript, preformatted */
-enum { CLASSES, MASKS, IN_WORD, CASED, TAGS, LETTERS, WORD_LENGTHS, WORD_GROUPS, WEIGHTS, LEVELS, REACHES, SIBLINGS,
-      GROUPINGS, FLAGS, NUMBERS, N_TABLES };
-enum { FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, N_KEYWORDS, N_ROLES, N_NUMBERS };
+/* Tables by tag come first, single numbers last. */
+enum { OF_PATH, LANDMARK, HEADING_LEVEL, MARK, IS_PARAGRAPH, SUMS, N_TAG_TABLES,
+       CLASSES = N_TAG_TABLES, MASKS, IN_WORD, CASED, LETTERS, WORD_LENGTHS, WORD_GROUPS, WEIGHTS, LEVELS, REACHES,
+       SIBLINGS, GROUPINGS, FLAGS,
+       FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, N_KEYWORDS, N_ROLES, MOST_NAMES,
+       MOST_PARTS_OF_NAMES, NEAR, FAR_MARK, WORD_MASK, N_TABLES };
 
 /* Keyword and its group; small, to stay in the cache between pages. */
 typedef struct {
@@ -68,23 +71,19 @@ typedef struct {
     Word *words; /* longest first */
     uint16_t first[1 << SLOT_BITS]; /* 1 + position of the longest keyword of each slot; 0 for none */
     Py_buffer view[N_TABLES];
-    Py_ssize_t opened, n_places;
+    Py_ssize_t n_places;
     uint32_t crc[256];                  /* CRC-32 of each byte */
     uint64_t counted[N_KINDS];          /* classes of each kind of character, a byte each, and a 1 */
     PyObject *places;                   /* column of each tag name in tables */
     PyObject *role_of;                  /* role bits by word */
-    PyObject *keyword_bits, *role_bits; /* functions for values that are not ASCII */
+    /* functions for values that are not ASCII */
+    PyObject *keyword_bits, *role_bits, *word_checksums;
 } Tables;
 
 const Tables *tables_of(PyObject *capsule);
 
-/* Returns the number of items of a table. */
-static inline Py_ssize_t length_of(const Tables *tables, int table) {
-    return tables->view[table].len / tables->view[table].itemsize;
-}
-static inline int64_t number_in(const Tables *tables, int which) {
-    return ((const int64_t *)tables->view[NUMBERS].buf)[which];
-}
+static inline Py_ssize_t length_of(const Tables *tables, int table) { return n_items(&tables->view[table]); }
+static inline int64_t number_in(const Tables *tables, int which) { return *(const int64_t *)tables->view[which].buf; }
 
 /* Returns the columns (n_tags + 1,) of a page's tags in tables, and of a missing node, to be freed. */
 int32_t *places_of(const Tables *tables, const Tree *tree);
@@ -134,7 +133,7 @@ typedef struct {
 
 /* Returns the table entry of a tag; n_tags stands for a missing node. */
 static inline int64_t of_tag(const Page *page, int table, Py_ssize_t tag) {
-    return ((const int64_t *)page->tables->view[TAGS].buf)[table * page->tables->n_places + page->places[tag]];
+    return ((const int64_t *)page->tables->view[table].buf)[page->places[tag]];
 }
 
 /* Column names of a family, separated by blanks, or patterns in which each item of a list replaces #. Several

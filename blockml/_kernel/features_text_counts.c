@@ -95,24 +95,21 @@ static float line_density(const int32_t *lengths, Py_ssize_t n, int64_t line_wid
     return n_lines ? (float)((double)word / (double)n_lines) : (float)n;
 }
 
-/* word_densities(lengths, counts, line_width, densities): writes the density of each block from the lengths of its
+/* word_densities(line_width, (lengths, counts, densities)): writes the density of each block from the lengths of its
    words. */
 PyObject *word_densities(PyObject *module, PyObject *arguments) {
-    static const Py_ssize_t sizes[3] = {4, 4, 4};
-    PyObject *object[3], *result = NULL;
+    PyObject *arrays;
     Py_buffer view[3];
     int line_width;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOiO", &object[0], &object[1], &line_width, &object[2])) return NULL;
-    int opened = open_arrays(object, view, sizes, 3);
-    if (opened < 3) goto done;
+    if (!PyArg_ParseTuple(arguments, "iO!", &line_width, &PyTuple_Type, &arrays)) return NULL;
+    if (open_arrays(arrays, view, "i i *f") < 0) return NULL;
     const int32_t *lengths = view[0].buf, *counts = view[1].buf;
-    Py_ssize_t n = view[1].len / 4, left = view[2].len / 4 < n ? -1 : view[0].len / 4, i = 0;
+    Py_ssize_t n = n_items(&view[1]), left = n_items(&view[2]) < n ? -1 : n_items(&view[0]), i = 0;
     for (; i < n && counts[i] >= 0 && counts[i] <= left; left -= counts[i], lengths += counts[i], i++)
         ((float *)view[2].buf)[i] = line_density(lengths, counts[i], line_width);
-    if (i < n) PyErr_SetString(PyExc_IndexError, "fewer word lengths than words of the blocks");
-    else result = Py_NewRef(Py_None);
-done:
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return result;
+    close_arrays(view, 3);
+    if (i == n) return Py_NewRef(Py_None);
+    PyErr_SetString(PyExc_IndexError, "fewer word lengths than words of the blocks");
+    return NULL;
 }

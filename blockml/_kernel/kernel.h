@@ -26,13 +26,22 @@ enum { UNKNOWN = -1 };
    all machines. */
 #define OUTSIDE(type, number, least, end) (((type)(number) - (type)(least)) | ((type)(end) - 1 - (type)(number)))
 
-/* Opens the buffer of an array: one-dimensional or flat, contiguous, with items of `size` bytes. Returns 0, or -1
-   with an exception set. */
-int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable);
+/* Arrays are contiguous. The type of their items is a letter, after an asterisk for a writable array: b, h, i and q for
+   signed integers of 1, 2, 4 and 8 bytes, B for bytes and Booleans, f and d for floating-point numbers.
 
-/* Opens arrays with items of these sizes; only the last one is writable. Returns the number of open arrays, less
-   than `n` with an exception set. */
-int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int n);
+   Opens the arrays in a tuple, whose types are separated by blanks. Returns 0; or -1 with all of them closed. */
+int open_arrays(PyObject *tuple, Py_buffer *view, const char *types);
+
+typedef struct {
+    const char *name, *type;
+} Named;
+
+/* Opens n arrays of a dict by their names, like open_arrays. */
+int open_named(PyObject *dict, Py_buffer *view, const Named *named, int n);
+void close_arrays(Py_buffer *view, int n);
+
+/* Returns the number of items of an open array. */
+static inline Py_ssize_t n_items(const Py_buffer *view) { return view->len / view->itemsize; }
 
 /* Sets MemoryError and returns -1. */
 static inline int no_memory(void) { return PyErr_NoMemory() == NULL ? -1 : 0; }
@@ -82,13 +91,13 @@ static inline uint64_t hash_of_bytes(const char *bytes, size_t length) {
 static inline char lower_of(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 /* predictors_trees.c */
-PyObject *pack_small_trees(PyObject *module, PyObject *arguments);
+PyObject *pack_trees(PyObject *module, PyObject *arrays);
 PyObject *tree_sums(PyObject *module, PyObject *arguments);
 
 static inline double at_least(double value, double least) { return value > least ? value : least; }
 
 /* predictors_mlp.c */
-PyObject *pack_mlp(PyObject *module, PyObject *arguments);
+PyObject *pack_mlp(PyObject *module, PyObject *arrays);
 PyObject *mlp_probabilities(PyObject *module, PyObject *arguments);
 
 /* parsing_events.c */
@@ -151,9 +160,8 @@ PyObject *write_columns(PyObject *module, PyObject *arguments);
 /* features_text_counts.c */
 PyObject *word_densities(PyObject *module, PyObject *arguments);
 
-/* metadata_words.c, metadata_declarations.c */
+/* metadata_words.c */
 PyObject *attribute_words(PyObject *module, PyObject *arguments);
-PyObject *declarations(PyObject *module, PyObject *arguments);
 
 /* predictors_log_odds.c. Both write n numbers. */
 void compute_log_odds(const double *probabilities, size_t n, double *log_odds);

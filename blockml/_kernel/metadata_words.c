@@ -35,17 +35,15 @@ static int mark(const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssiz
     return 0;
 }
 
-/* attribute_words(pairs, words, ends, found): sets bit k of each attribute set that has words[k]. */
+/* attribute_words(pairs, words, (ends, found)): sets bit k of each attribute set that has words[k]. */
 PyObject *attribute_words(PyObject *module, PyObject *arguments) {
-    static const Py_ssize_t sizes[2] = {8, 1};
-    PyObject *pairs, *words, *array[2], *result = NULL;
+    PyObject *pairs, *words, *arrays, *result = NULL;
     Py_buffer view[2];
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "SO!OO", &pairs, &PyTuple_Type, &words, &array[0], &array[1])) return NULL;
-    int opened = open_arrays(array, view, sizes, 2);
-    if (opened < 2) goto done;
-    Py_ssize_t n_sets = view[0].len / 8;
-    if (view[1].len < n_sets || PyTuple_Size(words) > MOST_WORDS) {
+    if (!PyArg_ParseTuple(arguments, "SO!O!", &pairs, &PyTuple_Type, &words, &PyTuple_Type, &arrays)) return NULL;
+    if (open_arrays(arrays, view, "q *B") < 0) return NULL;
+    Py_ssize_t n_sets = n_items(&view[0]);
+    if (n_items(&view[1]) < n_sets || PyTuple_Size(words) > MOST_WORDS) {
         PyErr_SetString(PyExc_IndexError, "too many words or attribute sets");
         goto done;
     }
@@ -63,6 +61,6 @@ PyObject *attribute_words(PyObject *module, PyObject *arguments) {
     }
     result = Py_NewRef(Py_None);
 done:
-    while (opened-- > 0) PyBuffer_Release(&view[opened]);
+    close_arrays(view, 2);
     return result;
 }

@@ -1,26 +1,61 @@
 /* Functions of the module, and access to arrays. */
 #include "kernel.h"
 
-int open_array(PyObject *array, Py_buffer *view, Py_ssize_t size, int writable) {
-    if (PyObject_GetBuffer(array, view, writable ? PyBUF_CONTIG : PyBUF_CONTIG_RO) < 0) return -1;
-    if (view->itemsize != size) {
-        PyErr_Format(PyExc_TypeError, "expected an array with items of %zd bytes, got %zd", size, view->itemsize);
-        PyBuffer_Release(view);
+/* Opens an array with items of a type: see open_arrays. */
+static int open_array(PyObject *array, Py_buffer *view, const char *type) {
+    int is_writable = *type == '*';
+    char wanted = type[is_writable];
+    if (array == NULL) return -1;
+    if (PyObject_GetBuffer(array, view, is_writable ? PyBUF_CONTIG | PyBUF_FORMAT : PyBUF_CONTIG_RO | PyBUF_FORMAT) < 0)
         return -1;
+    const char *found = view->format == NULL ? "B" : view->format;
+    int is_alias = (wanted == 'q' && *found == 'l' && sizeof(long) == 8) ||
+                   (wanted == 'i' && *found == 'l' && sizeof(long) == 4) || (wanted == 'B' && *found == '?');
+    if ((*found == wanted || is_alias) && found[1] == 0) return 0;
+    PyErr_Format(PyExc_TypeError, "expected an array with items of type %c, got %s", wanted, found);
+    PyBuffer_Release(view);
+    return -1;
+}
+
+void close_arrays(Py_buffer *view, int n) {
+    while (n--) PyBuffer_Release(&view[n]);
+}
+
+int open_arrays(PyObject *tuple, Py_buffer *view, const char *types) {
+    Py_ssize_t size = PyTuple_Size(tuple);
+    int n = 0;
+    for (const char *type = types; type != NULL && n < size; n++, type = strchr(type, ' ')) {
+        type += *type == ' ';
+        if (open_array(PyTuple_GetItem(tuple, n), &view[n], type) < 0) break;
+    }
+    int n_types = 1;
+    for (const char *at = types; *at; at++) n_types += *at == ' ';
+    if (n == n_types && n == size) return 0;
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "expected %d arrays, got %zd", n_types, size);
+    close_arrays(view, n);
+    return -1;
+}
+
+int open_named(PyObject *dict, Py_buffer *view, const Named *named, int n) {
+    if (!PyDict_Check(dict)) {
+        PyErr_SetString(PyExc_TypeError, "arrays must be in a dict");
+        return -1;
+    }
+    for (int k = 0; k < n; k++) {
+        PyObject *array = PyDict_GetItemString(dict, named[k].name);
+        if (array == NULL && !PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "array %s is missing", named[k].name);
+        if (open_array(array, &view[k], named[k].type) < 0) {
+            close_arrays(view, k);
+            return -1;
+        }
     }
     return 0;
 }
 
-int open_arrays(PyObject **array, Py_buffer *view, const Py_ssize_t *sizes, int n) {
-    int count = 0;
-    while (count < n && open_array(array[count], &view[count], sizes[count], count == n - 1) == 0) count++;
-    return count;
-}
-
 static PyMethodDef functions[] = {
-    {"pack_small_trees", pack_small_trees, METH_VARARGS, NULL},
+    {"pack_trees", pack_trees, METH_O, NULL},
     {"tree_sums", tree_sums, METH_VARARGS, NULL},
-    {"pack_mlp", pack_mlp, METH_VARARGS, NULL},
+    {"pack_mlp", pack_mlp, METH_O, NULL},
     {"mlp_probabilities", mlp_probabilities, METH_VARARGS, NULL},
     {"nodes_builder", nodes_builder, METH_VARARGS, NULL},
     {"segment_nodes", segment_nodes, METH_VARARGS, NULL},
@@ -39,7 +74,6 @@ static PyMethodDef functions[] = {
     {"json_string", json_string, METH_VARARGS, NULL},
     {"word_densities", word_densities, METH_VARARGS, NULL},
     {"attribute_words", attribute_words, METH_VARARGS, NULL},
-    {"declarations", declarations, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

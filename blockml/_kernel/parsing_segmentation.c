@@ -203,32 +203,34 @@ static uint8_t *properties_of(PyObject *names, PyObject *name_properties, int de
     return properties;
 }
 
-/* segment_nodes(names, tag, parent, depth, end, flags, texts, name_properties, default_properties, classes,
-   tokenizer): the columns of Blocks from n_words to last_node; flags and separators; word_lengths; texts; parents. */
+/* segment_nodes(names, texts, columns, name_properties, default_properties, tokenizer): the columns of Blocks from n_words
+   to last_node; flags and separators; word_lengths; texts; parents. */
 PyObject *segment_nodes(PyObject *module, PyObject *arguments) {
-    PyObject *object[6], *names, *texts, *name_properties;
+    enum { TAG, PARENT, DEPTH, END, FLAGS, CHARACTERS, N };
+    static const Named named[N] = {
+        [TAG] = {"tag", "i"}, [PARENT] = {"parent", "i"}, [DEPTH] = {"depth", "i"}, [END] = {"end", "i"},
+        [FLAGS] = {"flags", "B"}, [CHARACTERS] = {"character_classes", "B"},
+    };
+    PyObject *names, *texts, *columns, *name_properties, *result = NULL;
     Segmenter segmenter = {.n = 0};
+    Py_buffer view[N];
+    int default_properties;
     (void)module;
-    int opened = 0, default_properties;
-    if (!PyArg_ParseTuple(arguments, "O!OOOOOO!O!iOi", &PyTuple_Type, &names, &object[0], &object[1], &object[2],
-                          &object[3], &object[4], &PyList_Type, &texts, &PyDict_Type, &name_properties,
-                          &default_properties, &object[5], &segmenter.text.tokenizer))
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!ii", &PyTuple_Type, &names, &PyList_Type, &texts, &PyDict_Type, &columns,
+                          &PyDict_Type, &name_properties, &default_properties, &segmenter.text.tokenizer) ||
+        open_named(columns, view, named, N) < 0)
         return NULL;
-    static const Py_ssize_t sizes[6] = {4, 4, 4, 4, 1, 1};
-    Py_buffer view[6];
-    PyObject *result = NULL;
     Closing *closing = NULL;
     uint8_t *properties = NULL;
-    for (; opened < 6; opened++)
-        if (open_array(object[opened], &view[opened], sizes[opened], 0) < 0) goto done;
-    Py_ssize_t n = segmenter.n = view[4].len;
-    if (view[0].len != n * 4 || view[1].len != n * 4 || view[2].len != n * 4 || view[3].len != n * 4 ||
-        PyList_Size(texts) != n || view[5].len != N_POINTS) {
+    Py_ssize_t n = segmenter.n = n_items(&view[FLAGS]);
+    int fits = PyList_Size(texts) == n && n_items(&view[CHARACTERS]) == N_POINTS;
+    for (int k = TAG; k <= END; k++) fits = fits && n_items(&view[k]) == n;
+    if (!fits) {
         PyErr_SetString(PyExc_ValueError, "columns differ in length");
         goto done;
     }
-    segmenter.tag = view[0].buf, segmenter.parent = view[1].buf, segmenter.depth = view[2].buf;
-    segmenter.end = view[3].buf, segmenter.flags = view[4].buf, segmenter.text.classes = view[5].buf;
+    segmenter.tag = view[TAG].buf, segmenter.parent = view[PARENT].buf, segmenter.depth = view[DEPTH].buf;
+    segmenter.end = view[END].buf, segmenter.flags = view[FLAGS].buf, segmenter.text.classes = view[CHARACTERS].buf;
     segmenter.properties = properties = properties_of(names, name_properties, default_properties);
     if (properties == NULL) goto done;
     if ((closing = calloc((size_t)n + 1, sizeof(Closing))) == NULL)
@@ -240,6 +242,6 @@ PyObject *segment_nodes(PyObject *module, PyObject *arguments) {
     free(segmenter.rows), free(closing);
 done:
     free(properties);
-    while (opened--) PyBuffer_Release(&view[opened]);
+    close_arrays(view, N);
     return result;
 }

@@ -19,26 +19,20 @@ typedef struct {
 static inline int all_left(Range range, float threshold) { return range.max <= threshold; }
 static inline int all_right(Range range, float threshold) { return range.min > threshold; }
 
+/* Arrays of blockml.predictors.tree_ensemble.TREE_ARRAYS. */
+enum { FEATURE, THRESHOLD, LEFT, RIGHT, VALUE, ROOTS, N_TREE_ARRAYS };
+
 /* Trees, the matrix they are applied to, and the sums by class. */
 typedef struct {
     const int32_t *feature, *left, *right, *roots, *tree_class;
     const double *threshold, *value;
     Py_ssize_t n, n_trees;
+    char *packed; /* small trees; NULL if a tree has too many leaves */
     Matrix matrix;
     const Range *ranges;
     double *sums;
     Py_ssize_t n_classes;
 } Ensemble;
-
-/* Open buffers of the arrays of trees, the class of each tree, and the bytes of pack_small_trees, which may be empty. */
-enum { FEATURE, THRESHOLD, LEFT, RIGHT, VALUE, ROOTS, TREE_CLASS, N_TREE_ARRAYS };
-
-typedef struct {
-    Py_buffer view[N_TREE_ARRAYS];
-    int n_open;
-    const char *packed;
-    Py_ssize_t packed_size, n_classes;
-} TreeBuffers;
 
 /* Matrices of fewer rows are traversed row by row instead of using packed trees. */
 enum { MIN_PACKED_ROWS = 8 };
@@ -49,10 +43,10 @@ static inline float rounded_down(double threshold) {
     return (double)rounded > threshold ? nextafterf(rounded, -INFINITY) : rounded;
 }
 
-/* predictors_small_trees.c. Returns whether the bytes hold exactly n_trees packed trees. */
-int is_complete(const char *packed, Py_ssize_t size, Py_ssize_t n_trees);
-/* Adds the leaf values of packed trees, in order, to the sums of a column-major matrix. Returns 0, or -1 without
-   memory. */
-int sum_packed_trees(const Ensemble *ensemble, const char *packed);
+/* predictors_small_trees.c. Both return 0, or -1 without memory. */
+/* Packs trees, unless one has too many leaves. */
+int pack_small_trees(Ensemble *e);
+/* Adds the leaf values of packed trees, in order, to the sums of a column-major matrix. */
+int sum_packed_trees(const Ensemble *e);
 
 #endif

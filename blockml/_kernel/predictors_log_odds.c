@@ -70,38 +70,31 @@ WIDE void write_sigmoids(const double *restrict log_odds, size_t n, float *restr
     }
 }
 
-/* Opens an array of doubles, and a writable one of as many items of `size` bytes; NULL with an exception set. */
-static PyObject *open_pair(PyObject *arguments, Py_buffer *view, Py_ssize_t size) {
-    PyObject *object[2];
-    const Py_ssize_t sizes[2] = {8, size};
-    if (!PyArg_ParseTuple(arguments, "OO", &object[0], &object[1])) return NULL;
-    int opened = open_arrays(object, view, sizes, 2);
-    if (opened == 2 && view[0].len / 8 == view[1].len / size) return Py_None;
-    if (opened == 2) PyErr_SetString(PyExc_ValueError, "arrays differ in length");
-    while (opened--) PyBuffer_Release(&view[opened]);
-    return NULL;
-}
-
-static PyObject *close_pair(Py_buffer *view) {
-    PyBuffer_Release(&view[1]);
-    PyBuffer_Release(&view[0]);
-    return Py_NewRef(Py_None);
+/* Opens an array of doubles, and a writable one of as many items. */
+static int open_pair(PyObject *arguments, Py_buffer *view, const char *types) {
+    if (open_arrays(arguments, view, types) < 0) return -1;
+    if (n_items(&view[0]) == n_items(&view[1])) return 0;
+    PyErr_SetString(PyExc_ValueError, "arrays differ in length");
+    close_arrays(view, 2);
+    return -1;
 }
 
 /* sigmoid(log_odds, probabilities): writes probabilities (n,) as floats. */
 PyObject *sigmoid(PyObject *module, PyObject *arguments) {
     Py_buffer view[2];
     (void)module;
-    if (open_pair(arguments, view, 4) == NULL) return NULL;
-    write_sigmoids(view[0].buf, (size_t)view[0].len / 8, view[1].buf);
-    return close_pair(view);
+    if (open_pair(arguments, view, "d *f") < 0) return NULL;
+    write_sigmoids(view[0].buf, (size_t)n_items(&view[0]), view[1].buf);
+    close_arrays(view, 2);
+    return Py_NewRef(Py_None);
 }
 
 /* log_odds(probabilities, odds): writes log odds (n,) as doubles. */
 PyObject *log_odds(PyObject *module, PyObject *arguments) {
     Py_buffer view[2];
     (void)module;
-    if (open_pair(arguments, view, 8) == NULL) return NULL;
-    compute_log_odds(view[0].buf, (size_t)view[0].len / 8, view[1].buf);
-    return close_pair(view);
+    if (open_pair(arguments, view, "d *d") < 0) return NULL;
+    compute_log_odds(view[0].buf, (size_t)n_items(&view[0]), view[1].buf);
+    close_arrays(view, 2);
+    return Py_NewRef(Py_None);
 }

@@ -29,18 +29,32 @@ static void copy_pairs(const int16_t *from, Py_ssize_t rows, Py_ssize_t groups, 
                 to[2 * (row / 2 * step + group * padded(width) + k) + row % 2] = *from++;
 }
 
-/* Arrays of blockml.predictors.quantized_mlp.QuantizedMLP in order, and the sizes of their items in bytes. */
+/* Arrays of blockml.predictors.quantized_mlp.QuantizedMLP. */
 enum { CENTER, SCALE, INPUT_U, INPUT_V, INPUT_SCALE, INPUT_BIAS, WORD_VECTORS, KNOWN_WORDS, WORD_PROJECTION, WORD_SCALE,
        SELF_WEIGHTS, PAGE_WEIGHTS, GROUP_WEIGHTS, HIDDEN_SCALE, HIDDEN_BIAS, OUTPUT_WEIGHTS, OUTPUT_SCALE, OUTPUT_BIAS,
        N_ARRAYS };
-static const Py_ssize_t ITEM_SIZES[N_ARRAYS] = {4, 4, 2, 2, 4, 4, 2, 1, 2, 4, 2, 2, 2, 4, 4, 2, 4, 4};
+static const Named NAMED[N_ARRAYS] = {
+    [CENTER] = {"center", "f"}, [SCALE] = {"scale", "f"}, [INPUT_U] = {"input_u", "h"}, [INPUT_V] = {"input_v", "h"},
+    [INPUT_SCALE] = {"input_scale", "f"}, [INPUT_BIAS] = {"input_bias", "f"}, [WORD_VECTORS] = {"word_vectors", "h"},
+    [KNOWN_WORDS] = {"known_words", "B"}, [WORD_PROJECTION] = {"word_projection", "h"},
+    [WORD_SCALE] = {"word_scale", "f"}, [SELF_WEIGHTS] = {"self_weights", "h"}, [PAGE_WEIGHTS] = {"page_weights", "h"},
+    [GROUP_WEIGHTS] = {"group_weights", "h"}, [HIDDEN_SCALE] = {"hidden_scale", "f"},
+    [HIDDEN_BIAS] = {"hidden_bias", "f"}, [OUTPUT_WEIGHTS] = {"output_weights", "h"},
+    [OUTPUT_SCALE] = {"output_scale", "f"}, [OUTPUT_BIAS] = {"output_bias", "f"},
+};
 
-/* Returns whether sizes are within limits, so that no product of them overflows, and arrays have those sizes. */
-static int fits(const Mlp *mlp, const Py_buffer *view) {
-    Py_ssize_t f = mlp->f, m = mlp->m, h = mlp->h, k = mlp->k, d = mlp->d, rank = mlp->n_factors;
+/* Reads the sizes of an MLP from the shapes of its arrays. Returns whether they are within limits, so that no product of
+   them overflows, and all arrays have those sizes. */
+static int read_sizes(Mlp *mlp, const Py_buffer *view) {
+    const Py_buffer *self = &view[SELF_WEIGHTS], *projection = &view[WORD_PROJECTION], *groups = &view[GROUP_WEIGHTS];
+    if (self->ndim != 3 || projection->ndim != 3 || groups->ndim != 3 || view[INPUT_V].ndim < 1) return 0;
+    Py_ssize_t f = mlp->f = n_items(&view[CENTER]), m = mlp->m = self->shape[0], h = mlp->h = self->shape[1];
+    Py_ssize_t k = mlp->k = self->shape[2], d = mlp->d = projection->shape[1];
+    Py_ssize_t rank = mlp->n_factors = view[INPUT_V].shape[0];
+    mlp->n_groupings = h > 0 ? groups->shape[1] / h : 0;
+    mlp->n_words = n_items(&view[KNOWN_WORDS]);
     if (!(f > 0 && f <= MAX_ROWS && m > 0 && m <= MAX_UNITS && h > 0 && h <= MAX_UNITS && k > 0 && k <= MAX_UNITS &&
-          d >= 0 && d <= MAX_UNITS && mlp->n_groupings >= 0 && mlp->n_groupings <= MAX_GROUPINGS &&
-          mlp->n_words >= 0 && mlp->n_words <= MAX_ROWS && rank >= 0 && rank <= MAX_UNITS))
+          d <= MAX_UNITS && mlp->n_groupings <= MAX_GROUPINGS && mlp->n_words <= MAX_ROWS && rank <= MAX_UNITS))
         return 0;
     const Py_ssize_t wanted[N_ARRAYS] = {
         f, f, f * (rank ? rank : m * h), rank * m * h, m * h, m * h, mlp->n_words * m * d, mlp->n_words, m * d * h,
@@ -48,7 +62,7 @@ static int fits(const Mlp *mlp, const Py_buffer *view) {
         m * h * k, 2 * m * h * k, m * mlp->n_groupings * h * k, m * k, m * k, m * k, m, m,
     };
     for (int i = 0; i < N_ARRAYS; i++)
-        if (view[i].len / ITEM_SIZES[i] != wanted[i]) return 0;
+        if (n_items(&view[i]) != wanted[i]) return 0;
     return 1;
 }
 
@@ -81,11 +95,11 @@ static int copy_arrays(Mlp *mlp, const Py_buffer *view) {
     Py_ssize_t total = mlp->n_words * (mlp->vector_size + 1) * 2;
     for (int i = 0; i < COPIES; i++)
         total += copies[i].n_parts * 2 * pairs_of(copies[i].rows) * copies[i].groups * padded(copies[i].width) *
-                 ITEM_SIZES[copies[i].from];
+                 view[copies[i].from].itemsize;
     char *next = mlp->memory = calloc((size_t)total + 1, 1);
     if (next == NULL) return 0;
     for (int i = 0; i < COPIES; i++) {
-        Py_ssize_t size = ITEM_SIZES[copies[i].from], rows = copies[i].rows, groups = copies[i].groups,
+        Py_ssize_t size = view[copies[i].from].itemsize, rows = copies[i].rows, groups = copies[i].groups,
             width = copies[i].width;
         const char *from = view[copies[i].from].buf;
         memcpy(copies[i].place, &next, sizeof next);
@@ -107,33 +121,23 @@ static int copy_arrays(Mlp *mlp, const Py_buffer *view) {
     return 1;
 }
 
-/* pack_mlp((f, m, h, k, d, n_groupings, n_words, n_factors), arrays): packs the arrays of a QuantizedMLP into a capsule
-   for mlp_probabilities. */
-PyObject *pack_mlp(PyObject *module, PyObject *arguments) {
-    PyObject *arrays, *result = NULL;
+/* pack_mlp(arrays): packs the arrays of a QuantizedMLP, by name, into a capsule for mlp_probabilities. */
+PyObject *pack_mlp(PyObject *module, PyObject *arrays) {
+    PyObject *result = NULL;
     Py_buffer view[N_ARRAYS];
-    int n_open = 0;
-    Mlp *mlp = calloc(1, sizeof *mlp);
     (void)module;
-    if (mlp == NULL) return PyErr_NoMemory();
-    if (!PyArg_ParseTuple(arguments, "(nnnnnnnn)O!", &mlp->f, &mlp->m, &mlp->h, &mlp->k, &mlp->d, &mlp->n_groupings,
-                          &mlp->n_words, &mlp->n_factors, &PyTuple_Type, &arrays))
-        goto done;
-    if (PyTuple_Size(arrays) != N_ARRAYS) {
-        PyErr_SetString(PyExc_ValueError, "not the arrays of an MLP");
-        goto done;
-    }
-    for (; n_open < N_ARRAYS; n_open++)
-        if (open_array(PyTuple_GetItem(arrays, n_open), &view[n_open], ITEM_SIZES[n_open], 0) < 0) goto done;
-    if (!fits(mlp, view))
+    if (open_named(arrays, view, NAMED, N_ARRAYS) < 0) return NULL;
+    Mlp *mlp = calloc(1, sizeof *mlp);
+    if (mlp == NULL)
+        PyErr_NoMemory();
+    else if (!read_sizes(mlp, view))
         PyErr_SetString(PyExc_ValueError, "arrays of an MLP do not fit together");
     else if (!copy_arrays(mlp, view))
         PyErr_NoMemory();
     else
         result = PyCapsule_New(mlp, CAPSULE, free_mlp);
-done:
-    while (n_open--) PyBuffer_Release(&view[n_open]);
-    if (result == NULL) {
+    close_arrays(view, N_ARRAYS);
+    if (result == NULL && mlp != NULL) {
         free(mlp->memory);
         free(mlp);
     }
@@ -177,48 +181,43 @@ static int are_valid_bags(const Mlp *mlp, const Inputs *inputs, Py_ssize_t n_has
     return valid && !(outside >> 63);
 }
 
-/* mlp_probabilities(mlp, columns, starts, hashed_words, bag, groups, n_words, probabilities): writes probabilities (n,)
-   from the capsule of pack_mlp, columns (f, n), ancestor words (empty arrays for an MLP that reads none), a tuple of
-   group numbers (n,) of each grouping, and the number of words of each block. */
+/* mlp_probabilities(mlp, arrays): writes the array `probabilities` (n,) from the capsule of pack_mlp and, by name,
+   columns (f, n), ancestor words (empty arrays for an MLP that reads none), groups (n_groupings, n) of blocks, and the
+   number of words of each block. */
 PyObject *mlp_probabilities(PyObject *module, PyObject *arguments) {
-    enum { COLUMNS, STARTS, HASHED_WORDS, BAG, N_WORDS, PROBABILITIES, N };
-    PyObject *object[N], *capsule, *groups, *result = NULL;
-    static const Py_ssize_t sizes[N] = {4, 8, 4, 8, 8, 4};
+    enum { COLUMNS, STARTS, HASHED_WORDS, BAG, GROUPS, N_WORDS, PROBABILITIES, N };
+    static const Named named[N] = {
+        [COLUMNS] = {"columns", "f"}, [STARTS] = {"starts", "q"}, [HASHED_WORDS] = {"hashed_words", "i"},
+        [BAG] = {"bag", "q"}, [GROUPS] = {"groups", "q"}, [N_WORDS] = {"n_words", "d"},
+        [PROBABILITIES] = {"probabilities", "*f"},
+    };
+    PyObject *capsule, *arrays, *result = NULL;
     double *log_odds = NULL;
-    Py_buffer view[N + MAX_GROUPINGS];
+    Py_buffer view[N];
     const int64_t *group[MAX_GROUPINGS];
     int64_t *renumbered[MAX_GROUPINGS] = {NULL};
     Py_ssize_t n_groups[MAX_GROUPINGS];
-    int n_open = 0;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO!OO", &capsule, &object[0], &object[1], &object[2], &object[3],
-                          &PyTuple_Type, &groups, &object[4], &object[5]))
-        return NULL;
+    if (!PyArg_ParseTuple(arguments, "OO!", &capsule, &PyDict_Type, &arrays)) return NULL;
     const Mlp *mlp = PyCapsule_GetPointer(capsule, CAPSULE);
-    if (mlp == NULL) return NULL;
-    for (; n_open < N; n_open++)
-        if (open_array(object[n_open], &view[n_open], sizes[n_open], n_open == PROBABILITIES) < 0) goto done;
-    Py_ssize_t n = view[PROBABILITIES].len / 4;
-    Inputs inputs = {n, view[STARTS].len / 8 - 1, view[COLUMNS].buf, view[STARTS].buf, view[BAG].buf,
+    if (mlp == NULL || open_named(arrays, view, named, N) < 0) return NULL;
+    Py_ssize_t n = n_items(&view[PROBABILITIES]);
+    Inputs inputs = {n, n_items(&view[STARTS]) - 1, view[COLUMNS].buf, view[STARTS].buf, view[BAG].buf,
                      view[HASHED_WORDS].buf, group, n_groups, view[N_WORDS].buf};
-    int valid = n > 0 && view[COLUMNS].len / 4 == mlp->f * n && view[N_WORDS].len / 8 == n &&
-                mlp->n_groupings <= MAX_GROUPINGS && PyTuple_Size(groups) == mlp->n_groupings;
+    int valid = n > 0 && n_items(&view[COLUMNS]) == mlp->f * n && n_items(&view[N_WORDS]) == n &&
+                n_items(&view[GROUPS]) == mlp->n_groupings * n;
     if (mlp->d == 0)
         inputs.n_bags = 0;
     else if (valid)
-        valid = inputs.n_bags >= 0 && view[BAG].len / 8 == n &&
-                are_valid_bags(mlp, &inputs, view[HASHED_WORDS].len / 4);
-    for (Py_ssize_t grouping = 0; valid && grouping < mlp->n_groupings; grouping++) {
-        if (open_array(PyTuple_GetItem(groups, grouping), &view[n_open], 8, 0) < 0) goto done;
-        valid = view[n_open++].len / 8 == n;
-        if (valid && !number_groups(view[n_open - 1].buf, n, &group[grouping], &n_groups[grouping],
-                                    &renumbered[grouping]))
-            goto done;
-    }
+        valid = inputs.n_bags >= 0 && n_items(&view[BAG]) == n &&
+                are_valid_bags(mlp, &inputs, n_items(&view[HASHED_WORDS]));
     if (!valid) {
         PyErr_SetString(PyExc_ValueError, "columns, words or groups are out of range, or arrays differ in size");
         goto done;
     }
+    for (Py_ssize_t k = 0; k < mlp->n_groupings; k++)
+        if (!number_groups((const int64_t *)view[GROUPS].buf + k * n, n, &group[k], &n_groups[k], &renumbered[k]))
+            goto done;
     int failed = (log_odds = malloc((size_t)n * sizeof(double))) == NULL;
     Py_BEGIN_ALLOW_THREADS;
     failed = failed || write_mlp_log_odds(mlp, &inputs, log_odds) < 0;
@@ -231,6 +230,6 @@ PyObject *mlp_probabilities(PyObject *module, PyObject *arguments) {
 done:
     free(log_odds);
     for (int grouping = 0; grouping < MAX_GROUPINGS; grouping++) free(renumbered[grouping]);
-    while (n_open--) PyBuffer_Release(&view[n_open]);
+    close_arrays(view, N);
     return result;
 }

@@ -171,51 +171,21 @@ static char *pack_tree(const Ensemble *e, int32_t root, int32_t stop, char *out)
     return next + (header.n_tests + 1) * sizeof(double);
 }
 
-/* pack_small_trees(feature, threshold, left, right, value, roots): packs trees that were checked by Trees.check;
-   returns empty bytes if one has too many leaves. */
-PyObject *pack_small_trees(PyObject *module, PyObject *arguments) {
-    PyObject *object[6], *packed = NULL;
-    Py_buffer view[6];
-    static const Py_ssize_t sizes[6] = {4, 8, 4, 4, 8, 4};
-    int n_open = 0;
-    (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &object[0], &object[1], &object[2], &object[3], &object[4], &object[5]))
-        return NULL;
-    for (; n_open < 6; n_open++)
-        if (open_array(object[n_open], &view[n_open], sizes[n_open], 0) < 0) goto done;
-    Ensemble e = {0};
-    e.feature = view[0].buf, e.threshold = view[1].buf, e.left = view[2].buf, e.right = view[3].buf;
-    e.value = view[4].buf, e.roots = view[5].buf, e.n = view[0].len / 4, e.n_trees = view[5].len / 4;
+int pack_small_trees(Ensemble *e) {
     /* a node is a test or a leaf, and a tree has one leaf more than it has tests */
-    size_t most = (size_t)e.n * sizeof(PackedTest) + (size_t)e.n_trees * (sizeof(PackedHeader) + sizeof(double));
-    char *memory = malloc(most + 1), *end = memory;
-    if (memory == NULL) {
-        PyErr_NoMemory();
-        goto done;
+    size_t most = (size_t)e->n * sizeof(PackedTest);
+    most += (size_t)e->n_trees * (sizeof(PackedHeader) + sizeof(double));
+    char *end = e->packed = malloc(most + 1);
+    if (end == NULL) return -1;
+    for (Py_ssize_t tree = 0; tree < e->n_trees && end != NULL; tree++) {
+        int32_t stop = (int32_t)(tree + 1 < e->n_trees ? e->roots[tree + 1] : e->n);
+        end = pack_tree(e, e->roots[tree], stop, end);
     }
-    for (Py_ssize_t tree = 0; tree < e.n_trees && end != NULL; tree++) {
-        int32_t stop = (int32_t)(tree + 1 < e.n_trees ? e.roots[tree + 1] : e.n);
-        end = pack_tree(&e, e.roots[tree], stop, end);
+    if (end == NULL) {
+        free(e->packed);
+        e->packed = NULL;
     }
-    packed = PyBytes_FromStringAndSize(memory, end == NULL ? 0 : end - memory);
-    free(memory);
-done:
-    while (n_open--) PyBuffer_Release(&view[n_open]);
-    return packed;
-}
-
-int is_complete(const char *packed, Py_ssize_t size, Py_ssize_t n_trees) {
-    for (Py_ssize_t tree = 0; tree < n_trees; tree++) {
-        PackedHeader header;
-        if (size < (Py_ssize_t)sizeof header) return 0;
-        memcpy(&header, packed, sizeof header);
-        if (header.n_tests >= MAX_LEAVES || header.reachable == 0) return 0;
-        size_t values = (header.n_tests + 1) * sizeof(double);
-        Py_ssize_t length = (Py_ssize_t)(sizeof header + header.n_tests * sizeof(PackedTest) + values);
-        packed += length;
-        size -= length;
-    }
-    return size == 0;
+    return 0;
 }
 
 /* Unpacks a tree without the tests that are decided for all rows of the page, or that no row reaches. Returns the end
@@ -251,7 +221,7 @@ static inline const char *unpack_tree(const Ensemble *e, const char *packed, Pru
     return packed + (header.n_tests + 1) * sizeof(double);
 }
 
-int sum_packed_trees(const Ensemble *e, const char *packed) {
+int sum_packed_trees(const Ensemble *e) {
     /* Sums class by class, with room for a register beyond the last row. */
     Py_ssize_t n_rows = e->matrix.n_rows, n_classes = e->n_classes, step = n_rows + 16;
     double *sums = malloc((size_t)(step * n_classes) * sizeof(double));
@@ -265,6 +235,7 @@ int sum_packed_trees(const Ensemble *e, const char *packed) {
 #endif
     PrunedTree tree;
     memset(&tree, 0, sizeof tree);
+    const char *packed = e->packed;
     for (Py_ssize_t number = 0; number < e->n_trees; number++) {
         packed = unpack_tree(e, packed, &tree);
         add(&tree, e->matrix.values, n_rows, sums + e->tree_class[number] * step);

@@ -109,97 +109,107 @@ static int are_roots(const int32_t *roots, Py_ssize_t n_trees, Py_ssize_t n) {
     return 1;
 }
 
-/* Opens a tuple of arrays; -1 with an exception set. Close it in any case. */
-static int open_trees(PyObject *arrays, Py_ssize_t n_classes, TreeBuffers *b) {
-    PyObject *object[N_TREE_ARRAYS];
-    static const Py_ssize_t sizes[N_TREE_ARRAYS] = {4, 8, 4, 4, 8, 4, 4};
-    b->n_open = 0;
-    b->n_classes = n_classes;
-    if (!PyTuple_Check(arrays)) {
-        PyErr_SetString(PyExc_TypeError, "trees are a tuple of arrays");
-        return -1;
-    }
-    if (!PyArg_ParseTuple(arrays, "OOOOOOOy#", &object[0], &object[1], &object[2], &object[3], &object[4],
-                          &object[5], &object[6], &b->packed, &b->packed_size))
-        return -1;
-    for (; b->n_open < N_TREE_ARRAYS; b->n_open++)
-        if (open_array(object[b->n_open], &b->view[b->n_open], sizes[b->n_open], 0) < 0) return -1;
-    Py_ssize_t n_trees = b->view[ROOTS].len / 4, n = b->view[FEATURE].len / 4;
-    if (!are_roots(b->view[ROOTS].buf, n_trees, n) || b->view[LEFT].len / 4 != n ||
-        b->view[RIGHT].len / 4 != n || b->view[THRESHOLD].len / 8 != n || b->view[VALUE].len / 8 != n) {
-        PyErr_SetString(PyExc_ValueError, "roots of trees must rise from 0, and arrays of nodes must have one length");
-        return -1;
-    }
-    if (n_classes <= 0 || b->view[TREE_CLASS].len / 4 != n_trees ||
-        (b->packed_size > 0 && !is_complete(b->packed, b->packed_size, n_trees)) ||
-        !are_classes(b->view[TREE_CLASS].buf, n_trees, n_classes)) {
-        PyErr_SetString(PyExc_ValueError, "each tree needs a class, and all trees must be packed, or none");
-        return -1;
-    }
-    return 0;
+#define CAPSULE "blockml.trees"
+
+/* Trees that were checked once: open arrays, and an ensemble without matrix, classes and sums. */
+typedef struct {
+    Py_buffer view[N_TREE_ARRAYS];
+    Ensemble ensemble;
+} Trees;
+
+static void drop(Trees *trees) {
+    close_arrays(trees->view, N_TREE_ARRAYS);
+    free(trees->ensemble.packed);
+    free(trees);
 }
 
-static void close_trees(TreeBuffers *b) {
-    while (b->n_open) PyBuffer_Release(&b->view[--b->n_open]);
+static void free_trees(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CAPSULE)); }
+
+/* pack_trees(arrays): a capsule of trees that were checked by Trees.check, for tree_sums. The arrays, by name, must not
+   change. */
+PyObject *pack_trees(PyObject *module, PyObject *arrays) {
+    static const Named named[N_TREE_ARRAYS] = {
+        [FEATURE] = {"feature", "i"}, [THRESHOLD] = {"threshold", "d"}, [LEFT] = {"left", "i"},
+        [RIGHT] = {"right", "i"}, [VALUE] = {"value", "d"}, [ROOTS] = {"roots", "i"},
+    };
+    PyObject *capsule = NULL;
+    Trees *trees = calloc(1, sizeof *trees);
+    (void)module;
+    if (trees == NULL) return PyErr_NoMemory();
+    Py_buffer *view = trees->view;
+    if (open_named(arrays, view, named, N_TREE_ARRAYS) < 0) {
+        free(trees);
+        return NULL;
+    }
+    Ensemble *e = &trees->ensemble;
+    e->feature = view[FEATURE].buf, e->left = view[LEFT].buf, e->right = view[RIGHT].buf;
+    e->roots = view[ROOTS].buf, e->threshold = view[THRESHOLD].buf, e->value = view[VALUE].buf;
+    e->n = n_items(&view[FEATURE]), e->n_trees = n_items(&view[ROOTS]);
+    int fits = are_roots(e->roots, e->n_trees, e->n);
+    for (int k = THRESHOLD; k <= VALUE; k++) fits = fits && n_items(&view[k]) == e->n;
+    if (!fits)
+        PyErr_SetString(PyExc_ValueError, "roots must rise from 0, and arrays of nodes must have one length");
+    else if (pack_small_trees(e) < 0)
+        PyErr_NoMemory();
+    else
+        capsule = PyCapsule_New(trees, CAPSULE, free_trees);
+    if (capsule == NULL) drop(trees);
+    return capsule;
 }
 
-/* Adds leaf values to sums (n_rows, n_classes). Returns 0, or -1 without memory. */
-static int sum_ensemble(const TreeBuffers *b, Matrix matrix, double *sums) {
-    const Py_buffer *view = b->view;
-    Py_ssize_t n = view[FEATURE].len / 4, n_trees = view[ROOTS].len / 4;
-    int is_traversed = b->packed_size == 0 || matrix.row_step != 1 || matrix.n_rows < MIN_PACKED_ROWS, failed = 0;
-    if (matrix.n_rows == 0) return 0;
-    size_t n_pruned = is_traversed ? (size_t)n : 0;
-    size_t size = n_pruned * (sizeof(PrunedNode) + sizeof(int32_t)) + (size_t)matrix.n_columns * sizeof(Range);
+/* Adds leaf values to the sums of an ensemble. Returns 0, or -1 without memory. */
+static int sum_ensemble(Ensemble e) {
+    int is_traversed = e.packed == NULL || e.matrix.row_step != 1 || e.matrix.n_rows < MIN_PACKED_ROWS, failed = 0;
+    if (e.matrix.n_rows == 0) return 0;
+    size_t n_pruned = is_traversed ? (size_t)e.n : 0;
+    size_t size = n_pruned * (sizeof(PrunedNode) + sizeof(int32_t)) + (size_t)e.matrix.n_columns * sizeof(Range);
     PrunedNode *nodes = malloc(size + 1);
     if (nodes == NULL) return -1;
     int32_t *next = (int32_t *)(nodes + n_pruned);
     Range *ranges = (Range *)(next + n_pruned);
-    Ensemble ensemble = {view[FEATURE].buf, view[LEFT].buf, view[RIGHT].buf, view[ROOTS].buf, view[TREE_CLASS].buf,
-                         view[THRESHOLD].buf, view[VALUE].buf, n, n_trees, matrix, ranges, sums, b->n_classes};
-    if (n / TYPICAL_DEPTH > matrix.n_rows * n_trees) {
-        traverse_unpruned(&ensemble);
+    e.ranges = ranges;
+    if (e.n / TYPICAL_DEPTH > e.matrix.n_rows * e.n_trees) {
+        traverse_unpruned(&e);
     } else {
-        find_ranges(matrix, ranges);
+        find_ranges(e.matrix, ranges);
         if (is_traversed)
-            sum_pruned_trees(&ensemble, nodes, next);
+            sum_pruned_trees(&e, nodes, next);
         else
-            failed = sum_packed_trees(&ensemble, b->packed);
+            failed = sum_packed_trees(&e);
     }
     free(nodes);
     return failed;
 }
 
-/* tree_sums(trees, n_classes, matrix, by_column, sums): adds the leaf values of tree i to column tree_class[i] of sums.
-   The matrix is row-major or column-major. Callers have checked the trees by Trees.check, and that the matrix has all
-   columns they read. */
+/* tree_sums(trees, by_column, (classes, matrix, sums)): adds the leaf values of tree i to column classes[i] of sums
+   (n_rows, n_classes). The matrix is row-major or column-major. Callers have checked that it has all columns that the
+   trees read. */
 PyObject *tree_sums(PyObject *module, PyObject *arguments) {
-    PyObject *trees, *object[2], *result = NULL;
-    Py_ssize_t n_classes;
-    int by_column, n_open = 0;
-    Py_buffer view[2];
-    TreeBuffers buffers = {.n_open = 0};
-    static const Py_ssize_t sizes[2] = {4, 8};
+    enum { CLASSES, MATRIX, SUMS, N };
+    PyObject *capsule, *arrays, *result = NULL;
+    int by_column, failed;
+    Py_buffer view[N];
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!nOiO", &PyTuple_Type, &trees, &n_classes, &object[0], &by_column, &object[1]))
-        return NULL;
-    if (open_trees(trees, n_classes, &buffers) < 0 || (n_open = open_arrays(object, view, sizes, 2)) < 2) goto done;
-    Py_ssize_t n_rows = view[1].len / 8 / n_classes, n_columns = n_rows > 0 ? view[0].len / 4 / n_rows : 0;
-    if (view[0].len / 4 > INT32_MAX) {
+    if (!PyArg_ParseTuple(arguments, "OiO!", &capsule, &by_column, &PyTuple_Type, &arrays)) return NULL;
+    const Trees *trees = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (trees == NULL || open_arrays(arrays, view, "i f *d") < 0) return NULL;
+    Ensemble e = trees->ensemble;
+    Py_ssize_t n_classes = view[SUMS].ndim == 2 ? view[SUMS].shape[1] : 0;
+    Py_ssize_t n_rows = n_classes > 0 ? view[SUMS].shape[0] : 0;
+    Py_ssize_t n_columns = n_rows > 0 ? n_items(&view[MATRIX]) / n_rows : 0;
+    if (n_items(&view[MATRIX]) > INT32_MAX)
         PyErr_SetString(PyExc_ValueError, "a matrix must have fewer than 2 ** 31 values");
-        goto done;
+    else if (n_items(&view[CLASSES]) != e.n_trees ||
+             !are_classes(view[CLASSES].buf, e.n_trees, n_classes))
+        PyErr_SetString(PyExc_ValueError, "each tree needs a class");
+    else {
+        e.matrix = (Matrix){view[MATRIX].buf, n_rows, n_columns, by_column ? 1 : n_columns, by_column ? n_rows : 1};
+        e.tree_class = view[CLASSES].buf, e.sums = view[SUMS].buf, e.n_classes = n_classes;
+        Py_BEGIN_ALLOW_THREADS;
+        failed = sum_ensemble(e);
+        Py_END_ALLOW_THREADS;
+        result = failed < 0 ? PyErr_NoMemory() : Py_NewRef(Py_None);
     }
-    Matrix matrix = {view[0].buf, n_rows, n_columns, by_column ? 1 : n_columns, by_column ? n_rows : 1};
-    int failed;
-    Py_BEGIN_ALLOW_THREADS;
-    failed = sum_ensemble(&buffers, matrix, view[1].buf);
-    Py_END_ALLOW_THREADS;
-    if (failed < 0)
-        PyErr_NoMemory();
-    else
-        result = Py_NewRef(Py_None);
-done:
-    while (n_open > 0) PyBuffer_Release(&view[--n_open]);
-    close_trees(&buffers);
+    close_arrays(view, N);
     return result;
 }

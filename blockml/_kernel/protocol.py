@@ -9,16 +9,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Addresses",
-    "AttributeValues",
-    "Compiled",
-    "PackedMLP",
-    "PageTree",
-    "Tables",
-    "TreeArguments",
-    "TreeColumns",
-]
+__all__ = ["Addresses", "Arrays", "AttributeValues", "Compiled", "PackedMLP", "PageTree", "Tables"]
 
 #: Addresses of C functions in this process: see :mod:`blockml.parsing.libraries`.
 Addresses: TypeAlias = tuple[int, ...]
@@ -28,22 +19,20 @@ PageTree: TypeAlias = object
 AttributeValues: TypeAlias = object
 Tables: TypeAlias = object
 
-#: Arrays of trees in the order of :data:`blockml.predictors.tree_ensemble.TREE_ARRAYS`.
-TreeColumns: TypeAlias = tuple[
-    NDArray[np.int32], NDArray[np.float64], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]
-]
-#: Arrays of trees, the class of each tree, and the result of ``pack_small_trees``.
-TreeArguments: TypeAlias = tuple[*TreeColumns, NDArray[np.int32], bytes]
+#: Arrays by their names in the C code, which lists their types.
+Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 #: Opaque copy of an MLP, checked by ``pack_mlp``, for ``mlp_probabilities``.
 PackedMLP: TypeAlias = object
+#: Opaque trees, for ``tree_sums``.
+PackedTrees: TypeAlias = object
 
 
 class Compiled(Protocol):
     """Functions of the compiled module. Arrays are contiguous and of the annotated types.
 
-    Sizes and indices are checked, so that nothing is read or written beyond an array. Contents of trees are
-    checked before they are passed, by :mod:`blockml.predictors`.
+    Types of items, sizes and indices are checked, so that nothing is read or written beyond an array. Contents of trees
+    are checked before they are passed, by :mod:`blockml.predictors`.
     """
 
     # Parsing: from bytes to blocks.
@@ -72,15 +61,10 @@ class Compiled(Protocol):
     def segment_nodes(
         self,
         names: tuple[str, ...],
-        tag: NDArray[np.int32],
-        parent: NDArray[np.int32],
-        depth: NDArray[np.int32],
-        end: NDArray[np.int32],
-        flags: NDArray[np.uint8],
         texts: list[str],
+        columns: Arrays,
         name_properties: Mapping[str, int],
         default_properties: int,
-        classes: NDArray[np.uint8],
         tokenizer: int,
         /,
     ) -> tuple[bytearray, bytearray, bytearray, tuple[str, ...], tuple[str, ...]]:
@@ -97,16 +81,18 @@ class Compiled(Protocol):
 
     def new_tables(
         self,
-        tables: tuple[NDArray[np.generic], ...],
+        tables: Arrays,
         tag_numbers: dict[str, int],
         role_bits: dict[str, int],
         keywords_elsewhere: Callable[[str], int],
         roles_elsewhere: Callable[[str], int],
+        checksums_elsewhere: Callable[[str], bytes],
         /,
     ) -> Tables:
-        """Check and keep constants: read-only arrays in the order of :mod:`blockml.features.kernel_tables`.
+        """Check and keep constants: read-only arrays of :mod:`blockml.features.kernel_tables`.
 
-        The functions return the bits of keywords and roles in values that are not ASCII.
+        The functions return the bits of keywords and roles, and the checksums of words as bytes of uint32, of values
+        that are not ASCII.
         """
 
     def new_page_tree(
@@ -116,24 +102,14 @@ class Compiled(Protocol):
         texts: tuple[str, ...],
         given: list[Mapping[str, str] | None],
         pairs: bytes,
-        tag: NDArray[np.int32],
-        parent: NDArray[np.int32],
-        depth: NDArray[np.int32],
-        end: NDArray[np.int32],
-        number: NDArray[np.int32],
-        holder: NDArray[np.int32],
-        first: NDArray[np.int32],
-        flags: NDArray[np.uint8],
-        ends: NDArray[np.int64],
-        n_words: NDArray[np.int32],
-        n_linked: NDArray[np.int32],
+        columns: Arrays,
         /,
     ) -> PageTree:
         """Copy and check the nodes and blocks of a page with at least one block.
 
-        ``given``, ``pairs``, ``number`` and ``ends`` are the fields of :class:`blockml.page.attributes.Attributes`;
-        ``holder`` and ``first`` are the parent and the first text of each block. ``reach`` is the number of ancestors
-        used: see :data:`blockml.features.page_context.REACH`.
+        ``given``, ``pairs`` and the columns ``attribute_set`` and ``set_ends`` are the fields of
+        :class:`blockml.page.attributes.Attributes`. ``reach`` is the number of ancestors used: see
+        :data:`blockml.features.page_context.REACH`.
         """
 
     def new_attribute_values(self, tree: PageTree, tables: Tables, /) -> AttributeValues:
@@ -155,13 +131,12 @@ class Compiled(Protocol):
         values: AttributeValues | None,
         tables: Tables,
         titles: tuple[str, str] | None,
-        row_of: NDArray[np.int64],
-        matrix: NDArray[np.float32],
+        row_of_and_matrix: tuple[NDArray[np.int64], NDArray[np.float32]],
         /,
     ) -> None:
         """Write columns into rows of a matrix (n_rows, n_blocks).
 
-        ``row_of`` is that of :class:`blockml.features.kernel_page.KernelRows`.
+        The row of each column is that of :class:`blockml.features.kernel_page.KernelRows`.
         """
 
     def ancestor_words(
@@ -169,73 +144,40 @@ class Compiled(Protocol):
         tree: PageTree,
         values: AttributeValues,
         tables: Tables,
-        elsewhere: Callable[[str], bytes],
-        most_names: int,
-        most_parts: int,
-        near: int,
-        far: int,
-        mask: int,
-        bag: NDArray[np.int64],
-        starts: NDArray[np.int64],
+        bag_and_starts: tuple[NDArray[np.int64], NDArray[np.int64]],
         /,
     ) -> tuple[int, bytes]:
         """Write the bag of each block and the start of each bag; return the number of bags and all words as int32.
 
-        Reference: :func:`blockml.features.ancestor_words.ancestor_words`. ``elsewhere`` returns the checksums of a
-        value that is not ASCII, as bytes of uint32.
+        Reference: :func:`blockml.features.ancestor_words.ancestor_words`.
         """
 
     def word_densities(
-        self, lengths: NDArray[np.int32], counts: NDArray[np.int32], line_width: int, densities: NDArray[np.float32], /
+        self,
+        line_width: int,
+        lengths_counts_and_densities: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]],
+        /,
     ) -> None:
         """Write the density (n_blocks,) of each block's words. Reference: ``blockml.features.density.word_density``."""
 
     # Predictors: trees, MLPs, log odds.
 
-    def pack_small_trees(
-        self,
-        feature: NDArray[np.int32],
-        threshold: NDArray[np.float64],
-        left: NDArray[np.int32],
-        right: NDArray[np.int32],
-        value: NDArray[np.float64],
-        roots: NDArray[np.int32],
-        /,
-    ) -> bytes:
-        """Pack trees of at most 32 leaves for the fast path of :meth:`tree_sums`; empty if a tree has more."""
+    def pack_trees(self, arrays: Arrays, /) -> PackedTrees:
+        """Pack the arrays of :data:`blockml.predictors.tree_ensemble.TREE_ARRAYS`, which must not change."""
 
     def tree_sums(
         self,
-        trees: TreeArguments,
-        n_classes: int,
-        matrix: NDArray[np.float32],
+        trees: PackedTrees,
         by_column: int,
-        sums: NDArray[np.float64],
+        classes_matrix_and_sums: tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float64]],
         /,
     ) -> None:
         """Add the leaf values of trees by class to ``sums`` (n_rows, n_classes): ``Trees.sums``."""
 
-    def pack_mlp(
-        self, sizes: tuple[int, int, int, int, int, int, int, int], arrays: tuple[NDArray[np.generic], ...], /
-    ) -> PackedMLP:
-        """Pack the arrays of a ``QuantizedMLP``, in order, for :meth:`mlp_probabilities`.
+    def pack_mlp(self, arrays: Arrays, /) -> PackedMLP:
+        """Pack the arrays of a ``QuantizedMLP`` for :meth:`mlp_probabilities`."""
 
-        Sizes are the numbers of columns, networks, units of either layer, components of a word vector, groupings,
-        hashed words, and the rank of the input layer (0 without factors).
-        """
-
-    def mlp_probabilities(
-        self,
-        mlp: PackedMLP,
-        columns: NDArray[np.float32],
-        starts: NDArray[np.int64],
-        hashed_words: NDArray[np.int32],
-        bag: NDArray[np.int64],
-        groups: tuple[NDArray[np.int64], ...],
-        n_words: NDArray[np.float64],
-        probabilities: NDArray[np.float32],
-        /,
-    ) -> None:
+    def mlp_probabilities(self, mlp: PackedMLP, arrays: Arrays, /) -> None:
         """Write probabilities (n_blocks,), from columns (f, n_blocks): :meth:`blockml.predictors.mlp.MLP.predict`.
 
         Arrays of ancestor words are empty for an MLP that reads none.
@@ -261,39 +203,18 @@ class Compiled(Protocol):
     ) -> None:
         """Write the features of a page: :func:`blockml.decision.page_features.page_features`."""
 
-    def policy_scores(
-        self,
-        probabilities: NDArray[np.float32],
-        words: NDArray[np.float64],
-        linked: NDArray[np.float64],
-        prose: NDArray[np.float64],
-        line: NDArray[np.int64],
-        text: NDArray[np.int64],
-        context: NDArray[np.int64],
-        numbers: tuple[float, ...],
-        scores: NDArray[np.float32],
-        /,
-    ) -> None:
-        """Write scores: :func:`blockml.decision.policy.score_blocks`; lines are numbered from 0 without gaps."""
+    def policy_scores(self, columns: Arrays, numbers: dict[str, float], /) -> None:
+        """Write ``scores``: :func:`blockml.decision.policy.score_blocks`; lines are numbered from 0 without gaps."""
 
-    # Metadata: from attributes to words in them and to what they declare.
+    # Metadata: words in attributes.
 
     def attribute_words(
-        self, pairs: bytes, words: tuple[bytes, ...], ends: NDArray[np.int64], found: NDArray[np.uint8], /
+        self, pairs: bytes, words: tuple[bytes, ...], ends_and_found: tuple[NDArray[np.int64], NDArray[np.uint8]], /
     ) -> None:
         """Set bit k of each attribute set (n_sets,) that has ``words[k]``, of at most eight words.
 
         ``pairs`` and ``ends`` are the fields of :class:`blockml.page.attributes.Attributes`. Reference:
         ``blockml.page.attribute_words``.
-        """
-
-    def declarations(
-        self, pairs: bytes, known: dict[str, Any], begins: NDArray[np.int64], ends: NDArray[np.int64], /
-    ) -> list[tuple[Any, str]]:
-        """Look up the names of ``meta`` elements (n,); return the entries with the contents.
-
-        ``pairs[begin:end]`` are names and values of an element, each followed by a zero byte; names of more than 63
-        bytes have no entry. Reference: ``blockml.metadata.declarations``.
         """
 
     # Batches: from lines to pages.

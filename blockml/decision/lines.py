@@ -89,10 +89,10 @@ def smooth_lines(means: NDArray[np.float64], weights: NDArray[np.float64], share
     """
     if not share or len(means) < 2:
         return means
-    weighted, around, total = weights * means, np.zeros(len(means)), np.zeros(len(means))
-    around[1:], total[1:] = weighted[:-1], weights[:-1]
-    around[:-1] += weighted[1:]
-    total[:-1] += weights[1:]
+    sums = np.zeros((2, len(means) + 2))  # an empty line before and after the page
+    np.multiply(weights, means, out=sums[0, 1:-1])
+    sums[1, 1:-1] = weights
+    around, total = sums[:, :-2] + sums[:, 2:]
     smoothed: NDArray[np.float64] = (1 - share) * means + share * (around / total)
     return smoothed
 
@@ -152,27 +152,25 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
     >>> duplicated_lines(blocks, line_numbers(blocks), 3).tolist()
     [-1, 1, 1, 1, 1, -1]
     """
-    n_blocks, n_words = np.bincount(line), np.bincount(line, blocks.n_words).astype(np.int64)
+    n_words = np.bincount(line, blocks.n_words).astype(np.int64)
     # Only lines with the same number of words can have the same text.
     is_candidate = (n_words >= min_words) & (np.bincount(n_words)[n_words] > 1)
     preformatted = (blocks.flags & _PREFORMATTED).nonzero()[0]
     if len(preformatted):
         is_candidate[line[preformatted]] = False
-    wanted = is_candidate.nonzero()[0]
-    stops = n_blocks.cumsum()[wanted]
-    starts, texts = stops - n_blocks[wanted], blocks.texts
-    chosen = [texts[row] for row in starts.tolist()]
-    several = (n_blocks[wanted] > 1).nonzero()[0]
-    if len(several):
-        has_words = (blocks.n_words > 0).tolist()
-        for place, start, stop in zip(several.tolist(), starts[several].tolist(), stops[several].tolist(), strict=True):
-            chosen[place] = " ".join(compress(texts[start:stop], has_words[start:stop]))
-    first: dict[str, int] = {}
-    of_text = [first.setdefault(text, start) for text, start in zip(chosen, starts.tolist(), strict=True)]
-    of_line = np.full(len(n_blocks), -1, dtype=np.int64)
-    if len(first) < len(of_text):
-        number = np.array(of_text)
-        of_line[wanted] = np.where(np.bincount(number)[number] > 1, number, -1)
+    bounds = line.searchsorted(np.arange(len(n_words) + 1)).tolist()
+    texts, has_words = blocks.texts, (blocks.n_words > 0).tolist()
+    first: dict[str, int] = {}  # first line with each text
+    duplicates: dict[int, int] = {}
+    for number in is_candidate.nonzero()[0].tolist():
+        start, stop = bounds[number], bounds[number + 1]
+        text = texts[start] if stop - start == 1 else " ".join(compress(texts[start:stop], has_words[start:stop]))
+        other = first.setdefault(text, number)
+        if other != number:
+            duplicates[number] = duplicates[other] = bounds[other]
+    of_line = np.full(len(n_words), -1, dtype=np.int64)
+    if duplicates:
+        of_line[list(duplicates)] = list(duplicates.values())
     return of_line[line]
 
 

@@ -247,19 +247,21 @@ def _scores(
     penalty = min(policy.base_penalty + policy.article_penalty * (p_article or 0.0), MAX_LOG_ODDS)
     if _kernel.compiled is not None and all(getattr(policy, name) == default for name, default in _NOT_COMPILED):
         return _compiled(_kernel.compiled, policy, probabilities, columns, penalty, p_article)
+    weight = line_weights(words)
     lowered = log_odds(probabilities) - _with_links(policy, probabilities, columns.amounts, penalty)
-    means, weights = line_means(lowered, line_weights(words), columns.line)
-    final = smooth_lines(means, weights, policy.neighbor_smoothing)[columns.line]
+    means, weights = line_means(lowered, weight, columns.line)
+    of_line = smooth_lines(means, weights, policy.neighbor_smoothing)
     if policy.negative_shrinkage and p_article is not None and p_article < policy.min_p_article:
-        against = final + penalty
-        final = np.where(against < 0, against * (1 - policy.negative_shrinkage) - penalty, final)
+        against = of_line + penalty
+        of_line = np.where(against < 0, against * (1 - policy.negative_shrinkage) - penalty, of_line)
+    final = of_line[columns.line]
     if policy.duplicate_penalty:
         duplicates = duplicate_penalties(
             final, columns.line, columns.text, columns.context, penalty=min(policy.duplicate_penalty, MAX_LOG_ODDS),
             same_context_factor=policy.same_context_factor,
         )  # fmt: skip
         if duplicates is not None:
-            final = final - duplicates
+            final -= duplicates
     return sigmoid(final - _page_threshold(policy, final, words))
 
 
@@ -285,18 +287,31 @@ def _compiled(
     """Score blocks by the C extension."""
     not_article = p_article is not None and p_article < policy.min_p_article
     duplicate_penalty = min(policy.duplicate_penalty, MAX_LOG_ODDS)
-    numbers = (
-        *(penalty, min(penalty + policy.link_penalty, MAX_LOG_ODDS), policy.certain_p, policy.min_certain_words),
-        *(WORDLESS_WEIGHT, policy.neighbor_smoothing, policy.negative_shrinkage if not_article else 0.0),
-        *(duplicate_penalty, policy.same_context_factor * duplicate_penalty),
-        *(policy.min_content_words, policy.min_best_probability),
-    )
-    line, text, context = (
-        np.ascontiguousarray(group, np.int64) for group in (columns.line, columns.text, columns.context)
-    )
+    numbers = {
+        "penalty": penalty,
+        "link_penalty": min(penalty + policy.link_penalty, MAX_LOG_ODDS),
+        "certain_p": policy.certain_p,
+        "min_certain_words": policy.min_certain_words,
+        "wordless_weight": WORDLESS_WEIGHT,
+        "neighbor_smoothing": policy.neighbor_smoothing,
+        "negative_shrinkage": policy.negative_shrinkage if not_article else 0.0,
+        "duplicate_penalty": duplicate_penalty,
+        "same_context_penalty": policy.same_context_factor * duplicate_penalty,
+        "min_content_words": policy.min_content_words,
+        "min_best_probability": policy.min_best_probability,
+    }
     scores = np.empty(len(probabilities), dtype=np.float32)
-    chosen = np.ascontiguousarray(probabilities)
-    compiled.policy_scores(chosen, *columns.amounts, line, text, context, numbers, scores)
+    arrays: _kernel.Arrays = {
+        "probabilities": np.ascontiguousarray(probabilities),
+        "words": columns.amounts.words,
+        "linked": columns.amounts.linked,
+        "prose": columns.amounts.prose,
+        "line": np.ascontiguousarray(columns.line, np.int64),
+        "text": np.ascontiguousarray(columns.text, np.int64),
+        "context": np.ascontiguousarray(columns.context, np.int64),
+        "scores": scores,
+    }
+    compiled.policy_scores(arrays, numbers)
     return scores
 
 
@@ -304,13 +319,13 @@ def _with_links(
     policy: DecisionPolicy, probabilities: NDArray[np.float32], amounts: BlockAmounts, penalty: float
 ) -> float | NDArray[np.float64]:
     """Return the penalty of all blocks, or (n_blocks,) penalties, larger for link blocks next to running text."""
-    words, linked, prose = amounts
     if not policy.link_penalty:
         return penalty
-    links = (linked > 0) & (2 * linked >= words)
-    certain = (prose > 0) & (probabilities >= np.float32(policy.certain_p))
+    words, linked, prose = amounts
+    links = 2 * linked >= np.maximum(words, 1)
     # Words of certain running text from one link block to the next.
-    if np.bincount(links.cumsum(), words * certain).max() < policy.min_certain_words:
+    certain = prose * (probabilities >= np.float32(policy.certain_p))
+    if np.bincount(links.cumsum(), certain).max() < policy.min_certain_words:
         return penalty
     return np.where(links, min(penalty + policy.link_penalty, MAX_LOG_ODDS), penalty)
 
@@ -319,7 +334,12 @@ def _page_threshold(policy: DecisionPolicy, final: NDArray[np.float64], words: N
     """Return the log odds threshold that maximises expected F1; above all log odds if the page has no content."""
     probabilities = sigmoid(final)
     value, _ = expected_f1(probabilities, words)
-    beyond, best = float(final.max()) + 1, float(probabilities.max())
-    if best < policy.min_best_probability and float((words * probabilities).cumsum()[-1]) < policy.min_content_words:
+    best = int(final.argmax())
+    beyond = float(final[best]) + 1
+    if (
+        float(probabilities[best]) < policy.min_best_probability
+        and float((words * probabilities).cumsum()[-1]) < policy.min_content_words
+    ):
         return beyond
-    return min(float(final[probabilities >= value].min(initial=np.inf)), beyond)  # without words no block is kept
+    kept = final[probabilities >= value]
+    return min(float(kept.min()), beyond) if len(kept) else beyond  # without words no block is kept

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from blockml.features.attribute_values import ATTRIBUTES
 from blockml.features.page_context import PageContext
 
-__all__ = ["N_HASHED_WORDS", "AncestorWords", "ancestor_words"]
+__all__ = ["NUMBERS", "N_HASHED_WORDS", "AncestorWords", "ancestor_words", "word_checksums"]
 
 #: Range of the hashed words, a power of two (our choice; Weinberger et al. 2009, *Feature Hashing for Large Scale
 #: Multitask Learning*, on why collisions do little harm).
@@ -84,8 +84,7 @@ def ancestor_words(context: PageContext) -> AncestorWords:
     if not n:
         return AncestorWords(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
     if (kernel_page := context.kernel_page) is not None:
-        bounds = _MOST_NAMES, _MOST_WORDS, _NEAR, _FAR, N_HASHED_WORDS - 1
-        return AncestorWords(*kernel_page.ancestor_words(_checksums, bounds))
+        return AncestorWords(*kernel_page.ancestor_words())
     above = np.full((_LEVELS, n), -1, dtype=np.int64)
     above[: len(context.chain)] = context.chain[:_LEVELS]
     values = context.attribute_values
@@ -96,7 +95,7 @@ def ancestor_words(context: PageContext) -> AncestorWords:
     kind_of = dict(zip(nodes, zip(tags[nodes].tolist(), *numbers, strict=True), strict=True))
     bag_of: dict[tuple[tuple[int, ...], ...], int] = {}
     bag = [bag_of.setdefault(tuple([kind_of[node] for node in line]), len(bag_of)) for line in above.T.tolist()]
-    sums_of = functools.cache(lambda number: np.frombuffer(_checksums(values.values[number]), np.uint32).tolist())
+    sums_of = functools.cache(lambda number: np.frombuffer(word_checksums(values.values[number]), np.uint32).tolist())
     starts, words = [0], list[int]()
     for line in bag_of:
         for level, (tag, *held) in enumerate(line):
@@ -107,7 +106,17 @@ def ancestor_words(context: PageContext) -> AncestorWords:
     return AncestorWords(np.array(starts, dtype=np.intp), np.array(words, dtype=np.int32), np.array(bag, dtype=np.intp))
 
 
-def _checksums(value: str) -> bytes:
+#: Numbers that the C extension uses, by their names there.
+NUMBERS = {
+    "max_names": _MOST_NAMES,
+    "max_parts": _MOST_WORDS,
+    "near_levels": _NEAR,
+    "far_mark": _FAR,
+    "word_mask": N_HASHED_WORDS - 1,
+}
+
+
+def word_checksums(value: str) -> bytes:
     """Return checksums of the words in an attribute's value, as bytes of uint32."""
     return np.array(list(map(_checksum, _words(value))), dtype=np.uint32).tobytes()
 

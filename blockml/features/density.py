@@ -36,7 +36,7 @@ def word_density(blocks: Blocks) -> NDArray[np.float32]:
     """
     if _kernel.compiled is not None:
         density = blocks.n_words.astype(np.float32)
-        _kernel.compiled.word_densities(blocks.word_lengths, blocks.n_words, LINE_WIDTH, density)
+        _kernel.compiled.word_densities(LINE_WIDTH, (blocks.word_lengths, blocks.n_words, density))
         return density
     words, lines = wrapped_lines(blocks)
     return (words / lines).astype(np.float32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -34,18 +34,15 @@ class KernelPage:
         nodes, blocks = page.nodes, page.blocks
         given, pairs, number, ends = _attributes(nodes)
         self.compiled, self._tables, self._n = compiled, tables, len(blocks)
-        columns = (
-            nodes.tag, nodes.parent, nodes.depth, nodes.end, number, blocks.parent, blocks.node, blocks.n_words,
-            blocks.n_linked,
-        )  # fmt: skip
-        tag, parent, depth, end, number, holder, first, n_words, n_linked = (
-            np.ascontiguousarray(column, dtype=np.int32) for column in columns
-        )
-        flags = np.ascontiguousarray(blocks.flags, dtype=np.uint8)
-        self.tree = compiled.new_page_tree(
-            reach, tuple(nodes.names), tuple(blocks.texts), given, pairs, tag, parent, depth, end, number, holder,
-            first, flags, ends, n_words, n_linked,
-        )  # fmt: skip
+        columns: _kernel.Arrays = {
+            "tag": nodes.tag, "parent": nodes.parent, "depth": nodes.depth, "end": nodes.end, "attribute_set": number,
+            "block_parent": blocks.parent, "block_node": blocks.node, "n_words": blocks.n_words,
+            "n_linked": blocks.n_linked,
+        }  # fmt: skip
+        columns = {name: np.ascontiguousarray(column, dtype=np.int32) for name, column in columns.items()}
+        columns["block_flags"] = np.ascontiguousarray(blocks.flags, dtype=np.uint8)
+        columns["set_ends"] = np.ascontiguousarray(ends, dtype=np.int64)
+        self.tree = compiled.new_page_tree(reach, tuple(nodes.names), tuple(blocks.texts), given, pairs, columns)
 
     @cached_property
     def names(self) -> _kernel.AttributeValues:
@@ -55,20 +52,16 @@ class KernelPage:
     def write(self, rows: KernelRows, titles: tuple[str, str] | None, matrix: NDArray[np.float32]) -> None:
         """Write columns into rows of a matrix (n_rows, n_blocks); ``titles`` are the page's title and description."""
         values = self.names if rows.need_values else None
-        self.compiled.write_columns(self.tree, values, self._tables, titles, rows.row_of, matrix)
+        self.compiled.write_columns(self.tree, values, self._tables, titles, (rows.row_of, matrix))
 
     def groups(self) -> NDArray[np.int32]:
         """(n_groupings, n_blocks) number of each block's group."""
         return np.frombuffer(self.compiled.block_groups(self.names), dtype=np.int32).reshape(-1, self._n)
 
-    def ancestor_words(
-        self, elsewhere: Callable[[str], bytes], bounds: tuple[int, int, int, int, int]
-    ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.intp]]:
+    def ancestor_words(self) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.intp]]:
         """Return the fields of :class:`blockml.features.ancestor_words.AncestorWords`: starts, words and bags."""
         bag, starts = np.empty(self._n, dtype=np.int64), np.empty(self._n + 1, dtype=np.int64)
-        n_bags, words = self.compiled.ancestor_words(
-            self.tree, self.names, self._tables, elsewhere, *bounds, bag, starts
-        )
+        n_bags, words = self.compiled.ancestor_words(self.tree, self.names, self._tables, (bag, starts))
         return starts[: n_bags + 1], np.frombuffer(words, dtype=np.int32), bag
 
 
@@ -76,6 +69,6 @@ def _attributes(nodes: Nodes) -> tuple[list[Mapping[str, str] | None], bytes, ND
     """Return attributes of nodes as :class:`~blockml.page.attributes.Attributes` holds them."""
     held = nodes.attributes
     if isinstance(held, Attributes):
-        return held.given, held.pairs, held.number, np.ascontiguousarray(held.ends, dtype=np.int64)
+        return held.given, held.pairs, held.number, held.ends
     n = len(held)
     return [None, *held], b"", np.arange(1, n + 1, dtype=np.int32), np.zeros(n + 1, dtype=np.int64)

@@ -10,7 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from blockml import _kernel
-from blockml.features import block_groups, container, keywords, metadata, position, repetition, structure, vocabulary
+from blockml.features import (
+    ancestor_words,
+    block_groups,
+    container,
+    keywords,
+    metadata,
+    position,
+    repetition,
+    structure,
+    vocabulary,
+)
 from blockml.features.page_context import COUNTED
 from blockml.text.characters import class_table
 
@@ -44,27 +54,48 @@ def kernel_columns(compiled: _kernel.Compiled) -> Mapping[str, KernelColumn]:
 
 @functools.cache
 def kernel_tables(compiled: _kernel.Compiled) -> _kernel.Tables:
-    """Hand the constants of all families to the C extension."""
-    tags = (
-        structure.CODES, structure.LANDMARK_BITS, position.HEADINGS, container.MARKS, structure.IS_PARAGRAPH,
-        metadata.SUM_BITS,
-    )  # fmt: skip
-    names = tuple(dict.fromkeys(name for table in tags for name in table.codes))
-    # A table has a code for names that it doesn't know, then for "no node", then for each name.
-    codes = [np.roll(table.of((*names, "")), 2) for table in tags]
-    numbers = (
-        structure.FAR, container.MOST_LEVELS, position.MOST_WORDS, metadata.TITLE_WORDS, container.SURROUNDING_BITS,
-        len(structure.LANDMARKS), len(keywords.KEYWORDS), len(vocabulary.ROLES),
-    )  # fmt: skip
-    arrays = (
-        class_table(), _constant(COUNTED, np.uint8), *metadata.word_bits(), _constant(codes, np.int64),
-        *keywords.words(), position.weights(), _constant(structure.LEVELS, np.int64),
-        _constant(position.WINDOWS, np.int64), _constant(repetition.LEVELS, np.int64),
-        _constant(block_groups.LEVELS_OF, np.int64), _constant(structure.FLAGS, np.uint8),
-        _constant(numbers, np.int64),
-    )  # fmt: skip
+    """Hand the constants of all families to the C extension, by name."""
+    by_tag = {
+        "tag_code": structure.CODES,
+        "landmark_bits": structure.LANDMARK_BITS,
+        "heading_level": position.HEADINGS,
+        "container_marks": container.MARKS,
+        "is_paragraph": structure.IS_PARAGRAPH,
+        "sum_bits": metadata.SUM_BITS,
+    }
+    names = tuple(dict.fromkeys(name for table in by_tag.values() for name in table.codes))
+    numbers = {
+        "far": structure.FAR,
+        "max_container_levels": container.MOST_LEVELS,
+        "max_smoothed_words": position.MOST_WORDS,
+        "max_title_words": metadata.TITLE_WORDS,
+        "surrounding_bits": container.SURROUNDING_BITS,
+        "n_landmarks": len(structure.LANDMARKS),
+        "n_keywords": len(keywords.KEYWORDS),
+        "n_roles": len(vocabulary.ROLES),
+        **ancestor_words.NUMBERS,
+    }
+    levels: dict[str, ArrayLike] = {
+        "ancestor_levels": structure.LEVELS,
+        "windows": position.WINDOWS,
+        "sibling_levels": repetition.LEVELS,
+        "grouping_levels": block_groups.LEVELS_OF,
+    }
+    arrays: _kernel.Arrays = {
+        # A table has a code for names that it doesn't know, then for "no node", then for each name.
+        **{key: _constant(np.roll(table.of((*names, "")), 2), np.int64) for key, table in by_tag.items()},
+        **{key: _constant(values, np.int64) for key, values in {**numbers, **levels}.items()},
+        "character_classes": class_table(),
+        "counted_classes": _constant(COUNTED, np.uint8),
+        "smoothing_weights": position.weights(),
+        "flags": _constant(structure.FLAGS, np.uint8),
+        **metadata.word_bits(),
+        **keywords.words(),
+    }
     places = {name: place for place, name in enumerate(names, start=2)}
-    return compiled.new_tables(arrays, places, vocabulary.ROLE_BITS, keywords.keyword_bits, vocabulary.role_bits)
+    return compiled.new_tables(
+        arrays, places, vocabulary.ROLE_BITS, keywords.keyword_bits, vocabulary.role_bits, ancestor_words.word_checksums
+    )
 
 
 def _constant(values: ArrayLike, dtype: DTypeLike) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +75,7 @@ def keyword_bits(value: str) -> int:
 
 
 @functools.cache
-def words() -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int8]]:
+def words() -> Mapping[str, NDArray[Any]]:
     """Return all words, longer ones first, for the C extension.
 
     Returns the ASCII characters of all words, one word after the other, and the (n_words,) length and group of each.
@@ -85,4 +86,4 @@ def words() -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int8]]:
     groups = np.array([_GROUP_OF[word] for word in longest_first], dtype=np.int8)
     for part in (lengths, groups):
         part.flags.writeable = False
-    return letters, lengths, groups
+    return {"keyword_letters": letters, "keyword_lengths": lengths, "keyword_groups": groups}

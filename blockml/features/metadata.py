@@ -112,11 +112,11 @@ _LAST_CASED = 0x1F200
 
 
 @functools.cache
-def word_bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return a bit for each code point, low bits first.
+def word_bits() -> Mapping[str, NDArray[np.uint8]]:
+    """Return bits of code points for the C extension, low bits first.
 
-    The first array tells whether words of :func:`blockml.text.tokens.metric_tokens` hold the code point, the second
-    whether its lower case may differ.
+    ``in_word`` tells whether words of :func:`blockml.text.tokens.metric_tokens` hold a code point, ``is_cased`` whether
+    its lower case may differ.
     """
     points = np.arange(0x110000, dtype=np.uint32)
     in_word = (classes(points) & ALNUM > 0) | (points == ord("_"))
@@ -124,7 +124,7 @@ def word_bits() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     cased[:_LAST_CASED] = [sign.lower() != sign for sign in map(chr, range(_LAST_CASED))]
     found = np.packbits([in_word, cased], axis=1, bitorder="little")
     found.flags.writeable = False
-    return found[0], found[1]
+    return {"in_word": found[0], "is_cased": found[1]}
 
 
 def page_stats(context: PageContext) -> Mapping[str, float]:
@@ -132,13 +132,14 @@ def page_stats(context: PageContext) -> Mapping[str, float]:
     n_words, prose = context.n_words, float(context.prose.sum())
     names, tag = context.nodes.names, context.nodes.tag
     holder = tag[context.blocks.parent]
-    by_tag = (
-        np.bincount(tag, minlength=len(names)),
-        np.bincount(holder, context.words, minlength=len(names)),
-        np.bincount(holder, minlength=len(names)),
-    )
+    by_tag = [
+        np.bincount(tag, minlength=len(names)).tolist(),
+        np.bincount(holder, context.words, minlength=len(names)).tolist(),
+        np.bincount(holder, minlength=len(names)).tolist(),
+    ]
     per = (1.0, n_words, float(len(context)))
-    longest = np.sort(context.words)[::-1][:5] / n_words
+    number = {name: number for number, name in enumerate(names)}
+    longest = np.sort(context.words)[:-6:-1] / n_words
     return {
         "pagewords": n_words,
         "pageblocks": len(context),
@@ -149,7 +150,7 @@ def page_stats(context: PageContext) -> Mapping[str, float]:
         "pagetop5": float(longest.sum()),
         "pagedepth": float(context.nodes.depth.max()),
         **{
-            column: float(sum(by_tag[what][names.index(name)] for name in wanted if name in names)) / per[what]
+            column: sum([by_tag[what][number[name]] for name in wanted if name in number]) / per[what]
             for column, (what, wanted) in SUMS.items()
         },
     }

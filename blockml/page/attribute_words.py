@@ -38,7 +38,7 @@ def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, l
         return _by_word(np.array([_bits(item, words) for item in held], dtype=np.uint8), words)
     found = np.zeros(len(held.given), dtype=np.uint8)
     if _kernel.compiled is not None:
-        _kernel.compiled.attribute_words(held.pairs, words, held.ends, found)
+        _kernel.compiled.attribute_words(held.pairs, words, (held.ends, found))
     else:
         for k, word in enumerate(words):
             _mark(held, word, k, found)

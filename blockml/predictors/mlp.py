@@ -173,17 +173,21 @@ class MLP:
             raise UsageError("the MLP needs the ancestor words of each block")
         columns = np.ascontiguousarray(matrix.T, dtype=np.float32)
         amounts = np.ascontiguousarray(n_words, dtype=np.float64)
-        numbers = tuple([np.ascontiguousarray(group, dtype=np.int64) for group in groups])
         words = NO_WORDS if words is None else words
         if _kernel.compiled is None:
-            odds = quantized_log_odds(self.quantized, partial(self._exact_inputs, columns), numbers, amounts, words)
+            odds = quantized_log_odds(self.quantized, partial(self._exact_inputs, columns), groups, amounts, words)
             return sigmoid(odds.astype(np.float64))
-        starts, bag = (np.ascontiguousarray(indices, dtype=np.int64) for indices in (words.starts, words.bag))
-        hashed_words = np.ascontiguousarray(words.hashed_words, dtype=np.int32)
         probabilities = np.empty(len(matrix), dtype=np.float32)
-        _kernel.compiled.mlp_probabilities(
-            self._packed, columns, starts, hashed_words, bag, numbers, amounts, probabilities
-        )
+        arrays: _kernel.Arrays = {
+            "columns": columns,
+            "starts": np.ascontiguousarray(words.starts, dtype=np.int64),
+            "hashed_words": np.ascontiguousarray(words.hashed_words, dtype=np.int32),
+            "bag": np.ascontiguousarray(words.bag, dtype=np.int64),
+            "groups": np.array(groups, dtype=np.int64),
+            "n_words": amounts,
+            "probabilities": probabilities,
+        }
+        _kernel.compiled.mlp_probabilities(self._packed, arrays)
         return probabilities
 
     def _exact_inputs(self, columns: FloatArray, rows: slice) -> FloatArray:
@@ -195,10 +199,8 @@ class MLP:
     @cached_property
     def _packed(self) -> PackedMLP:
         """Copy for the compiled code; requires it."""
-        (m, h, k), d = self.self_weights.shape, self.word_projection.shape[1]
-        sizes = len(self.center), m, h, k, d, self.n_groupings, len(self.word_vectors), len(self.input_v)
-        arrays = tuple([np.ascontiguousarray(array) for array in self.quantized])
-        return cast("_kernel.Compiled", _kernel.compiled).pack_mlp(sizes, arrays)
+        arrays = {name: np.ascontiguousarray(array) for name, array in self.quantized._asdict().items()}
+        return cast("_kernel.Compiled", _kernel.compiled).pack_mlp(arrays)
 
     @cached_property
     def quantized(self) -> QuantizedMLP:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml._kernel.protocol import TreeColumns
+from blockml._kernel.protocol import PackedTrees
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.page_matrix import PageMatrix
 from blockml.predictors.log_odds import log_odds, sigmoid
@@ -100,8 +100,8 @@ class Trees:
         if _kernel.compiled is not None and matrix.size <= _MAX_VALUES:
             by_column = matrix.flags.f_contiguous
             values = np.asarray(matrix.T if by_column else matrix, dtype=np.float32, order="C")
-            trees = *self._columns, np.ascontiguousarray(classes, np.int32), self._packed
-            _kernel.compiled.tree_sums(trees, n_classes, values, int(by_column), total)
+            of_trees = np.ascontiguousarray(classes, np.int32)
+            _kernel.compiled.tree_sums(self._packed, int(by_column), (of_trees, values, total))
             return total
         for rows, leaf_values in self._leaf_values(matrix):
             # Tree by tree, in the order of the compiled code: numpy adds up a single row in another order.
@@ -110,15 +110,10 @@ class Trees:
         return total
 
     @cached_property
-    def _columns(self) -> TreeColumns:
-        """Arrays of the types that the compiled code requires, which those built by hand may lack."""
-        columns = [np.ascontiguousarray(getattr(self, name), dtype) for name, dtype in TREE_ARRAYS.items()]
-        return cast("TreeColumns", tuple(columns))
-
-    @cached_property
-    def _packed(self) -> bytes:
-        """Small trees packed for the compiled code, once for all pages; empty for large trees."""
-        return _kernel.compiled.pack_small_trees(*self._columns) if _kernel.compiled is not None else b""
+    def _packed(self) -> PackedTrees:
+        """Trees as the compiled code reads them, once for all pages; requires it."""
+        arrays = {name: np.ascontiguousarray(getattr(self, name), dtype) for name, dtype in TREE_ARRAYS.items()}
+        return cast("_kernel.Compiled", _kernel.compiled).pack_trees(arrays)
 
     def __getstate__(self) -> dict[str, NDArray[Any]]:
         """Pickle the arrays alone: packed trees depend on the compiled code of this machine."""

@@ -69,6 +69,8 @@ class _Recorder:
 def _copied(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, tuple):
         return tuple(map(_copied, value))
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
     return value.copy() if isinstance(value, np.ndarray) and value.flags.writeable else value
 
 
@@ -170,13 +172,13 @@ def _features(chance: random.Random) -> None:
     compiled, number = _compiled(), chance.randrange(len(_recorded()["write_columns"]))
     arguments = _recorded()["new_page_tree"][number]
     tree = _attempt(compiled.new_page_tree, damaged(arguments, chance) if chance.random() < 0.7 else arguments)
-    _, _, tables, titles, row_of, matrix = _recorded()["write_columns"][number]
+    _, _, tables, titles, (row_of, matrix) = _recorded()["write_columns"][number]
     values = None if tree is None else _attempt(compiled.new_attribute_values, (tree, tables))
     if values is None:
         return
     compiled.block_groups(values)
     rows = np.where(np.random.default_rng(chance.getrandbits(32)).random(len(row_of)) < 0.1, row_of, -1)
-    rest = (titles, rows, matrix.copy())
+    rest = (titles, (rows, matrix.copy()))
     if chance.random() < 0.3:
         rest = damaged(rest, chance)
     _attempt(compiled.write_columns, (tree, values, tables, *rest))
@@ -222,14 +224,14 @@ def _trees(chance: random.Random) -> None:
     classes = damaged_array(np.arange(len(trees.roots), dtype=np.int32) % n_classes, chance)
     by_column = chance.randrange(2)
     total = np.zeros((n_rows, n_classes))
-    given = (*(arrays[name] for name in TREE_ARRAYS), classes, trees._packed)  # noqa: SLF001 (as Trees.sums)
-    _attempt(_compiled().tree_sums, (given, n_classes, matrix if by_column else matrix.T.copy(), by_column, total))
+    columns = (classes, matrix if by_column else matrix.T.copy(), total)
+    _attempt(_compiled().tree_sums, (trees._packed, by_column, columns))  # noqa: SLF001 (as Trees.sums)
     assert np.isfinite(total).all()
 
 
 @cache
-def _mlps() -> tuple[tuple[tuple[int, ...], Arguments], ...]:
-    """Return sizes and arrays of small MLPs, with and without words, groupings and a second factor."""
+def _mlps() -> tuple[tuple[int, Mapping[str, np.ndarray[Any, Any]]], ...]:
+    """Return groupings and arrays of small MLPs, with and without words, groupings and a second factor."""
     rng, found = np.random.default_rng(0), []
     all_sizes = (1, 3, 2, 2, 2, 0), (2, 5, 3, 0, 1, 2), (3, 17, 9, 4, 2, 3), (1, 1, 1, 1, 0, 0)
     for m, h, k, d, n_groupings, rank in all_sizes:
@@ -241,26 +243,29 @@ def _mlps() -> tuple[tuple[tuple[int, ...], Arguments], ...]:
             "hidden_bias": (m, 1, k), "output_weights": (m, k, 1), "output_bias": (m, 1, 1),
         }  # fmt: skip
         arrays = quantize({name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()})
-        sizes = (5, m, h, k, d, n_groupings, n_words, rank)
-        found.append((sizes, tuple(np.ascontiguousarray(array) for array in arrays)))
+        found.append((n_groupings, {name: np.ascontiguousarray(item) for name, item in arrays._asdict().items()}))
     return tuple(found)
 
 
 def _mlp(chance: random.Random) -> None:
     """Pack an MLP and score a page, with damage in one of them."""
-    sizes, arrays = chance.choice(_mlps())
+    n_groupings, arrays = chance.choice(_mlps())
     in_mlp = chance.random() < 0.5
-    packed = _attempt(_compiled().pack_mlp, damaged((sizes, arrays), chance) if in_mlp else (sizes, arrays))
+    packed = _attempt(_compiled().pack_mlp, (damaged(arrays, chance) if in_mlp else arrays,))
     if packed is None:
         return
     n, rng = chance.choice((1, 2, 7, 40)), np.random.default_rng(chance.getrandbits(32))
     starts = np.arange(0, 2 * n + 2, 2)
-    groups = tuple(rng.integers(0, n, n) for _ in range(sizes[5]))
-    inputs: Arguments = (
-        rng.normal(scale=20, size=(5, n)).astype(np.float32), starts, rng.integers(0, 20, starts[-1]).astype(np.int32),
-        rng.integers(0, n, n), groups, rng.integers(0, 30, n).astype(np.float64), np.zeros(n, np.float32),
-    )  # fmt: skip
-    _attempt(_compiled().mlp_probabilities, (packed, *(inputs if in_mlp else damaged(inputs, chance))))
+    inputs = {
+        "columns": rng.normal(scale=20, size=(5, n)).astype(np.float32),
+        "starts": starts,
+        "hashed_words": rng.integers(0, 20, starts[-1]).astype(np.int32),
+        "bag": rng.integers(0, n, n),
+        "groups": rng.integers(0, n, (n_groupings, n)),
+        "n_words": rng.integers(0, 30, n).astype(np.float64),
+        "probabilities": np.zeros(n, np.float32),
+    }
+    _attempt(_compiled().mlp_probabilities, (packed, inputs if in_mlp else damaged(inputs, chance)))
 
 
 def _line(chance: random.Random) -> None:
@@ -276,7 +281,7 @@ def _line(chance: random.Random) -> None:
 _CHAINS: tuple[Callable[[random.Random], None], ...] = (
     *(_parse, _events, _features, _trees, _mlp) * 3, _line,
     *map(_one, ("segment_nodes", "new_page_tree", "page_features", "policy_scores", "sigmoid", "log_odds",
-                "word_densities", "attribute_words", "declarations", "is_utf8")),
+                "word_densities", "attribute_words", "is_utf8")),
 )  # fmt: skip
 
 

@@ -40,6 +40,10 @@ def damaged(value: Any, chance: random.Random) -> Any:  # noqa: ANN401 (any argu
         else:
             made.append(made[place])
         return type(value)(made)
+    if isinstance(value, dict) and value:
+        key = chance.choice(list(value))
+        rest = {other: held for other, held in value.items() if other != key}
+        return rest if chance.random() < 0.05 else rest | {key: damaged(value[key], chance)}
     return value
 
 

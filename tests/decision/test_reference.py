@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -73,26 +74,29 @@ def test_scores_are_those_of_the_reference(policy: DecisionPolicy, page: Blocks,
     assert found.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("place", range(7))
-@pytest.mark.parametrize("wrong", ["length", "type", "values"])
-def test_columns_that_do_not_fit_are_refused(place: int, wrong: str) -> None:
+@pytest.mark.parametrize("name", ["probabilities", "words", "linked", "prose", "line", "text", "context"])
+def test_columns_that_do_not_fit_are_refused(compiled: _kernel.Compiled, name: str) -> None:
     """Nothing is read or written beyond an array."""
-    if _kernel.compiled is None:
-        pytest.skip("needs the compiled kernel")
-    compiled: Any = _kernel.compiled
     two = np.array([0, 1])
-    columns: list[Any] = [two.astype(np.float32), *(two.astype(np.float64),) * 3, two, two, two]
-    numbers, scores = (0.0,) * 11, np.empty(2, np.float32)
-    compiled.policy_scores(*columns, numbers, scores)
-    if wrong == "length":
-        columns[place] = columns[place][:1]
-    elif wrong == "type":
-        columns[place] = columns[place].astype(np.int8)
-    elif place in (4, 5):
-        columns[place] = two + 1
-    else:
-        columns[place] = None
-    with pytest.raises((ValueError, TypeError)):
-        compiled.policy_scores(*columns, numbers, scores)
-    with pytest.raises((ValueError, TypeError)):
-        compiled.page_features(*(two.astype(np.float64),) * 3, *(scores,) * 2, np.empty(12, np.float32))
+    good: dict[str, NDArray[Any]] = {
+        "probabilities": two.astype(np.float32),
+        **dict.fromkeys(("words", "linked", "prose"), two.astype(np.float64)),
+        **dict.fromkeys(("line", "text", "context"), two),
+        "scores": np.empty(2, np.float32),
+    }
+    numbers = {field.name: 0.0 for field in fields(DecisionPolicy)} | dict.fromkeys(
+        ("penalty", "wordless_weight", "same_context_penalty"), 0.0
+    )
+    compiled.policy_scores(good, numbers)
+    bad: list[Any] = [good[name][:1], good[name].astype(np.int8), None]
+    if name in ("line", "text"):
+        bad.append(two + 1)
+    for wrong in bad:
+        with pytest.raises((ValueError, TypeError)):
+            compiled.policy_scores(good | {name: wrong}, numbers)
+    with pytest.raises(ValueError, match=f"array {name} is missing"):
+        compiled.policy_scores({other: held for other, held in good.items() if other != name}, numbers)
+    with pytest.raises(ValueError, match="number certain_p is missing"):
+        compiled.policy_scores(good, {"penalty": 0.0, "link_penalty": 0.0})
+    with pytest.raises(ValueError, match="differ in length"):
+        compiled.page_features(*(good["words"],) * 3, *(good["scores"],) * 2, np.empty(12, np.float32))

@@ -265,30 +265,29 @@ def test_word_densities(lengths: list[list[int]]) -> None:
 #: A page of two elements and a text, of one block; and changes of it that are no tree.
 A_TREE: dict[str, Any] = {
     "reach": 32, "names": ("#text", "p"), "texts": ("x",), "given": [None, {"class": "a"}], "pairs": b"",
-    "tag": [1, 1, 0], "parent": [-1, 0, 1], "depth": [0, 1, 2], "end": [3, 3, 3], "number": [0, 1, 0], "holder": [1],
-    "first": [2], "flags": [0], "ends": [0, 0], "n_words": [1], "n_linked": [0],
+    "tag": [1, 1, 0], "parent": [-1, 0, 1], "depth": [0, 1, 2], "end": [3, 3, 3], "attribute_set": [0, 1, 0],
+    "block_parent": [1], "block_node": [2], "block_flags": [0], "set_ends": [0, 0], "n_words": [1], "n_linked": [0],
 }  # fmt: skip
 NO_TREES: list[tuple[str, Any]] = [
     ("reach", 0), ("reach", -1), ("reach", 2**40), ("names", ("p",)), ("names", ()), ("names", (1, 2)),
     ("names", ["#text", "p"]), ("texts", ()), ("texts", ("x", "y")), ("texts", (b"x",)), ("texts", ["x"]),
-    ("given", [None]), ("given", []), ("given", (None, None)), ("pairs", "x"),
-    ("tag", [1, -1, 0]), ("tag", [1, 2, 0]), ("tag", [1]), ("parent", [0, 0, 1]), ("parent", [-1, -2, 1]),
-    ("parent", [-1, 2, 1]), ("parent", [-1]), ("depth", [0]), ("end", [4, 3, 3]), ("end", [-1, 3, 3]), ("end", [3]),
-    ("number", [0, 2, 0]), ("number", [0, -1, 0]), ("number", [0]), ("holder", [3]), ("holder", [-2]), ("holder", []),
-    ("first", [3]), ("first", [-1]), ("first", [2, 2]), ("flags", [0, 0]), ("flags", []), ("ends", [0]), ("ends", []),
-    ("ends", [0, 1]), ("ends", [1, 0]), ("ends", [0, -1]), ("n_words", [1, 0]), ("n_words", []), ("n_linked", [1, 0]),
+    ("given", [None]), ("given", []), ("given", (None, None)), ("pairs", "x"), ("tag", [1, -1, 0]), ("tag", [1, 2, 0]),
+    ("tag", [1]), ("parent", [0, 0, 1]), ("parent", [-1, -2, 1]), ("parent", [-1, 2, 1]), ("parent", [-1]),
+    ("depth", [0]), ("end", [4, 3, 3]), ("end", [-1, 3, 3]), ("end", [3]), ("attribute_set", [0, 2, 0]),
+    ("attribute_set", [0, -1, 0]), ("attribute_set", [0]), ("block_parent", [3]), ("block_parent", [-2]),
+    ("block_parent", []), ("block_node", [3]), ("block_node", [-1]), ("block_node", [2, 2]), ("block_flags", [0, 0]),
+    ("block_flags", []), ("set_ends", [0]), ("set_ends", []), ("set_ends", [0, 1]), ("set_ends", [1, 0]),
+    ("set_ends", [0, -1]), ("n_words", [1, 0]), ("n_words", []), ("n_linked", [1, 0]),
 ]  # fmt: skip
-TYPES = {"flags": np.uint8, "ends": np.int64}
+TYPES = {"block_flags": np.uint8, "set_ends": np.int64}
 
 
 def a_tree(**changes: object) -> object:
     """Make the tree of these columns."""
-    whole = {"names", "texts", "given", "pairs"}
-    arguments: list[Any] = [
-        held if name in whole or not isinstance(held, list) else np.array(held, TYPES.get(name, np.int32))
-        for name, held in (A_TREE | changes).items()
-    ]
-    return compiled().new_page_tree(*arguments)
+    given = A_TREE | changes
+    reach, names, texts, mappings, pairs = [given.pop(name) for name in ("reach", "names", "texts", "given", "pairs")]
+    columns = {name: np.array(held, TYPES.get(name, np.int32)) for name, held in given.items()}
+    return compiled().new_page_tree(reach, names, texts, mappings, pairs, columns)
 
 
 @pytest.mark.parametrize(("name", "wrong"), NO_TREES)
@@ -369,32 +368,35 @@ def test_other_capsules_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_wrong_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows beyond the matrix, other numbers of columns, and columns that need more than is given."""
-    tree, names, tables, titles, row_of, found = recorded(monkeypatch, HTML)["write_columns"]
+    tree, names, tables, titles, (row_of, found) = recorded(monkeypatch, HTML)["write_columns"]
     rows, none = np.zeros((2, found.shape[1]), dtype=np.float32), np.full_like(row_of, -1)
-    compiled().write_columns(tree, None, tables, None, none, rows)
+    compiled().write_columns(tree, None, tables, None, (none, rows))
     place = kernel_tables.kernel_columns(compiled())
     for column, row in (("words", 2), ("words", -2), ("words", 2**62), ("clsnavigation", 0), ("intitle", 0)):
         wrong = none.copy()
         wrong[place[column].place] = row
         with pytest.raises(ValueError, match="rows"):
-            compiled().write_columns(tree, None, tables, None, wrong, rows)
+            compiled().write_columns(tree, None, tables, None, (wrong, rows))
     for other in (none[:-1], np.append(none, -1), none[:0]):
         with pytest.raises(ValueError, match="rows"):
-            compiled().write_columns(tree, names, tables, titles, other, rows)
+            compiled().write_columns(tree, names, tables, titles, (other, rows))
     with pytest.raises(ValueError, match="rows"):
-        compiled().write_columns(tree, names, tables, titles, none, rows[:, :-1].copy())
+        compiled().write_columns(tree, names, tables, titles, (none, rows[:, :-1].copy()))
 
 
-#: Tables of which each is wrong in its place.
-WRONG_TABLES: list[tuple[int, Any]] = [
-    *[(place, np.zeros(3, np.complex128)) for place in range(15)],
-    *[(place, np.zeros(1, dtype))
-      for place, dtype in enumerate("BBBBqBBbdqqqqBq") if place not in {8, 9, 10, 11}],
-    (4, np.zeros(0, np.int64)), (5, keywords.words()[0][1:].copy()), (6, keywords.words()[1][::-1].copy()),
-    (6, np.clip(keywords.words()[1], 0, 2)), (7, keywords.words()[2] + np.int8(60)),
-    (7, keywords.words()[2] - np.int8(1)), (8, np.zeros(2)), (12, np.array([-1, 3])),
-    (13, np.zeros(4, np.uint8)), (14, np.array([99, 40, 60, 30, 0, 65, 1, 1])),
-    (14, np.array([99, 40, 60, 30, 0, 1, 60, 9])),
+#: Tables of which each is wrong under its name.
+WRONG_TABLES: list[tuple[str, Any]] = [
+    *[(name, np.zeros(1, np.uint8)) for name in ("character_classes", "counted_classes", "in_word", "is_cased")],
+    ("tag_code", np.zeros(1, np.int64)), ("sum_bits", np.zeros(0, np.int64)),
+    ("keyword_letters", keywords.words()["keyword_letters"][1:].copy()),
+    ("keyword_lengths", keywords.words()["keyword_lengths"][::-1].copy()),
+    ("keyword_lengths", np.clip(keywords.words()["keyword_lengths"], 0, 2)),
+    ("keyword_groups", keywords.words()["keyword_groups"] + np.int8(60)),
+    ("keyword_groups", keywords.words()["keyword_groups"] - np.int8(1)),
+    ("smoothing_weights", np.zeros(2)), ("grouping_levels", np.array([-1, 3])), ("grouping_levels", np.zeros(3, int)),
+    ("flags", np.zeros(4, np.uint8)), ("far", np.zeros(2, np.int64)), ("far", np.array(-1)),
+    ("n_landmarks", np.array(65)), ("n_keywords", np.array(60)), ("n_roles", np.array(2**62)),
+    ("max_names", np.array(60)), ("max_parts", np.array(2**62)),
 ]  # fmt: skip
 
 
@@ -403,34 +405,54 @@ def test_wrong_tables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel_tables.kernel_tables.cache_clear()
     arrays, *rest = recorded(monkeypatch, "<p>one")["new_tables"]
     compiled().new_tables(arrays, *rest)
-    for place, wrong in WRONG_TABLES:
+    for name, wrong in WRONG_TABLES:
         wrong.flags.writeable = False
-        with pytest.raises((TypeError, ValueError)):
-            compiled().new_tables((*arrays[:place], wrong, *arrays[place + 1 :]), *rest)
-    for place, array in enumerate(arrays):
+        with pytest.raises(ValueError, match="wrong sizes"):
+            compiled().new_tables(arrays | {name: wrong}, *rest)
+    for name, array in arrays.items():
         with pytest.raises(ValueError, match="writable"):
-            compiled().new_tables((*arrays[:place], array.copy(), *arrays[place + 1 :]), *rest)
-    few: list[Any] = [arrays[:-1], (), list(arrays)]
-    for some in few:
-        with pytest.raises((IndexError, TypeError)):
-            compiled().new_tables(some, *rest)
+            compiled().new_tables(arrays | {name: array.copy()}, *rest)
+        with pytest.raises(TypeError, match="items of type"):
+            compiled().new_tables(arrays | {name: array.astype(np.uint32)}, *rest)
+        with pytest.raises(ValueError, match=f"array {name} is missing"):
+            compiled().new_tables({other: held for other, held in arrays.items() if other != name}, *rest)
+    with pytest.raises(TypeError):
+        compiled().new_tables(tuple(arrays.values()), *rest)  # type: ignore[arg-type]
 
 
 def test_no_array_is_read_or_written_beyond_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays that are too short, of other types, or full of wrong indices are refused or give wrong numbers."""
     refused = 0
     for name, arguments in recorded(monkeypatch, HTML).items():
-        for place, array in enumerate(arguments):
-            if not isinstance(array, np.ndarray):
-                continue
-            others = [array.ravel()[:-1].copy(), array.ravel()[:0].copy(), np.zeros(array.shape, np.complex128)]
-            if array.dtype.kind == "i":
-                others += [np.full_like(array, value) for value in (-7, 2**30)]
-            for other in others:
-                copies = [item.copy() if isinstance(item, np.ndarray) else item for item in arguments]
-                copies[place] = other
-                try:
-                    getattr(compiled(), name)(*copies)
-                except (IndexError, TypeError, ValueError):
-                    refused += 1
+        for place, held in enumerate(arguments):
+            for key, array in items_of(held):
+                others = [array.ravel()[:-1].copy(), array.ravel()[:0].copy(), np.zeros(array.shape, np.complex128)]
+                if array.dtype.kind == "i":
+                    others += [np.full_like(array, value) for value in (-7, np.iinfo(array.dtype).max // 2)]
+                for other in others:
+                    copies: list[Any] = [copied(item) for item in arguments]
+                    copies[place] = (
+                        copies[place] | {key: other}
+                        if isinstance(held, dict)
+                        else (*held[:key], other, *held[key + 1 :])
+                    )
+                    try:
+                        getattr(compiled(), name)(*copies)
+                    except (IndexError, TypeError, ValueError):
+                        refused += 1
     assert refused > 40
+
+
+def items_of(held: Any) -> list[tuple[Any, Any]]:
+    """Return the arrays in a dict or a tuple, with their keys or places."""
+    pairs = held.items() if isinstance(held, dict) else enumerate(held) if isinstance(held, tuple) else ()
+    return [(key, item) for key, item in pairs if isinstance(item, np.ndarray)]
+
+
+def copied(held: Any) -> Any:
+    """Copy the arrays in a dict or a tuple."""
+    if isinstance(held, dict):
+        return {key: item.copy() if isinstance(item, np.ndarray) else item for key, item in held.items()}
+    if isinstance(held, tuple):
+        return tuple([item.copy() if isinstance(item, np.ndarray) else item for item in held])
+    return held

@@ -36,14 +36,14 @@ def test_wrong_arrays(compiled: _kernel.Compiled) -> None:
     """Arrays that don't fit together, short words and too many of them are refused."""
     ends, found = np.array([0, 5]), np.zeros(2, np.uint8)
     with pytest.raises(IndexError, match="attribute sets end"):
-        compiled.attribute_words(b"a\0dadada\0", (b"da",), ends, found)
+        compiled.attribute_words(b"a\0dadada\0", (b"da",), (ends, found))
     with pytest.raises(IndexError, match="attribute sets end"):
-        compiled.attribute_words(b"a\0\0\0\0\0da", (b"da",), ends, found)
+        compiled.attribute_words(b"a\0\0\0\0\0da", (b"da",), (ends, found))
     with pytest.raises(IndexError, match="too many"):
-        compiled.attribute_words(b"", (b"da",) * 9, ends, found)
+        compiled.attribute_words(b"", (b"da",) * 9, (ends, found))
     with pytest.raises(IndexError, match="too many"):
-        compiled.attribute_words(b"", (b"da",), ends, found[:1])
+        compiled.attribute_words(b"", (b"da",), (ends, found[:1]))
     with pytest.raises(ValueError, match="two bytes"):
-        compiled.attribute_words(b"", (b"d",), ends, found)
+        compiled.attribute_words(b"", (b"d",), (ends, found))
     with pytest.raises(TypeError):
-        compiled.attribute_words(b"", ("da",), ends, found)  # type: ignore[arg-type]
+        compiled.attribute_words(b"", ("da",), (ends, found))  # type: ignore[arg-type]

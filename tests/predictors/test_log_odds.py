@@ -26,6 +26,20 @@ def test_compiled_values_are_those_of_the_reference(values: list[float]) -> None
     assert [item.tobytes() for item in found] == [item.tobytes() for item in expected]
 
 
+@pytest.mark.parametrize("wrong", [np.int64, np.uint64, np.float32, np.complex64, ">f8"])
+def test_items_of_another_type_are_refused(compiled: _kernel.Compiled, wrong: str) -> None:
+    """Also of the same size, and in another byte order."""
+    one = np.ones(1)
+    compiled.log_odds(one, one.copy())
+    for arrays in ((one.astype(wrong), one.copy()), (one, one.astype(wrong))):
+        with pytest.raises(TypeError, match="items of type d"):
+            compiled.log_odds(*arrays)
+    few: list[tuple[object, ...]] = [(), (one,), (one, one, one), (one, None), (one, b"x" * 8)]
+    for some in few:
+        with pytest.raises((TypeError, BufferError)):
+            compiled.log_odds(*some)  # type: ignore[arg-type]
+
+
 @given(st.lists(st.floats(-600, 600), max_size=50))
 def test_probabilities_are_those_of_numpy(values: list[float]) -> None:
     """Within rounding; and log odds of probabilities give the values back, within those of 1e-6 and 1 - 1e-6."""

@@ -352,28 +352,23 @@ def test_an_mlp_is_copied_and_pickled_by_its_arrays() -> None:
 def test_the_compiled_mlp_refuses_arrays_that_do_not_fit(compiled: _kernel.Compiled) -> None:
     """Wrong sizes and indices must not read or write outside of the arrays."""
     mlp = small_mlp(n_groupings=1)
-    arrays: tuple[Any, ...] = tuple(mlp.quantized)
-    sizes = (COLUMNS, 1, UNITS, UNITS, VECTOR, 1, N_HASHED_WORDS, 0)
-    for place in range(len(sizes)):
-        for other in (sizes[place] + 1, -1):
-            wrong: Any = (*sizes[:place], other, *sizes[place + 1 :])
+    arrays = mlp.quantized._asdict()
+    for name, array in arrays.items():
+        for wrong in (array[:-1].copy(), np.concatenate([array, array[:1]])) if len(array) else ():
             with pytest.raises(ValueError, match="fit together"):
-                compiled.pack_mlp(wrong, arrays)
-    with pytest.raises(ValueError, match="not the arrays"):
-        compiled.pack_mlp(sizes, arrays[1:])
-    with pytest.raises(ValueError, match="fit together"):  # a product of sizes that would be 0 in 64 bits
-        compiled.pack_mlp(
-            (1, 4, 2**62, 1, 0, 0, 0, 0),
-            tuple(np.ones(int(place < 2), array.dtype) for place, array in enumerate(arrays)),
-        )
-    packed = compiled.pack_mlp(sizes, arrays)
+                compiled.pack_mlp(arrays | {name: wrong})
+        with pytest.raises(ValueError, match=f"array {name} is missing"):
+            compiled.pack_mlp({other: held for other, held in arrays.items() if other != name})
+        with pytest.raises(TypeError, match="items of type"):
+            compiled.pack_mlp(arrays | {name: array.astype(np.uint32)})
+    packed = compiled.pack_mlp(arrays)
     n = 3
     good: dict[str, Any] = {
-        "mlp": packed, "columns": np.ones((COLUMNS, n), np.float32),
+        "columns": np.ones((COLUMNS, n), np.float32),
         "starts": np.array([0, 2, 3]), "hashed_words": np.zeros(3, np.int32), "bag": np.array([0, 1, 0]),
-        "groups": (np.array([0, 0, 1]),), "n_words": np.ones(n), "probabilities": np.empty(n, np.float32),
+        "groups": np.array([[0, 0, 1]]), "n_words": np.ones(n), "probabilities": np.empty(n, np.float32),
     }  # fmt: skip
-    compiled.mlp_probabilities(*good.values())
+    compiled.mlp_probabilities(packed, good)
     narrow, wide = np.array([0, 1]), np.ones((COLUMNS, n + 1), np.float32)
     bad: dict[str, list[Any]] = {
         "columns": [wide],
@@ -382,11 +377,11 @@ def test_the_compiled_mlp_refuses_arrays_that_do_not_fit(compiled: _kernel.Compi
         ],
         "hashed_words": [np.full(n, word, np.int32) for word in (N_HASHED_WORDS, -1)],
         "bag": [np.array([0, 2, 0]), np.array([0, -1, 0]), narrow],
-        "groups": [(), (narrow,)],
+        "groups": [narrow[:0], narrow],
         "n_words": [np.ones(n + 1)],
         "probabilities": [np.empty(size, np.float32) for size in (0, n + 1)],
     }
     for name, values in bad.items():
         for value in values:
             with pytest.raises(ValueError, match="out of range"):
-                compiled.mlp_probabilities(*(good | {name: value}).values())
+                compiled.mlp_probabilities(packed, good | {name: value})

@@ -242,12 +242,26 @@ def test_a_used_ensemble_is_pickled_as_it_was() -> None:
     assert np.array_equal(pickle.loads(before).predict(matrix), expected)  # noqa: S301 (our own)
 
 
-def test_incomplete_packed_trees_are_refused(compiled: _kernel.Compiled) -> None:
-    """Truncated, or with trailing bytes."""
+def test_trees_and_classes_that_do_not_fit_are_refused(compiled: _kernel.Compiled) -> None:
+    """Wrong lengths, roots, types and classes."""
     trees = small_trees()
-    columns: Any = [getattr(trees, name) for name in TREE_ARRAYS]
-    packed = compiled.pack_small_trees(*columns)
-    classes, matrix, sums = np.zeros(len(trees.roots), np.int32), np.zeros((30, 40), np.float32), np.zeros((40, 1))
-    for wrong in (packed[:-1], packed[: len(packed) // 2], packed * 2, b"\xff" * len(packed)):
-        with pytest.raises(ValueError, match="all trees must be packed"):
-            compiled.tree_sums((*columns, classes, wrong), 1, matrix, 1, sums)
+    arrays = {name: getattr(trees, name) for name in TREE_ARRAYS}
+    for name, array in arrays.items():
+        for wrong in (array[:-1].copy(), array[:0].copy(), np.append(array, array[:1])):
+            if name != "roots" or len(wrong) != len(array) - 1:  # fewer trees are trees
+                with pytest.raises(ValueError, match="roots must rise"):
+                    compiled.pack_trees(arrays | {name: wrong})
+        with pytest.raises(TypeError, match="items of type"):
+            compiled.pack_trees(arrays | {name: array.astype(np.complex64)})
+    with pytest.raises(TypeError, match="in a dict"):
+        compiled.pack_trees(tuple(arrays.values()))  # type: ignore[arg-type]
+    packed, classes = compiled.pack_trees(arrays), np.zeros(len(trees.roots), np.int32)
+    matrix, sums = np.zeros((30, 40), np.float32), np.zeros((40, 1))
+    compiled.tree_sums(packed, 1, (classes, matrix, sums))
+    for other in (classes[1:].copy(), classes + 1, classes - 1):
+        with pytest.raises(ValueError, match="needs a class"):
+            compiled.tree_sums(packed, 1, (other, matrix, sums))
+    with pytest.raises(ValueError, match="needs a class"):
+        compiled.tree_sums(packed, 1, (classes, matrix, sums.ravel()))
+    with pytest.raises(ValueError, match="PyCapsule"):
+        compiled.tree_sums(b"", 1, (classes, matrix, sums))
