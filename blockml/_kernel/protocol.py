@@ -259,7 +259,7 @@ class Compiled(Protocol):
         features: NDArray[np.float32],
         /,
     ) -> None:
-        """Write the features of a page: :func:`blockml.decision.page_features.page_features`."""
+        """Write the features of a page: :func:`blockml.predictors.page_features.page_features`."""
 
     def policy_scores(
         self,
