@@ -87,19 +87,19 @@ def decide(
     prediction = _checked(prediction, len(page.blocks))
     scorer = _scorer(prediction)
     by_policy, threshold = scorer(policy), np.float32(policy.threshold)
-    scores, kept_by_policy = by_policy, by_policy >= np.float32(0.5)
-    declared = None
+    scores, declared = by_policy, None
     if policy.rule == "expected_f1":
         declared = declared_lines(
-            page, prediction, kept_by_policy, min_probability=policy.declared_probability,
+            page, prediction, by_policy >= np.float32(0.5), min_probability=policy.declared_probability,
             min_p_article=MIN_SUMMARY_P_ARTICLE,
         )  # fmt: skip
-    if declared is not None:
-        scores = np.where(declared, np.maximum(by_policy, np.float32(0.5)), by_policy)
+        if declared is not None:
+            scores = np.where(declared, np.maximum(by_policy, np.float32(0.5)), by_policy)
     # Compared as float32, so that a block whose score equals the threshold is kept.
     by_score = pooled_over_code(scores, page) >= threshold
     scored = ScoredPage(page, prediction, by_score, scores >= np.float32(0.5))
-    kept, removals = by_score, list[tuple[Reason, NDArray[np.bool_]]]()
+    kept = by_score
+    removals: list[tuple[Reason, NDArray[np.bool_]]] = []
     for reason, rule in REMOVALS:
         if (found := rule(policy, scored)) is not None:
             removals.append((reason, found & kept))

@@ -19,7 +19,7 @@ from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
 from blockml.metadata.json_ld import field_texts
 from blockml.page import Page
-from blockml.text.tokens import joined_tokens
+from blockml.text.tokens import token_lists
 
 __all__ = ["declared_lines", "recipe_lines", "summary_line"]
 
@@ -95,14 +95,14 @@ def recipe_lines(page: Page, among: NDArray[np.bool_], kept: NDArray[np.bool_]) 
     if not candidates:
         return found
     declared = [_TAG.sub(" ", text) for text in field_texts(page, _PARTS_OF_RECIPES, _MAX_CHARACTERS)]
-    keys = joined_tokens([*declared, *islice(candidates.values(), _MAX_COMPARED)])
+    keys = _keys([*declared, *islice(candidates.values(), _MAX_COMPARED)])
     recipe = _Texts(keys[: len(declared)])
     parts = {number: key for number, key in zip(candidates, keys[len(declared) :], strict=False) if key in recipe}
     if not parts:
         return found
     texts = list(_lines(page, kept).values())
     n_texts = int((np.cumsum([*map(len, texts)]) <= _MAX_CHARACTERS).sum())
-    known = _Texts(joined_tokens([_TAG.sub(" ", text) for text in texts[:n_texts]]))
+    known = _Texts(_keys([_TAG.sub(" ", text) for text in texts[:n_texts]]))
     line = line_numbers(page.blocks)
     for number, key in parts.items():
         if key not in known:
@@ -149,7 +149,7 @@ def summary_line(context: PageContext, among: NDArray[np.bool_], kept: NDArray[n
         if number in near and _SUMMARY_WORDS[0] <= n_words[number] <= _SUMMARY_WORDS[1]
     }
     if declared and texts:
-        keys = joined_tokens([*declared, *texts.values()])
+        keys = _keys([*declared, *texts.values()])
         for number, key in zip(texts, keys[len(declared) :], strict=True):
             if any(_begins(key, description) for description in keys[: len(declared)]):
                 return np.equal(line, number)
@@ -160,6 +160,11 @@ def _begins(summary: str, description: str) -> bool:
     """Tell whether a text is the begin of a description, or continues one that was cut off in its last word."""
     shown = description[: max(_BEGIN, len(description) - _LAST_WORD)]
     return description.startswith(summary) or (len(shown) >= _BEGIN and summary.startswith(shown))
+
+
+def _keys(texts: list[str]) -> list[str]:
+    """Return the words of texts, in lower case."""
+    return list(map(" ".join, token_lists(texts)))
 
 
 def _lines(page: Page, chosen: NDArray[np.bool_]) -> dict[int, str]:

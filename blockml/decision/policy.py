@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from functools import cache, partial
+from dataclasses import asdict, dataclass, fields
+from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -36,6 +36,7 @@ from blockml.features.named_elements import SIDEBARS
 from blockml.features.page_context import BlockAmounts, PageContext
 from blockml.page import Reason
 from blockml.page.attribute_words import blocks_in
+from blockml.page.lazy import Lazy
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.predictors.page_features import expected_f1
 
@@ -192,8 +193,8 @@ class PolicyColumns:
     line: NDArray[np.intp]  #: Number of each block's line: see :func:`blockml.decision.lines.line_numbers`.
     text: NDArray[np.int64]  #: Number of the line's text: see :func:`blockml.decision.lines.duplicated_lines`.
     context: NDArray[np.integer]  #: Number of the group of lines whose first blocks have equal ancestors further up.
-    #: Returns (n_blocks,) which blocks stand in sidebars; None: none do. Called only if an improbable block is kept.
-    sidebars: Callable[[], NDArray[np.bool_]] | None = None
+    #: (n_blocks,) which blocks are in sidebars; None: none are. Computed only if an improbable block is kept.
+    sidebars: Lazy[NDArray[np.bool_]] | None = None
     #: (3, n) blocks of lines without words, and blocks before and after: see
     #: :func:`blockml.decision.lines.wordless_lines`. They have the lower score of these.
     wordless: NDArray[np.intp] | None = None
@@ -207,11 +208,13 @@ class PolicyColumns:
         first = line.searchsorted(np.arange(line[-1] + 1 if len(line) else 0))
         groups = context.block_groups[GROUPINGS.index("far")][first][line]
         wordless = None if context.blocks.n_words.all() else wordless_lines(context.blocks, line)
-        return cls(context.amounts, line, text, groups, cache(partial(blocks_in, context.page, SIDEBARS)), wordless)
+        return cls(context.amounts, line, text, groups, Lazy(partial(blocks_in, context.page, SIDEBARS)), wordless)
 
     def detached(self) -> PolicyColumns:
-        """Return the columns without a reference to the page."""
-        return self if self.sidebars is None else replace(self, sidebars=self.sidebars().copy)
+        """Return the columns with all values computed, so that they no longer refer to the page."""
+        if self.sidebars is not None:
+            _ = self.sidebars.value
+        return self
 
 
 def score_blocks(

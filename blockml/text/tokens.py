@@ -8,7 +8,7 @@ from typing import Final
 
 from blockml.errors import UnknownNameError
 
-__all__ = ["MODES", "WORD", "joined_tokens", "metric_tokens"]
+__all__ = ["MODES", "WORD", "metric_tokens", "token_lists"]
 
 #: Token modes: words of letters, digits and underscores, or pieces between white space.
 MODES: Final = ("w", "ws")
@@ -52,12 +52,12 @@ def metric_tokens(text: str, mode: str = "w") -> list[str]:
     raise UnknownNameError("token mode", mode, MODES)
 
 
-def joined_tokens(texts: Iterable[str]) -> list[str]:
-    """Return the tokens of each text, separated by spaces, so that texts can be compared by their words.
+def token_lists(texts: Iterable[str]) -> list[list[str]]:
+    """Return the :func:`metric_tokens` of each text.
 
     Examples
     --------
-    >>> joined_tokens(["The cat's mat.", "Mat"])
-    ['the cat s mat', 'mat']
+    >>> token_lists(["The cat's mat.", "Mat"])
+    [['the', 'cat', 's', 'mat'], ['mat']]
     """
-    return [" ".join(metric_tokens(text)) for text in texts]
+    return [metric_tokens(text) for text in texts]

@@ -10,16 +10,17 @@ import pytest
 from blockml import _kernel
 from research.benchmarks.package_changes import main, package_changes
 
+#: Most changes between steps. The reference implementation calls helpers that the C extension has in its own code.
+BOUND = 35 if _kernel.compiled is None else 25
 PAGES = sorted((Path(__file__).parents[3] / "data" / "pages").glob("*/page.html"))
 
 
-@pytest.mark.skipif(_kernel.compiled is None, reason="the reference implementation calls other functions")
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.parent.name)
 def test_a_page_goes_through_each_package_once(path: Path) -> None:
     """A step that asks another one for every block or rule would exceed the bound."""
     found = package_changes(path.read_bytes())
     steps = [change for change in found if change.kind == "step"]
-    assert len(steps) <= 25, steps
+    assert len(steps) <= BOUND, steps
     # What makes and what uses the prediction are entered in this order, and decisions are made once.
     order = ["parse", "matrix", "score_page", "average_predictors", "decide", "render_text"]
     entered = [change.called.partition(" ")[2] for change in steps]
