@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +14,10 @@ from blockml.features import FEATURE_SETS
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
 from blockml.model import Model
+from blockml.page import Label, Page
 from blockml.parsing.options import ParsingOptions
-from blockml.predictors import MeanTrees, TreeEnsemble
-from blockml.predictors.tree_ensemble import Trees
+from blockml.predictors import BlockTypes, MeanTrees, TreeEnsemble
+from blockml.predictors.tree_ensemble import Trees, joined
 
 
 def small_trees() -> Trees:
@@ -60,6 +62,38 @@ def small_model(
 def rows_as_page(rows: NDArray[np.float32]) -> PageMatrix:
     """Rows of a matrix as predictors that read nothing else take them."""
     return PageMatrix(rows, tuple(map(str, range(rows.shape[1]))), PageContext(blockml.parse("<p>text" * len(rows))))
+
+
+def page_without_columns(page: Page) -> PageMatrix:
+    """Return the features of a page without any column, for decisions that need its context."""
+    return PageMatrix(np.zeros((len(page.blocks), 0), np.float32), (), PageContext(page))
+
+
+def typed_page(page: Page, sums: Mapping[Label, Sequence[float]]) -> tuple[BlockTypes, PageMatrix]:
+    """Return trees with certain sums for each type and block, and the features by which they know the block."""
+    trees = [
+        joined(
+            [
+                Trees(
+                    feature=np.array([0, -1, 0, -1, -1], np.int32),
+                    threshold=np.array([block - 0.5, 0, block + 0.5, 0, 0]),
+                    left=np.array([1, -1, 3, -1, -1], np.int32),
+                    right=np.array([2, -1, 4, -1, -1], np.int32),
+                    value=np.array([0.0, 0.0, 0.0, value, 0.0]),
+                    roots=np.array([0], np.int32),
+                )
+                for block, value in enumerate(values)
+            ]
+        )
+        for values in sums.values()
+    ]
+    number = np.arange(len(page.blocks), dtype=np.float32)[:, None]
+    return BlockTypes(tuple(sums), tuple(trees)), PageMatrix(number, ("number",), PageContext(page))
+
+
+def with_labels(page: Page, labels: Sequence[Label]) -> tuple[BlockTypes, PageMatrix]:
+    """Return trees that are almost certain of the label of each block, and their features."""
+    return typed_page(page, {label: [9.0 * (label is own) for own in labels] for label in dict.fromkeys(labels)})
 
 
 def scores_of(model: Model, rows: NDArray[np.float32]) -> NDArray[np.float32]:

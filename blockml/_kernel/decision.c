@@ -1,5 +1,5 @@
 /* Page features, and scores of blocks by a decision policy. References: blockml.decision.lines,
-   blockml.decision.page_features, blockml.decision.policy.
+   blockml.predictors.page_features, blockml.decision.policy.
 
    Numbers are computed in the order of the references, which gives the same results to the last bit. */
 #include "kernel.h"

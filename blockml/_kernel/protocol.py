@@ -201,7 +201,7 @@ class Compiled(Protocol):
         features: NDArray[np.float32],
         /,
     ) -> None:
-        """Write the features of a page: :func:`blockml.decision.page_features.page_features`."""
+        """Write the features of a page: :func:`blockml.predictors.page_features.page_features`."""
 
     def policy_scores(self, columns: Arrays, numbers: dict[str, float], /) -> None:
         """Write ``scores``: :func:`blockml.decision.policy.score_blocks`; lines are numbered from 0 without gaps."""

@@ -4,43 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.declared import recipe_lines, summary_line
-from blockml.decision.page_features import predicted_f1
-from blockml.decision.policy import REASONS, DecisionPolicy, PolicyColumns, score_blocks
+from blockml.decision.comments import consistent_labels
+from blockml.decision.declared import declared_lines
+from blockml.decision.policy import (
+    MIN_SUMMARY_P_ARTICLE,
+    REASONS,
+    REMOVALS,
+    DecisionPolicy,
+    PolicyColumns,
+    comment_limits,
+    score_blocks,
+)
+from blockml.decision.prediction import Prediction, ScoredPage
 from blockml.errors import UsageError, check_name, check_type
-from blockml.features.page_context import PageContext
-from blockml.features.page_kind import declares_manual
 from blockml.page import Flag, Label, Page, Reason
 from blockml.page.lazy import LazySequence
-from blockml.predictors.block_types import BlockTypeScores, CommentLimits
 
-__all__ = ["Decision", "Prediction", "confidence", "decide", "label_names", "pooled_over_code", "with_threshold"]
+__all__ = ["Decision", "confidence", "decide", "label_names", "pooled_over_code", "predicted_f1", "with_threshold"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
-#: Probability of being an article from which on the description before the text is its summary (our choice).
-_ARTICLE = 0.5
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prediction:
-    """Output of an extractor for the blocks of a page, before any decision."""
-
-    #: (n_blocks,) in [0, 1], higher for content: raw probabilities if the extractor computes them.
-    scores: NDArray[np.float32]
-    remarks: tuple[str, ...] = ()  #: Remarks about the whole page, one sentence each.
-    #: (n_blocks,) labels, from extractors that assign them directly; see also ``block_types``.
-    labels: Sequence[Label] | None = None
-    #: (n_blocks,) blocks of the site's template, which are removed regardless of their scores.
-    removed: NDArray[np.bool_] | None = None
-    context: PageContext | None = None  #: The page, for policies with the rule ``expected_f1``.
-    p_article: float | None = None  #: Probability that the page is an article, where it is known.
-    block_types: BlockTypeScores | None = None  #: Scores of block types, from which labels and comments follow.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,46 +86,49 @@ def decide(
     """
     prediction = _checked(prediction, len(page.blocks))
     scorer = _scorer(prediction)
-    scores = by_policy = scorer(policy)
-    declared = _declared(policy, page, prediction, by_policy >= np.float32(0.5))
-    if declared is not None:
-        scores = np.where(declared, np.maximum(by_policy, np.float32(0.5)), by_policy)
+    by_policy, threshold = scorer(policy), np.float32(policy.threshold)
+    scores, declared = by_policy, None
+    if policy.rule == "expected_f1":
+        declared = declared_lines(
+            page, prediction, by_policy >= np.float32(0.5), min_probability=policy.declared_probability,
+            min_p_article=MIN_SUMMARY_P_ARTICLE,
+        )  # fmt: skip
+        if declared is not None:
+            scores = np.where(declared, np.maximum(by_policy, np.float32(0.5)), by_policy)
     # Compared as float32, so that a block whose score equals the threshold is kept.
-    by_score = pooled_over_code(scores, page) >= np.float32(policy.threshold)
+    by_score = pooled_over_code(scores, page) >= threshold
+    scored = ScoredPage(page, prediction, by_score, scores >= np.float32(0.5))
+    kept = by_score
+    removals: list[tuple[Reason, NDArray[np.bool_]]] = []
+    for reason, rule in REMOVALS:
+        if (found := rule(policy, scored)) is not None:
+            removals.append((reason, found & kept))
+            kept = kept & ~found
+    # The confidence is that of the scores, without labels that were included or excluded.
+    if policy.rule == "expected_f1" and prediction.matrix is not None:
+        probabilities = np.where(by_score & ~kept, np.float32(0), prediction.scores)
+        sure = predicted_f1(probabilities, kept, prediction.matrix.context.words)
+    else:
+        sure = confidence(scores, by_score, page.blocks.n_words)
     labels = prediction.labels
-    comments = asked_for = excluded = np.zeros(len(scores), dtype=bool)
     if prediction.block_types is not None:
-        kept_by_model = scores >= np.float32(0.5)
-        limits = CommentLimits(policy.comment_probability, policy.named_comment_probability)
-        labels = prediction.block_types.labels(kept_by_model, limits)
-        prose = (page.blocks.flags & _PREFORMATTED) == 0  # comments in code are not readers' comments
-        found = prediction.block_types.comments((by_score | kept_by_model) & prose, kept_by_model, limits)
-        # If nothing else is kept, the comments are what the page is about.
-        if found is not None and page.blocks.n_words[kept_by_model & ~found].any():
-            comments = found & by_score
-    kept = by_score & ~comments
+        labels = LazySequence(len(kept), partial(consistent_labels, scored, comment_limits(policy)))
+    asked_for = excluded = np.zeros(len(kept), dtype=bool)
     if (include or exclude) and labels is not None:
         asked_for = np.array([label in include for label in labels], dtype=bool) & ~kept
         excluded = np.array([label in exclude for label in labels], dtype=bool) & kept
         kept = (kept & ~excluded) | asked_for
-    # The confidence is that of the scores, without labels that were included or excluded.
-    if policy.rule == "expected_f1" and prediction.context is not None:
-        probabilities = np.where(comments, np.float32(0), prediction.scores)
-        sure = predicted_f1(probabilities, by_score & ~comments, prediction.context.words)
-    else:
-        sure = confidence(scores, by_score, page.blocks.n_words)
 
     def reasons() -> tuple[Reason, ...]:
         """Return the reason of each block; later rules override earlier ones."""
         found = _by_score(policy, page, scorer, scores, by_score)
         if prediction.removed is not None:
             # Blocks of the template are kept with the code around them, or at the threshold 0.
-            by_template = prediction.removed & ~by_score & (prediction.scores >= np.float32(policy.threshold))
-            found[by_template] = Reason.TEMPLATE
+            found[prediction.removed & ~by_score & (prediction.scores >= threshold)] = Reason.TEMPLATE
         if declared is not None:
-            found[declared & by_score & (by_policy < np.float32(policy.threshold))] = Reason.DECLARED
-        found[comments] = Reason.COMMENT
-        found[asked_for], found[excluded] = Reason.ASKED_FOR, Reason.EXCLUDED
+            found[declared & by_score & (by_policy < threshold)] = Reason.DECLARED
+        for reason, removed in (*removals, (Reason.ASKED_FOR, asked_for), (Reason.EXCLUDED, excluded)):
+            found[removed] = reason
         return tuple(found.tolist())
 
     return Decision(prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure)
@@ -153,25 +145,6 @@ def _checked(prediction: Prediction, n_blocks: int) -> Prediction:
     return prediction if as_float is prediction.scores else replace(prediction, scores=as_float)
 
 
-def _declared(
-    policy: DecisionPolicy, page: Page, prediction: Prediction, kept: NDArray[np.bool_]
-) -> NDArray[np.bool_] | None:
-    """Return (n_blocks,) the lines that the page declares and the kept blocks lack; None without any."""
-    if policy.declared_probability >= 1 or prediction.context is None or not kept.any():
-        return None
-    likely = (prediction.scores >= np.float32(policy.declared_probability)) & ~kept
-    if prediction.removed is not None:
-        likely &= ~prediction.removed
-    if not likely.any():
-        return None
-    found = np.zeros(len(kept), dtype=bool)
-    if prediction.p_article is not None and prediction.p_article >= _ARTICLE:
-        found |= summary_line(prediction.context, likely, kept)
-    if prediction.block_types is not None and declares_manual(prediction.block_types.page):
-        found |= recipe_lines(page, likely, kept)
-    return found if found.any() else None
-
-
 def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.float32]]:
     """Return a function that scores the blocks by a policy, so that policies without a rule can be compared."""
     columns: PolicyColumns | None = None
@@ -179,8 +152,8 @@ def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.flo
     def scorer(policy: DecisionPolicy) -> NDArray[np.float32]:
         nonlocal columns
         scores = prediction.scores
-        if policy.rule == "expected_f1" and prediction.context is not None:
-            columns = PolicyColumns.of(prediction.context, policy) if columns is None else columns
+        if policy.rule == "expected_f1" and prediction.matrix is not None:
+            columns = PolicyColumns.of(prediction.matrix.context, policy) if columns is None else columns
             scores = score_blocks(policy, scores, columns, prediction.p_article)
         return scores if prediction.removed is None else np.where(prediction.removed, np.float32(0), scores)
 
@@ -243,6 +216,38 @@ def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: ND
     total = int(n_words.sum())
     right = np.where(kept, scores, 1 - scores) * n_words
     return float(right.sum() / total) if total else 0.0
+
+
+def predicted_f1(probabilities: NDArray[np.float32], kept: NDArray[np.bool_], words: NDArray[np.float64]) -> float:
+    """Predict the F1 of an extraction: the expected F1 of its blocks.
+
+    The formula is that of :func:`~blockml.predictors.page_features.expected_f1`.
+    It ranks pages better than the best expected F1 does, which knows nothing of what the policy changed. Trees trained
+    to predict F1 from features of the page rank those of other collections worse (research/studies/model-log.md, 77).
+
+    Parameters
+    ----------
+    probabilities
+        (n_blocks,) probability of being content, before the policy; 0 for comments that are left out.
+    kept
+        (n_blocks,) blocks of the extraction.
+    words
+        (n_blocks,) words of each block.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0 if nothing with words is kept.
+
+    Examples
+    --------
+    >>> likely, words = np.array([.9, .4, .1], np.float32), np.array([100., 30., 500.])
+    >>> [round(predicted_f1(likely, likely >= least, words), 3) for least in (.5, .4, 0)]
+    [0.714, 0.723, 0.389]
+    """
+    expected = words * probabilities
+    both = float(words[kept].sum() + expected.sum())
+    return 2 * float(expected[kept].sum()) / both if both > 0 else 0.0
 
 
 def with_threshold(policy: DecisionPolicy, threshold: float | None) -> DecisionPolicy:

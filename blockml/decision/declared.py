@@ -7,26 +7,24 @@ Short lines of a list are hard to tell from a menu, and a summary in an element 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.lines import line_numbers
+from blockml.decision.prediction import Prediction
 from blockml.features.page_context import PageContext
-from blockml.metadata.json_ld import page_objects, text_of
+from blockml.features.page_matrix import PageMatrix
+from blockml.metadata.json_ld import field_texts
 from blockml.page import Page
-from blockml.page.attribute_words import nodes_with_words
-from blockml.text.tokens import metric_tokens
+from blockml.text.tokens import token_lists
 
-__all__ = ["recipe_lines", "summary_line"]
+__all__ = ["declared_lines", "recipe_lines", "summary_line"]
 
 _PARTS_OF_RECIPES = ("recipeIngredient", "ingredients", "recipeInstructions")
 _TAG = re.compile(r"<[^>]*>")
-#: Nested lists and sections of steps; real recipes have three.
-_MAX_DEPTH = 6
 #: Minimum words of a line that is a part of a declared text, such as one step of several in one string; shorter lines
 #: must be the whole text (our choice).
 _MIN_PART = 4
@@ -38,6 +36,43 @@ _DESCRIPTIONS = ("og:description", "description")
 _SUMMARY_WORDS, _MAX_LINES = (8, 80), 13
 #: Minimum characters of a description that is a part of a summary, and those of its last word, which may be cut off.
 _BEGIN, _LAST_WORD = 40, 6
+
+
+def declared_lines(
+    page: Page, prediction: Prediction, kept: NDArray[np.bool_], *, min_probability: float, min_p_article: float
+) -> NDArray[np.bool_] | None:
+    """Return (n_blocks,) the lines that the page declares and the kept blocks lack; None without any.
+
+    Parameters
+    ----------
+    page, prediction
+        The page and its prediction.
+    kept
+        (n_blocks,) blocks that the model keeps.
+    min_probability
+        Minimum probability of the blocks of such a line.
+    min_p_article
+        Minimum probability of being an article for a summary to be looked for.
+    """
+    if min_probability >= 1 or prediction.matrix is None or not kept.any():
+        return None
+    likely = (prediction.scores >= np.float32(min_probability)) & ~kept
+    if prediction.removed is not None:
+        likely &= ~prediction.removed
+    if not likely.any():
+        return None
+    found = np.zeros(len(kept), dtype=bool)
+    if prediction.p_article is not None and prediction.p_article >= min_p_article:
+        found |= summary_line(prediction.matrix.context, likely, kept)
+    if _declares_manual(prediction.matrix):
+        found |= recipe_lines(page, likely, kept)
+    return found if found.any() else None
+
+
+def _declares_manual(page: PageMatrix) -> bool:
+    """Tell whether a page declares a manual, recipe or course by a type of schema.org; False without the column."""
+    name = "ismanual_0"
+    return len(page.values) > 0 and name in page.columns and bool(page.values[0, page.columns.index(name)] >= 2)
 
 
 def recipe_lines(page: Page, among: NDArray[np.bool_], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -59,52 +94,33 @@ def recipe_lines(page: Page, among: NDArray[np.bool_], kept: NDArray[np.bool_]) 
     candidates = _lines(page, among & ~kept)
     if not candidates:
         return found
-    recipe = _Texts(
-        text
-        for item in page_objects(page, nodes_with_words(page.nodes, (b"+json",))[b"+json"])
-        for name in _PARTS_OF_RECIPES
-        for text in _texts(item.get(name), 0)
-    )
-    parts = {number: text for number, text in islice(candidates.items(), _MAX_COMPARED) if text in recipe}
+    declared = [_TAG.sub(" ", text) for text in field_texts(page, _PARTS_OF_RECIPES, _MAX_CHARACTERS)]
+    keys = _keys([*declared, *islice(candidates.values(), _MAX_COMPARED)])
+    recipe = _Texts(keys[: len(declared)])
+    parts = {number: key for number, key in zip(candidates, keys[len(declared) :], strict=False) if key in recipe}
     if not parts:
         return found
-    known = _Texts(_lines(page, kept).values())
+    texts = list(_lines(page, kept).values())
+    n_texts = int((np.cumsum([*map(len, texts)]) <= _MAX_CHARACTERS).sum())
+    known = _Texts(_keys([_TAG.sub(" ", text) for text in texts[:n_texts]]))
     line = line_numbers(page.blocks)
-    for number, text in parts.items():
-        if text not in known:
-            known.keys.add(_key(text))
+    for number, key in parts.items():
+        if key not in known:
+            known.keys.add(key)
             found |= line == number
     return found
 
 
 class _Texts:
-    """Texts by their words, without tags."""
+    """Texts by their words."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self.keys: set[str] = set()
-        n_characters = 0
-        for text in texts:
-            n_characters += len(text)
-            if n_characters > _MAX_CHARACTERS:
-                break
-            self.keys.add(_key(_TAG.sub(" ", text)))
-        self.keys.discard("")
+    def __init__(self, keys: Iterable[str]) -> None:
+        self.keys = {*keys} - {""}
         self._together = "".join(f" {key} \n" for key in sorted(self.keys))
 
-    def __contains__(self, text: str) -> bool:
+    def __contains__(self, key: str) -> bool:
         """Tell whether a text is one of them, or a longer text a part of one."""
-        key = _key(text)
         return key in self.keys or (key.count(" ") + 1 >= _MIN_PART and f" {key} " in self._together)
-
-
-def _texts(value: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 (parsed JSON)
-    """Iterate over the texts of ingredients or steps: strings, steps with a text or name, and sections of these."""
-    if isinstance(value, str):
-        yield text_of(value) or ""
-    elif isinstance(value, list | dict) and depth < _MAX_DEPTH:
-        parts = value if isinstance(value, list) else [value.get(key) for key in ("text", "name", "itemListElement")]
-        for part in parts:
-            yield from _texts(part, depth + 1)
 
 
 def summary_line(context: PageContext, among: NDArray[np.bool_], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -126,11 +142,16 @@ def summary_line(context: PageContext, among: NDArray[np.bool_], kept: NDArray[n
     line = line_numbers(context.blocks)
     n_words = np.bincount(line, context.words)
     near = n_words[: line[first]].nonzero()[0][-_MAX_LINES:].tolist()
-    declared = [_key(text) for name in _DESCRIPTIONS if (text := context.meta.get(name))]
-    for number, text in reversed(_lines(context.page, chosen).items()):
-        if number in near and _SUMMARY_WORDS[0] <= n_words[number] <= _SUMMARY_WORDS[1]:
-            key = _key(text)
-            if any(_begins(key, description) for description in declared):
+    declared = [text for name in _DESCRIPTIONS if (text := context.meta.get(name))]
+    texts = {
+        number: text
+        for number, text in reversed(_lines(context.page, chosen).items())
+        if number in near and _SUMMARY_WORDS[0] <= n_words[number] <= _SUMMARY_WORDS[1]
+    }
+    if declared and texts:
+        keys = _keys([*declared, *texts.values()])
+        for number, key in zip(texts, keys[len(declared) :], strict=True):
+            if any(_begins(key, description) for description in keys[: len(declared)]):
                 return np.equal(line, number)
     return np.zeros_like(kept)
 
@@ -141,9 +162,9 @@ def _begins(summary: str, description: str) -> bool:
     return description.startswith(summary) or (len(shown) >= _BEGIN and summary.startswith(shown))
 
 
-def _key(text: str) -> str:
-    """Return the words of a text, in lower case."""
-    return " ".join(metric_tokens(text))
+def _keys(texts: list[str]) -> list[str]:
+    """Return the words of texts, in lower case."""
+    return list(map(" ".join, token_lists(texts)))
 
 
 def _lines(page: Page, chosen: NDArray[np.bool_]) -> dict[int, str]:

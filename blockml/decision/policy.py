@@ -1,17 +1,23 @@
-"""The decision policy: all numbers between block probabilities and kept blocks, and the scores that they give."""
+"""The decision policy: all numbers between block probabilities and kept blocks, and the rules that read them.
+
+Rules of two kinds remove blocks. Those of :func:`score_blocks` lower scores, so that a lower threshold brings blocks
+back; :data:`REASONS` names the field that switches each of them off. Those of :data:`REMOVALS` choose among the blocks
+that scores keep.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from functools import cache, partial
+from dataclasses import asdict, dataclass, fields
+from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
+from blockml.decision.comments import CommentLimits, readers_comments
 from blockml.decision.lines import (
     WORDLESS_WEIGHT,
     duplicate_penalties,
@@ -22,15 +28,28 @@ from blockml.decision.lines import (
     smooth_lines,
     wordless_lines,
 )
-from blockml.decision.page_features import BlockAmounts, expected_f1
+from blockml.decision.prediction import ScoredPage
+from blockml.decision.sidebars import without_sidebars
 from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.block_groups import GROUPINGS
-from blockml.features.page_context import PageContext
-from blockml.features.page_kind import in_sidebars
+from blockml.features.named_elements import SIDEBARS
+from blockml.features.page_context import BlockAmounts, PageContext
 from blockml.page import Reason
+from blockml.page.attribute_words import blocks_in
+from blockml.page.lazy import Lazy
 from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.predictors.page_features import expected_f1
 
-__all__ = ["REASONS", "DecisionPolicy", "PolicyColumns", "Rule", "score_blocks"]
+__all__ = [
+    "MIN_SUMMARY_P_ARTICLE",
+    "REASONS",
+    "REMOVALS",
+    "DecisionPolicy",
+    "PolicyColumns",
+    "Rule",
+    "comment_limits",
+    "score_blocks",
+]
 
 Rule: TypeAlias = Literal["threshold", "expected_f1"]
 """Rule by which blocks are kept. ``threshold``: scores are probabilities, and all pages have the same threshold.
@@ -144,13 +163,26 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "named_comment_probability": _SHARE,
     "declared_probability": _SHARE,
 }
-#: Fields of a policy that remove blocks, with the reason for blocks that would be kept if the field were 0.
+#: Minimum probability of being an article for the summary before a text to be looked for, and share of words in threads
+#: and messages beyond which a page is a forum (our choices).
+MIN_SUMMARY_P_ARTICLE, _FORUM_SHARE = 0.5, 0.5
+#: Fields of a policy that lower scores, with the reason for blocks that would be kept if the field were 0.
 REASONS: tuple[tuple[str, Reason], ...] = (
     ("link_penalty", Reason.LINK),
     ("duplicate_penalty", Reason.DUPLICATE),
     ("sidebar_probability", Reason.SIDEBAR),
     ("min_content_words", Reason.NO_CONTENT),
 )
+#: Rules that remove blocks which scores keep, in order, with their reasons: functions of the policy and the page that
+#: return (n_blocks,) the blocks to remove, or None without any.
+REMOVALS: tuple[tuple[Reason, Callable[[DecisionPolicy, ScoredPage], NDArray[np.bool_] | None]], ...] = (
+    (Reason.COMMENT, lambda policy, scored: readers_comments(scored, comment_limits(policy))),
+)
+
+
+def comment_limits(policy: DecisionPolicy) -> CommentLimits:
+    """Return the numbers of a policy by which comments are found."""
+    return CommentLimits(policy.comment_probability, policy.named_comment_probability, _FORUM_SHARE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,8 +193,8 @@ class PolicyColumns:
     line: NDArray[np.intp]  #: Number of each block's line: see :func:`blockml.decision.lines.line_numbers`.
     text: NDArray[np.int64]  #: Number of the line's text: see :func:`blockml.decision.lines.duplicated_lines`.
     context: NDArray[np.integer]  #: Number of the group of lines whose first blocks have equal ancestors further up.
-    #: Returns (n_blocks,) which blocks stand in sidebars; None: none do. Called only if an improbable block is kept.
-    sidebars: Callable[[], NDArray[np.bool_]] | None = None
+    #: (n_blocks,) which blocks are in sidebars; None: none are. Computed only if an improbable block is kept.
+    sidebars: Lazy[NDArray[np.bool_]] | None = None
     #: (3, n) blocks of lines without words, and blocks before and after: see
     #: :func:`blockml.decision.lines.wordless_lines`. They have the lower score of these.
     wordless: NDArray[np.intp] | None = None
@@ -172,16 +204,17 @@ class PolicyColumns:
         """Compute the columns of a page."""
         line = line_numbers(context.blocks)
         text = duplicated_lines(context.blocks, line, policy.min_duplicate_words)
-        amounts = BlockAmounts(context.words, context.linked, context.prose)
         # A line has one group, so that a duplicate is penalised as a whole: code in a sentence is further down.
         first = line.searchsorted(np.arange(line[-1] + 1 if len(line) else 0))
         groups = context.block_groups[GROUPINGS.index("far")][first][line]
         wordless = None if context.blocks.n_words.all() else wordless_lines(context.blocks, line)
-        return cls(amounts, line, text, groups, cache(partial(in_sidebars, context.page)), wordless)
+        return cls(context.amounts, line, text, groups, Lazy(partial(blocks_in, context.page, SIDEBARS)), wordless)
 
     def detached(self) -> PolicyColumns:
-        """Return the columns without a reference to the page."""
-        return self if self.sidebars is None else replace(self, sidebars=self.sidebars().copy)
+        """Return the columns with all values computed, so that they no longer refer to the page."""
+        if self.sidebars is not None:
+            _ = self.sidebars.value
+        return self
 
 
 def score_blocks(
@@ -217,26 +250,14 @@ def score_blocks(
     """
     if not len(probabilities):
         return probabilities
-    scores = _without_sidebars(policy, probabilities, columns, _scores(policy, probabilities, columns, p_article))
+    scores = _scores(policy, probabilities, columns, p_article)
+    if columns.sidebars is not None:
+        least, words = policy.sidebar_probability, columns.amounts.words
+        scores = without_sidebars(scores, probabilities, words, columns.sidebars, least)
     if columns.wordless is not None:
         rows, before, after = columns.wordless
         scores[rows] = np.minimum(scores[before], scores[after])
     return scores
-
-
-def _without_sidebars(
-    policy: DecisionPolicy, probabilities: NDArray[np.float32], columns: PolicyColumns, scores: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """Return the scores, lower for improbable blocks in sidebars if words elsewhere are kept."""
-    kept, improbable = scores >= np.float32(0.5), probabilities < np.float32(policy.sidebar_probability)
-    if columns.sidebars is None or not (kept & improbable).any():
-        return scores
-    inside = columns.sidebars()
-    if not columns.amounts.words[kept & ~inside].any():
-        return scores
-    # Below 0.5, in the order of their probabilities.
-    lowered = np.minimum(scores, probabilities / np.float32(2 * policy.sidebar_probability))
-    return np.where(inside & improbable, lowered, scores)
 
 
 def _scores(

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.decide import Decision, Prediction, decide
+from blockml.decision.decide import Decision, decide
 from blockml.decision.policy import DecisionPolicy
+from blockml.decision.prediction import Prediction
 from blockml.errors import UsageError, check_name
 from blockml.extractors.page_curve import PageCurve
 from blockml.model import Model

@@ -76,7 +76,7 @@ class TrainedExtractor(Extractor):
     @property
     def policy(self) -> DecisionPolicy:
         """Policy of the model, with the threshold that replaces its own."""
-        return with_threshold(self.model.policy, self.threshold)
+        return self.model.policy if self.threshold is None else with_threshold(self.model.policy, self.threshold)
 
     def check(self) -> None:
         """Check model, threshold and template.

@@ -7,6 +7,7 @@ The name of a column in a set tells the base column and the block: ``wd_m2`` is 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -100,6 +101,7 @@ FEATURE_SETS: Mapping[str, FeatureSet] = {
 }
 
 
+@functools.cache
 def feature_set(name: str) -> FeatureSet:
     """Look a feature set up.
 

@@ -13,7 +13,7 @@ from blockml.features.column import Row, columns_of
 from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
 from blockml.text.characters import ALNUM, classes
-from blockml.text.tokens import metric_tokens
+from blockml.text.tokens import token_lists
 
 __all__ = ["COLUMNS", "declared_metadata", "page_stats", "title_overlap", "titles"]
 
@@ -86,10 +86,10 @@ def titles(context: PageContext) -> tuple[str, str]:
 
 def title_overlap(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """Compare the words of blocks with those of the title and of the description."""
-    title, description = (set(metric_tokens(text)) for text in titles(context))
+    title, description = map(set, token_lists(titles(context)))
     unique, in_title, described = counts = np.zeros((3, len(context)))
-    for block in np.flatnonzero((context.words > 0) & (context.words <= 3 * TITLE_WORDS)).tolist():
-        words = metric_tokens(context.blocks.texts[block])
+    blocks = np.flatnonzero((context.words > 0) & (context.words <= 3 * TITLE_WORDS)).tolist()
+    for block, words in zip(blocks, token_lists([context.blocks.texts[block] for block in blocks]), strict=True):
         if not (title.isdisjoint(words) and description.isdisjoint(words)):
             different = set(words)
             counts[:, block] = len(different), len(different & title), len(different & description)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from blockml.page import Blocks, Nodes, Page
 from blockml.page.attributes import Attributes
 from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
 
-__all__ = ["COUNTED", "REACH", "PageContext"]
+__all__ = ["COUNTED", "REACH", "BlockAmounts", "PageContext"]
 
 #: Maximum number of ancestors of a block that are used (our choice: 1 in 1,000 real blocks has more), to bound the cost
 #: of deep pages.
@@ -32,6 +32,14 @@ _ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
 #: Names and properties of ``meta`` elements that features read, in lower case.
 META = frozenset({"description", "og:description", "og:title", "og:type", "og:url"})
 _META_BYTES = sorted(name.encode() for name in META)
+
+
+class BlockAmounts(NamedTuple):
+    """Numbers of words of the blocks of a page, (n_blocks,) each: all, linked, in running text."""
+
+    words: NDArray[np.float64]
+    linked: NDArray[np.float64]
+    prose: NDArray[np.float64]
 
 
 class PageContext:
@@ -61,12 +69,13 @@ class PageContext:
         self.page = page
         self.nodes: Nodes = page.nodes
         self.blocks: Blocks = page.blocks
-        self.compiled = _kernel.compiled if tables is not None and len(page.blocks) else None
+        self._n = len(page.blocks)
+        self.compiled = _kernel.compiled if tables is not None and self._n else None
         """The C extension; None without its tables, and for a page without blocks."""
         self._tables = tables
 
     def __len__(self) -> int:
-        return len(self.blocks)
+        return self._n
 
     def __reduce__(self) -> tuple[type[PageContext], tuple[Page]]:
         return PageContext, (self.page,)  # what the C extension holds can't be pickled; Python computes the same
@@ -148,6 +157,11 @@ class PageContext:
         2010 (section 4) see short text end.
         """
         return np.where((self.words >= 10) & (self.linked <= 0.3 * self.words), self.words, 0.0)
+
+    @cached_property
+    def amounts(self) -> BlockAmounts:
+        """Words, linked words and words of running text of each block."""
+        return BlockAmounts(self.words, self.linked, self.prose)
 
     @cached_property
     def n_words(self) -> float:

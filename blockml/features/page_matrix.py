@@ -18,7 +18,7 @@ from blockml.features.feature_sets import COLUMNS, FeatureSet, feature_set, spli
 from blockml.features.kernel_page import KernelRows
 from blockml.features.kernel_tables import kernel_columns, kernel_tables
 from blockml.features.metadata import titles
-from blockml.features.page_context import PageContext
+from blockml.features.page_context import BlockAmounts, PageContext
 from blockml.page import Blocks, Page
 
 __all__ = ["PageMatrix", "matrix", "page_context"]
@@ -35,19 +35,9 @@ class PageMatrix:
     context: PageContext
 
     @property
-    def words(self) -> NDArray[np.float64]:
-        """(n_blocks,) words."""
-        return self.context.words
-
-    @property
-    def linked(self) -> NDArray[np.float64]:
-        """(n_blocks,) words in links."""
-        return self.context.linked
-
-    @property
-    def prose(self) -> NDArray[np.float64]:
-        """(n_blocks,) words of blocks that read like running text."""
-        return self.context.prose
+    def amounts(self) -> BlockAmounts:
+        """Words, linked words and words of running text of each block."""
+        return self.context.amounts
 
     @property
     def block_groups(self) -> tuple[NDArray[np.int32], ...]:
@@ -97,14 +87,14 @@ def matrix(
     >>> found = matrix(page, "boilerpipe6")
     >>> found.columns
     ('wd_m1', 'ld_m1', 'wd_0', 'ld_0', 'wd_p1', 'ld_p1')
-    >>> found.values.tolist(), found.linked.tolist()
+    >>> found.values.tolist(), found.amounts.linked.tolist()
     ([[0.0, 0.0, 1.0, 0.0, 4.0, 0.25], [1.0, 0.0, 4.0, 0.25, 0.0, 0.0]], [0.0, 1.0])
     """
     chosen = feature_set(features) if isinstance(features, str) else features
     context = context or page_context(page)
     plan = _plan(chosen.columns, context.compiled)
-    rows = np.empty((plan.n_rows, len(page.blocks)), dtype=np.float32)
-    if len(page.blocks):
+    rows = np.empty((plan.n_rows, len(context)), dtype=np.float32)
+    if len(context):
         _fill(rows, plan, context, given)
     return PageMatrix(rows[: len(chosen.columns)].T, chosen.columns, context)
 

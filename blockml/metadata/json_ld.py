@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from blockml.page import Page
+from blockml.page.attribute_words import nodes_with_words
 
-__all__ = ["address_of", "described", "json_ld_objects", "keywords", "names", "page_objects", "text_of"]
+__all__ = ["address_of", "described", "field_texts", "json_ld_objects", "keywords", "names", "page_objects", "text_of"]
 
 _KIND = b"application/ld+json"
 _DECODER = json.JSONDecoder(strict=False)
@@ -22,6 +23,8 @@ _IDEOGRAPHS, _OTHER_COMMAS = re.compile("[\u2e80-\u9fff ]+"), re.compile("[ï¼Œï¼
 _MAX_TAG = 500
 #: Bounds on the size of a script in bytes and on nested objects, so that hostile pages cost little.
 _MAX_BYTES, _MAX_DEPTH, _MAX_OBJECTS = 500_000, 8, 500
+#: Nested lists and sections of steps; real recipes have three.
+_MAX_LISTS = 6
 #: Types in order of preference for the object that describes the page itself.
 _PREFERENCE = (
     ("article", ("newsarticle", "article", "blogposting", "reportagenewsarticle", "analysisnewsarticle", "techarticle",
@@ -74,6 +77,40 @@ def json_ld_objects(source: bytes, n_scripts: int) -> Iterator[Mapping[str, Any]
 def page_objects(page: Page, elements: Iterable[int]) -> Iterator[Mapping[str, Any]]:
     """Iterate over the objects of a page's JSON-LD, given the nodes of the elements with its media type."""
     return json_ld_objects(page.utf8 or b"", sum(page.nodes.name(node) == "script" for node in elements))
+
+
+def field_texts(page: Page, fields: Iterable[str], max_characters: int) -> list[str]:
+    """List the texts of some fields of a page's JSON-LD: strings, objects with a text or name, and lists of these.
+
+    The list ends before it has more than ``max_characters``.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> script = '{"recipeInstructions": [{"text": "Beat the eggs."}, "Eat."]}'
+    >>> page = blockml.parse(f'<script type="application/ld+json">{script}</script>')
+    >>> field_texts(page, ("recipeInstructions",), 1000)
+    ['Beat the eggs.', 'Eat.']
+    """
+    found: list[str] = []
+    n_characters = 0
+    for item in page_objects(page, nodes_with_words(page.nodes, (b"+json",))[b"+json"]):
+        for text in (text for field in fields for text in _texts(item.get(field), 0)):
+            n_characters += len(text)
+            if n_characters > max_characters:
+                return found
+            found.append(text)
+    return found
+
+
+def _texts(value: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 (parsed JSON)
+    """Iterate over the texts of ingredients or steps: strings, steps with a text or name, and sections of these."""
+    if isinstance(value, str):
+        yield text_of(value) or ""
+    elif isinstance(value, list | dict) and depth < _MAX_LISTS:
+        parts = value if isinstance(value, list) else [value.get(key) for key in ("text", "name", "itemListElement")]
+        for part in parts:
+            yield from _texts(part, depth + 1)
 
 
 def _scripts(source: bytes) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from blockml.decision.policy import DecisionPolicy
@@ -22,11 +23,11 @@ class Model:
     features: str  #: Name of its feature set.
     features_hash: str  #: Fingerprint of the feature set in training.
     #: Predictors of main content by name, whose log odds are averaged.
-    #: :func:`blockml.decision.page_features.page_features` compares the average with the first.
+    #: :func:`blockml.predictors.page_features.page_features` compares the average with the first.
     predictors: Mapping[str, Predictor]
     weights: Mapping[str, float]  #: Weight of each predictor in the average; their sum is 1.
     policy: DecisionPolicy  #: Decision policy.
-    #: Predicts P(article) of a page from :data:`blockml.decision.page_features.PAGE_FEATURES`.
+    #: Predicts P(article) of a page from :data:`blockml.predictors.page_features.PAGE_FEATURES`.
     article: TreeEnsemble | None = None
     block_types: BlockTypes | None = None  #: Predicts the types of blocks.
     #: Correction of the log odds on pages of one site or kind, of models that were adapted to it.
@@ -44,7 +45,7 @@ class Model:
     def __repr__(self) -> str:
         return f"Model({self.id!r}, features={self.features!r}, predictors={list(self.predictors)})"
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Name and version."""
         return f"{self.name} {self.version}"

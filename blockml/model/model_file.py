@@ -15,7 +15,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from blockml.decision.page_features import PAGE_FEATURES
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError, check_type
 from blockml.features import FEATURE_SETS
@@ -26,6 +25,7 @@ from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors import MLP, PREDICTORS, BlockTypes, Correction, Predictor, TreeEnsemble
+from blockml.predictors.page_features import PAGE_FEATURES
 from blockml.storage.arrays import file_members, read_arrays, write_arrays
 from blockml.text.words import TOKENIZERS
 

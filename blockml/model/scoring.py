@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.decide import Prediction
-from blockml.decision.page_features import BlockAmounts, page_features
+from blockml.decision.prediction import Prediction
 from blockml.features.page_matrix import PageMatrix
 from blockml.model.model import Model
-from blockml.predictors.block_types import BlockTypeScores
-from blockml.predictors.log_odds import average_log_odds, log_odds, sigmoid
+from blockml.predictors.base import average_predictors
+from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.predictors.page_features import article_probability
 
 __all__ = ["score_page"]
 
@@ -42,24 +42,13 @@ def score_page(model: Model, page: PageMatrix, correction: NDArray[np.float64] |
     >>> found.scores.shape, 0 <= found.p_article <= 1
     ((2,), True)
     """
-    first, *others = model.predictors.values()
-    if others:
-        odds = [predictor.log_odds(page) for predictor in model.predictors.values()]
-        alone, probabilities = sigmoid(odds[0]), average_log_odds(odds, list(model.weights.values()))
-    else:
-        alone = probabilities = first.probabilities(page)
-    uncorrected = probabilities
+    first, probabilities = average_predictors(model.predictors, model.weights, page)
+    p_article = None
+    if model.article is not None and model.policy.rule == "expected_f1":
+        # Its trees were trained on probabilities without a correction.
+        p_article = article_probability(model.article, page.context.amounts, first, probabilities)
     if correction is None and model.correction is not None:
         correction = model.correction.log_odds(page)
     if correction is not None:
-        probabilities = sigmoid(log_odds(uncorrected) + correction)
-    types = None if model.block_types is None else BlockTypeScores(model.block_types, page)
-    if model.policy.rule != "expected_f1":
-        return Prediction(probabilities, block_types=types)
-    context = page.context
-    amounts = BlockAmounts(context.words, context.linked, context.prose)
-    p_article = None
-    if model.article is not None:
-        row = page_features(amounts, alone, uncorrected)  # its trees were trained on probabilities without a correction
-        p_article = float(sigmoid(model.article.trees.predict(row[None]))[0])
-    return Prediction(probabilities, context=context, p_article=p_article, block_types=types)
+        probabilities = sigmoid(log_odds(probabilities) + correction)
+    return Prediction(probabilities, matrix=page, p_article=p_article, block_types=model.block_types)

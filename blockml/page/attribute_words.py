@@ -1,19 +1,55 @@
-"""Elements whose attributes have a word, for several words at once."""
+"""Elements whose attributes have a word, for several words at once, and the blocks in elements with certain names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml.page import Attributes, Nodes
+from blockml.page import Attributes, Nodes, Page
 
-__all__ = ["nodes_with_words"]
+__all__ = ["ElementNames", "blocks_in", "nodes_with_words"]
 
 #: Numbers of the bits that are set, by byte.
 _SET_BITS = [[k for k in range(8) if byte & (1 << k)] for byte in range(256)]
+
+#: Elements whose names describe the whole page, or a heading only.
+_UNNAMED = frozenset("html body h1 h2 h3 h4 h5 h6".split())
+
+
+class ElementNames(NamedTuple):
+    """Names of elements of a kind."""
+
+    words: tuple[bytes, ...]  #: Attributes of these elements have one of these ASCII words.
+    in_class: re.Pattern[str]  #: Found somewhere in a ``class``.
+    in_id: re.Pattern[str]  #: Found at the start of an ``id``.
+
+
+def blocks_in(page: Page, names: ElementNames) -> NDArray[np.bool_]:
+    """Return (n_blocks,) which blocks are in an element with such a class or id, except for headings and whole pages.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> names = ElementNames((b"omment",), re.compile("[cC]omments"), re.compile("comment"))
+    >>> page = blockml.parse("<p>One<div class=userComments><p>Two</div><p id=commented>Three<p id=no-comment>Four")
+    >>> blocks_in(page, names).tolist()
+    [False, True, True, False]
+    """
+    nodes, owner = page.nodes, page.blocks.node
+    found, after = np.zeros(len(owner), dtype=bool), 0
+    for node in sorted({node for held in nodes_with_words(nodes, names.words).values() for node in held}):
+        if node >= after and nodes.name(node) not in _UNNAMED:
+            held = nodes.attributes[node]
+            if names.in_class.search(held.get("class") or "") or names.in_id.match(held.get("id") or ""):
+                after = int(nodes.end[node])
+                first, last = owner.searchsorted((node, after))
+                found[first:last] = True
+    return found
 
 
 def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, list[int]]:

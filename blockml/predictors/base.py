@@ -1,4 +1,4 @@
-"""Protocol of predictors: log odds of blocks from the feature matrix of their page."""
+"""Protocol of predictors, which give log odds of blocks from the feature matrix of their page; average of several."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.page_matrix import PageMatrix
+from blockml.predictors.log_odds import average_log_odds, sigmoid
 
-__all__ = ["Predictor"]
+__all__ = ["Predictor", "average_predictors"]
 
 
 class Predictor(Protocol):
@@ -54,3 +55,30 @@ class Predictor(Protocol):
         ModelFormatError
             An array is missing or of the wrong type or shape, or prediction could fail, loop or read outside of it.
         """
+
+
+def average_predictors(
+    predictors: Mapping[str, Predictor], weights: Mapping[str, float], page: PageMatrix
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Predict the blocks of a page by the weighted mean of log odds.
+
+    Parameters
+    ----------
+    predictors
+        Predictors of main content by name.
+    weights
+        Weight of each predictor, in the same order; their sum is 1.
+    page
+        Features of the page.
+
+    Returns
+    -------
+    first, average
+        (n_blocks,) probabilities by the first predictor only, and by all of them.
+    """
+    if len(predictors) == 1:
+        (only,) = predictors.values()
+        probabilities = only.probabilities(page)
+        return probabilities, probabilities
+    odds = [predictor.log_odds(page) for predictor in predictors.values()]
+    return sigmoid(odds[0]), average_log_odds(odds, list(weights.values()))

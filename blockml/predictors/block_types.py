@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import ModelFormatError, UnknownNameError
-from blockml.features.page_kind import in_comments, is_forum
 from blockml.features.page_matrix import PageMatrix
-from blockml.metadata.headline import headline_blocks
 from blockml.page import Label
-from blockml.page.lazy import LazySequence
 from blockml.predictors.log_odds import log_odds
 from blockml.predictors.tree_ensemble import TreeEnsemble, Trees, joined_by_class
 
-__all__ = ["BlockTypeScores", "BlockTypes", "CommentLimits"]
+__all__ = ["BlockTypes"]
 
 #: Difference of log odds beyond which rounding can't change their order.
 _ROUNDING_MARGIN = 1e-3
-_CONTENT = (Label.MAIN, Label.HEADING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,24 +92,6 @@ class BlockTypes:
         """Return the most probable type of each row, the first of equally probable ones."""
         return tuple([self.labels[number] for number in self.predict(matrix).argmax(axis=1).tolist()])
 
-    def consistent_labels(
-        self, matrix: NDArray[np.float32], kept: NDArray[np.bool_], comment_probability: float | NDArray[np.float32]
-    ) -> tuple[Label, ...]:
-        """Return types that agree with a decision ``kept`` (n_rows,) for the rows of a matrix (n_rows, n_features).
-
-        Comments have a probability of at least ``comment_probability``, one number or (n_rows,). Other kept blocks are
-        content, and other removed ones are not.
-        """
-        probabilities = self.predict(matrix)
-        is_content = np.isin(self.labels, _CONTENT)
-        content = np.where(is_content, probabilities, -1.0).argmax(axis=1)
-        others = np.where(is_content, -1.0, probabilities).argmax(axis=1)
-        chosen = np.where(kept, content, others)
-        if Label.COMMENT in self.labels:
-            comment = self.labels.index(Label.COMMENT)
-            chosen[probabilities[:, comment] >= np.asarray(comment_probability, np.float32)] = comment
-        return tuple([self.labels[number] for number in chosen.tolist()])
-
     def comment_probabilities(
         self, matrix: NDArray[np.float32], among: NDArray[np.bool_], least: float
     ) -> NDArray[np.float32]:
@@ -174,69 +152,6 @@ class BlockTypes:
         if not in_order or not np.isin(np.diff(label), (0, 1)).all():
             raise ModelFormatError("trees of block types must be in the order of their labels, each with one or more")
         return cls(tuple(map(Label, names)), _split(joint, label))
-
-
-class CommentLimits(NamedTuple):
-    """Probabilities from which on a block is a comment."""
-
-    other: float  #: Of most blocks.
-    named: float  #: In elements that are named for comments.
-
-
-@dataclass(frozen=True, eq=False)
-class BlockTypeScores:
-    """Block types of one page, computed on first use: most users want the text alone."""
-
-    types: BlockTypes
-    page: PageMatrix
-
-    @cached_property
-    def _is_forum(self) -> bool:
-        return is_forum(self.page)
-
-    def _limits(self, kept: NDArray[np.bool_], limits: CommentLimits) -> float | NDArray[np.float32]:
-        """Return the probability from which on a block is a comment, one number or (n_blocks,).
-
-        It is lower in elements that are named for comments, if words outside of them are kept (n_blocks,); otherwise
-        the page is a discussion, or its author named something else so.
-        """
-        if limits.named >= limits.other or self._is_forum:
-            return limits.other
-        inside = in_comments(self.page.context.page)
-        if not inside.any() or not self.page.words[kept & ~inside].any():
-            return limits.other
-        return np.where(inside, np.float32(limits.named), np.float32(limits.other))
-
-    def comments(
-        self, among: NDArray[np.bool_], kept: NDArray[np.bool_], limits: CommentLimits
-    ) -> NDArray[np.bool_] | None:
-        """Find comments among some blocks; None without comments, and on forums, where they are the content.
-
-        ``kept`` (n_blocks,) are the blocks that the model keeps at its own threshold.
-        """
-        least = np.float32(min(limits))
-        shares = self.types.comment_probabilities(self.page.values, among, float(least))
-        if not (shares >= least).any() or self._is_forum:  # mostly, so that names needn't be looked at
-            return None
-        found = shares >= np.asarray(self._limits(kept, limits), np.float32)
-        return found if found.any() else None
-
-    def labels(self, kept: NDArray[np.bool_], limits: CommentLimits) -> Sequence[Label]:
-        """Return the type of each block, (n_blocks,): see :meth:`BlockTypes.consistent_labels`.
-
-        The page's headline is a heading if it is not kept and has no other type.
-        """
-
-        def compute() -> tuple[Label, ...]:
-            found = self.types.consistent_labels(self.page.values, kept, self._limits(kept, limits))
-            # The headline often looks like part of the site's header, apart from its text.
-            is_headline = headline_blocks(self.page.context.page).tolist()
-            return tuple(
-                Label.HEADING if headline and label is Label.OTHER else label
-                for label, headline in zip(found, is_headline, strict=True)
-            )
-
-        return LazySequence(len(kept), compute)
 
 
 def _rows_of(matrix: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:

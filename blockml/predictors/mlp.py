@@ -121,7 +121,7 @@ class MLP:
     def probabilities(self, page: PageMatrix) -> FloatArray:
         """Predict the probability of content for each block, (n_blocks,)."""
         words = page.ancestor_words if self.reads_words and len(page.values) else None
-        return self.predict(page.values, page.block_groups, page.words, words)
+        return self.predict(page.values, page.block_groups, page.amounts.words, words)
 
     def predict(
         self,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from blockml.errors import UnknownNameError
 
-__all__ = ["MODES", "WORD", "metric_tokens"]
+__all__ = ["MODES", "WORD", "metric_tokens", "token_lists"]
 
 #: Token modes: words of letters, digits and underscores, or pieces between white space.
 MODES: Final = ("w", "ws")
@@ -49,3 +50,14 @@ def metric_tokens(text: str, mode: str = "w") -> list[str]:
     if mode == "ws":
         return text.split()
     raise UnknownNameError("token mode", mode, MODES)
+
+
+def token_lists(texts: Iterable[str]) -> list[list[str]]:
+    """Return the :func:`metric_tokens` of each text.
+
+    Examples
+    --------
+    >>> token_lists(["The cat's mat.", "Mat"])
+    [['the', 'cat', 's', 'mat'], ['mat']]
+    """
+    return [metric_tokens(text) for text in texts]

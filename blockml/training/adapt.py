@@ -218,7 +218,7 @@ def prepare_page(base: Model, labelled: LabelledPage) -> PageForAdaptation:
     page = parse(html, url=labelled.url, charset=labelled.charset, **base.parsing.options())
     labels = gold.label(page, main)
     matrix = page_matrix(page, base.features)
-    weight = np.where(labels.known, np.sqrt(matrix.words + 1), 0.0)
+    weight = np.where(labels.known, np.sqrt(matrix.amounts.words + 1), 0.0)
     return PageForAdaptation(
         id=labelled.id,
         page=page,

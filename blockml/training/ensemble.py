@@ -17,7 +17,7 @@ from blockml.errors import UsageError
 from blockml.features.ancestor_words import AncestorWords
 from blockml.features.block_groups import GROUPINGS
 from blockml.predictors import PREDICTORS, Predictor, TreeEnsemble
-from blockml.predictors.log_odds import average_log_odds
+from blockml.predictors.base import average_predictors
 from blockml.predictors.mlp import join
 from blockml.training.hist_gradient_boosting import fit_boosted
 from blockml.training.lightgbm_trees import fit_lightgbm
@@ -47,13 +47,7 @@ class Ensemble:
 
     def probabilities(self, table: BlockTable, page: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Predict probabilities (n_blocks,) of the first predictor alone, and of the ensemble, for one page."""
-        rows = table.page_matrix(page)
-        first, *others = self.predictors.values()
-        alone = first.probabilities(rows)
-        if not others:
-            return alone, alone
-        log_odds = [predictor.log_odds(rows) for predictor in self.predictors.values()]
-        return alone, average_log_odds(log_odds, list(self.weights.values()))
+        return average_predictors(self.predictors, self.weights, table.page_matrix(page))
 
 
 def learning_rows(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.page_features import PAGE_FEATURES, page_features, predicted_f1
+from blockml.decision.decide import predicted_f1
 from blockml.decision.policy import score_blocks
 from blockml.predictors.log_odds import sigmoid
+from blockml.predictors.page_features import PAGE_FEATURES, page_features
 from blockml.predictors.tree_ensemble import TreeEnsemble, Trees
 from blockml.training.hist_gradient_boosting import Boosting
 from blockml.training.lightgbm_trees import fit_lightgbm

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.gold import BlockLabels, block_tokens
 from blockml.datasets.validation import content_hash
-from blockml.decision.page_features import BlockAmounts
 from blockml.decision.policy import PolicyColumns
 from blockml.errors import DatasetError
 from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site, parse_pages
 from blockml.extractors.matrix import matrix, uses_siblings
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
+from blockml.features.page_context import BlockAmounts
 from blockml.features.page_matrix import PageMatrix, page_context
 from blockml.page import Page
 from blockml.parsing import parse
@@ -94,9 +94,9 @@ class _StoredMatrix(PageMatrix):
         object.__setattr__(self, "_rows", rows)
 
     @property
-    def words(self) -> NDArray[np.float64]:
-        """Words of each block, (n_blocks,)."""
-        return self._rows.words
+    def amounts(self) -> BlockAmounts:
+        """Words, linked words and words of running text of each block."""
+        return self._rows.amounts
 
     @property
     def block_groups(self) -> tuple[NDArray[np.int32], ...]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from blockml.decision.decide import Prediction, decide
+from blockml.decision.decide import decide
 from blockml.decision.policy import DecisionPolicy
+from blockml.decision.prediction import Prediction
 from blockml.parsing import parse
 from blockml.rendering.text import render_text
 from blockml.storage.atomic import atomic_write

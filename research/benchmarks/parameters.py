@@ -23,7 +23,7 @@ import blockml
 from blockml.cli.output import note, print_rows, write_output
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.datasets.gold import block_tokens
-from blockml.decision.decide import Prediction
+from blockml.decision.prediction import Prediction
 from blockml.evaluation import paired_difference
 from blockml.extractors import resolve
 from blockml.text.tokens import metric_tokens

@@ -41,7 +41,7 @@ TESTS: Mapping[str, Sequence[str]] = {
     "blockml/evaluation/words.py": ("tests/evaluation/test_words.py",),
     "blockml/decision/decide.py": ("tests/decision",),
     "blockml/decision/lines.py": ("tests/decision",),
-    "blockml/decision/page_features.py": ("tests/decision",),
+    "blockml/predictors/page_features.py": ("tests/predictors", "tests/decision"),
     "blockml/decision/policy.py": ("tests/decision",),
     "blockml/model/model_file.py": ("tests/model/test_model_file.py",),
     "blockml/storage/arrays.py": ("tests/model/test_model_file.py", "tests/storage/test_arrays.py"),

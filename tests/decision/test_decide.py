@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import blockml
-from blockml.decision.decide import Decision, Prediction, confidence, decide, label_names, with_threshold
+from blockml.decision.decide import Decision, confidence, decide, label_names, with_threshold
 from blockml.decision.policy import DecisionPolicy
+from blockml.decision.prediction import Prediction
 from blockml.errors import UsageError
-from blockml.features.page_context import PageContext
 from blockml.page import Label, Page, Reason
-from blockml.predictors.block_types import BlockTypeScores, CommentLimits
+from tests.models import page_without_columns, with_labels
 from tests.strategies import messy_html
 
 scores_lists = st.lists(st.floats(0, 1, width=32), max_size=20)
@@ -114,32 +113,17 @@ def test_signs_alone_do_not_decide_about_code() -> None:
     assert kept == [True] * (len(words) - 2) + [False] * 2
 
 
-class Fixed(BlockTypeScores):
-    """Block types that are given."""
-
-    def __init__(self, labels: Sequence[Label]) -> None:
-        self.given = tuple(labels)
-
-    def comments(
-        self,
-        among: NDArray[np.bool_],
-        kept: NDArray[np.bool_],  # noqa: ARG002
-        limits: CommentLimits,  # noqa: ARG002
-    ) -> NDArray[np.bool_] | None:
-        """Blocks whose label is comment."""
-        found: NDArray[np.bool_] = among & np.array([label is Label.COMMENT for label in self.given], dtype=bool)
-        return found
-
-    def labels(self, kept: NDArray[np.bool_], limits: CommentLimits) -> Sequence[Label]:  # noqa: ARG002
-        """The labels that were given."""
-        return self.given
+def typed(page: Page, scores: Sequence[float], labels: Sequence[Label]) -> Prediction:
+    """A prediction with certain block types."""
+    types, matrix = with_labels(page, labels)
+    return Prediction(np.array(scores, np.float32), matrix=matrix, block_types=types)
 
 
 def test_comments_are_removed_with_a_reason() -> None:
     """Comments keep their scores and can be included again; comments in code are not readers' comments."""
     page = blockml.parse("<p>main text<p>a comment<pre>some code <i>// comment</i></pre>")
     labels = [Label.MAIN, Label.COMMENT, Label.MAIN, Label.COMMENT]
-    prediction = Prediction(np.array([0.9, 0.8, 0.7, 0.6], np.float32), block_types=Fixed(labels))
+    prediction = typed(page, [0.9, 0.8, 0.7, 0.6], labels)
     decision = decide(DecisionPolicy(), page, prediction)
     assert decision.kept.tolist() == [True, False, True, True]
     assert decision.reasons[1] is Reason.COMMENT
@@ -156,23 +140,22 @@ def test_confidence_is_that_of_the_text() -> None:
     """Blocks that the policy removes are missing; comments that are left out are not expected."""
     page = blockml.parse("<p>one two<p>three four<p>five six")
     scores, policy = np.array([0.9, 0.5, 0.8], np.float32), DecisionPolicy("expected_f1", comment_probability=0.5)
-    context = PageContext(page)
-    types = Fixed([Label.MAIN, Label.MAIN, Label.COMMENT])
-    assert decide(policy, page, Prediction(scores, context=context)).confidence == pytest.approx(4.4 / 5.2)
-    commented = decide(policy, page, Prediction(scores, context=context, block_types=types))
+    matrix = page_without_columns(page)
+    assert decide(policy, page, Prediction(scores, matrix=matrix)).confidence == pytest.approx(4.4 / 5.2)
+    commented = decide(policy, page, typed(page, scores.tolist(), [Label.MAIN, Label.MAIN, Label.COMMENT]))
     assert commented.kept.tolist() == [True, True, False]
     assert commented.confidence == pytest.approx(2.8 / 3.4)
-    few = decide(with_threshold(policy, 0.6), page, Prediction(scores, context=context))
+    few = decide(with_threshold(policy, 0.6), page, Prediction(scores, matrix=matrix))
     assert few.confidence < 4.4 / 5.2
-    assert decide(policy, page, Prediction(scores * 0, context=context)).confidence == 0
+    assert decide(policy, page, Prediction(scores * 0, matrix=matrix)).confidence == 0
 
 
 def test_comments_stay_where_nothing_else_is_kept() -> None:
     """A page of nothing but comments is a discussion; one more kept word, and they go."""
     page = blockml.parse("<p>title<p>a comment<p>an answer")
-    types = Fixed([Label.MAIN, Label.COMMENT, Label.COMMENT])
+    labels = [Label.MAIN, Label.COMMENT, Label.COMMENT]
     for probability, kept in ((0.1, [False, True, True]), (0.9, [True, False, False])):
-        prediction = Prediction(np.array([probability, 0.8, 0.8], np.float32), block_types=types)
+        prediction = typed(page, [probability, 0.8, 0.8], labels)
         assert decide(DecisionPolicy(), page, prediction).kept.tolist() == kept
 
 
@@ -230,7 +213,7 @@ def test_the_rule_that_removes_a_block_is_named(
 ) -> None:
     """A rule is the reason of a block only if the block would be kept without it."""
     page = blockml.parse(html)
-    prediction = Prediction(np.array(scores, np.float32), context=PageContext(page))
+    prediction = Prediction(np.array(scores, np.float32), matrix=page_without_columns(page))
     decision = decide(policy, page, prediction)
     assert [str(reason) for reason in decision.reasons] == reasons
     assert decision.probabilities.tolist() == prediction.scores.tolist()
@@ -240,9 +223,9 @@ def test_a_sidebar_with_all_content_stays() -> None:
     """Names of sidebars count beside other content, and a lower threshold brings their blocks back."""
     alone = blockml.parse("<div id=sidebar><p>one two<p>three four</div><p>five six")
     policy, scores = DecisionPolicy("expected_f1", sidebar_probability=0.7), np.array([0.6, 0.5, 0.01], np.float32)
-    prediction = Prediction(scores, context=PageContext(alone))
+    prediction = Prediction(scores, matrix=page_without_columns(alone))
     assert decide(policy, alone, prediction).kept.tolist() == [True, True, False]
-    beside = Prediction(np.array([0.6, 0.5, 0.9], np.float32), context=PageContext(alone))
+    beside = Prediction(np.array([0.6, 0.5, 0.9], np.float32), matrix=page_without_columns(alone))
     assert decide(policy, alone, beside).kept.tolist() == [False, False, True]
     assert decide(with_threshold(policy, 0.4), alone, beside).kept.tolist() == [True, False, True]
     assert decide(with_threshold(policy, 0.3), alone, beside).kept.all()

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.decision.decide import Prediction, decide, with_threshold
+from blockml.decision.decide import decide, with_threshold
 from blockml.decision.declared import recipe_lines, summary_line
 from blockml.decision.policy import DecisionPolicy
+from blockml.decision.prediction import Prediction
 from blockml.features.page_context import PageContext
 from blockml.page import Reason
+from tests.models import page_without_columns
 
 SUMMARY = "Nobody has ever asked the cats whether they like it at all."
 
@@ -93,7 +95,7 @@ def test_declared_lines_have_their_reason() -> None:
 
     def reason(probability: float, p_article: float, policy: DecisionPolicy = policy) -> Reason:
         scores = np.array([probability, 0.95], np.float32)
-        found = decide(policy, page, Prediction(scores, context=PageContext(page), p_article=p_article))
+        found = decide(policy, page, Prediction(scores, matrix=page_without_columns(page), p_article=p_article))
         assert found.kept[0] == (found.reasons[0] in (Reason.DECLARED, Reason.ABOVE_THRESHOLD))
         return found.reasons[0]
 
@@ -108,7 +110,10 @@ def test_template_lines_are_not_declared() -> None:
     """Text that stands on all pages of a site is no summary of one."""
     page = blockml.parse(f'<meta name="description" content="{SUMMARY}"><div>{SUMMARY}</div><p>Text of an article')
     prediction = Prediction(
-        np.array([0.4, 0.95], np.float32), removed=np.array([True, False]), context=PageContext(page), p_article=0.9
+        np.array([0.4, 0.95], np.float32),
+        removed=np.array([True, False]),
+        matrix=page_without_columns(page),
+        p_article=0.9,
     )
     assert decide(DecisionPolicy("expected_f1", declared_probability=0.2), page, prediction).kept.tolist() == [
         False,

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml.decision.page_features import BlockAmounts, expected_f1
 from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
+from blockml.features.page_context import BlockAmounts
 from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.predictors.page_features import expected_f1
 
 PLAIN = DecisionPolicy(rule="expected_f1")
 between = st.floats(2**-18, 1 - 2**-18, width=32)

@@ -59,7 +59,7 @@ def everything(page: Page) -> list[tuple[str, bytes]]:
         **dict(zip(found.columns, found.values.T, strict=True)),
         **dict(zip(small.columns, small.values.T, strict=True)),
         **{f"groups {number}": groups for number, groups in enumerate(found.block_groups)},
-        "starts": words.starts, "words": words.hashed_words, "bag": words.bag, "prose": found.prose,
+        "starts": words.starts, "words": words.hashed_words, "bag": words.bag, "prose": found.amounts.prose,
     }  # fmt: skip
     return [(f"{name} {values.dtype}", values.tobytes()) for name, values in arrays.items()]
 

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.cli import main
-from blockml.decision.decide import confidence
-from blockml.decision.page_features import predicted_f1
+from blockml.decision.decide import confidence, predicted_f1
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError
 from blockml.extract import extract_page

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import pickle
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,13 +20,10 @@ from blockml.errors import ModelFormatError, UnknownNameError, UsageError
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, Plain
 from blockml.extractors.base import Prediction, Traits
-from blockml.features.page_context import PageContext
-from blockml.features.page_matrix import PageMatrix
 from blockml.page import Label, Page, Reason
-from blockml.predictors.block_types import BlockTypes, BlockTypeScores, CommentLimits
+from blockml.predictors.block_types import BlockTypes
 from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
 from blockml.training.hist_gradient_boosting import fit_boosted_classes
-from tests.models import rows_as_page
 
 LABELS = (Label.MAIN, Label.COMMENT, Label.FOOTER)
 
@@ -246,44 +242,3 @@ def test_names_of_labels() -> None:
         label_names(["comments"], ())
     with pytest.raises(UsageError, match="both included and excluded: heading"):
         label_names(["heading", "main"], ["heading"])
-
-
-def test_labels_are_predicted_when_they_are_looked_at(learnt: BlockTypes) -> None:
-    """They behave as a tuple, also after pickling, and are computed once."""
-    page, kept = rows_as_page(rows(3, 50)), np.arange(50) % 3 == 0
-    expected = learnt.consistent_labels(page.values, kept, 0.5)
-    labels = BlockTypeScores(learnt, page).labels(kept, CommentLimits(0.5, 1.0))
-    assert len(labels) == 50
-    assert labels == expected
-    assert expected == labels
-    assert (labels[0], labels[-3:], list(labels)) == (expected[0], expected[-3:], list(expected))
-    assert (hash(labels), repr(labels)) == (hash(expected), repr(expected))
-    assert labels != expected[:-1]
-    again = pickle.loads(pickle.dumps(labels))  # noqa: S301 (our own bytes)
-    assert type(again) is tuple
-    assert again == expected
-
-
-def test_blocks_named_as_comments_need_a_smaller_probability(learnt: BlockTypes) -> None:
-    """Unless the policy says otherwise, or nothing else is kept; the rest of the page keeps its limit."""
-    context = PageContext(blockml.parse("<p>Story</p><div class=comments><p>One</p><p>Two</p></div>"))
-    matrix = np.array([[0, 0, 0, 0], [6, 0, 0, 0], [0, 0, 0, 0]], np.float32)
-    scores = BlockTypeScores(learnt, PageMatrix(matrix, ("a", "b", "c", "d"), context))
-    every, shares = np.ones(3, dtype=bool), learnt.predict(matrix)[:, 1]
-    of_one, of_two = float(shares[1]), float(shares[2])
-    assert of_two < of_one
-
-    def found(other: float, named: float, kept: NDArray[np.bool_] = every) -> list[bool]:
-        limits = CommentLimits(other, named)
-        comments = scores.comments(kept, kept, limits)
-        labels = [
-            label is Label.COMMENT and keep for label, keep in zip(scores.labels(kept, limits), kept, strict=True)
-        ]
-        assert labels == (np.zeros(3, bool) if comments is None else comments).tolist()
-        return labels
-
-    assert found(1.0, of_two) == [False, True, True]
-    assert found(1.0, of_one) == [False, True, False]
-    assert found(1.0, 1.0) == [False, False, False]
-    assert found(of_two, 1.0) == [True, True, True]
-    assert found(1.0, of_two, np.array([False, True, True])) == [False, False, False]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from blockml.datasets import open_dataset
-from blockml.decision.page_features import BlockAmounts
 from blockml.decision.policy import PolicyColumns
 from blockml.errors import UsageError
 from blockml.features import feature_set
+from blockml.features.page_context import BlockAmounts
 from blockml.predictors import MLP, TreeEnsemble
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees

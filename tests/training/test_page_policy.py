@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.datasets import Dataset, open_dataset
-from blockml.decision.page_features import BlockAmounts, page_features
 from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
 from blockml.errors import UsageError
 from blockml.extractors.trained import TrainedExtractor
+from blockml.features.page_context import BlockAmounts
 from blockml.model import Model, load_model, save_model
 from blockml.predictors.log_odds import sigmoid
+from blockml.predictors.page_features import page_features
 from blockml.training.cross_validation import cross_validate
 from blockml.training.ensemble import Ensemble
 from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy

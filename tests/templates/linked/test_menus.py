@@ -98,6 +98,18 @@ def test_what_is_a_menu() -> None:
     assert menu_of(f"<frameset><frame src=a></frameset>{LINKS[:20]}") is None
 
 
+def test_links_in_running_text_are_not_a_menu() -> None:
+    """The longer the text around two links, the lower their score; below 0.5 there is no menu."""
+    scores = []
+    for length in range(10, 100):
+        page = blockml.parse(f"<p>{'x' * length}<a href=/x>more</a> <a href=/y>less</a>", url=URL)
+        best, menu = menu_candidates(page, limit=1)[0].score, find_menu(page)
+        assert (menu is None) == (best < 0.5)
+        scores.append(best)
+    assert min(abs(score - 0.5) for score in scores if score < 0.5) < 0.005
+    assert min(score - 0.5 for score in scores if score >= 0.5) < 0.005
+
+
 def test_menus_grow_to_the_whole() -> None:
     """A list of a menu of several is part of a larger one."""
     html = f"<header><div class=menu><ul>{ITEMS}</ul><ul>{ITEMS.replace('=/', '=/x/')}</ul></div></header>{TEXT}"

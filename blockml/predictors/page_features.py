@@ -1,21 +1,23 @@
-"""The page as a whole, once its blocks have probabilities: expected F1, and one row of features.
+"""The page as a whole, once its blocks have probabilities: expected F1, features, and P(article).
 
-Trees over this row tell whether the page is an article. They are grown on pages that the block classifier was not
-trained on, where it is less certain.
+Trees over one row of features tell whether the page is an article. They are grown on pages that the block classifier
+was not trained on, where it is less certain.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml.predictors.log_odds import log_odds
+from blockml.features.page_context import BlockAmounts
+from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.predictors.tree_ensemble import TreeEnsemble
 
-__all__ = ["PAGE_FEATURES", "BlockAmounts", "expected_f1", "page_features", "predicted_f1"]
+__all__ = ["PAGE_FEATURES", "article_probability", "expected_f1", "page_features"]
 
 PAGE_FEATURES = (
     "best_f1",  # expected F1 of the blocks that expected F1 keeps
@@ -34,14 +36,6 @@ PAGE_FEATURES = (
 )
 
 _UNSURE = (np.float32(0.2), np.float32(0.8))
-
-
-class BlockAmounts(NamedTuple):
-    """Numbers of words of the blocks of a page, (n_blocks,) each: all, linked, in running text."""
-
-    words: NDArray[np.float64]
-    linked: NDArray[np.float64]
-    prose: NDArray[np.float64]
 
 
 def expected_f1(probabilities: NDArray[np.floating[Any]], words: NDArray[np.float64]) -> tuple[float, float]:
@@ -78,37 +72,6 @@ def expected_f1(probabilities: NDArray[np.floating[Any]], words: NDArray[np.floa
     quality = 2 * hits / (amounts.cumsum() + hits[-1])
     best = int(quality.argmax())
     return float(likely[best]), float(quality[best])
-
-
-def predicted_f1(probabilities: NDArray[np.float32], kept: NDArray[np.bool_], words: NDArray[np.float64]) -> float:
-    """Predict the F1 of an extraction: the expected F1 of its blocks, by the formula of :func:`expected_f1`.
-
-    It ranks pages better than the best expected F1 does, which knows nothing of what the policy changed. Trees trained
-    to predict F1 from features of the page rank those of other collections worse (research/studies/model-log.md, 77).
-
-    Parameters
-    ----------
-    probabilities
-        (n_blocks,) probability of being content, before the policy; 0 for comments that are left out.
-    kept
-        (n_blocks,) blocks of the extraction.
-    words
-        (n_blocks,) words of each block.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 0 if nothing with words is kept.
-
-    Examples
-    --------
-    >>> likely, words = np.array([.9, .4, .1], np.float32), np.array([100., 30., 500.])
-    >>> [round(predicted_f1(likely, likely >= least, words), 3) for least in (.5, .4, 0)]
-    [0.714, 0.723, 0.389]
-    """
-    expected = words * probabilities
-    both = float(words[kept].sum() + expected.sum())
-    return 2 * float(expected[kept].sum()) / both if both > 0 else 0.0
 
 
 def page_features(
@@ -161,3 +124,11 @@ def page_features(
         ),
     )
     return np.array(row, dtype=np.float32)
+
+
+def article_probability(
+    article: TreeEnsemble, amounts: BlockAmounts, first: NDArray[np.float32], probabilities: NDArray[np.float32]
+) -> float:
+    """Predict the probability that a page is an article by trees over its :func:`page_features`."""
+    row = page_features(amounts, first, probabilities)
+    return float(sigmoid(article.trees.predict(row[None]))[0])

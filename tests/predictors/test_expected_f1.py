@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blockml.decision.page_features import expected_f1
+from blockml.predictors.page_features import expected_f1
 
 #: Far enough from 0 and 1 that log odds tell them apart.
 between = st.floats(2**-18, 1 - 2**-18, width=32)

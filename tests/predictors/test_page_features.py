@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blockml.decision.page_features import PAGE_FEATURES, BlockAmounts, expected_f1, page_features, predicted_f1
+from blockml.decision.decide import predicted_f1
+from blockml.features.page_context import BlockAmounts
+from blockml.predictors.page_features import PAGE_FEATURES, expected_f1, page_features
 
 
 def amounts(words: list[float], linked: list[float], prose: list[float]) -> BlockAmounts:

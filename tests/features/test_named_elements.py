@@ -1,11 +1,12 @@
-"""Blocks in elements that are named for comments, or as sidebars."""
+"""Names of elements with comments, and of sidebars."""
 
 from __future__ import annotations
 
 import pytest
 
 import blockml
-from blockml.features.page_kind import in_comments, in_sidebars
+from blockml.features.named_elements import COMMENTS, SIDEBARS
+from blockml.page.attribute_words import blocks_in
 
 
 @pytest.mark.parametrize(
@@ -15,7 +16,7 @@ from blockml.features.page_kind import in_comments, in_sidebars
 )  # fmt: skip
 def test_names_of_comments(name: str) -> None:
     """Class or id, alone or with other words."""
-    assert in_comments(blockml.parse(f"<p>Story</p><div {name}><p>One</p><p>Two</p></div>")).tolist() == [
+    assert blocks_in(blockml.parse(f"<p>Story</p><div {name}><p>One</p><p>Two</p></div>"), COMMENTS).tolist() == [
         False,
         True,
         True,
@@ -29,7 +30,7 @@ def test_names_of_comments(name: str) -> None:
 )  # fmt: skip
 def test_other_names(name: str) -> None:
     """Parts of other words, and other attributes, name no comments."""
-    assert not in_comments(blockml.parse(f"<p>Story</p><div {name}><p>One</p></div>")).any()
+    assert not blocks_in(blockml.parse(f"<p>Story</p><div {name}><p>One</p></div>"), COMMENTS).any()
 
 
 def test_names_of_pages_and_headings_are_passed_over() -> None:
@@ -38,7 +39,7 @@ def test_names_of_pages_and_headings_are_passed_over() -> None:
         "<html class=comments><body class='post comment-open'><h2 id=comments>Comments</h2><p>Story</p>"
         "<p class=comment>One</p>"
     )
-    assert in_comments(page).tolist() == [False, False, True]
+    assert blocks_in(page, COMMENTS).tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_names_of_pages_and_headings_are_passed_over() -> None:
 def test_names_of_sidebars(name: str) -> None:
     """Class or id, with a word of its kind or place."""
     page = blockml.parse(f"<p>Story</p><div {name}><p>One</p><p>Two</p></div>")
-    assert in_sidebars(page).tolist() == [False, True, True]
+    assert blocks_in(page, SIDEBARS).tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -59,10 +60,10 @@ def test_names_of_sidebars(name: str) -> None:
 )  # fmt: skip
 def test_names_of_layouts_with_sidebars(name: str) -> None:
     """They hold the content too; other attributes and parts of other words name nothing."""
-    assert not in_sidebars(blockml.parse(f"<p>Story</p><div {name}><p>One</p></div>")).any()
+    assert not blocks_in(blockml.parse(f"<p>Story</p><div {name}><p>One</p></div>"), SIDEBARS).any()
 
 
 def test_a_page_without_blocks() -> None:
     """There is nothing to find."""
-    assert in_comments(blockml.parse("")).shape == (0,)
-    assert in_sidebars(blockml.parse("")).shape == (0,)
+    assert blocks_in(blockml.parse(""), COMMENTS).shape == (0,)
+    assert blocks_in(blockml.parse(""), SIDEBARS).shape == (0,)

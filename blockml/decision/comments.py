@@ -1,0 +1,103 @@
+"""Readers' comments, which are removed except on forums, and the labels that agree with a decision."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.decision.prediction import ScoredPage
+from blockml.features.named_elements import COMMENTS
+from blockml.features.page_matrix import PageMatrix
+from blockml.features.structure import FAR
+from blockml.metadata.headline import headline_blocks
+from blockml.page import Flag, Label
+from blockml.page.attribute_words import blocks_in
+
+__all__ = ["CommentLimits", "consistent_labels", "is_forum", "readers_comments"]
+
+_PREFORMATTED = int(Flag.PREFORMATTED)
+_CONTENT = (Label.MAIN, Label.HEADING)
+_FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
+
+
+class CommentLimits(NamedTuple):
+    """Numbers of the policy by which comments are found."""
+
+    probability: float  #: Minimum probability of a comment in most blocks.
+    named: float  #: The same in elements that are named for comments.
+    forum_share: float  #: See :func:`is_forum`.
+
+
+def is_forum(page: PageMatrix, share: float) -> bool:
+    """Tell whether a page is a forum, where what readers write is the content.
+
+    Its address says so; or more than a ``share`` of its words are in elements whose class names a thread or message, on
+    a page that is not declared an article. On WCXB's page types, with a share of 0.5: precision .80, recall .84
+    (research/studies/block-types.md). False without the columns.
+    """
+    if not len(page.values) or not set(_FORUM_COLUMNS).issubset(page.columns):
+        return False
+    address, article, news, thread = (page.values[:, page.columns.index(name)] for name in _FORUM_COLUMNS)
+    if address[0] > 0 or article[0] or news[0]:
+        return bool(address[0] > 0)
+    words = page.context.words
+    return float(words[thread < FAR].sum()) / max(1.0, float(words.sum())) > share
+
+
+def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bool_] | None:
+    """Return (n_blocks,) which kept blocks are readers' comments.
+
+    None without comments, on forums, and if the scores keep nothing else: the comments are then what the page is about.
+    Comments in code are not readers' comments.
+    """
+    types, page = scored.prediction.block_types, scored.prediction.matrix
+    if types is None or page is None:
+        return None
+    prose = (scored.page.blocks.flags & _PREFORMATTED) == 0
+    least = np.float32(min(limits.probability, limits.named))
+    shares = types.comment_probabilities(page.values, (scored.by_score | scored.by_model) & prose, float(least))
+    if not (shares >= least).any() or is_forum(page, limits.forum_share):  # mostly, without a look at names
+        return None
+    found = shares >= np.asarray(_limits(scored, page, limits), np.float32)
+    return found & scored.by_score if scored.page.blocks.n_words[scored.by_model & ~found].any() else None
+
+
+def _limits(scored: ScoredPage, page: PageMatrix, limits: CommentLimits) -> float | NDArray[np.float32]:
+    """Return the minimum probability of a comment, one number or (n_blocks,).
+
+    It is lower in elements that are named for comments, if words outside of them are kept; otherwise the page is a
+    discussion, or its author named something else so.
+    """
+    if limits.named >= limits.probability or is_forum(page, limits.forum_share):
+        return limits.probability
+    inside = blocks_in(scored.page, COMMENTS)
+    if not inside.any() or not page.context.words[scored.by_model & ~inside].any():
+        return limits.probability
+    return np.where(inside, np.float32(limits.named), np.float32(limits.probability))
+
+
+def consistent_labels(scored: ScoredPage, limits: CommentLimits) -> tuple[Label, ...]:
+    """Return (n_blocks,) the most probable labels that agree with what the model keeps; none without block types.
+
+    Blocks that may be comments are comments. Other kept blocks are content, and other removed ones are not; but the
+    page's headline is a heading if it is removed and has no other label: it often looks like part of the site's header,
+    apart from its text.
+    """
+    types, page = scored.prediction.block_types, scored.prediction.matrix
+    if types is None or page is None:
+        return ()
+    probabilities = types.predict(page.values)
+    is_content = np.isin(types.labels, _CONTENT)
+    content = np.where(is_content, probabilities, -1.0).argmax(axis=1)
+    others = np.where(is_content, -1.0, probabilities).argmax(axis=1)
+    chosen = np.where(scored.by_model, content, others)
+    if Label.COMMENT in types.labels:
+        comment = types.labels.index(Label.COMMENT)
+        chosen[probabilities[:, comment] >= np.asarray(_limits(scored, page, limits), np.float32)] = comment
+    is_headline = headline_blocks(scored.page).tolist()
+    return tuple(
+        Label.HEADING if headline and types.labels[number] is Label.OTHER else types.labels[number]
+        for number, headline in zip(chosen.tolist(), is_headline, strict=True)
+    )

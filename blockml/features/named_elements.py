@@ -1,0 +1,30 @@
+"""Names by which authors mark readers' comments and sidebars in ``class`` and ``id``."""
+
+from __future__ import annotations
+
+import re
+
+from blockml.page.attribute_words import ElementNames
+
+__all__ = ["COMMENTS", "SIDEBARS"]
+
+#: Words for comments: whole ones between hyphens, underscores and capitals.
+_COMMENT = (
+    r"((?<![a-zA-Z])([cC]omment(s|list|body|text|area)?|[dD]isqus|[kK]ommentare?|[cC]omentarios?|[cC]ommentaires?)"
+    r"(?![a-z])|(?<=[a-z])Comments?(?![a-z]))"
+)
+#: Typepad's sidebars consist of typelists. Names such as "no-sidebar" and "content-sidebar-wrap" are those of whole
+#: pages.
+_SIDEBAR = (
+    r"((?!with|has|no|content|main|layout|page)[a-z0-9]+[-_])?(sidebar|typelist)s?"
+    r"([-_]?(?!wrap|layout|main|content|no|page)[a-z0-9]+)?"
+)
+#: Elements with a word for comments in a class, or at the start of an id: many ids repeat a heading, as targets of
+#: links.
+COMMENTS = ElementNames((b"omment", b"omentar", b"isqus"), re.compile(_COMMENT), re.compile(_COMMENT))
+#: Elements whose id, or one of whose classes, is the name of a sidebar.
+SIDEBARS = ElementNames(
+    (b"idebar", b"ypelist"),
+    re.compile(rf"(?<!\S){_SIDEBAR}(?!\S)", re.IGNORECASE),
+    re.compile(rf"{_SIDEBAR}\Z", re.IGNORECASE),
+)

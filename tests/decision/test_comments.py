@@ -1,0 +1,115 @@
+"""Readers' comments, forums, and labels that agree with a decision."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import blockml
+from blockml.decision.comments import CommentLimits, consistent_labels, is_forum, readers_comments
+from blockml.decision.decide import decide
+from blockml.decision.policy import DecisionPolicy, comment_limits
+from blockml.decision.prediction import Prediction, ScoredPage
+from blockml.extractors.matrix import page_matrix
+from blockml.features.page_matrix import PageMatrix
+from blockml.page import Label, Reason
+from blockml.predictors import BlockTypes
+from tests.models import page_without_columns, typed_page, with_labels
+
+FEATURES = blockml.load("default").model.features
+PAGES = Path(__file__).parents[2] / "data" / "pages"
+
+
+def scored(types: tuple[BlockTypes, PageMatrix], kept: list[bool]) -> ScoredPage:
+    """A page whose scores keep some blocks."""
+    block_types, matrix = types
+    mask = np.array(kept)
+    prediction = Prediction(mask.astype(np.float32), matrix=matrix, block_types=block_types)
+    return ScoredPage(matrix.context.page, prediction, mask, mask)
+
+
+def test_labels_are_predicted_when_they_are_looked_at() -> None:
+    """They behave as a tuple, also after pickling; content is what is kept, and comments stay comments."""
+    page = blockml.parse("<p>one<p>two<p>three<p>four<p>five")
+    types, matrix = with_labels(page, [Label.MAIN, Label.COMMENT, Label.FOOTER, Label.OTHER, Label.HEADING])
+    scores = np.array([0.9, 0.9, 0.9, 0.1, 0.1], np.float32)
+    labels = decide(DecisionPolicy(), page, Prediction(scores, matrix=matrix, block_types=types)).labels
+    expected: tuple[Label, ...] = (Label.MAIN, Label.COMMENT, Label.MAIN, Label.OTHER, Label.COMMENT)
+    assert labels is not None
+    assert labels == expected
+    assert len(labels) == 5
+    assert (labels[0], labels[-3:], list(labels)) == (expected[0], expected[-3:], list(expected))
+    assert (hash(labels), repr(labels)) == (hash(expected), repr(expected))
+    assert labels != expected[:-1]
+    again = pickle.loads(pickle.dumps(labels))  # noqa: S301 (our own bytes)
+    assert type(again) is tuple
+    assert again == expected
+
+
+def test_a_removed_headline_is_a_heading() -> None:
+    """Only where no other label fits, and if most of its words are in the title."""
+    page = blockml.parse("<title>Cats rule the world</title><h1>Cats rule</h1><h1>Menu</h1><p>They do.")
+    limits = comment_limits(DecisionPolicy())
+    others = with_labels(page, [Label.OTHER, Label.OTHER, Label.MAIN])
+    assert consistent_labels(scored(others, [False, False, True]), limits) == (
+        Label.HEADING, Label.OTHER, Label.MAIN,
+    )  # fmt: skip
+    links = with_labels(page, [Label.NAVIGATION, Label.OTHER, Label.MAIN])
+    assert consistent_labels(scored(links, [False, False, True]), limits)[0] is Label.NAVIGATION
+
+
+def test_blocks_named_as_comments_need_a_smaller_probability() -> None:
+    """Unless the policy says otherwise, or nothing else is kept; the rest of the page keeps its limit."""
+    page = blockml.parse("<p>Story</p><div class=comments><p>One</p><p>Two</p></div>")
+    types = typed_page(page, {Label.MAIN: [0.0] * 3, Label.COMMENT: np.log([0.25, 0.5, 0.25]).tolist()})
+    of_one, of_two = 0.3, 0.2
+
+    def comments(probability: float, named: float, kept: tuple[bool, bool, bool] = (True, True, True)) -> list[bool]:
+        limits, one = CommentLimits(probability, named, 0.5), scored(types, list(kept))
+        labels = consistent_labels(one, limits)
+        removed = [label is Label.COMMENT and keep for label, keep in zip(labels, kept, strict=True)]
+        found = readers_comments(one, limits)
+        assert removed == ([False] * 3 if found is None else found.tolist())
+        return removed
+
+    assert comments(1.0, of_two) == [False, True, True]
+    assert comments(1.0, of_one) == [False, True, False]
+    assert comments(1.0, 1.0) == [False, False, False]
+    assert comments(of_one, 1.0) == [False, True, False]
+    assert comments(1.0, of_two, (False, True, True)) == [False, False, False]
+
+
+def test_comments_are_kept_if_there_is_nothing_else() -> None:
+    """The rule removes none, and the labels say what they are."""
+    page = blockml.parse("<p>One<p>Two")
+    one = scored(with_labels(page, [Label.COMMENT, Label.COMMENT]), [True, True])
+    assert readers_comments(one, comment_limits(DecisionPolicy())) is None
+
+
+@pytest.mark.parametrize(("n_words", "expected"), [(49, False), (50, False), (51, True)])
+def test_a_forum_has_most_of_its_words_in_messages(n_words: int, expected: bool) -> None:  # noqa: FBT001
+    """More than half, by the numbers of every policy."""
+    share = comment_limits(DecisionPolicy()).forum_share
+    words = f"<div class=message><p>{'word ' * n_words}</p></div><p>{'word ' * (100 - n_words)}"
+    assert is_forum(page_matrix(blockml.parse(words), FEATURES), share) is expected
+    article = f'<meta property="og:type" content="article">{words}'
+    assert not is_forum(page_matrix(blockml.parse(article), FEATURES), share)
+    assert is_forum(page_matrix(blockml.parse(words, url="https://example.org/forum/7"), FEATURES), share)
+
+
+def test_pages_without_the_columns_are_not_forums() -> None:
+    """Neither are pages without blocks."""
+    assert not is_forum(page_without_columns(blockml.parse("<div class=message><p>One")), 0.5)
+    assert not is_forum(page_matrix(blockml.parse(""), FEATURES), 0.5)
+
+
+def test_comments_of_made_pages() -> None:
+    """A shop's reviews by readers are removed, and the answers of a forum are not."""
+    shop = blockml.extract((PAGES / "product-page" / "page.html").read_bytes())
+    assert Reason.COMMENT in shop.reasons
+    thread = (PAGES / "forum-thread" / "page.html").read_bytes()
+    assert is_forum(page_matrix(blockml.parse(thread), FEATURES), 0.5)
+    assert Reason.COMMENT not in blockml.extract(thread).reasons
