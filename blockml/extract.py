@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from functools import partial
 
+from blockml.archives.suffixes import PAGE_FILES, pattern
 from blockml.decision.decide import Decision, decide, label_names, with_threshold
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError
@@ -26,7 +27,7 @@ from blockml.rendering.text import render_text
 __all__ = ["check_labels", "extract", "extract_page"]
 
 #: A ``str`` that is an address or the name of a page file, and no page.
-_NO_PAGE = re.compile(r"(https?://\S+)|[^<>\s]+\.x?html?(?:\.gz)?", re.IGNORECASE)
+_NO_PAGE = re.compile(rf"(https?://\S+)|[^<>\s]+{pattern(PAGE_FILES)}", re.IGNORECASE)
 
 
 def extract(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from blockml.datasets.base import read_bytes
+from blockml.archives.compression import read_file
 from blockml.errors import InputError
 
 __all__ = ["CRASHED", "FAILURES", "TIMEOUT", "UNREADABLE", "Item"]
@@ -27,7 +27,7 @@ class Item:
     """One page to extract."""
 
     id: str
-    path: Path | None = None  #: File with the page, gzipped if it ends in ``.gz``.
+    path: Path | None = None  #: File with the page; its name says whether it is compressed.
     html: bytes | str | None = None  #: The page itself, if it came in a record.
     url: str | None = None
     charset: str | None = None
@@ -51,7 +51,7 @@ class Item:
             return self.html
         if self.path is None:
             raise InputError("an item needs a path or html", source=self.id)
-        page = read_bytes(self.path, limit)
+        page = read_file(self.path, limit)
         for start, kind in _ARCHIVES.items():
             if page.startswith(start):
                 raise InputError(f"not a page but {kind}; give it to 'blockml predict' by its own name")

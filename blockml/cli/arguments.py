@@ -14,11 +14,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from blockml.datasets.base import read_bytes
+from blockml.archives.compression import read_file
+from blockml.archives.suffixes import COMPRESSIONS
 from blockml.errors import InputError, UsageError
 from blockml.parsing import BACKENDS
 
-__all__ = ["HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters", "fraction", "names"]
+__all__ = [
+    "PAGE_HELP",
+    "HelpFormatter",
+    "add_datasets",
+    "add_format",
+    "add_jobs",
+    "add_page",
+    "add_parameters",
+    "fraction",
+    "names",
+]
 __all__ += ["add_backend", "check_files", "number", "parameters", "parsing_options", "positive", "processes"]
 __all__ += ["read_page", "refuse", "seconds", "seed"]
 
@@ -30,6 +41,8 @@ _MAY_BE_EMPTY = ("url", "charset", "name", "template")
 _READ = ("page", "pages", "inputs", "gold", "source", "template", "model", "base", "extractors")
 _WRITTEN = ("output", "view", "curve", "curves")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+#: Help on a page file.
+PAGE_HELP = f"page file ({', '.join(COMPRESSIONS)} are decompressed)"
 _PYTHON = {"True": True, "False": False, "None": None}
 
 
@@ -109,7 +122,7 @@ def names(text: str) -> tuple[str, ...]:
 
 def add_page(parser: argparse.ArgumentParser, *, url: str = "URL of the page; it is not fetched") -> None:
     """Add the page and ``--url``, with its help text."""
-    parser.add_argument("page", metavar="PAGE", help="page file (.gz is unzipped), or - for standard input")
+    parser.add_argument("page", metavar="PAGE", help=f"{PAGE_HELP}, or - for standard input")
     parser.add_argument("--url", help=url)
 
 
@@ -188,14 +201,14 @@ def check_files(arguments: argparse.Namespace) -> None:
 
 
 def read_page(name: str, limit: int = -1) -> bytes:
-    """Read at most ``limit`` bytes of a file, unzipped if its name ends in ``.gz``, or of standard input for ``-``.
+    """Read at most ``limit`` bytes of a file, decompressed as its name says, or of standard input for ``-``.
 
-    Standard input is unzipped if it is compressed, as it has no name.
+    Standard input is decompressed if its first bytes are those of gzip or Zstandard.
 
     Raises InputError if it cannot be read or is an archive of many pages.
     """
     try:
-        data = _standard_input(limit) if name == "-" else read_bytes(Path(name), limit)
+        data = _standard_input(limit) if name == "-" else read_file(Path(name), limit)
     except OSError as error:
         if _ADDRESS.match(name):
             raise InputError(
@@ -211,11 +224,11 @@ def read_page(name: str, limit: int = -1) -> bytes:
 
 
 def _standard_input(limit: int) -> bytes:
-    from blockml.archives.compression import decompressed
+    from blockml.archives.compression import decompressed, recognized
 
     stream = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
     try:
-        return decompressed(cast("BinaryIO", stream), stream.peek(4)[:4]).read(limit)
+        return decompressed(cast("BinaryIO", stream), recognized(stream.peek(4))).read(limit)
     except (EOFError, zlib.error) as error:
         raise OSError(f"damaged: {error}") from error
     finally:
