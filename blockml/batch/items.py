@@ -1,4 +1,4 @@
-"""Pages of a batch before extraction, and the statuses of their records."""
+"""Pages of a batch before extraction."""
 
 from __future__ import annotations
 
@@ -8,15 +8,7 @@ from pathlib import Path
 from blockml.archives.compression import read_file
 from blockml.errors import InputError
 
-__all__ = ["CRASHED", "FAILURES", "TIMEOUT", "UNREADABLE", "Item"]
-
-#: Statuses of records beside those of :class:`blockml.page.Status`.
-TIMEOUT = "timeout"  #: the page took longer than the time limit
-CRASHED = "crashed"  #: the extractor raised, its process died, or the page needed more memory than the limit
-UNREADABLE = "unreadable"  #: the file, line or record of the page is damaged or missing
-
-#: Statuses of pages that failed.
-FAILURES = frozenset({TIMEOUT, CRASHED, UNREADABLE})
+__all__ = ["Item"]
 
 #: First bytes of files that hold many pages.
 _ARCHIVES = {b"WARC/": "a WARC file", b"filedesc:": "an ARC file", b"PAR1": "a Parquet file"}

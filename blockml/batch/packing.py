@@ -10,9 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from blockml.batch.items import FAILURES
 from blockml.batch.records import PageRecord
 from blockml.errors import needed
+from blockml.rendering.record import FAILURES
 
 __all__ = ["Encoder", "End", "JsonLines", "Packer", "Piece", "Records"]
 

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from blockml.batch.items import CRASHED, UNREADABLE, Item
+from blockml.batch.items import Item
 from blockml.decision.decide import with_threshold
 from blockml.errors import MissingExtraError, check_name, check_type
 from blockml.extract import check_labels, extract
-from blockml.extractors import Extractor, Plain
+from blockml.extractors import Extractor
 from blockml.extractors.site.at_site import at_site
 from blockml.page import Status
 from blockml.parsing import Limits
-from blockml.rendering import page_record, render
+from blockml.rendering import render
+from blockml.rendering.record import CRASHED, RECORD, UNREADABLE, page_record
 from blockml.templates.site import SiteTemplate
 
 __all__ = ["FORMATS", "Options", "PageExtractor", "PageRecord"]
 
 #: Formats of the field ``text``.
 FORMATS = ("text", "markdown", "html")
+_FIELDS = tuple(item.name for item in RECORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +91,13 @@ class PageExtractor:
         with_threshold(extractor.policy, options.threshold)
         check_name("format", options.output_format, FORMATS)
         for name in options.fields:
-            check_name("field", name, self._blank)
+            check_name("field", name, _FIELDS)
         self._metadata = not options.fields or not {"title", "metadata"}.isdisjoint(options.fields)
 
     @property
     def fields(self) -> tuple[str, ...]:
         """Names of the fields of a record."""
-        return self.options.fields or tuple(self._blank)
+        return self.options.fields or _FIELDS
 
     def record(self, item: Item) -> PageRecord:
         """Extract a page; a page that can't be read, or whose extraction raises, has a status and a reason.
@@ -122,7 +123,8 @@ class PageExtractor:
     def failed(self, page_id: str, url: str | None, status: str, reason: str) -> PageRecord:
         """Make the record of a page that failed."""
         reason = reason.encode("utf-8", "backslashreplace").decode()
-        return self._chosen(self._blank | {"id": page_id, "url": url, "status": status, "error": reason})
+        known = {"id": page_id, "url": url, "status": status, "model": self.extractor.id, "error": reason}
+        return self._chosen({item.name: known.get(item.name, item.kind.empty()) for item in RECORD})
 
     def _extracted(self, item: Item, html: bytes | str) -> dict[str, Any]:
         result = extract(
@@ -147,17 +149,3 @@ class PageExtractor:
     def _chosen(self, record: dict[str, Any]) -> PageRecord:
         values = {name: record[name] for name in self.options.fields} if self.options.fields else record
         return PageRecord(record["id"], record["url"], record["status"], record["error"], values, len(record["text"]))
-
-    @cached_property
-    def _blank(self) -> dict[str, Any]:
-        """Record of a page about which nothing is known."""
-        empty = page_record(extract(b"", model=Plain()))
-        blank = {name: _nothing(value) for name, value in empty.items()}
-        return {"id": "", **blank, "model": self.extractor.id, "metadata": None, "error": None}
-
-
-def _nothing(value: object) -> object:
-    """Return the empty value of the type of a field: an empty text or list, 0 for a count, None for a measure."""
-    if isinstance(value, str | list | int):
-        return type(value)()
-    return None

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from blockml.batch.blas import one_thread
-from blockml.batch.items import FAILURES, Item
+from blockml.batch.items import Item
 from blockml.batch.outputs import UNFINISHED, Folder, Output, output_for
 from blockml.batch.packing import End, JsonLines, Piece, Records
 from blockml.batch.parts import Parts, PartWriter
@@ -25,6 +25,7 @@ from blockml.batch.worker import Guard, Setup
 from blockml.errors import BlockmlError, UsageError, check_name
 from blockml.extractors import Extractor
 from blockml.model import model_digest
+from blockml.rendering.record import FAILURES
 from blockml.storage.atomic import atomic_write
 from blockml.templates.site import SiteTemplate
 
