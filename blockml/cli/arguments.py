@@ -17,24 +17,16 @@ from typing import Any, BinaryIO, cast
 from blockml.archives.compression import read_file
 from blockml.archives.suffixes import COMPRESSIONS
 from blockml.errors import InputError, UsageError
-from blockml.parsing import BACKENDS
+from blockml.options import Options, flags
 
-__all__ = [
-    "PAGE_HELP",
-    "HelpFormatter",
-    "add_datasets",
-    "add_format",
-    "add_jobs",
-    "add_page",
-    "add_parameters",
-    "fraction",
-    "names",
-]
-__all__ += ["add_backend", "check_files", "number", "parameters", "parsing_options", "positive", "processes"]
+__all__ = ["PAGE_HELP", "HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters"]
+__all__ += ["check_files", "number", "parameters", "parsing_options", "positive", "processes"]
 __all__ += ["read_page", "refuse", "seconds", "seed"]
 
 #: Options by the names of their values, where these differ.
-_OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-dataset"}
+_OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-dataset"} | {
+    name: flag.name.removeprefix("--") for name, flag in flags(of_records=True).items()
+}
 #: Options that may be empty, as they describe a page, and a template, which is then one that can't be opened.
 _MAY_BE_EMPTY = ("url", "charset", "name", "template")
 #: Arguments with files that are read, and with files that are written.
@@ -55,10 +47,27 @@ class HelpFormatter(argparse.HelpFormatter):
         return f"{action.help} (default: {action.default})" if has_default else action.help
 
 
-def add_backend(parser: argparse.ArgumentParser) -> None:
-    """Add ``--backend``: the HTML parser, instead of that of the extractor or recipe."""
-    text = "HTML parser; models expect that of their training pages (default: that of the extractor, else lxml)"
-    parser.add_argument("--backend", choices=sorted(BACKENDS), help=text)
+def add_options(parser: argparse.ArgumentParser, *names: str, of_records: bool = False) -> None:
+    """Add the flags of options of an extraction: those that are named, or all; ``of_records`` adds those of records."""
+    for option, flag in flags(of_records=of_records).items():
+        if not names or option in names:
+            kinds: dict[str, Any] = {"number": float, "positive": positive, "names": comma_separated, "": str}
+            parser.add_argument(
+                flag.name, dest=option, type=kinds[flag.kind], metavar=flag.metavar, choices=flag.choices,
+                default=flag.default, help=flag.help,
+            )  # fmt: skip
+
+
+def chosen_options(arguments: argparse.Namespace) -> Options:
+    """Return the options that the flags of :func:`add_options` set; errors speak of flags instead of arguments."""
+    known = {name: flag for name, flag in flags(of_records=True).items() if name in arguments}
+    try:
+        values = {name: getattr(arguments, name) for name in known}
+        return Options(**{name: make(values[name]) if (make := known[name].make) else values[name] for name in known})
+    except UsageError as error:
+        flag_of = {name: flag.name for name, flag in known.items()}
+        subject = re.match(rf"(?:the )?({'|'.join(flag_of)})(?:\.\w+)?(?= must be )", str(error))
+        raise UsageError(f"{flag_of[subject[1]]}{str(error)[subject.end() :]}" if subject else str(error)) from None
 
 
 def parsing_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -84,11 +93,6 @@ def number(text: str, is_legal: Callable[[float], bool], legal: str) -> float:
     return value
 
 
-def fraction(text: str) -> float:
-    """Parse a number between 0 and 1, for argparse."""
-    return number(text, lambda value: 0 <= value <= 1, "between 0 and 1")
-
-
 def seconds(text: str) -> float:
     """Parse a positive number of seconds, for argparse."""
     return number(text, lambda value: 0 < value < math.inf, "a positive number of seconds")
@@ -106,12 +110,12 @@ def processes(text: str) -> int:
     return min(positive(text), os.cpu_count() or 1)
 
 
-def names(text: str) -> tuple[str, ...]:
+def comma_separated(text: str) -> tuple[str, ...]:
     """Parse comma-separated names, for argparse.
 
     Examples
     --------
-    >>> names("comment, related")
+    >>> comma_separated("comment, related")
     ('comment', 'related')
     """
     found = tuple([name.strip() for name in text.split(",") if name.strip()])
