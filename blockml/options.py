@@ -25,6 +25,9 @@ __all__ = ["TEXT_FORMATS", "Flag", "Options", "flags"]
 
 #: Formats of the field ``text`` of a record.
 TEXT_FORMATS = ("text", "markdown", "html")
+_THRESHOLD_HELP = "minimum score of blocks to keep, from 0 (keep all) to 1, instead of the extractor's own"
+_INCLUDE_HELP = f"also keep blocks with these labels: {', '.join(sorted(Label))}"
+_BACKEND_HELP = "HTML parser; models expect that of their training pages (default: that of the extractor, else lxml)"
 _POLICY = DecisionPolicy()
 _NONE: frozenset[Label] = frozenset()
 _FIELDS = tuple(item.name for item in RECORD)
@@ -45,8 +48,10 @@ class Flag:
     of_records: bool = False  #: Whether only ``blockml predict`` has it, as it is an option of records.
 
 
-def _option(default: Any, flag: Flag | None = None) -> Any:  # noqa: ANN401 (of any type)
-    return field(default=default, metadata=MappingProxyType({"flag": flag}))
+def _option(default: Any, /, *flag: str, **more: Any) -> Any:  # noqa: ANN401 (of any type)
+    """Declare an option with its flag, whose default is that of the option unless another is given."""
+    made = Flag(*flag, **{"default": default, **more}) if flag else None
+    return field(default=default, metadata=MappingProxyType({"flag": made}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,59 +73,24 @@ class Options:
     """
 
     #: Minimum score to keep a block; None for that of the extractor.
-    threshold: float | None = _option(
-        None,
-        Flag(
-            "--threshold",
-            "minimum score of blocks to keep, from 0 (keep all) to 1, instead of the extractor's own",
-            "number",
-            "X",
-        ),
-    )
+    threshold: float | None = _option(None, "--threshold", _THRESHOLD_HELP, "number", "X")
     #: Names of labels whose blocks are kept, or removed, whatever they score.
-    include: str | Iterable[str] = _option(
-        (),
-        Flag(
-            "--include",
-            f"also keep blocks with these labels: {', '.join(sorted(Label))}",
-            "names",
-            "LABEL,…",
-            default=(),
-        ),
-    )
-    exclude: str | Iterable[str] = _option(
-        (), Flag("--exclude", "remove blocks with these labels", "names", "LABEL,…", default=())
-    )
+    include: str | Iterable[str] = _option((), "--include", _INCLUDE_HELP, "names", "LABEL,…")
+    exclude: str | Iterable[str] = _option((), "--exclude", "remove blocks with these labels", "names", "LABEL,…")
     #: Bounds on one page.
     limits: Limits = _option(
-        Limits(),
-        Flag(
-            "--max-bytes",
-            "read at most N bytes of a page",
-            "positive",
-            "N",
-            default=Limits().bytes,
-            make=lambda number: Limits(bytes=number),
-        ),
-    )
+        Limits(), "--max-bytes", "read at most N bytes of a page", "positive", "N",
+        default=Limits().bytes, make=lambda number: Limits(bytes=number),
+    )  # fmt: skip
     #: HTML parser; None for that of the extractor.
-    backend: str | None = _option(
-        None,
-        Flag(
-            "--backend",
-            "HTML parser; models expect that of their training pages (default: that of the extractor, else lxml)",
-            choices=tuple(sorted(BACKENDS)),
-        ),
-    )
+    backend: str | None = _option(None, "--backend", _BACKEND_HELP, choices=tuple(sorted(BACKENDS)))
     #: Guesses the encoding of bytes that declare none; a batch pickles it.
     detector: Detector | None = _option(None)  # noqa: RUF009 (makes a field)
     #: Format of the field ``text`` of a record, one of :data:`TEXT_FORMATS`.
-    output_format: str = _option(
-        "text", Flag("--format", "format of the texts", choices=TEXT_FORMATS, default="text", of_records=True)
-    )
+    output_format: str = _option("text", "--format", "format of the texts", choices=TEXT_FORMATS, of_records=True)
     #: Fields of a record, in this order; all if empty.
     fields: tuple[str, ...] = _option(
-        (), Flag("--fields", "fields of a record (default: all)", "names", "NAME,…", default=(), of_records=True)
+        (), "--fields", "fields of a record (default: all)", "names", "NAME,…", of_records=True
     )
 
     def __post_init__(self) -> None:
