@@ -48,7 +48,7 @@ class Flag:
     of_records: bool = False  #: Whether only ``blockml predict`` has it, as it is an option of records.
 
 
-def _option(default: Any, /, *flag: str, **more: Any) -> Any:  # noqa: ANN401 (of any type)
+def _option(default: Any, /, *flag: Any, **more: Any) -> Any:  # noqa: ANN401 (of any type)
     """Declare an option with its flag, whose default is that of the option unless another is given."""
     made = Flag(*flag, **{"default": default, **more}) if flag else None
     return field(default=default, metadata=MappingProxyType({"flag": made}))

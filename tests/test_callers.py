@@ -127,7 +127,7 @@ def test_a_column_is_no_page(column: Any) -> None:
         ({"output_format": "json"}, "choose one of: html, markdown, text"),
         ({"fields": 5}, "fields must be a tuple of names"),
         ({"fields": ([],)}, "choose one of: article_probability, confidence, error"),
-        ({"url": "x"}, "choose one of: backend, detector, exclude, fields, include, limits, output_format, threshold"),
+        ({"url": "x"}, f"choose one of: {', '.join(sorted(Options.__slots__))}$"),
     ],
 )
 def test_extract_column(options: dict[str, Any], words: str) -> None:
