@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from blockml.errors import UsageError, check_name, needed
+from blockml.options import Options
 
 __all__ = ["extract_column"]
 
@@ -21,7 +22,7 @@ def extract_column(column: Any, *, model: str = "default", **options: Any) -> An
     model
         Name of a model, or path of a model file.
     **options
-        Fields of :class:`blockml.batch.Options`: ``threshold``, ``output_format`` …
+        Fields of :class:`blockml.options.Options`: ``threshold``, ``output_format`` …
 
     Returns
     -------
@@ -55,7 +56,7 @@ def extract_column(column: Any, *, model: str = "default", **options: Any) -> An
 
 
 def _texts(cells: Iterable[Any], model: str, options: Mapping[str, Any]) -> list[str]:
-    from blockml.batch import BatchExtractor, Options  # extraction of one page doesn't need it
+    from blockml.batch import BatchExtractor  # extraction of one page doesn't need it
 
     for name in options:
         check_name("option", name, [item.name for item in fields(Options)])

@@ -10,23 +10,24 @@ import re
 from collections.abc import Iterable
 from functools import partial
 
-from blockml.decision.decide import Decision, decide, label_names, with_threshold
-from blockml.decision.policy import DecisionPolicy
+from blockml.archives.suffixes import PAGE_FILES, pattern
+from blockml.decision.decide import Decision, decide, with_threshold
 from blockml.errors import UsageError
 from blockml.extractors import Extractor
 from blockml.extractors.base import HasExtractor
 from blockml.extractors.registry import as_extractor
-from blockml.page import Extraction, Label, Metadata, Page, Paragraph, Status
+from blockml.options import Options
+from blockml.page import Extraction, Metadata, Page, Paragraph, Status
 from blockml.page.lazy import Lazy
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
 from blockml.parsing.trees import Tree, is_tree, tree_bytes
 from blockml.rendering.text import render_text
 
-__all__ = ["check_labels", "extract", "extract_page"]
+__all__ = ["extract", "extract_page", "extract_with"]
 
 #: A ``str`` that is an address or the name of a page file, and no page.
-_NO_PAGE = re.compile(r"(https?://\S+)|[^<>\s]+\.x?html?(?:\.gz)?", re.IGNORECASE)
+_NO_PAGE = re.compile(rf"(https?://\S+)|[^<>\s]+{pattern(PAGE_FILES)}", re.IGNORECASE)
 
 
 def extract(
@@ -40,6 +41,7 @@ def extract(
     exclude: str | Iterable[str] = (),
     limits: Limits = Limits(),
     detector: Detector | None = None,
+    backend: str | None = None,
 ) -> Extraction:
     """Extract the main content of a page.
 
@@ -67,7 +69,9 @@ def extract(
     limits
         Bounds on bytes, nodes, blocks and depth.
     detector
-        Guesses the encoding of bytes that declare none and are no UTF-8.
+        Guesses the encoding of bytes that declare none and are not UTF-8.
+    backend
+        HTML parser (``lxml``, ``lexbor`` or ``html5lib``), instead of the one of the model's training pages.
 
     Raises
     ------
@@ -84,6 +88,16 @@ def extract(
     >>> result.status, len(result.scores), 0 <= result.confidence <= 1
     (<Status.NO_CONTENT: 'no_content'>, 1, True)
     """
+    options = Options(
+        threshold=threshold, include=include, exclude=exclude, limits=limits, backend=backend, detector=detector
+    )
+    return extract_with(options, options.adapted(as_extractor(model)), html, url=url, charset=charset)
+
+
+def extract_with(
+    options: Options, extractor: Extractor, html: bytes | str | Tree, *, url: str | None, charset: str | None
+) -> Extraction:
+    """Extract the main content of a page with an extractor that the options have adapted; see :func:`extract`."""
     if isinstance(html, str) and (match := _NO_PAGE.fullmatch(html)):
         what = "an address; fetch the page and pass its bytes" if match[1] else "the name of a file; pass its bytes"
         raise UsageError(f"html must be a page, but {html!r} is {what}")
@@ -91,48 +105,15 @@ def extract(
         if not is_tree(html):
             raise UsageError(f"html must be bytes, str, a tree of lxml or a selector, got {type(html).__name__}")
         html, charset = tree_bytes(html), "utf-8"
-    extractor = as_extractor(model)
-    include, exclude = check_labels(extractor, include, exclude)
-    policy = with_threshold(extractor.policy, threshold)
-    options = extractor.parsing.options()
-    page = parse(html, url=url, charset=charset, limits=limits, detector=detector, **options)
-    return _extract(page, extractor, policy, include, exclude)
+    parsing = extractor.parsing.options()
+    page = parse(html, url=url, charset=charset, limits=options.limits, detector=options.detector, **parsing)
+    return extract_page(page, extractor, options)
 
 
-def check_labels(
-    extractor: Extractor, include: str | Iterable[str], exclude: str | Iterable[str]
-) -> tuple[frozenset[Label], frozenset[Label]]:
-    """Read names of labels to include and to exclude from what an extractor keeps.
-
-    Raises
-    ------
-    UsageError
-        There is no such label, one is in both, or the extractor tells no labels.
-    """
-    included, excluded = label_names(include, exclude)
-    if (included or excluded) and not extractor.gives_labels:
-        raise UsageError(
-            f"model {extractor.id} has no block labels; --include and --exclude need one that has (default)"
-        )
-    return included, excluded
-
-
-def extract_page(
-    page: Page,
-    extractor: Extractor,
-    *,
-    threshold: float | None = None,
-    include: str | Iterable[str] = (),
-    exclude: str | Iterable[str] = (),
-) -> Extraction:
-    """Extract the main content of a page that is parsed already; see :func:`extract`."""
-    policy = with_threshold(extractor.policy, threshold)
-    return _extract(page, extractor, policy, *check_labels(extractor, include, exclude))
-
-
-def _extract(
-    page: Page, extractor: Extractor, policy: DecisionPolicy, included: frozenset[Label], excluded: frozenset[Label]
-) -> Extraction:
+def extract_page(page: Page, extractor: Extractor, options: Options = Options()) -> Extraction:  # noqa: B008 (frozen)
+    """Extract the main content of a page that is parsed already, by the options that concern the decision."""
+    included, excluded = options.labels(extractor)
+    policy = with_threshold(extractor.policy, options.threshold)
     prediction = extractor.predict(page)
     decision = decide(policy, page, prediction, include=included, exclude=excluded)
     status = page.status

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.batch import Guard, Options, PageExtractor
+from blockml.batch import Guard, Options
 from blockml.datasets import Dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.evaluation.run import evaluate_extractor
@@ -46,6 +46,7 @@ CHOICE: dict[str, tuple[list[Any], str]] = {
     "threshold": (["0.5", b"x", [0.5], True, 2, -0.1, float("nan"), float("inf"), 10**400], "between 0 and 1"),
     "include": ([5, 0, None, True], f"include {LABELS}"),
     "exclude": ([1.5], f"exclude {LABELS}"),
+    "backend": ([5, ["lxml"], "bs4"], "choose one of: html5lib, lexbor, lxml"),
 }
 
 
@@ -126,7 +127,7 @@ def test_a_column_is_no_page(column: Any) -> None:
         ({"output_format": "json"}, "choose one of: html, markdown, text"),
         ({"fields": 5}, "fields must be a tuple of names"),
         ({"fields": ([],)}, "choose one of: article_probability, confidence, error"),
-        ({"url": "x"}, "choose one of: exclude, fields, include, limits, output_format, threshold"),
+        ({"url": "x"}, f"choose one of: {', '.join(sorted(Options.__slots__))}$"),
     ],
 )
 def test_extract_column(options: dict[str, Any], words: str) -> None:
@@ -135,11 +136,11 @@ def test_extract_column(options: dict[str, Any], words: str) -> None:
         blockml.extract_column([HTML], **options)
 
 
-def test_a_batch_checks_its_threshold() -> None:
+def test_options_check_their_threshold() -> None:
     """Each page would fail otherwise, one after another."""
     for threshold in (2, "0.5"):
         with pytest.raises(UsageError, match="between 0 and 1"):
-            PageExtractor(Plain(), Options(threshold=threshold))  # type: ignore[arg-type]
+            Options(threshold=threshold)  # type: ignore[arg-type]
 
 
 def test_labels_may_be_an_array() -> None:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
+import stat
 import zlib
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from blockml.archives.suffixes import split_compression
 from blockml.errors import needed
 
-__all__ = ["DAMAGED", "GZIP", "ZSTD", "bounded_lines", "decompressed", "is_compressed", "open_decompressed"]
+__all__ = ["DAMAGED", "GZIP", "ZSTD", "bounded_lines", "compression_of", "decompressed", "open_decompressed"]
+__all__ += ["open_file", "read_file", "recognized"]
 
-#: First bytes of compressed files.
+#: First bytes of compressed files. Those of Brotli can't be told from others, so only the name tells it.
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
-#: Errors of reading a damaged file. Those of zstandard are raised as OSError.
+#: Errors of reading a damaged file. Those of zstandard and brotli are raised as OSError.
 DAMAGED = (OSError, EOFError, zlib.error)
 
 _BLOCK = 1 << 18  # bytes read at a time where output is thrown away
@@ -27,37 +32,11 @@ _MAX_WINDOW = 1 << 27
 _ZSTD_INPUT = 1 << 12
 
 
-def is_compressed(start: bytes) -> bool:
-    """Tell whether a file that starts with these bytes is compressed by gzip or Zstandard."""
-    return start.startswith((GZIP, ZSTD))
+class _Decompressed(io.RawIOBase):
+    """Stream of what :meth:`_next` decompresses."""
 
-
-def decompressed(stream: BinaryIO, start: bytes) -> BinaryIO:
-    """Wrap a stream so that reading it decompresses, according to the first bytes of the file.
-
-    Raises
-    ------
-    MissingExtraError
-        The file is compressed by Zstandard, and the package for it is missing.
-    """
-    if start.startswith(GZIP):
-        return cast("BinaryIO", gzip.GzipFile(fileobj=stream))
-    if start.startswith(ZSTD):
-        with needed("Reading Zstandard files", "zstd"):
-            import zstandard
-        unzip = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
-        return cast("BinaryIO", io.BufferedReader(_Zstandard(stream, unzip.decompressobj), _BLOCK))
-    return stream
-
-
-class _Zstandard(io.RawIOBase):
-    """Zstandard stream whose errors are those of gzip; the streams of the package end quietly where a file is cut."""
-
-    def __init__(self, stream: BinaryIO, begin: Callable[[], Any]) -> None:
+    def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._begin = begin  # makes the decompressor of a frame
-        self._frame: Any = None
-        self._input = b""
         self._output = memoryview(b"")
 
     def readable(self) -> bool:
@@ -65,21 +44,40 @@ class _Zstandard(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 (typeshed's type is private)
         while not self._output:
-            self._input = self._input or self._stream.read(_ZSTD_INPUT)
-            if self._frame is None or self._frame.eof:
-                if not self._input:
-                    return 0
-                self._frame = self._begin()
-            self._output = memoryview(self._decompressed())
+            output = self._next()
+            if output is None:
+                return 0
+            self._output = memoryview(output)
         n_bytes = min(len(buffer), len(self._output))
         buffer[:n_bytes] = self._output[:n_bytes]
         self._output = self._output[n_bytes:]
         return n_bytes
 
-    def _decompressed(self) -> bytes:
-        """Decompress what was read of a frame."""
+    @abstractmethod
+    def _next(self) -> bytes | None:
+        """Return the next bytes, possibly none yet; None at the end."""
+
+
+class _Zstandard(_Decompressed):
+    """Zstandard stream whose errors are those of gzip; the streams of the package end quietly where a file is cut."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(stream)
+        with needed("Reading Zstandard files", "zstd"):
+            import zstandard
+        # makes the decompressor of a frame
+        self._begin: Callable[[], Any] = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj
+        self._frame: Any = None
+        self._input = b""
+
+    def _next(self) -> bytes | None:
         import zstandard
 
+        self._input = self._input or self._stream.read(_ZSTD_INPUT)
+        if self._frame is None or self._frame.eof:
+            if not self._input:
+                return None
+            self._frame = self._begin()
         if not self._input:
             raise EOFError("Compressed file ended before the end of a Zstandard frame was reached")
         try:
@@ -90,13 +88,103 @@ class _Zstandard(io.RawIOBase):
         return output
 
 
+class _Brotli(_Decompressed):
+    """Brotli stream, whose output is limited at each step."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(stream)
+        with needed("Reading Brotli files", "brotli"):
+            import brotli
+        self._decoder = brotli.Decompressor()
+
+    def _next(self) -> bytes | None:
+        import brotli
+
+        if self._decoder.is_finished():
+            return None
+        data = b""
+        if self._decoder.can_accept_more_data() and not (data := self._stream.read(_BLOCK)):
+            raise EOFError("Compressed file ended before the end of the Brotli stream was reached")
+        try:
+            output: bytes = self._decoder.process(data, output_buffer_limit=_BLOCK)
+        except brotli.error as error:
+            raise OSError(f"not a Brotli stream ({error})") from error
+        return output
+
+
+#: How each of :data:`blockml.archives.suffixes.COMPRESSIONS` is read.
+_OPENERS: Mapping[str, Callable[[BinaryIO], BinaryIO]] = {
+    "": lambda stream: stream,
+    ".gz": lambda stream: cast("BinaryIO", gzip.GzipFile(fileobj=stream)),
+    ".zst": lambda stream: cast("BinaryIO", io.BufferedReader(_Zstandard(stream), _BLOCK)),
+    ".br": lambda stream: cast("BinaryIO", io.BufferedReader(_Brotli(stream), _BLOCK)),
+}
+
+
+def recognized(start: bytes) -> str:
+    """Return the compression of a file that starts with these bytes, as its suffix; empty if it has none."""
+    return ".gz" if start.startswith(GZIP) else ".zst" if start.startswith(ZSTD) else ""
+
+
+def compression_of(path: Path) -> str:
+    """Return the compression of a file by its content, or by its name for Brotli, which no content shows."""
+    with path.open("rb") as stream:
+        by_name = split_compression(path.name)[1]
+        return recognized(stream.read(4)) or (by_name if by_name == ".br" else "")
+
+
+def decompressed(stream: BinaryIO, compression: str) -> BinaryIO:
+    """Wrap a stream so that reading it decompresses; ``compression`` is a suffix, or empty for none.
+
+    Raises
+    ------
+    MissingExtraError
+        The package for this compression is missing.
+    """
+    return _OPENERS[compression](stream)
+
+
 @contextmanager
 def open_decompressed(path: Path) -> Iterator[BinaryIO]:
-    """Open a file, decompressing if its content is compressed, whatever its name."""
+    """Open a file, decompressing if its content is compressed, whatever its name; see :func:`compression_of`."""
+    compression = compression_of(path)
     with path.open("rb") as stream:
-        start = stream.read(4)
-        stream.seek(0)
-        yield decompressed(stream, start)
+        yield decompressed(stream, compression)
+
+
+@contextmanager
+def open_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file, decompressing if its name ends in the suffix of a compression."""
+    with path.open("rb") as stream:
+        yield decompressed(stream, split_compression(path.name)[1])
+
+
+def read_file(path: Path, limit: int = -1) -> bytes:
+    """Read a file, decompressed if its name ends in the suffix of a compression.
+
+    Parameters
+    ----------
+    path
+        The file.
+    limit
+        Maximum number of bytes to read, decompressed; -1 for all.
+
+    Raises
+    ------
+    OSError
+        The file is missing or damaged.
+    MissingExtraError
+        The package for its compression is missing.
+    """
+    try:
+        with open_file(path) as stream:
+            if limit >= 0 and isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO):
+                # Else memory for the limit is requested and returned for each page.
+                found = os.fstat(stream.fileno())
+                limit = min(limit, found.st_size) if stat.S_ISREG(found.st_mode) else limit
+            return stream.read(limit)
+    except (EOFError, zlib.error) as error:
+        raise OSError(f"damaged: {error}") from error
 
 
 def bounded_lines(stream: BinaryIO, limit: int) -> Iterator[tuple[bytes, int]]:

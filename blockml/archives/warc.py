@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from blockml.archives.compression import DAMAGED, GZIP, ZSTD
 from blockml.archives.http import HTML_TYPES, MAX_HEADER, Response, charset_of, media_type, read_response
+from blockml.archives.suffixes import split_compression
 from blockml.errors import needed
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def piped_captures(stream: BinaryIO, limit: int) -> Iterator[Capture]:
 
 def is_zipped(path: Path, first: bytes) -> bool:
     """Tell whether the records of a file are in gzip members: by its first bytes, or its name if they are damaged."""
-    return first.startswith(GZIP) or (path.suffix.lower() == ".gz" and not first.startswith(_RECORD[:4]))
+    return first.startswith(GZIP) or (split_compression(path.name)[1] == ".gz" and not first.startswith(_RECORD[:4]))
 
 
 def next_record(stream: BinaryIO, position: int, size: int, *, zipped: bool) -> int:

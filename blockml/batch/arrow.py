@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from blockml.errors import needed
-from blockml.page import Metadata
+from blockml.rendering.record import RECORD
 
 __all__ = ["ArrowBatches", "arrow_row", "read_batches", "record_batch", "schema"]
 
 _LENGTH = struct.Struct("<Q")
-_LISTS = {"authors", "keywords"}
 
 
 def schema(names: Sequence[str]) -> Any:  # noqa: ANN401 (pyarrow has no types)
@@ -27,18 +26,8 @@ def schema(names: Sequence[str]) -> Any:  # noqa: ANN401 (pyarrow has no types)
     """
     with needed("Parquet and Arrow tables", "arrow"):
         import pyarrow as pa
-    text, texts = pa.string(), pa.list_(pa.string())
-    kinds = {item.name: texts if item.name in _LISTS else text for item in fields(Metadata) if item.name != "sources"}
-    metadata = pa.struct([*kinds.items(), ("sources", pa.list_(pa.struct([("field", text), ("source", text)])))])
-    types = {
-        "confidence": pa.float64(),
-        "article_probability": pa.float64(),
-        "n_blocks": pa.int32(),
-        "n_kept": pa.int32(),
-        "warnings": texts,
-    }
-    types["metadata"] = metadata
-    return pa.schema([(name, types.get(name, text)) for name in names])
+    kinds = {item.name: item.kind for item in RECORD}
+    return pa.schema([(name, kinds[name].arrow(pa)) for name in names])
 
 
 def record_batch(records: Iterable[Mapping[str, Any]], columns: Any) -> Any:  # noqa: ANN401 (pyarrow has no types)

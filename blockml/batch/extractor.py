@@ -19,11 +19,12 @@ from blockml.batch.packing import Piece, Records
 from blockml.batch.pool import WorkerPool
 from blockml.batch.readers import RecordFields, in_units
 from blockml.batch.readers.parquet import cell_text, row_item
-from blockml.batch.records import Options, PageExtractor
+from blockml.batch.records import PageExtractor
 from blockml.batch.run import ISOLATIONS
 from blockml.batch.worker import Guard, Setup
 from blockml.errors import UsageError, check_name
 from blockml.extractors import resolve
+from blockml.options import Options
 
 __all__ = ["BatchExtractor"]
 
@@ -107,12 +108,12 @@ class BatchExtractor:
     @property
     def schema(self) -> Any:  # noqa: ANN401 (pyarrow has no types)
         """``pyarrow.Schema`` of the records; raises UsageError if a table would have two columns of one name."""
-        names = [*self.keep, *self._pages.fields]
+        names = [*self.keep, *self.options.record_fields]
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
             raise UsageError(
                 f"keep gives two columns {', '.join(twice)}; Options(fields=...) chooses fields of records"
             )
-        return schema(self._pages.fields)
+        return schema(self.options.record_fields)
 
     def close(self) -> None:
         """End the worker process, if there is one."""
@@ -129,11 +130,9 @@ class BatchExtractor:
     def _item(self, row: Mapping[str, Any], number: int) -> Item:
         """Return the page of a row; data frames and Arrow tables may give cells of any type."""
         values = {name: _plain(value) for name, value in row.items()}
-        return row_item(values, cell_text(values.get(self.columns.id)) or str(number), self.columns, self._limit)
-
-    @property
-    def _limit(self) -> int:
-        return self.options.limits.bytes + 1
+        return row_item(
+            values, cell_text(values.get(self.columns.id)) or str(number), self.columns, self.options.read_limit
+        )
 
     @cached_property
     def _pages(self) -> PageExtractor:
@@ -141,7 +140,7 @@ class BatchExtractor:
 
     @cached_property
     def _workers(self) -> WorkerPool:
-        pool = WorkerPool(Setup(self._pages, Records(), self.guard, self._limit), 1)
+        pool = WorkerPool(Setup(self._pages, Records(), self.guard, self.options.read_limit), 1)
         weakref.finalize(self, pool.close)
         return pool
 

@@ -1,22 +1,14 @@
-"""Pages of a batch before extraction, and the statuses of their records."""
+"""Pages of a batch before extraction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from blockml.datasets.base import read_bytes
+from blockml.archives.compression import read_file
 from blockml.errors import InputError
 
-__all__ = ["CRASHED", "FAILURES", "TIMEOUT", "UNREADABLE", "Item"]
-
-#: Statuses of records beside those of :class:`blockml.page.Status`.
-TIMEOUT = "timeout"  #: the page took longer than the time limit
-CRASHED = "crashed"  #: the extractor raised, its process died, or the page needed more memory than the limit
-UNREADABLE = "unreadable"  #: the file, line or record of the page is damaged or missing
-
-#: Statuses of pages that failed.
-FAILURES = frozenset({TIMEOUT, CRASHED, UNREADABLE})
+__all__ = ["Item"]
 
 #: First bytes of files that hold many pages.
 _ARCHIVES = {b"WARC/": "a WARC file", b"filedesc:": "an ARC file", b"PAR1": "a Parquet file"}
@@ -27,7 +19,7 @@ class Item:
     """One page to extract."""
 
     id: str
-    path: Path | None = None  #: File with the page, gzipped if it ends in ``.gz``.
+    path: Path | None = None  #: File with the page; its name says whether it is compressed.
     html: bytes | str | None = None  #: The page itself, if it came in a record.
     url: str | None = None
     charset: str | None = None
@@ -51,7 +43,7 @@ class Item:
             return self.html
         if self.path is None:
             raise InputError("an item needs a path or html", source=self.id)
-        page = read_bytes(self.path, limit)
+        page = read_file(self.path, limit)
         for start, kind in _ARCHIVES.items():
             if page.startswith(start):
                 raise InputError(f"not a page but {kind}; give it to 'blockml predict' by its own name")

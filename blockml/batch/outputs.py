@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
+from blockml.archives.suffixes import split_compression
 from blockml.batch.arrow import ArrowBatches, read_batches, schema
 from blockml.batch.packing import Encoder, JsonLines
 from blockml.errors import UsageError
@@ -18,7 +19,8 @@ from blockml.storage.atomic import atomic_write
 
 __all__ = ["UNFINISHED", "Folder", "LinesFile", "Output", "ParquetFile", "file_name", "output_for"]
 
-_COMPRESSIONS = {".gz": "gz", ".zst": "zst"}
+#: Compressions that are written. Joined streams of Brotli are not one stream, as parts of an output must be.
+_WRITTEN = ("", ".gz", ".zst")
 #: Rows of a row group.
 _GROUP_ROWS = 1024
 #: Part of the name of an output while it is written, so that a run that continues a killed one replaces what that left.
@@ -56,7 +58,7 @@ def output_for(path: Path, output_format: str, fields: Sequence[str]) -> Output:
     Raises
     ------
     UsageError
-        A folder doesn't fit the fields.
+        A folder doesn't fit the fields, or the file would have a compression that isn't written.
     MissingExtraError
         A package for this format isn't installed.
     """
@@ -68,7 +70,10 @@ def output_for(path: Path, output_format: str, fields: Sequence[str]) -> Output:
     if name.endswith(".parquet"):
         schema(fields)  # fails early without pyarrow
         return ParquetFile(path, tuple(fields))
-    return LinesFile(path, JsonLines(_COMPRESSIONS.get(path.suffix.lower(), "")))
+    compression = split_compression(name)[1]
+    if compression not in _WRITTEN:
+        raise UsageError(f"outputs aren't written as {compression}; choose {' or '.join(_WRITTEN[1:])}", source=path)
+    return LinesFile(path, JsonLines(compression))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from blockml.batch.items import FAILURES
 from blockml.batch.records import PageRecord
 from blockml.errors import needed
+from blockml.rendering.record import FAILURES
 
 __all__ = ["Encoder", "End", "JsonLines", "Packer", "Piece", "Records"]
 
@@ -63,14 +63,14 @@ class Records:
 class JsonLines:
     """Encodes records as JSON lines, compressed or not. Compressed pieces can be joined."""
 
-    compression: str = ""  #: "", "gz" or "zst"
+    compression: str = ""  #: Suffix of the compression: empty, ``.gz`` or ``.zst``.
 
     def encode(self, records: Sequence[dict[str, Any]]) -> bytes:
         """Encode some records."""
         data = b"".join([_line(record) for record in records])
-        if self.compression == "gz":
+        if self.compression == ".gz":
             return gzip.compress(data, _GZIP_LEVEL, mtime=0)
-        if self.compression == "zst":
+        if self.compression == ".zst":
             with needed("Writing Zstandard files", "zstd"):
                 import zstandard
             return bytes(zstandard.compress(data, _ZSTD_LEVEL))

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Self
 
-from blockml.batch.items import CRASHED, TIMEOUT
 from blockml.batch.packing import End, Packer, Piece
 from blockml.batch.process import Replay, Slot, WorkerProcess
 from blockml.batch.readers import Unit, without_overlap
 from blockml.batch.records import PageRecord
 from blockml.batch.worker import EXIT_MEMORY, Setup
 from blockml.errors import BlockmlError, UsageError, check_type
+from blockml.rendering.record import CRASHED, TIMEOUT
 
 __all__ = ["Result", "WorkerError", "WorkerPool", "check_jobs", "run_units"]
 

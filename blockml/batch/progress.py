@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from blockml.batch.items import FAILURES
+from blockml.rendering.record import FAILURES
 from blockml.text.plurals import counted
 
 __all__ = ["Summary"]

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from blockml.batch.items import CRASHED, UNREADABLE, Item
-from blockml.decision.decide import with_threshold
-from blockml.errors import MissingExtraError, check_name, check_type
-from blockml.extract import check_labels, extract
-from blockml.extractors import Extractor, Plain
+from blockml.batch.items import Item
+from blockml.errors import MissingExtraError, check_type
+from blockml.extract import extract_with
+from blockml.extractors import Extractor
 from blockml.extractors.site.at_site import at_site
+from blockml.options import Options
 from blockml.page import Status
-from blockml.parsing import Limits
-from blockml.rendering import page_record, render
+from blockml.rendering import render
+from blockml.rendering.record import CRASHED, RECORD, UNREADABLE, page_record
 from blockml.templates.site import SiteTemplate
 
-__all__ = ["FORMATS", "Options", "PageExtractor", "PageRecord"]
-
-#: Formats of the field ``text``.
-FORMATS = ("text", "markdown", "html")
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of the extraction of each page of a batch, see :func:`blockml.extract`."""
-
-    limits: Limits = Limits()
-    threshold: float | None = None
-    include: str | Iterable[str] = ()
-    exclude: str | Iterable[str] = ()
-    output_format: str = "text"  #: Format of the field ``text``, one of :data:`FORMATS`.
-    fields: tuple[str, ...] = ()  #: Fields of a record, in this order; all if empty.
-
-    def __post_init__(self) -> None:
-        check_type("limits", self.limits, Limits, legal="blockml.Limits")
-        check_type("fields", self.fields, tuple, list, legal="a tuple of names")
+__all__ = ["PageExtractor", "PageRecord"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,30 +53,20 @@ class PageExtractor:
     Raises
     ------
     UsageError
-        A label, format or field is unknown, the threshold is impossible, or the extractor isn't one or has no labels.
+        The extractor isn't one, or has no labels where the options name some.
     """
 
     def __init__(
         self,
         extractor: Extractor,
-        options: Options = Options(),
+        options: Options = Options(),  # noqa: B008 (frozen)
         sites: Mapping[str, SiteTemplate] = MappingProxyType({}),
     ) -> None:
         check_type("extractor", extractor, Extractor, legal="an extractor, as of blockml.extractors.resolve")
-        self.extractor = extractor
+        self.extractor = options.adapted(extractor)
         self.options = options
-        self.include, self.exclude = check_labels(extractor, options.include, options.exclude)
-        self.at_sites = {site: at_site(extractor, template) for site, template in sites.items()}
-        with_threshold(extractor.policy, options.threshold)
-        check_name("format", options.output_format, FORMATS)
-        for name in options.fields:
-            check_name("field", name, self._blank)
-        self._metadata = not options.fields or not {"title", "metadata"}.isdisjoint(options.fields)
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of the fields of a record."""
-        return self.options.fields or tuple(self._blank)
+        self.at_sites = {site: at_site(self.extractor, template) for site, template in sites.items()}
+        self._metadata = not {"title", "metadata"}.isdisjoint(options.record_fields)
 
     def record(self, item: Item) -> PageRecord:
         """Extract a page; a page that can't be read, or whose extraction raises, has a status and a reason.
@@ -110,7 +80,7 @@ class PageExtractor:
         """
         try:
             try:
-                html = item.read(self.options.limits.bytes + 1)
+                html = item.read(self.options.read_limit)
             except OSError as error:
                 return self.failed(item.id, item.url, UNREADABLE, str(error))
             return self._chosen({"id": item.id, **self._extracted(item, html), "error": None})
@@ -122,19 +92,12 @@ class PageExtractor:
     def failed(self, page_id: str, url: str | None, status: str, reason: str) -> PageRecord:
         """Make the record of a page that failed."""
         reason = reason.encode("utf-8", "backslashreplace").decode()
-        return self._chosen(self._blank | {"id": page_id, "url": url, "status": status, "error": reason})
+        known = {"id": page_id, "url": url, "status": status, "model": self.extractor.id, "error": reason}
+        return self._chosen({item.name: known.get(item.name, item.kind.empty()) for item in RECORD})
 
     def _extracted(self, item: Item, html: bytes | str) -> dict[str, Any]:
-        result = extract(
-            html,
-            url=item.url,
-            charset=item.charset,
-            model=self.at_sites.get(item.site, self.extractor),
-            threshold=self.options.threshold,
-            include=self.include,
-            exclude=self.exclude,
-            limits=self.options.limits,
-        )
+        extractor = self.at_sites.get(item.site, self.extractor)
+        result = extract_with(self.options, extractor, html, url=item.url, charset=item.charset)
         record = page_record(result, metadata=self._metadata)
         if self.options.output_format != "text":
             record["text"] = render(result, self.options.output_format)
@@ -145,19 +108,5 @@ class PageExtractor:
         return record
 
     def _chosen(self, record: dict[str, Any]) -> PageRecord:
-        values = {name: record[name] for name in self.options.fields} if self.options.fields else record
+        values = {name: record[name] for name in self.options.record_fields}
         return PageRecord(record["id"], record["url"], record["status"], record["error"], values, len(record["text"]))
-
-    @cached_property
-    def _blank(self) -> dict[str, Any]:
-        """Record of a page about which nothing is known."""
-        empty = page_record(extract(b"", model=Plain()))
-        blank = {name: _nothing(value) for name, value in empty.items()}
-        return {"id": "", **blank, "model": self.extractor.id, "metadata": None, "error": None}
-
-
-def _nothing(value: object) -> object:
-    """Return the empty value of the type of a field: an empty text or list, 0 for a count, None for a measure."""
-    if isinstance(value, str | list | int):
-        return type(value)()
-    return None

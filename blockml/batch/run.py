@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from blockml.batch.blas import one_thread
-from blockml.batch.items import FAILURES, Item
+from blockml.batch.items import Item
 from blockml.batch.outputs import UNFINISHED, Folder, Output, output_for
 from blockml.batch.packing import End, JsonLines, Piece, Records
 from blockml.batch.parts import Parts, PartWriter
@@ -20,11 +20,13 @@ from blockml.batch.progress import Summary
 from blockml.batch.readers import Inputs, Reading, Unit, describe, in_units
 from blockml.batch.readers.base import PARTS_SUFFIX
 from blockml.batch.readers.pages import page_file
-from blockml.batch.records import Options, PageExtractor
+from blockml.batch.records import PageExtractor
 from blockml.batch.worker import Guard, Setup
 from blockml.errors import BlockmlError, UsageError, check_name
 from blockml.extractors import Extractor
 from blockml.model import model_digest
+from blockml.options import Options
+from blockml.rendering.record import FAILURES
 from blockml.storage.atomic import atomic_write
 from blockml.templates.site import SiteTemplate
 
@@ -96,7 +98,7 @@ def _records(
                 record = pages.record(item)
             yield record.values
         return
-    setup = Setup(pages, Records(), guard, pages.options.limits.bytes + 1)
+    setup = Setup(pages, Records(), guard, pages.options.read_limit)
     for result in run_units(setup, in_units("items", items), jobs):
         if isinstance(result.part, Piece):
             yield from result.part.payload
@@ -123,7 +125,7 @@ def predict_to_stream(
     check_jobs(jobs)
     summary = Summary()
     failures: list[dict[str, Any]] = []
-    reading = Reading(pages.options.limits.bytes + 1, summary.skipped)
+    reading = Reading(pages.options.read_limit, summary.skipped)
     setup = Setup(pages, JsonLines(), guard, reading.limit)
     for result in run_units(setup, inputs.units(reading), jobs):
         if isinstance(result.part, Piece):
@@ -173,7 +175,7 @@ def predict_to_file(
         The output can't be written or would replace an input, or the run to be continued had other inputs or options.
     """
     check_jobs(jobs)
-    output = output_for(path, pages.options.output_format, pages.fields)
+    output = output_for(path, pages.options.output_format, pages.options.record_fields)
     _check_apart(inputs, path, output)
     parts = Parts(parts_path(path))
     manifest = _manifest(inputs, pages, guard)
@@ -265,7 +267,7 @@ def _write_parts(
         summary.statuses += part.statuses
         summary.skipped += part.skipped
     summary.n_earlier = summary.n_pages
-    reading = Reading(pages.options.limits.bytes + 1, summary.skipped)
+    reading = Reading(pages.options.read_limit, summary.skipped)
     units = inputs.units(reading)
     last: Unit | None = None
     for unit in islice(units, n_units):
@@ -307,7 +309,6 @@ def _manifest(inputs: Inputs, pages: PageExtractor, guard: Guard) -> dict[str, A
     """Return what the output depends on."""
     import blockml
 
-    options = asdict(pages.options) | {"include": sorted(pages.include), "exclude": sorted(pages.exclude)}
     files = hashlib.sha256()
     count = 0
     for line in describe(inputs):
@@ -321,7 +322,7 @@ def _manifest(inputs: Inputs, pages: PageExtractor, guard: Guard) -> dict[str, A
         "inputs": list(inputs.names),
         "files": f"{count} files, {files.hexdigest()[:16]}",
         "record_fields": asdict(inputs.fields),
-        "options": options,
+        "options": pages.options.record(),
         "site_templates": sites.hexdigest()[:16] if pages.at_sites else None,
         "guard": asdict(guard),
     }

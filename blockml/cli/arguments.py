@@ -14,22 +14,27 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from blockml.datasets.base import read_bytes
+from blockml.archives.compression import read_file
+from blockml.archives.suffixes import COMPRESSIONS
 from blockml.errors import InputError, UsageError
-from blockml.parsing import BACKENDS
+from blockml.options import Options, flags
 
-__all__ = ["HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters", "fraction", "names"]
-__all__ += ["add_backend", "check_files", "number", "parameters", "parsing_options", "positive", "processes"]
+__all__ = ["PAGE_HELP", "HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters"]
+__all__ += ["check_files", "number", "parameters", "parsing_options", "positive", "processes"]
 __all__ += ["read_page", "refuse", "seconds", "seed"]
 
 #: Options by the names of their values, where these differ.
-_OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-dataset"}
+_OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-dataset"} | {
+    name: flag.name.removeprefix("--") for name, flag in flags(of_records=True).items()
+}
 #: Options that may be empty, as they describe a page, and a template, which is then one that can't be opened.
 _MAY_BE_EMPTY = ("url", "charset", "name", "template")
 #: Arguments with files that are read, and with files that are written.
 _READ = ("page", "pages", "inputs", "gold", "source", "template", "model", "base", "extractors")
 _WRITTEN = ("output", "view", "curve", "curves")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+#: Help on a page file.
+PAGE_HELP = f"page file ({', '.join(COMPRESSIONS)} are decompressed)"
 _PYTHON = {"True": True, "False": False, "None": None}
 
 
@@ -42,10 +47,27 @@ class HelpFormatter(argparse.HelpFormatter):
         return f"{action.help} (default: {action.default})" if has_default else action.help
 
 
-def add_backend(parser: argparse.ArgumentParser) -> None:
-    """Add ``--backend``: the HTML parser, instead of that of the extractor or recipe."""
-    text = "HTML parser; models expect that of their training pages (default: that of the extractor, else lxml)"
-    parser.add_argument("--backend", choices=sorted(BACKENDS), help=text)
+def add_options(parser: argparse.ArgumentParser, *names: str, of_records: bool = False) -> None:
+    """Add the flags of options of an extraction: those that are named, or all; ``of_records`` adds those of records."""
+    for option, flag in flags(of_records=of_records).items():
+        if not names or option in names:
+            kinds: dict[str, Any] = {"number": float, "positive": positive, "names": comma_separated, "": str}
+            parser.add_argument(
+                flag.name, dest=option, type=kinds[flag.kind], metavar=flag.metavar, choices=flag.choices,
+                default=flag.default, help=flag.help,
+            )  # fmt: skip
+
+
+def chosen_options(arguments: argparse.Namespace) -> Options:
+    """Return the options that the flags of :func:`add_options` set; errors speak of flags instead of arguments."""
+    known = {name: flag for name, flag in flags(of_records=True).items() if name in arguments}
+    try:
+        values = {name: getattr(arguments, name) for name in known}
+        return Options(**{name: make(values[name]) if (make := known[name].make) else values[name] for name in known})
+    except UsageError as error:
+        flag_of = {name: flag.name for name, flag in known.items()}
+        subject = re.match(rf"(?:the )?({'|'.join(flag_of)})(?:\.\w+)?(?= must be )", str(error))
+        raise UsageError(f"{flag_of[subject[1]]}{str(error)[subject.end() :]}" if subject else str(error)) from None
 
 
 def parsing_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -71,11 +93,6 @@ def number(text: str, is_legal: Callable[[float], bool], legal: str) -> float:
     return value
 
 
-def fraction(text: str) -> float:
-    """Parse a number between 0 and 1, for argparse."""
-    return number(text, lambda value: 0 <= value <= 1, "between 0 and 1")
-
-
 def seconds(text: str) -> float:
     """Parse a positive number of seconds, for argparse."""
     return number(text, lambda value: 0 < value < math.inf, "a positive number of seconds")
@@ -93,12 +110,12 @@ def processes(text: str) -> int:
     return min(positive(text), os.cpu_count() or 1)
 
 
-def names(text: str) -> tuple[str, ...]:
+def comma_separated(text: str) -> tuple[str, ...]:
     """Parse comma-separated names, for argparse.
 
     Examples
     --------
-    >>> names("comment, related")
+    >>> comma_separated("comment, related")
     ('comment', 'related')
     """
     found = tuple([name.strip() for name in text.split(",") if name.strip()])
@@ -109,7 +126,7 @@ def names(text: str) -> tuple[str, ...]:
 
 def add_page(parser: argparse.ArgumentParser, *, url: str = "URL of the page; it is not fetched") -> None:
     """Add the page and ``--url``, with its help text."""
-    parser.add_argument("page", metavar="PAGE", help="page file (.gz is unzipped), or - for standard input")
+    parser.add_argument("page", metavar="PAGE", help=f"{PAGE_HELP}, or - for standard input")
     parser.add_argument("--url", help=url)
 
 
@@ -188,14 +205,14 @@ def check_files(arguments: argparse.Namespace) -> None:
 
 
 def read_page(name: str, limit: int = -1) -> bytes:
-    """Read at most ``limit`` bytes of a file, unzipped if its name ends in ``.gz``, or of standard input for ``-``.
+    """Read at most ``limit`` bytes of a file, decompressed as its name says, or of standard input for ``-``.
 
-    Standard input is unzipped if it is compressed, as it has no name.
+    Standard input is decompressed if its first bytes are those of gzip or Zstandard.
 
     Raises InputError if it cannot be read or is an archive of many pages.
     """
     try:
-        data = _standard_input(limit) if name == "-" else read_bytes(Path(name), limit)
+        data = _standard_input(limit) if name == "-" else read_file(Path(name), limit)
     except OSError as error:
         if _ADDRESS.match(name):
             raise InputError(
@@ -211,11 +228,11 @@ def read_page(name: str, limit: int = -1) -> bytes:
 
 
 def _standard_input(limit: int) -> bytes:
-    from blockml.archives.compression import decompressed
+    from blockml.archives.compression import decompressed, recognized
 
     stream = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
     try:
-        return decompressed(cast("BinaryIO", stream), stream.peek(4)[:4]).read(limit)
+        return decompressed(cast("BinaryIO", stream), recognized(stream.peek(4))).read(limit)
     except (EOFError, zlib.error) as error:
         raise OSError(f"damaged: {error}") from error
     finally:

@@ -13,7 +13,8 @@ from blockml.cli.arguments import refuse
 from blockml.errors import UsageError, needed
 
 if TYPE_CHECKING:
-    from blockml.batch import BatchExtractor, Guard, Inputs, Options, Summary
+    from blockml.batch import BatchExtractor, Guard, Inputs, Summary
+    from blockml.options import Options
 
 __all__ = ["ENGINES", "run_by_engine"]
 
@@ -50,7 +51,7 @@ def run_by_engine(arguments: argparse.Namespace, inputs: Inputs, options: Option
 def _check(arguments: argparse.Namespace, options: Options) -> None:
     """Refuse options that the engine can't follow."""
     reason = f"with --engine {arguments.engine}"
-    refuse(arguments, reason, parameters=[], template=None, by_site=False, backend=None)
+    refuse(arguments, reason, parameters=[], template=None, by_site=False)
     if arguments.engine == "spark":
         refuse(arguments, f"{reason}; --master says how many", jobs=1)
         refuse(arguments, f"{reason}, which begins anew the tasks that fail", resume=False, tasks=None)

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from blockml.cli.arguments import (
-    add_backend,
-    add_page,
-    add_parameters,
-    fraction,
-    names,
-    parameters,
-    positive,
-    read_page,
-)
+from blockml.cli.arguments import add_options, add_page, add_parameters, chosen_options, parameters, positive, read_page
 from blockml.cli.output import note, write_output
 from blockml.errors import UsageError
-from blockml.extract import check_labels, extract
+from blockml.extract import extract_with
 from blockml.extractors import Extractor, resolve
-from blockml.page import Label, Status
-from blockml.parsing import Limits, parse
+from blockml.page import Status
+from blockml.parsing import parse
 from blockml.rendering import FORMATS, check_options, render
 from blockml.text.plurals import counted
 
-__all__ = ["COMMANDS", "add_choice", "add_labels", "chosen_extractor"]
+__all__ = ["COMMANDS", "add_choice", "chosen_extractor"]
 
 
 def add_extract(parser: argparse.ArgumentParser) -> None:
@@ -42,33 +33,22 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     text = "learn the site's template from the pages that this page links to, read from here; web fetches them"
     add("--source", metavar="FOLDER|ARCHIVE|web", help=text)
     add_choice(parser)
-    add_labels(parser)
     parser.set_defaults(run=run_extract)
 
 
 COMMANDS = {"extract": add_extract}
 
 
-def add_choice(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose an extractor and set its parameters."""
+def add_choice(parser: argparse.ArgumentParser, *, of_records: bool = False) -> None:
+    """Add what chooses an extractor and its parameters, and the options of the extraction, or of records too."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--model", metavar="NAME|FILE", default="default", help="released model or model file")
     text = "untrained extractor ('blockml extractors' lists them), or module:Class of one's own"
     group.add_argument("--extractor", metavar="NAME", help=text)
     add_parameters(parser, "extractor")
-    add_backend(parser)
-    add = parser.add_argument
-    add("--template", metavar="FILE", help="site template of 'blockml templates detect' to remove")
-    text = "minimum score of blocks to keep, from 0 (keep all) to 1, instead of the extractor's own"
-    add("--threshold", type=fraction, metavar="X", help=text)
-    add("--max-bytes", type=positive, metavar="N", default=Limits().bytes, help="read at most N bytes of a page")
-
-
-def add_labels(parser: argparse.ArgumentParser) -> None:
-    """Add the options that keep or remove blocks by their labels."""
-    text = f"also keep blocks with these labels: {', '.join(sorted(Label))}"
-    parser.add_argument("--include", type=names, default=(), metavar="LABEL,…", help=text)
-    parser.add_argument("--exclude", type=names, default=(), metavar="LABEL,…", help="remove blocks with these labels")
+    text = "site template of 'blockml templates detect' to remove"
+    parser.add_argument("--template", metavar="FILE", help=text)
+    add_options(parser, of_records=of_records)
 
 
 def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
@@ -78,10 +58,6 @@ def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
         from blockml.extractors.site.at_site import at_site
 
         extractor = at_site(extractor, arguments.template)
-    if arguments.backend is not None:
-        from blockml.extractors.parsed_by import ParsedBy
-
-        extractor = ParsedBy(extractor, arguments.backend)
     return extractor
 
 
@@ -91,22 +67,12 @@ def run_extract(arguments: argparse.Namespace) -> int:
     check_options(arguments.format, **options)
     if arguments.template and arguments.source:
         raise UsageError("--template and --source exclude each other")
-    limits = Limits(bytes=arguments.max_bytes)
-    extractor = chosen_extractor(arguments)
-    include, exclude = check_labels(extractor, arguments.include, arguments.exclude)
-    html = read_page(arguments.page, arguments.max_bytes + 1)  # one byte more shows that the page is longer
+    chosen = chosen_options(arguments)
+    extractor = chosen.adapted(chosen_extractor(arguments))
+    html = read_page(arguments.page, chosen.read_limit)
     if arguments.source:
         extractor = _at_linked_site(arguments, extractor, html)
-    result = extract(
-        html,
-        url=arguments.url,
-        charset=arguments.charset,
-        model=extractor,
-        threshold=arguments.threshold,
-        include=include,
-        exclude=exclude,
-        limits=limits,
-    )
+    result = extract_with(chosen, extractor, html, url=arguments.url, charset=arguments.charset)
     write_output(render(result, arguments.format, **options), arguments.output)
     for warning in result.warnings:
         note(f"{arguments.page}: {warning}")

@@ -13,10 +13,10 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from blockml.cli.arguments import (
-    add_backend,
     add_datasets,
     add_format,
     add_jobs,
+    add_options,
     add_parameters,
     parameters,
     parsing_options,
@@ -50,7 +50,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     add("--base", metavar="NAME|FILE", help=text)
     add_parameters(parser, "recipe")
     add("--name", help="name of the model, instead of that of FILE")
-    add_backend(parser)
+    add_options(parser, "backend")
     units = ["block", "page", "site", "none"]
     text = "units of cross-validation folds; may be repeated (default: that of the recipe)"
     add("--cv", action="append", metavar="|".join(units), choices=units, help=text)
@@ -69,7 +69,7 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
     add_datasets(parser)
     add("--metric", action="append", metavar="NAME", help="metric to show; may be repeated (default: all)")
     add("--by-type", action="store_true", help="also show means by page type")
-    add_backend(parser)
+    add_options(parser, "backend")
     add_format(parser)
     add_jobs(parser)
     add("-o", "--output", metavar="FILE", help="write the scores of each page as JSON lines")

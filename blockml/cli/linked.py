@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from blockml.cli.arguments import add_backend, add_format, add_page, parsing_options, positive, read_page, refuse
+from blockml.cli.arguments import add_format, add_options, add_page, parsing_options, positive, read_page, refuse
 from blockml.cli.output import note, print_json, print_rows, write_output, writing
 from blockml.errors import UsageError
 from blockml.parsing import Limits, parse
@@ -61,7 +61,7 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     )
     add("--successive", action="store_true", help=text)
     add("--allow-private", action="store_true", help="also fetch from private addresses")
-    add_backend(parser)
+    add_options(parser, "backend")
     parser.set_defaults(run=run_extract)
 
 
@@ -71,7 +71,7 @@ def add_menu(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--method", choices=["weighted", "ratio"], default="weighted", help="scoring method")
     add("--candidates", action="store_true", help="list all candidates with the terms of their scores")
-    add_backend(parser)
+    add_options(parser, "backend")
     add_format(parser)
     parser.set_defaults(run=run_menu)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from blockml.cli.arguments import add_backend, add_format, add_jobs, parsing_options, refuse
+from blockml.cli.arguments import add_format, add_jobs, add_options, parsing_options, refuse
 from blockml.cli.output import note, print_rows, progress_bar, writing
 from blockml.datasets import LAYOUTS, Dataset, open_dataset
 from blockml.errors import UnknownNameError, UsageError
@@ -30,7 +30,7 @@ def add_features(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tags", metavar="[NAME=]DIR", help=text)
     text = "with --tags: draw the shares, and the tags of one page along its lines"
     parser.add_argument("-o", "--output", metavar="FILE.html", help=text)
-    add_backend(parser)
+    add_options(parser, "backend")
     parser.add_argument("--page", metavar="ID", help="with -o: the page to draw, instead of the first with content")
     add_format(parser)
     parser.set_defaults(run=run_features)

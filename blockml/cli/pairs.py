@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.cli.arguments import add_backend, add_format, parsing_options, read_page
+from blockml.cli.arguments import PAGE_HELP, add_format, add_options, parsing_options, read_page
 from blockml.cli.output import note, print_rows, writing
 from blockml.errors import UsageError
 from blockml.page import Page
@@ -39,10 +39,10 @@ _MOST_TEXT = 60
 def add_distance(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml templates distance``."""
     add = parser.add_argument
-    add("pages", metavar="PAGE", nargs=2, help="page file (.gz is unzipped)")
+    add("pages", metavar="PAGE", nargs=2, help=PAGE_HELP)
     add("--equality", choices=sorted(PRESETS), default="hybex", help="equality of nodes of the mapping ETDM")
     add("-o", "--output", metavar="FILE.html", help="write a view of both trees with the nodes mapped to each other")
-    add_backend(parser)
+    add_options(parser, "backend")
     add_format(parser)
     parser.set_defaults(run=run_distance)
 

@@ -14,23 +14,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockml import _kernel
-from blockml.cli.arguments import add_jobs, names, positive, refuse, seconds
+from blockml.cli.arguments import add_jobs, chosen_options, comma_separated, positive, refuse, seconds
 from blockml.cli.engines import ENGINES, run_by_engine
-from blockml.cli.extracting import add_choice, add_labels, chosen_extractor
+from blockml.cli.extracting import add_choice, chosen_extractor
 from blockml.cli.output import note
 from blockml.errors import UsageError, install_hint
-from blockml.parsing import Limits
+from blockml.options import Options
 from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
-    from blockml.batch import Guard, Inputs, Options, PageExtractor, Summary
+    from blockml.batch import Guard, Inputs, PageExtractor, Summary
     from blockml.batch.pool import Result
 
 __all__ = ["COMMANDS"]
 
 #: Minimum number of pages of a run with the fallback to print a warning.
 _MANY_PAGES = 50
-_TEXT_FORMATS = ("text", "markdown", "html")
 
 
 def add_predict(parser: argparse.ArgumentParser) -> None:
@@ -46,10 +45,8 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
         "JSON lines on standard output"
     )
     add("-o", "--output", metavar="OUT", help=text)
-    add("--format", choices=_TEXT_FORMATS, default="text", help="format of the texts")
-    add("--fields", type=names, default=(), metavar="NAME,…", help="fields of a record (default: all)")
     text = "names of the input's fields, as html=content,url=link, if they aren't html, id, url, charset and site"
-    add("--columns", type=names, default=(), metavar="FIELD=NAME,…", help=text)
+    add("--columns", type=comma_separated, default=(), metavar="FIELD=NAME,…", help=text)
     add_jobs(parser)
     add("--resume", action="store_true", help="continue a run that was stopped or killed")
     text = (
@@ -64,8 +61,7 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--engine", choices=ENGINES, help="what schedules the work, instead of --jobs processes")
     group.add_argument("--master", metavar="URL", help="of Spark's cluster, or local[N] for N processes")
     group.add_argument("--tasks", type=positive, metavar="N", help="of datatrove (default: one for each file)")
-    add_choice(parser)
-    add_labels(parser)
+    add_choice(parser, of_records=True)
     parser.set_defaults(run=run_predict)
 
 
@@ -92,14 +88,9 @@ def run_predict(arguments: argparse.Namespace) -> int:
 
 
 def _options(arguments: argparse.Namespace) -> Options:
-    from blockml.batch import Options
-
     if arguments.fields and "text" not in arguments.fields:
-        refuse(arguments, "without the field text", format="text")
-    limits = Limits(bytes=arguments.max_bytes)
-    return Options(
-        limits, arguments.threshold, arguments.include, arguments.exclude, arguments.format, arguments.fields
-    )
+        refuse(arguments, "without the field text", output_format="text")
+    return chosen_options(arguments)
 
 
 def _pages(arguments: argparse.Namespace, inputs: Inputs) -> PageExtractor:
@@ -111,10 +102,11 @@ def _pages(arguments: argparse.Namespace, inputs: Inputs) -> PageExtractor:
     if arguments.by_site and "-" in arguments.inputs:
         raise UsageError("--by-site reads all pages twice, which standard input doesn't allow")
     extractor = chosen_extractor(arguments)
+    pages = PageExtractor(extractor, options)
     if not arguments.by_site:
-        return PageExtractor(extractor, options)
-    PageExtractor(extractor, options)  # checks the options before the pages are read
-    sites = learn_sites(lambda: read_items(inputs), extractor.parsing, limits=options.limits, jobs=arguments.jobs)
+        return pages
+    parsing = pages.extractor.parsing
+    sites = learn_sites(lambda: read_items(inputs), parsing, limits=options.limits, jobs=arguments.jobs)
     note(f"site templates learnt: {len(sites)}")
     return PageExtractor(extractor, options, sites)
 

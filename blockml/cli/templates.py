@@ -14,9 +14,9 @@ from blockml.batch import Item, find_inputs, read_items
 from blockml.cli import linked, pairs
 from blockml.cli.arguments import (
     HelpFormatter,
-    add_backend,
     add_format,
     add_jobs,
+    add_options,
     add_parameters,
     number,
     parameters,
@@ -92,7 +92,7 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
     add("--truth", metavar="FILE|folder", help=text)
     add("--truth-field", metavar="NAME", help="field of FILE with the group")
     add("-o", "--output", metavar="REPORT.html", help="write a report with figures")
-    add_backend(parser)
+    add_options(parser, "backend")
     add_format(parser)
     add_jobs(parser)
     add("--quiet", action="store_true", help="print no progress bar")
@@ -106,7 +106,7 @@ def _add_detect(parser: argparse.ArgumentParser) -> None:
     add("--name", help="name of the site, instead of that of the first input")
     add("--threshold", type=_distance, metavar="X", help="distance up to which pages have the same layout")
     add("--update", action="store_true", help="add the pages to FILE and keep its layouts")
-    add_backend(parser)
+    add_options(parser, "backend")
     add_format(parser)
     parser.set_defaults(run=run_detect)
 

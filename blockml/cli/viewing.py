@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from blockml.cli.arguments import add_page, read_page
+from blockml.cli.arguments import add_page, chosen_options, read_page
 from blockml.cli.extracting import add_choice, chosen_extractor
 from blockml.cli.output import note, writing
 from blockml.datasets import Gold, TextGold
 from blockml.datasets.folders import read_labels
 from blockml.errors import DatasetError, InputError, UsageError
-from blockml.extract import extract_page
-from blockml.parsing import Limits, parse
+from blockml.extract import extract_with
+from blockml.parsing import parse
 from blockml.text.plurals import counted
 
 __all__ = ["COMMANDS"]
@@ -54,19 +54,14 @@ def run_view(arguments: argparse.Namespace) -> int:
     from blockml.reports import write_view
     from blockml.reports.curve_figure import write_curve
 
-    extractor = chosen_extractor(arguments)
+    options = chosen_options(arguments)
+    extractor = options.adapted(chosen_extractor(arguments))
     if arguments.curve and extractor.curve(parse("<p>A page", **extractor.parsing.options())) is None:
         raise UsageError(f"{extractor.id} has no curve along the page; choose one of: {', '.join(_CURVES)}")
-    threshold = extractor.effective_threshold if arguments.threshold is None else arguments.threshold
+    threshold = extractor.effective_threshold if options.threshold is None else options.threshold
     gold = _gold(arguments.gold) if arguments.gold else None
-    page = parse(
-        read_page(arguments.page, arguments.max_bytes + 1),  # one byte more shows that the page is longer
-        url=arguments.url,
-        charset=arguments.charset,
-        limits=Limits(bytes=arguments.max_bytes),
-        **extractor.parsing.options(),
-    )
-    result = extract_page(page, extractor, threshold=threshold)
+    html = read_page(arguments.page, options.read_limit)
+    result = extract_with(options, extractor, html, url=arguments.url, charset=arguments.charset)
     explanations = extractor.explain(result.page)
     curve = extractor.curve(result.page)
     if arguments.curve and curve is not None:
@@ -76,7 +71,7 @@ def run_view(arguments: argparse.Namespace) -> int:
     with writing(arguments.output):
         path = write_view(
             result, arguments.output, gold=gold, explain=explanations, threshold=threshold, curve=curve,
-            extractor=extractor,
+            extractor=extractor, options=options,
         )  # fmt: skip
     note(f"wrote {path}: {int(result.kept.sum())} of {counted(len(result.kept), 'block')} kept")
     return 0

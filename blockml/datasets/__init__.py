@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from blockml.archives.suffixes import is_page_of_folder
 from blockml.datasets.annotated import is_annotated, read_annotated
 from blockml.datasets.base import Dataset, LabelledPage, html_files, site_of
 from blockml.datasets.corpus import find_table, read_corpus
 from blockml.datasets.flat import gold_beside, read_flat
-from blockml.datasets.folders import PAGE_NAMES, read_folders
+from blockml.datasets.folders import read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
 from blockml.errors import DatasetError, UsageError, check_name
 from blockml.text.plurals import counted
@@ -40,7 +41,7 @@ FORMATS: Mapping[str, Callable[[Path, str], Dataset]] = {
 
 #: Description of each layout.
 LAYOUTS: Mapping[str, str] = {
-    "corpus": "pages/ID.html.gz with gold.jsonl.gz: text, snippets or block types with XPaths",
+    "corpus": "pages/ID.html with gold.jsonl, compressed or not: text, snippets or block types with XPaths",
     "folders": "one folder per page: page.html with labels.jsonl or expected.txt, and meta.json",
     "flat": "NAME.html files with the main content in NAME.txt, or labels in NAME.jsonl",
     "annotated": "HTML files with spans of classes x-nc-sel0 … x-nc-sel5",
@@ -60,7 +61,7 @@ def detect_format(folder: Path) -> str:
     if find_table(folder) and (folder / "pages").is_dir():
         return "corpus"
     files = html_files(folder.iterdir())
-    if files and not any((folder / name).is_file() for name in PAGE_NAMES):
+    if files and not any(is_page_of_folder(path.name) for path in files):
         if any(map(gold_beside, files)):
             return "flat"
         if any(map(is_annotated, files)):
@@ -70,7 +71,7 @@ def detect_format(folder: Path) -> str:
             "NAME.jsonl (labels)",
             source=folder,
         )
-    if files or any(path.is_file() for name in PAGE_NAMES for path in folder.rglob(name)):
+    if files or any(is_page_of_folder(path.name) and path.is_file() for path in folder.rglob("*")):
         return "folders"
     known = "; ".join(f"{name} ({description})" for name, description in LAYOUTS.items())
     raise DatasetError(f"no labelled pages; known layouts: {known}", source=folder)

@@ -10,6 +10,7 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+from blockml.archives.suffixes import page_stem
 from blockml.datasets.base import Dataset, LabelledPage, html_files, read_page, site_of
 from blockml.datasets.corpus import find_table, read_rows
 from blockml.datasets.gold import Gold, RunGold
@@ -131,7 +132,7 @@ def read_annotated(folder: Path, name: str) -> Dataset:
     Parameters
     ----------
     folder
-        Holds ``ID.html`` or ``ID.html.gz`` files. URLs are taken from the table of the parent folder, if there is
+        Holds page files, such as ``ID.html``. URLs are taken from the table of the parent folder, if there is
         one; a page without a URL is a site of its own.
     name
         Name of the data set.
@@ -140,7 +141,7 @@ def read_annotated(folder: Path, name: str) -> Dataset:
     urls = {row["id"]: row["url"] for row in read_rows(table) if row.get("url")} if table else {}
     pages = []
     for path in html_files(folder.iterdir()):
-        page_id = path.name.removesuffix(".gz").rpartition(".")[0]
+        page_id = page_stem(path.name) or path.name
         url = urls.get(page_id)
         site = site_of(url, page_id)
         known = site != page_id

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import hashlib
-import os
 import re
-import stat
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import urlsplit
 
 import webencodings
 
+from blockml.archives.compression import read_file
+from blockml.archives.suffixes import is_page
 from blockml.datasets.gold import Gold, SnippetGold, TextGold
 from blockml.errors import DatasetError, UsageError, check_type
 from blockml.parsing.limits import Limits
@@ -25,7 +23,6 @@ from blockml.text.plurals import counted
 from blockml.text.public_suffixes import registrable_domain
 
 __all__ = [
-    "HTML_SUFFIXES",
     "UNFINISHED",
     "Dataset",
     "LabelledPage",
@@ -33,14 +30,11 @@ __all__ = [
     "declared_url",
     "html_files",
     "page_from_row",
-    "read_bytes",
     "read_page",
     "site_of",
     "text_gold",
 ]
 
-#: Suffixes of page files.
-HTML_SUFFIXES = (".html", ".htm", ".html.gz", ".htm.gz")
 #: Flag of pages that somebody has begun to label; their gold is not defective, but not to be trained on either.
 UNFINISHED = "unfinished"
 
@@ -62,7 +56,7 @@ _OWN_FIELDS = frozenset("id url site page_type encoding main_content with withou
 
 def html_files(paths: Iterable[Path]) -> list[Path]:
     """Return the page files among paths, sorted; mirrors of sites have folders whose names end in ``.html`` too."""
-    return sorted(path for path in paths if path.name.endswith(HTML_SUFFIXES) and path.is_file())
+    return sorted(path for path in paths if is_page(path.name) and path.is_file())
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +65,7 @@ class LabelledPage:
 
     id: str  #: Unique in its data set.
     site: str  #: Site of the page; splits are grouped by it.
-    path: Path  #: File with the page, gzipped if it ends in ``.gz``.
+    path: Path  #: File with the page; its name says whether it is compressed.
     gold: Gold | None = None  #: None for a page without gold, or if ``reader`` extracts the gold from the page file.
     #: Reads page and gold from a file that holds both.
     reader: Callable[[Path], tuple[bytes, Gold | None]] | None = None
@@ -225,7 +219,7 @@ def declared_url(path: Path) -> str | None:
     'https://cat.example/a'
     """
     try:
-        head = read_bytes(path, _HEAD)
+        head = read_file(path, _HEAD)
     except OSError:  # reported where the page is read
         return None
     for tag in _DECLARING.finditer(head):
@@ -245,35 +239,9 @@ def text_gold(content: str | None, row: Mapping[str, Any]) -> Gold | None:
     return SnippetGold(required, forbidden) if required or forbidden else None
 
 
-def read_bytes(path: Path, limit: int = -1) -> bytes:
-    """Read a file, unzipped if its name ends in ``.gz``.
-
-    Parameters
-    ----------
-    path
-        The file.
-    limit
-        Maximum number of bytes to read and unzip; -1 for all.
-
-    Raises
-    ------
-    OSError
-        The file is missing or damaged.
-    """
-    opener: Callable[..., BinaryIO] = gzip.open if path.suffix == ".gz" else open  # type: ignore[assignment]
-    try:
-        with opener(path, "rb") as stream:
-            if opener is open and limit >= 0:  # else memory for the limit is requested and returned for each page
-                found = os.fstat(stream.fileno())
-                limit = min(limit, found.st_size) if stat.S_ISREG(found.st_mode) else limit
-            return stream.read(limit)
-    except (EOFError, zlib.error) as error:
-        raise OSError(f"damaged: {error}") from error
-
-
 def read_page(path: Path) -> bytes:
-    """Read a page file up to a byte more than is parsed, so that parsing notices the limit; see :func:`read_bytes`."""
-    return read_bytes(path, Limits().bytes + 1)
+    """Read a page file up to a byte more than is parsed, so that parsing notices the limit."""
+    return read_file(path, Limits().bytes + 1)
 
 
 def site_of(url: str | None, page_id: str) -> str:

@@ -1,14 +1,17 @@
-"""Reader of the corpus layout: ``pages/ID.html.gz`` with ``gold.jsonl.gz``, or ``pages.jsonl.gz`` without gold."""
+"""Reader of the corpus layout: ``pages/ID.html`` with ``gold.jsonl``, or ``pages.jsonl`` without gold.
+
+Each may be compressed, as ``pages/ID.html.gz``.
+"""
 
 from __future__ import annotations
 
-import os
 import re
-import zlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from blockml.archives.compression import DAMAGED
+from blockml.archives.suffixes import pages_below, with_compression
 from blockml.datasets.base import Dataset, LabelledPage, page_from_row, text_gold
 from blockml.datasets.gold import Gold, RegionGold
 from blockml.datasets.records import file_lines, parse_record
@@ -32,13 +35,13 @@ REGION_LABELS: Mapping[str, Label] = {
 
 
 def find_table(folder: Path) -> Path | None:
-    """Return the table of a corpus folder: ``gold.jsonl`` or ``pages.jsonl``, plain or gzipped; None without one."""
-    names = ("gold.jsonl.gz", "gold.jsonl", "pages.jsonl.gz", "pages.jsonl")
+    """Return the table of a corpus folder: ``gold.jsonl`` or ``pages.jsonl``, compressed or not; None without one."""
+    names = with_compression("gold.jsonl", "pages.jsonl")
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def read_rows(table: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a JSON lines file, gzipped if its name ends in ``.gz``.
+    """Yield the records of a JSON lines file, which may be compressed.
 
     Raises
     ------
@@ -54,7 +57,7 @@ def read_rows(table: Path) -> Iterator[dict[str, Any]]:
             if not row.get("id"):
                 raise DatasetError(f"line {number} has no 'id'", source=table)
             yield row
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+    except (*DAMAGED, UnicodeDecodeError) as error:
         raise DatasetError(f"cannot be read ({error})", source=table) from error
 
 
@@ -72,12 +75,12 @@ def read_corpus(folder: Path, name: str) -> Dataset:
     table = find_table(folder)
     if table is None:
         raise DatasetError("no gold.jsonl or pages.jsonl", source=folder)
+    files = pages_below(folder / "pages")
     pages: dict[str, LabelledPage] = {}
     for row in read_rows(table):
         if row["id"] in pages:
             raise DatasetError(f"two pages have the id {row['id']!r}", source=table)
-        files = [folder / "pages" / (row["id"] + end) for end in (".html.gz", ".html")]
-        path = next((file for file in files if os.path.isfile(file)), None)  # noqa: PTH113 (Path raises for long names)
+        path = files.get(PurePosixPath(row["id"]).as_posix())
         if path is None:
             raise DatasetError(f"page {row['id']!r} has no file in pages/", source=table)
         pages[row["id"]] = page_from_row(row, row["id"], path, _gold(row))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from blockml.archives.suffixes import page_stem
 from blockml.datasets.base import Dataset, LabelledPage, declared_url, html_files, site_of
 from blockml.datasets.folders import read_labels, read_text
 from blockml.datasets.gold import Gold, TextGold
@@ -20,7 +21,7 @@ def gold_beside(page: Path) -> Path | None:
     >>> gold_beside(Path("missing/p0.html")) is None
     True
     """
-    stem = page.name.removesuffix(".gz").rpartition(".")[0]
+    stem = page_stem(page.name) or page.name
     return next((path for end in (".jsonl", ".txt") if (path := page.with_name(stem + end)).is_file()), None)
 
 
@@ -34,7 +35,7 @@ def read_flat(folder: Path, name: str) -> Dataset:
     """
     pages: dict[str, LabelledPage] = {}
     for path in html_files(folder.iterdir()):
-        page_id = path.name.removesuffix(".gz").rpartition(".")[0]
+        page_id = page_stem(path.name) or path.name
         if page_id in pages:
             raise DatasetError(f"two pages have the id {page_id!r}", source=path)
         url = declared_url(path)

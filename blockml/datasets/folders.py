@@ -1,6 +1,6 @@
 """Reader of page folders: one folder per page, made by hand or by a generator.
 
-``page.html`` (or ``.htm``, ``.html.gz``) has one kind of gold next to it: ``labels.jsonl`` (``{"text", "label"}`` per
+``page.html`` (or another suffix of pages) has one kind of gold next to it: ``labels.jsonl`` (``{"text", "label"}`` per
 line, covering the page's text in order) or ``expected.txt`` (the main content). ``meta.json`` is optional.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from blockml.archives.suffixes import is_page_of_folder
 from blockml.datasets.base import Dataset, LabelledPage, declared_url, html_files, page_from_row, text_gold
 from blockml.datasets.gold import Gold, RunGold
 from blockml.datasets.records import parse_record
@@ -18,10 +19,8 @@ from blockml.errors import DatasetError, check_name
 from blockml.page import Label
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["IGNORE", "PAGE_NAMES", "read_folders", "read_labels", "read_text", "write_labels"]
+__all__ = ["IGNORE", "read_folders", "read_labels", "read_text", "write_labels"]
 
-#: File names of pages.
-PAGE_NAMES = ("page.html", "page.html.gz", "page.htm")
 #: Label in ``labels.jsonl`` of text that may be content or not.
 IGNORE = "ignore"
 
@@ -38,13 +37,13 @@ def read_folders(folder: Path, name: str) -> Dataset:
         There is no page, two pages have the same id, or a file is damaged.
     """
     pages: dict[str, LabelledPage] = {}
-    for path in html_files(path for name in PAGE_NAMES for path in folder.rglob(name)):
+    for path in html_files(path for path in folder.rglob("*") if is_page_of_folder(path.name)):
         page = _read_folder(path, folder)
         if page.id in pages:
             raise DatasetError(f"two pages have the id {page.id!r}", source=path)
         pages[page.id] = page
     if not pages:
-        raise DatasetError(f"no page folders: found no {' or '.join(PAGE_NAMES)}", source=folder)
+        raise DatasetError("no page folders: found no page.html", source=folder)
     licences = dict.fromkeys(str(page.extra["licence"]) for page in pages.values() if page.extra.get("licence"))
     return Dataset(name, folder, "folders", tuple(pages.values()), licence=", ".join(licences))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from blockml.archives.compression import open_file
 from blockml.errors import DatasetError
 
 __all__ = ["file_lines", "parse_record"]
@@ -20,7 +20,7 @@ _LISTS = ("with", "without", "ignore", "flags")
 
 
 def file_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file, gzipped if it ends in ``.gz``, with their numbers from 1.
+    """Yield the lines of a file, decompressed as its name says, with their numbers from 1.
 
     A small compressed file can have a line without end.
 
@@ -30,7 +30,7 @@ def file_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         A line is longer than any record.
     """
     number = 0
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+    with open_file(path) as stream:
         while line := stream.readline(_MAX_LINE + 1):
             number += 1
             if len(line) > _MAX_LINE:

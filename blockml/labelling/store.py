@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blockml.datasets.base import HTML_SUFFIXES, UNFINISHED, html_files, page_from_row, read_page
-from blockml.datasets.folders import PAGE_NAMES, read_labels, write_labels
+from blockml.archives.suffixes import PAGES, is_page_of_folder, page_stem
+from blockml.datasets.base import UNFINISHED, html_files, page_from_row, read_page
+from blockml.datasets.folders import read_labels, write_labels
 from blockml.datasets.records import parse_record
 from blockml.decision.decide import Decision
 from blockml.errors import BlockmlError, InputError, UsageError
@@ -65,7 +66,7 @@ class LabelStore:
         self._lock = threading.Lock()
         found = [_page(path, folder) for path in _files(folder, output)]
         if not found:
-            raise InputError(f"no pages: found no {' or '.join(HTML_SUFFIXES)} files", source=folder)
+            raise InputError(f"no pages: found no {' or '.join(PAGES)} files", source=folder)
         self.pages = {page.id: page for page in found}
         if len(self.pages) < len(found):
             raise UsageError("two pages have the same name but for their suffix", source=folder)
@@ -165,7 +166,7 @@ def _files(folder: Path, output: Path) -> list[Path]:
 def _copy_page(source: Path, place: Path) -> None:
     """Write a page to a page folder, unless it has the same bytes; a source may change after its first labels."""
     content = read_page(source)
-    found = [path for name in PAGE_NAMES if (path := place / name).is_file()]
+    found = html_files(path for path in place.iterdir() if is_page_of_folder(path.name))
     if [read_page(path) for path in found] == [content]:
         return
     with atomic_write(place / "page.html") as stream:
@@ -178,10 +179,9 @@ def _copy_page(source: Path, place: Path) -> None:
 def _page(path: Path, folder: Path) -> PageToLabel:
     """Return the page of a file: a page folder has the name of the folder, another file its own."""
     below = path.relative_to(folder)
-    if path.name in PAGE_NAMES and below.parent.parts:
+    if is_page_of_folder(path.name) and below.parent.parts:
         return PageToLabel(below.parent.as_posix(), path, _meta(path.parent))
-    suffix = next(suffix for suffix in sorted(HTML_SUFFIXES, key=len, reverse=True) if path.name.endswith(suffix))
-    return PageToLabel(below.as_posix()[: -len(suffix)], path)
+    return PageToLabel(page_stem(below.as_posix()) or path.name, path)
 
 
 def _meta(folder: Path) -> dict[str, Any]:

@@ -1,38 +1,177 @@
-"""Records of an extraction, for JSON."""
+"""Records of an extraction: one table per kind of record makes records, JSON Schema, Arrow types and documentation.
+
+A field of a page's record is one entry of :data:`PAGE`, and a row of the table in ``docs/batch.md``, which a test
+compares.
+"""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-from importlib import resources
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any
 
-from blockml.page import Chunk, Extraction, Paragraph
+from blockml.page import Chunk, Extraction, Label, Metadata, Paragraph, ParagraphKind, Status
 
-__all__ = ["SCHEMA_VERSION", "block_records", "chunk_record", "json_schema", "page_record", "paragraph_record"]
+__all__ = ["CRASHED", "FAILURES", "RECORD", "SCHEMA_VERSION", "TIMEOUT", "UNREADABLE", "Field", "Kind", "block_records"]
+__all__ += ["chunk_record", "json_schema", "page_record", "paragraph_record"]
 
 #: Incremented when a field is removed or changes its meaning.
 SCHEMA_VERSION = 1
 
+#: Statuses of pages of a batch that failed, beside those of :class:`blockml.page.Status`.
+TIMEOUT = "timeout"  #: the page took longer than the time limit
+CRASHED = "crashed"  #: the extractor raised, its process died, or the page needed more memory than the limit
+UNREADABLE = "unreadable"  #: the file, line or record of the page is damaged or missing
+FAILURES = (TIMEOUT, CRASHED, UNREADABLE)
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of the output format ``json``, in the version :data:`SCHEMA_VERSION`.
+_Schema = dict[str, Any]
 
-    Its ``$defs`` have the schemas of the parts: ``page``, ``record`` (a line of ``blockml predict``), ``block``,
-    ``paragraph``, ``chunk`` and ``metadata``.
 
-    Examples
-    --------
-    >>> json_schema()["properties"]["schema_version"]
-    {'const': 1}
-    """
-    file = resources.files("blockml.rendering") / f"extraction-{SCHEMA_VERSION}.schema.json"
-    schema: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return schema
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Type of a field."""
+
+    name: str  #: Name in the documentation.
+    schema: _Schema  #: JSON Schema of its values.
+    arrow: Callable[[Any], Any]  #: Returns its Arrow type, given the module ``pyarrow``.
+    empty: Callable[[], Any] = lambda: None  #: Returns its value in the record of a page that failed.
+    failed: _Schema | None = None  #: JSON Schema in records of a batch, if it differs because a page may fail.
+
+    def or_null(self) -> Kind:
+        """Return the type whose values may be null as well."""
+        return Kind(f"{self.name} or null", {**self.schema, "type": [self.schema["type"], "null"]}, self.arrow)
+
+
+_STRING: _Schema = {"type": "string"}
+TEXT = Kind("text", _STRING, lambda pa: pa.string(), str)
+TEXTS = Kind("list of texts", {"type": "array", "items": _STRING}, lambda pa: pa.list_(pa.string()), list)
+COUNT = Kind("count", {"type": "integer", "minimum": 0}, lambda pa: pa.int32(), int)
+COUNTS = Kind("list of counts", {"type": "array", "items": COUNT.schema}, lambda pa: pa.list_(pa.int32()), list)
+PLACE = Kind("integer", {"type": "integer"}, lambda pa: pa.int32()).or_null()
+FLAG = Kind("true or false", {"type": "boolean"}, lambda pa: pa.bool_())
+_RANGE: _Schema = {"minimum": 0, "maximum": 1}
+_NULLABLE: _Schema = {"type": ["number", "null"], **_RANGE}
+SHARE = Kind("0 to 1", {"type": "number", **_RANGE}, lambda pa: pa.float64(), failed=_NULLABLE)
+STATUS = Kind(
+    "name", {"enum": [*map(str, Status)]}, lambda pa: pa.string(), str, {"enum": [*map(str, Status), *FAILURES]}
+)
+LABEL = Kind("name or null", {"enum": [*map(str, Label), None]}, lambda pa: pa.string())
+PARAGRAPH_KIND = Kind("name", {"enum": [*map(str, ParagraphKind)]}, lambda pa: pa.string())
+SOURCES = Kind(
+    "names by field",
+    {"type": "object", "additionalProperties": _STRING},
+    lambda pa: pa.list_(pa.struct([("field", pa.string()), ("source", pa.string())])),
+)
+_METADATA_REFERENCE: _Schema = {"$ref": "#/$defs/metadata"}
+METADATA = Kind(
+    "object",
+    _METADATA_REFERENCE,
+    lambda pa: pa.struct([(field.name, field.kind.arrow(pa)) for field in _METADATA]),
+    failed={"anyOf": [_METADATA_REFERENCE, {"type": "null"}]},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Field of a record."""
+
+    name: str
+    kind: Kind
+    description: str = ""
+    #: Returns the value; by default the attribute of its name. Of blocks, the values of all blocks of an extraction.
+    value: Callable[[Any], Any] | None = None
+    of_metadata: bool = False  #: Whether it is null where metadata is not read.
+
+    def of(self, source: object) -> Any:  # noqa: ANN401 (of its kind)
+        """Return the value of the field in the record of something."""
+        return (self.value or attrgetter(self.name))(source)
+
+    def schema(self, *, in_batch: bool = False) -> _Schema:
+        """Return the JSON Schema of the field, in records of one page or of a batch."""
+        failed = self.kind.failed if in_batch else None
+        text = self.description
+        if failed is not None and self.kind is SHARE:
+            text = f"{text[:-1]}; null for a page that failed."
+        return {**(failed or self.kind.schema), **({"description": text} if text else {})}
+
+
+def _label(value: Label | None) -> str | None:
+    return None if value is None else str(value)
+
+
+#: Record of a page.
+PAGE = (
+    Field("url", TEXT.or_null(), "Address of the page, as given.", lambda found: found.page.url),
+    Field("status", STATUS, "How the extraction ended.", lambda found: str(found.status)),
+    Field("title", TEXT.or_null(), "Headline of the page.", of_metadata=True),
+    Field("text", TEXT, "Main content."),
+    Field("confidence", SHARE, "Predicted quality of the decision.", lambda found: round(found.confidence, 4)),
+    Field(
+        "article_probability",
+        SHARE.or_null(),
+        "Probability that the page is an article; null if the model has none.",
+        lambda found: None if found.article_probability is None else round(found.article_probability, 4),
+    ),
+    Field("n_blocks", COUNT, "Number of text blocks.", lambda found: len(found.kept)),
+    Field("n_kept", COUNT, "Number of text blocks that were kept.", lambda found: int(found.kept.sum())),
+    Field("model", TEXT, "Name and version of the extractor."),
+    Field("warnings", TEXTS, "Remarks about the page.", lambda found: list(found.warnings)),
+    Field(
+        "metadata",
+        METADATA,
+        "What the page declares or shows about itself.",
+        lambda found: found.metadata.record(),
+        of_metadata=True,
+    ),
+)
+#: Record of a page of a batch.
+RECORD = (Field("id", TEXT, "Id of the page."), *PAGE, Field("error", TEXT.or_null(), "Reason why the page failed."))
+_BLOCK = (
+    Field("index", COUNT, value=lambda found: range(len(found.kept))),
+    Field("text", TEXT, value=lambda found: found.page.blocks.texts),
+    Field("score", SHARE, value=lambda found: [round(score, 4) for score in found.scores.tolist()]),
+    Field("kept", FLAG, value=lambda found: found.kept.tolist()),
+    Field("reason", TEXT, value=lambda found: map(str, found.reasons)),
+    Field("xpath", TEXT, value=lambda found: found.page.nodes.xpaths(found.page.blocks.parent.tolist())),
+    Field(
+        "label",
+        LABEL,
+        "Predicted label; null if the extractor tells no labels.",
+        lambda found: map(_label, [None] * len(found.kept) if found.labels is None else found.labels),
+    ),
+)
+_PARAGRAPH = (
+    Field("kind", PARAGRAPH_KIND, value=lambda paragraph: str(paragraph.kind)),
+    Field("text", TEXT),
+    Field("start", PLACE, "Place of the first character in `text`; null for a removed paragraph."),
+    Field("end", PLACE, "Place after the last character."),
+    Field("headings", TEXTS, "Headings above it, outermost first.", lambda paragraph: list(paragraph.headings)),
+    Field("xpath", TEXT),
+    Field("blocks", COUNTS, "Indices of its blocks.", lambda paragraph: list(paragraph.blocks)),
+    Field("score", SHARE),
+    Field("label", LABEL, _BLOCK[-1].description, lambda paragraph: _label(paragraph.label)),
+)
+_CHUNK = (
+    Field("text", TEXT),
+    Field("start", COUNT),
+    Field("end", COUNT),
+    Field("headings", TEXTS, value=lambda chunk: list(chunk.headings)),
+    Field("paragraphs", COUNTS, "Indices of its paragraphs.", lambda chunk: list(chunk.paragraphs)),
+)
+#: Descriptions of fields of the metadata whose names don't say everything.
+_DATE = "ISO 8601: a date, or a date with time."
+_METADATA_DESCRIPTIONS = {"published": _DATE, "modified": _DATE, "language": "BCP 47.", "script": "ISO 15924."}
+_METADATA_DESCRIPTIONS["sources"] = "Where each field comes from."
+#: Types of the fields of metadata by their annotations.
+_ANNOTATED = {"str | None": TEXT.or_null(), "tuple[str, ...]": TEXTS, "Mapping[str, str]": SOURCES}
+_METADATA: tuple[Field, ...] = tuple(
+    Field(item.name, _ANNOTATED[str(item.type)], _METADATA_DESCRIPTIONS.get(item.name, "")) for item in fields(Metadata)
+)
 
 
 def page_record(extraction: Extraction, *, metadata: bool = True) -> dict[str, Any]:
-    """Return the record of a page: url, status, title, text, confidence, article_probability, counts and so on.
+    """Return the record of a page, with the fields :data:`PAGE`.
 
     Parameters
     ----------
@@ -49,43 +188,76 @@ def page_record(extraction: Extraction, *, metadata: bool = True) -> dict[str, A
     >>> record["status"], record["text"], record["n_kept"]
     ('ok', 'One', 1)
     """
-    likely = extraction.article_probability
-    return {
-        "url": extraction.page.url,
-        "status": str(extraction.status),
-        "title": extraction.title if metadata else None,
-        "text": extraction.text,
-        "confidence": round(extraction.confidence, 4),
-        "article_probability": None if likely is None else round(likely, 4),
-        "n_blocks": len(extraction.kept),
-        "n_kept": int(extraction.kept.sum()),
-        "model": extraction.model,
-        "warnings": list(extraction.warnings),
-        "metadata": extraction.metadata.record() if metadata else None,
-    }
+    return {field.name: None if field.of_metadata and not metadata else field.of(extraction) for field in PAGE}
 
 
 def block_records(extraction: Extraction) -> list[dict[str, Any]]:
     """Return one record per block: index, text, score, kept, reason, xpath, label (None without block labels)."""
-    blocks = extraction.page.blocks
-    xpaths = extraction.page.nodes.xpaths(blocks.parent.tolist())
-    scores = [round(score, 4) for score in extraction.scores.tolist()]
-    kept = extraction.kept.tolist()
-    labels = [None] * len(blocks) if extraction.labels is None else [str(label) for label in extraction.labels]
-    reasons = map(str, extraction.reasons)
-    names = ("index", "text", "score", "kept", "reason", "xpath", "label")
-    rows = zip(range(len(blocks)), blocks.texts, scores, kept, reasons, xpaths, labels, strict=True)
+    names = [field.name for field in _BLOCK]
+    rows = zip(*(field.of(extraction) for field in _BLOCK), strict=True)
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def paragraph_record(paragraph: Paragraph) -> dict[str, Any]:
     """Return the record of a paragraph: its fields; ``start`` and ``end`` are None for a removed one."""
-    record = asdict(paragraph)
-    label = None if paragraph.label is None else str(paragraph.label)
-    return {**record, "kind": str(paragraph.kind), "headings": list(paragraph.headings), "label": label,
-            "blocks": list(paragraph.blocks)}  # fmt: skip
+    return {field.name: field.of(paragraph) for field in _PARAGRAPH}
 
 
 def chunk_record(chunk: Chunk) -> dict[str, Any]:
     """Return the record of a chunk: its fields."""
-    return {**asdict(chunk), "headings": list(chunk.headings), "paragraphs": list(chunk.paragraphs)}
+    return {field.name: field.of(chunk) for field in _CHUNK}
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of the output format ``json``, in the version :data:`SCHEMA_VERSION`.
+
+    Its ``$defs`` have the schemas of the parts: ``page``, ``record`` (a line of ``blockml predict``), ``block``,
+    ``paragraph``, ``chunk`` and ``metadata``.
+
+    Examples
+    --------
+    >>> json_schema()["properties"]["schema_version"]
+    {'const': 1}
+    """
+    lists = {
+        name: {"type": "array", "items": {"$ref": f"#/$defs/{kind}"}, **({"description": text} if text else {})}
+        for name, kind, text in (
+            ("paragraphs", "paragraph", "Paragraphs of the text, in its order."),
+            ("removed", "paragraph", "Paragraphs of the removed blocks."),
+            ("blocks", "block", ""),
+            ("chunks", "chunk", "With --chunk-size only."),
+        )
+    }
+    page = {field.name: {"$ref": f"#/$defs/page/properties/{field.name}"} for field in PAGE}
+    about_metadata = (
+        "What the page declares or shows about itself. Null in records of `blockml predict` without metadata."
+    )
+    about_record = (
+        "A record of `blockml predict`. Title and metadata are null for pages that failed, and where they are left out."
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"blockml extraction, version {SCHEMA_VERSION}",
+        "description": "Output of `blockml extract --format json`. The version changes when a field is removed or "
+        "changes its meaning; fields may be added in a version.",
+        "type": "object",
+        "properties": {"schema_version": {"const": SCHEMA_VERSION}, **page, **lists},
+        "required": ["schema_version", *page, *(name for name in lists if name != "chunks")],
+        "$defs": {
+            "page": _object("A page.", PAGE),
+            "metadata": {**_object(about_metadata, _METADATA), "type": ["object", "null"]},
+            "block": _object("A text block.", _BLOCK),
+            "paragraph": _object("A paragraph, heading, list, table or code block.", _PARAGRAPH),
+            "chunk": _object("Consecutive paragraphs, or a part of a long one.", _CHUNK),
+            "record": _object(about_record, RECORD, in_batch=True),
+        },
+    }
+
+
+def _object(description: str, table: Sequence[Field], *, in_batch: bool = False) -> Mapping[str, Any]:
+    return {
+        "description": description,
+        "type": "object",
+        "properties": {field.name: field.schema(in_batch=in_batch) for field in table},
+        "required": [field.name for field in table],
+    }

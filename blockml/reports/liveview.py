@@ -18,6 +18,7 @@ from blockml.extractors import Extractor, TrainedExtractor
 from blockml.extractors.matrix import page_matrix
 from blockml.labelling.sanitised import sanitised
 from blockml.model.contributions import contributions
+from blockml.options import Options
 from blockml.page import Extraction, Flag
 
 __all__ = ["LiveView", "live_view", "script_policy"]
@@ -33,7 +34,11 @@ class LiveView:
 
 
 def live_view(
-    result: Extraction, threshold: float | None, labels: BlockLabels | None, extractor: Extractor | None
+    result: Extraction,
+    threshold: float | None,
+    labels: BlockLabels | None,
+    extractor: Extractor | None,
+    options: Options,
 ) -> LiveView:
     """Collect the data of a page view.
 
@@ -47,6 +52,8 @@ def live_view(
         Gold of the blocks, if known.
     extractor
         The extractor of ``result``.
+    options
+        The options of ``result``.
     """
     page, blocks = result.page, result.page.blocks
     data: dict[str, Any] = {
@@ -59,6 +66,7 @@ def live_view(
         "threshold": threshold,
         "scores": None,
         "overruled": None,
+        "asked_for": None,
         "families": {},
     }
     if labels is not None:
@@ -66,9 +74,12 @@ def live_view(
     if extractor is not None and threshold is not None:
         # At the threshold 0 every block is kept but those that another rule removes at any threshold.
         policy = replace(extractor.policy, threshold=0.0)
-        found = decide(policy, page, extractor.predict(page))
+        included, excluded = options.labels(extractor)
+        found = decide(policy, page, extractor.predict(page), include=included, exclude=excluded)
         data["scores"] = [float(score) for score in pooled_over_code(found.scores, page)]
         data["overruled"] = found.overruled.tolist()
+        if included:
+            data["asked_for"] = [label in included for label in found.labels or ()]
     if isinstance(extractor, TrainedExtractor):
         matrix = page_matrix(page, extractor.model.features)
         found_families = contributions(extractor.model, matrix)

@@ -18,6 +18,7 @@ from blockml.errors import UsageError
 from blockml.evaluation import bag_scores, block_scores
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.extractors.page_curve import PageCurve
+from blockml.options import Options
 from blockml.page import Extraction, Page
 from blockml.parsing import parse
 from blockml.reports.curve_figure import curve_svg
@@ -76,6 +77,7 @@ def write_view(
     title: str | None = None,
     curve: PageCurve | None = None,
     extractor: Extractor | None = None,
+    options: Options = Options(),  # noqa: B008 (frozen)
 ) -> Path:
     """Write why each block of a page was kept or dropped, as a self-contained HTML file.
 
@@ -101,6 +103,8 @@ def write_view(
     extractor
         The extractor of ``result``: with it, the view has a slider for the threshold, and for a trained model the
         contributions of its features.
+    options
+        The options of ``result``, for the labels that its decision at other thresholds includes and excludes too.
     """
     page, blocks = result.page, result.page.blocks
     if explain and len(explain) != len(blocks):
@@ -130,7 +134,7 @@ def write_view(
                 "group": agreements[i] if agreements[i] in ("missed", "superfluous") else "kept" if kept else "dropped",
             }
         )
-    live = live_view(result, threshold, labels, extractor)
+    live = live_view(result, threshold, labels, extractor, options)
     return write_html(
         "view.html.jinja",
         path,

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -189,12 +190,12 @@ def test_fields_and_formats() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (Options(fields=("txt",)), "choose one of: article_probability, confidence, error"),
-        (Options(output_format="pdf"), "choose one of: html, markdown, text"),
-        (Options(include="main"), "no block labels"),
+        ({"fields": ("txt",)}, "choose one of: article_probability, confidence, error"),
+        ({"output_format": "pdf"}, "choose one of: html, markdown, text"),
+        ({"include": "main"}, "no block labels"),
     ],
 )
-def test_wrong_options_are_errors(options: Options, words: str) -> None:
+def test_wrong_options_are_errors(options: dict[str, Any], words: str) -> None:
     """They are checked before any page is read."""
 
     def items() -> Iterator[Item]:
@@ -202,7 +203,7 @@ def test_wrong_options_are_errors(options: Options, words: str) -> None:
         yield
 
     with pytest.raises(UsageError, match=words):
-        predict(items(), Plain(), options)
+        predict(items(), Plain(), Options(**options))
     with pytest.raises(UsageError, match="choose one of: none, process"):
         predict(items(), Plain(), isolation="thread")
     for jobs in (0, -1, 1.5, "2"):

@@ -118,8 +118,8 @@ def test_options_without_effect_are_refused(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["extract", "none", "--max-bytes", "100000000000000000000"], "limits.bytes must be an integer from 1 to"),
-        (["predict", PAGE, "--max-bytes", "2147483648"], "limits.bytes must be an integer from 1 to 2147483647"),
+        (["extract", "none", "--max-bytes", "100000000000000000000"], "blockml: --max-bytes must be an integer from"),
+        (["predict", PAGE, "--max-bytes", "2147483648"], "--max-bytes must be an integer from 1 to 2147483647"),
         (["predict", PAGE, "--max-memory", "100000000000000"], "guard.memory must be above 0 and at most"),
         (["predict", PAGE, "--timeout", "1e300"], "guard.seconds must be above 0 and at most 1000000000, got 1e+300"),
     ],

@@ -222,7 +222,7 @@ def test_extractors_without_block_types_refuse_labels(arguments: dict[str, Any])
     with pytest.raises(UsageError, match="plain has no block labels"):
         blockml.extract(PAGE, model="plain", **arguments)
     with pytest.raises(UsageError, match="has no block labels"):
-        extract_page(blockml.parse(PAGE), Plain(), **arguments)
+        extract_page(blockml.parse(PAGE), Plain(), Options(**arguments))
     with pytest.raises(UsageError, match="has no block labels"):
         list(predict([Item("a", html=PAGE)], Plain(), Options(**arguments)))
 

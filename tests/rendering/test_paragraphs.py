@@ -147,6 +147,10 @@ def matches(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> None:
             target = target[name]
         matches(value, target, root)
         return
+    if "anyOf" in schema:
+        schema = schema["anyOf"][value is None]  # a type, or null
+        matches(value, schema, root)
+        return
     assert "const" not in schema or value == schema["const"]
     assert "enum" not in schema or value in schema["enum"]
     kinds: dict[str, Any] = {

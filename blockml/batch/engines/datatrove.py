@@ -173,7 +173,7 @@ def run_locally(
     """
     n_files = sum(1 for _ in inputs.files())
     n_tasks = min(tasks or n_files, n_files)
-    limit = extractor.options.limits.bytes + 1
+    limit = extractor.options.read_limit
     fields = extractor.schema.names
     if out.suffix == ".jsonl":
         writer = JsonlWriter(str(out), compression=None, adapter=partial(_record, fields))

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 from blockml.batch.arrow import record_batch, schema
 from blockml.batch.extractor import BatchExtractor
 from blockml.batch.readers import InputFile, Inputs, Reading
-from blockml.batch.records import Options, PageExtractor
 from blockml.errors import needed
-from blockml.extractors import Plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,7 +49,7 @@ def extract_frame(frame: DataFrame, extractor: BatchExtractor) -> DataFrame:
         from pyspark.sql.types import StructType
 
     frame.sparkSession.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(MAX_BATCH_ROWS))
-    made = from_arrow_schema(_schema(extractor))
+    made = from_arrow_schema(schema(extractor.options.record_fields))
     kept = [frame.schema[name] for name in extractor.keep]
     return frame.mapInArrow(extractor.partition, StructType([*kept, *made.fields]))
 
@@ -80,10 +78,10 @@ def extract_files(session: SparkSession, inputs: Inputs, extractor: BatchExtract
     frame = session.createDataFrame(rows, "path string, top string, base string")
     n_tasks = max(session.sparkContext.defaultParallelism, inputs.size() // TASK_BYTES)
     frame = frame.repartition(max(1, min(len(rows), n_tasks)))
-    columns = _schema(extractor)
+    columns = schema(extractor.options.record_fields)
 
     def work(batches: Iterable[Any]) -> Iterator[Any]:
-        reading = Reading(extractor.options.limits.bytes + 1)
+        reading = Reading(extractor.options.read_limit)
         for batch in batches:
             for row in batch.to_pylist():
                 file = InputFile(Path(row["path"]), Path(row["top"]), Path(row["base"]))
@@ -105,8 +103,3 @@ def write_records(frame: DataFrame, out: Path) -> Counter[str]:
         frame.write.parquet(path)
         written = reader.parquet(path)
     return Counter({row["status"]: row["count"] for row in written.groupBy("status").count().collect()})
-
-
-def _schema(extractor: BatchExtractor) -> Any:  # noqa: ANN401 (pyarrow has no types)
-    """Return the schema of the records without loading the model on the driver."""
-    return schema(PageExtractor(Plain(), Options(fields=extractor.options.fields)).fields)

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from blockml.archives.compression import DAMAGED, decompressed, is_compressed, open_decompressed
+from blockml.archives.compression import DAMAGED, compression_of, decompressed, open_decompressed, recognized
+from blockml.archives.suffixes import ARCHIVES, LINES, PAGE_FILES, is_page, split_compression
 from blockml.batch.items import Item
 from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, RecordFields, Unit, in_units
-from blockml.batch.readers.lines import LINE_SUFFIXES, line_blocks, line_ranges
-from blockml.batch.readers.pages import PAGE_SUFFIXES, PageFile, file_size, page_file, page_units
+from blockml.batch.readers.lines import line_blocks, line_ranges
+from blockml.batch.readers.pages import PageFile, file_size, page_file, page_units
 from blockml.batch.readers.parquet import parquet_units
 from blockml.batch.readers.warc import WarcRange, arc_units, stream_units, warc_ranges, without_overlap
 from blockml.errors import InputError, UsageError
@@ -41,7 +42,7 @@ __all__ = [
 #: Kinds of files that hold many pages, by their first bytes, decompressed.
 _KINDS = {b"WARC/": "warc", b"filedesc:": "arc", b"PAR1": "parquet"}
 _SUFFIXES = {
-    **dict.fromkeys(LINE_SUFFIXES, "lines"), ".warc": "warc", ".arc": "arc", ".parquet": "parquet", ".csv": "table",
+    **dict.fromkeys(LINES, "lines"), **{end: end[1:] for end in ARCHIVES}, ".parquet": "parquet", ".csv": "table",
     ".tsv": "table",
 }  # fmt: skip
 #: JSON of pages that isn't JSON lines: an array of objects, or an object that begins with a line of its own.
@@ -53,9 +54,6 @@ _REFUSED = {
     "json": "JSON, but not JSON lines, which have an object with one page in each line",
     "table": "CSV and TSV files aren't read; write the pages as JSON lines or Parquet",
 }
-#: Archives that are read where a folder is given; files of records, such as labels or an output, must be named.
-_ARCHIVE_SUFFIXES = (".warc", ".arc")
-_COMPRESSIONS = (".gz", ".zst")
 #: Name of standard input.
 _STDIN = "-"
 #: Bytes by which the kind of an input is recognised.
@@ -99,7 +97,8 @@ class Inputs:
 
     def _below(self, top: Path) -> Iterator[InputFile]:
         for path in _walk(top, self.passed_over):
-            if path.name.lower().endswith(PAGE_SUFFIXES) or _is_archive(path.name):
+            # Files of records, such as labels or an output, must be named.
+            if is_page(path.name) or split_compression(path.name.lower())[0].endswith(ARCHIVES):
                 yield InputFile(path, top, top)
             else:
                 self.passed_over[path.suffix] += 1
@@ -144,13 +143,16 @@ class Inputs:
                 raise InputError(_REFUSED[kind])
             if kind == "stdin":
                 yield from _stdin_units(self.fields, reading)
+            elif kind == "warc" and compression_of(path) == ".br":  # FastWARC recognises the other compressions
+                with open_decompressed(path) as stream:
+                    yield from stream_units(path.name, stream, reading)
             elif kind == "warc":
                 yield from warc_ranges(path)
             elif kind == "arc":
                 yield from arc_units(path, reading)
             elif kind == "parquet":
                 yield from parquet_units(path, self.fields, reading.limit)
-            elif _start(path)[1]:
+            elif compression_of(path):
                 with open_decompressed(path) as stream:
                     yield from line_blocks(path.name, stream, self.fields, reading.limit)
             else:
@@ -166,8 +168,8 @@ def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> 
     ----------
     names
         Files; folders, which stand for all page files and WARC and ARC files below them; globs, in which ``**`` crosses
-        folders; and ``-`` for standard input. Page files may be gzipped. WARC, ARC and Parquet files are recognised by
-        their content, JSON lines by it or by the suffix ``.jsonl`` or ``.ndjson``; all but Parquet may be compressed.
+        folders; and ``-`` for standard input. All but Parquet may be compressed. WARC, ARC and Parquet files are
+        recognised by their content, JSON lines by it or by the suffix ``.jsonl`` or ``.ndjson``.
     fields
         Names of the fields of JSON lines and of the columns of Parquet files.
 
@@ -182,7 +184,7 @@ def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> 
         if not name:
             raise UsageError("the name of an input is empty")
         if not any(True for _ in Inputs((name,)).files()):
-            suffixes = ", ".join((*PAGE_SUFFIXES, *_ARCHIVE_SUFFIXES))
+            suffixes = ", ".join((*PAGE_FILES, *ARCHIVES))
             what = f"no pages ({suffixes}) in this folder" if Path(name).is_dir() else "no such file, folder or glob"
             raise InputError(what, source=name)
     return Inputs(tuple(names), fields)
@@ -239,26 +241,17 @@ def _fixed_part(pattern: str) -> Path:
     return Path(*parts[:fixed])
 
 
-def _is_archive(name: str) -> bool:
-    name = name.lower()
-    for end in _COMPRESSIONS:
-        name = name.removesuffix(end)
-    return name.endswith(_ARCHIVE_SUFFIXES)
-
-
 def _kind(found: InputFile) -> str:
     """Return the kind of a file: ``page``, ``stdin``, or one of those of ``_KINDS``, ``_SUFFIXES`` and ``_REFUSED``."""
     path = found.path
     if str(path) == _STDIN:
         return "stdin"
-    name = path.name.lower()
-    if name.endswith(PAGE_SUFFIXES):
+    if is_page(path.name):
         return "page"
-    for end in _COMPRESSIONS:
-        name = name.removesuffix(end)
+    name = split_compression(path.name.lower())[0]
     # Of a file that is damaged at its start the name is what there is.
     by_name = next((kind for end, kind in _SUFFIXES.items() if name.endswith(end)), "page")
-    return _kind_of(_start(path)[0]) or by_name
+    return _kind_of(_start(path)) or by_name
 
 
 def _kind_of(start: bytes) -> str | None:
@@ -271,23 +264,21 @@ def _kind_of(start: bytes) -> str | None:
     return "lines" if _JSON_OBJECT.match(start) or _is_json(start.partition(b"\n")[0]) else None
 
 
-def _start(path: Path) -> tuple[bytes, bool]:
-    """Return the first bytes of a file, decompressed, and whether it is compressed; no bytes if it is damaged."""
+def _start(path: Path) -> bytes:
+    """Return the first bytes of a file, decompressed; none if it is damaged."""
     try:
-        with path.open("rb") as stream:
-            zipped = is_compressed(stream.read(4))
         with open_decompressed(path) as stream:
             # It is read no further than needed, as it may be damaged there.
-            return cast("io.BufferedReader", stream).peek(_PEEKED), zipped
+            return cast("io.BufferedReader", stream).peek(_PEEKED)
     except DAMAGED:
-        return b"", False
+        return b""
 
 
 def _stdin_units(fields: RecordFields, reading: Reading) -> Iterator[Unit]:
     """Split standard input: a WARC file, JSON lines or one page, compressed or not."""
     raw = cast("io.BufferedReader", sys.stdin.buffer)
     try:
-        stream = cast("io.BufferedReader", decompressed(cast("BinaryIO", raw), raw.peek(4)[:4]))
+        stream = cast("io.BufferedReader", decompressed(cast("BinaryIO", raw), recognized(raw.peek(4))))
         kind = _kind_of(stream.peek(_PEEKED))
         if kind == "warc":
             yield from stream_units("stdin", stream, reading)

@@ -19,10 +19,7 @@ from blockml.batch.items import Item
 from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Reading, RecordFields, printable
 from blockml.datasets.base import site_of
 
-__all__ = ["LINE_SUFFIXES", "LineBlock", "LineRange", "line_blocks", "line_ranges", "page_of"]
-
-#: Suffixes of JSON lines files, without that of a compression.
-LINE_SUFFIXES = (".jsonl", ".ndjson")
+__all__ = ["LineBlock", "LineRange", "line_blocks", "line_ranges", "page_of"]
 
 #: Bytes of a line per byte of a page: characters outside ASCII may be written as six-byte escapes of two bytes.
 _LINE_FACTOR = 3

@@ -7,15 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from blockml.archives.suffixes import is_page_of_folder, page_stem
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Reading, in_groups, printable
 
-__all__ = ["PAGE_SUFFIXES", "PageFile", "PageFiles", "file_size", "page_file", "page_units"]
-
-#: Suffixes of page files, longest first; other files in a folder are passed over.
-PAGE_SUFFIXES = (".xhtml.gz", ".html.gz", ".htm.gz", ".xhtml", ".html", ".htm")
-#: File names of pages in folders of their own.
-_PAGE_OF_A_FOLDER = ("page.html", "page.html.gz")
+__all__ = ["PageFile", "PageFiles", "file_size", "page_file", "page_units"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +50,8 @@ def page_file(path: Path, top: Path, base: Path) -> PageFile:
     the subfolder of ``top`` that contains the file, or ``top`` if each page has a folder of its own; if ``top`` is the
     empty path, the folder of the file.
     """
-    below = path.relative_to(base) if path.is_relative_to(base) else path
-    return PageFile(os.fspath(path), printable(_stem(below.as_posix())), _site_folder(path, top), file_size(path))
+    name = (path.relative_to(base) if path.is_relative_to(base) else path).as_posix()
+    return PageFile(os.fspath(path), printable(page_stem(name) or name), _site_folder(path, top), file_size(path))
 
 
 def file_size(path: Path) -> int:
@@ -74,10 +70,6 @@ def page_units(files: Iterator[PageFile]) -> Iterator[PageFiles]:
 
 def _site_folder(path: Path, top: Path) -> str:
     below = path.relative_to(top).parts if top.parts and path.is_relative_to(top) else ()
-    if len(below) == 2 and path.name.lower() in _PAGE_OF_A_FOLDER:
+    if len(below) == 2 and is_page_of_folder(path.name):
         return str(top)
     return str(top / below[0] if len(below) > 1 else path.parent)
-
-
-def _stem(name: str) -> str:
-    return next((name[: -len(end)] for end in PAGE_SUFFIXES if name.lower().endswith(end)), name)

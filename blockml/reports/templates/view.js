@@ -15,7 +15,8 @@ const element = (id) => document.getElementById(id);
 let kept = [...view.kept];
 
 function decided(threshold) {
-  return view.scores.map((score, block) => score >= Math.fround(threshold) && !view.overruled[block]);
+  const keep = (score, block) => score >= Math.fround(threshold) && !view.overruled[block];
+  return view.scores.map((score, block) => Boolean(view.asked_for?.[block]) || keep(score, block));
 }
 
 // The text of kept blocks, by the rules of the plain text output.

@@ -10,23 +10,23 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
-from blockml.archives.compression import DAMAGED, open_decompressed
+from blockml.archives.compression import DAMAGED, open_decompressed, read_file
+from blockml.archives.suffixes import PAGES, SERVED, with_compression
 from blockml.errors import InputError, UsageError, check_name
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.templates.linked.archive import ARCHIVE_STARTS, ArchiveSource
-from blockml.templates.linked.layouts import PageFile, is_inside, page_files, read_file, read_layout
+from blockml.templates.linked.layouts import PageFile, is_inside, page_files, read_layout
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import normalise
 
 __all__ = ["FolderSource", "base_of", "open_source"]
 
 #: File names of link maps.
-_MAP_NAMES = ("pages.jsonl", "pages.jsonl.gz")
+_MAP_NAMES = with_compression("pages.jsonl")
 
-#: Index files, and extensions that servers add to a path.
-_INDEXES = tuple(f"index{suffix}" for suffix in (".html", ".htm", ".xhtml", ".shtml", ".php", ".asp", ".aspx", ".jsp"))
-_ADDED = (".html", ".htm", ".xhtml")
+#: Index files.
+_INDEXES = tuple(f"index{suffix}" for suffix in (*PAGES, *SERVED))
 
 #: Characters of a file name that need no escape in a URL's path (RFC 3986, section 3.3).
 _SAFE = "/!$&'()*+,;=:@"
@@ -50,17 +50,18 @@ class FolderSource(PageSource):
         file's name if such a file exists (``list.php?id=3.html``), else it is ignored; so is the scheme.
     ``map``
         File of JSON lines, one per page: ``id``, and optionally ``url``, ``path``, ``encoding``, ``site`` and
-        ``hrefs``, the ids that links, as written, lead to. The pages are ``pages/ID.html.gz`` or ``ID.html`` below the
-        folder, or else at ``path``. A page without URL gets ``base`` and ``path``.
+        ``hrefs``, the ids that links, as written, lead to. The pages are ``pages/ID.html`` or ``ID.html`` below the
+        folder, each with any suffix of pages, or else at ``path``. A page without URL gets ``base`` and ``path``.
     ``described``
         One folder per page, with ``page.html`` and a ``meta.json`` with ``url``, and optionally ``id``, ``site`` and
         ``encoding``.
 
-    Files that end in ``.gz`` are decompressed. Nothing outside the folder is read: URLs are looked up in a list made on
-    construction, and symbolic links that leave the folder are ignored. Links to pages that the folder lacks resolve to
-    None. The attribute ``layout`` is ``site``, ``map`` or ``described``, and ``base`` the normalised base URL with a
-    final slash. Raises InputError if there is no such folder, no page in it, or an unusable map or ``meta.json``, and
-    UsageError if the base is no web URL, the site is unknown, or the layout assigns no sites.
+    Files that end in ``.gz``, ``.zst`` or ``.br`` are decompressed. Nothing outside the folder is read: URLs are looked
+    up in a list made on construction, and symbolic links that leave the folder are ignored. Links to pages that the
+    folder lacks resolve to None. The attribute ``layout`` is ``site``, ``map`` or ``described``, and ``base`` the
+    normalised base URL with a final slash. Raises InputError if there is no such folder, no page in it, or an unusable
+    map or ``meta.json``, and UsageError if the base is not a web URL, the site is unknown, or the layout assigns no
+    sites.
 
     Parameters
     ----------
@@ -278,12 +279,12 @@ def _candidates(path: str, query: str) -> Iterator[str]:
     if not path or path.endswith("/"):
         places = [path + index for index in _INDEXES]
         if path:
-            places += [path.rstrip("/") + suffix for suffix in _ADDED]
+            places += [path.rstrip("/") + suffix for suffix in PAGES]
     else:
-        places = [path, *(path + suffix for suffix in _ADDED), *(f"{path}/{index}" for index in _INDEXES)]
+        places = [path, *(path + suffix for suffix in PAGES), *(f"{path}/{index}" for index in _INDEXES)]
     if query:
         for text in dict.fromkeys((query, _unquoted(query))):
             for place in places:
                 for mark in "?@":
-                    yield from (f"{place}{mark}{text}{suffix}" for suffix in ("", *_ADDED))
+                    yield from (f"{place}{mark}{text}{suffix}" for suffix in ("", *PAGES))
     yield from places

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, BinaryIO
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from blockml.archives.compression import DAMAGED
+from blockml.archives.compression import DAMAGED, open_file, read_file
+from blockml.archives.suffixes import PAGES, SERVED, is_page_of_folder, pages_below, pattern, split_compression
 from blockml.errors import InputError, UnknownNameError, UsageError
 
-__all__ = ["PageFile", "is_inside", "page_files", "read_file", "read_layout"]
-
-#: Page file within a page folder.
-_PAGE_NAMES = frozenset({"page.html", "page.html.gz", "page.htm"})
+__all__ = ["PageFile", "is_inside", "page_files", "read_layout"]
 
 #: Extensions of pages in copies of sites, with the query that wget appends: ``list.php?id=3``, on Windows
 #: ``list.php@id=3``.
-_PAGE_NAME = re.compile(r".\.(?:html?|xhtml|shtml|php\d?|aspx?|jsp|cgi)(?:[?@].*)?\Z", re.IGNORECASE | re.DOTALL)
+_PAGE_NAME = re.compile(rf".(?:{pattern((*PAGES, *SERVED))}|\.php\d)(?:[?@].*)?\Z", re.IGNORECASE | re.DOTALL)
 
 #: Markup that identifies a page without an extension, and the bytes searched for it (our choice).
 _MARKUP = re.compile(rb"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _SNIFFED = 1024
-
-#: Paths, below the folder, at which the page of an entry of a link map is looked for.
-_PLACES = ("pages/{}.html.gz", "pages/{}.html", "{}.html.gz", "{}.html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +54,7 @@ def read_layout(root: Path, links: Path | None, site: str | None) -> tuple[str, 
     places: dict[str, str] = {}  # a page and its compressed copy are one page
     for name in names:
         if is_page_name(name) or _has_markup(root / name):
-            places.setdefault(name.removesuffix(".gz"), name)
+            places.setdefault(split_compression(name)[0], name)
     return "site", [PageFile(root / name, (place,), place) for place, name in places.items()]
 
 
@@ -77,7 +71,7 @@ def is_page_name(name: str) -> bool:
     >>> [is_page_name(name) for name in ("a/b.html.gz", "list.php?id=3", "logo.png", "about")]
     [True, True, False, False]
     """
-    return _PAGE_NAME.search(name.removesuffix(".gz").rpartition("/")[2]) is not None
+    return _PAGE_NAME.search(split_compression(name)[0].rpartition("/")[2]) is not None
 
 
 def is_inside(path: Path, root: Path) -> bool:
@@ -86,17 +80,6 @@ def is_inside(path: Path, root: Path) -> bool:
         return path.resolve().is_relative_to(root)
     except (OSError, RuntimeError, ValueError):  # circular links, an invalid name
         return False
-
-
-def open_file(path: Path) -> BinaryIO:
-    """Open a file, decompressing if its name ends in ``.gz``."""
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
-
-
-def read_file(path: Path, limit: int = -1) -> bytes:
-    """Read at most ``limit`` bytes of a file, decompressed."""
-    with open_file(path) as stream:
-        return stream.read(limit)
 
 
 def _of_site(files: Sequence[PageFile], site: str | None, root: Path) -> list[PageFile]:
@@ -109,7 +92,7 @@ def _of_site(files: Sequence[PageFile], site: str | None, root: Path) -> list[Pa
 
 def _has_markup(path: Path) -> bool:
     """Return whether a file without extension, as wget saves some pages, contains HTML."""
-    if "." in path.name.removesuffix(".gz"):
+    if "." in split_compression(path.name)[0]:
         return False
     try:
         return _MARKUP.search(read_file(path, _SNIFFED)) is not None
@@ -123,7 +106,7 @@ def _described(root: Path, names: Sequence[str]) -> Iterator[PageFile]:
     for name in names:
         folder, slash, own = name.rpartition("/")
         beside = f"{folder}{slash}meta.json"
-        if own not in _PAGE_NAMES or beside not in there:
+        if not is_page_of_folder(own) or beside not in there:
             continue
         try:
             meta = _object(read_file(root / beside), root / beside)
@@ -144,13 +127,14 @@ def _mapped(root: Path, links: Path) -> Iterator[PageFile]:
         raise
     except DAMAGED as error:
         raise InputError(f"the link map can't be read ({error})", source=links) from error
+    files = [pages_below(folder) for folder in (root / "pages", root)]
     for row, source in rows:
         if "id" not in row:
             raise InputError("each line of a link map must have an 'id'", source=source)
         page_id, place, hrefs = str(row["id"]), _text(row, "path") or "", row.get("hrefs")
-        names = (*(pattern.format(page_id) for pattern in _PLACES), place)
-        paths = (root / name for name in names if name and "\0" not in name)
-        path = next((path for path in paths if path.is_file() and is_inside(path, root)), None)
+        paths = [found.get(PurePosixPath(page_id).as_posix()) for found in files]
+        paths.append(root / place if place and "\0" not in place else None)
+        path = next((path for path in paths if path and path.is_file() and is_inside(path, root)), None)
         if path is not None:
             yield PageFile(
                 path.resolve(),

@@ -1,0 +1,100 @@
+"""Suffixes of file names: which files are pages, which hold many pages, and which are compressed.
+
+Suffixes are compared in any case, so ``B.HTML.GZ`` is a compressed page. How each compression is read is in
+:mod:`blockml.archives.compression`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+__all__ = ["ARCHIVES", "COMPRESSIONS", "LINES", "PAGES", "PAGE_FILES", "SERVED", "is_page", "is_page_of_folder"]
+__all__ += ["page_stem", "pages_below", "pattern", "split_compression", "with_compression"]
+
+#: Pages.
+PAGES = (".html", ".htm", ".xhtml")
+#: Files with one page per line, and archives of crawlers.
+LINES = (".jsonl", ".ndjson")
+ARCHIVES = (".warc", ".arc")
+#: Compressions, each of which may follow any other suffix.
+COMPRESSIONS = (".gz", ".zst", ".br")
+#: Pages in copies of sites whose server runs a program for them, beside :data:`PAGES`.
+SERVED = (".shtml", ".php", ".asp", ".aspx", ".jsp", ".cgi")
+
+#: Suffixes of page files. Where a page has several files, the one whose suffix is first here is read.
+PAGE_FILES = tuple(page + end for page in PAGES for end in (*COMPRESSIONS, ""))
+
+
+def split_compression(name: str) -> tuple[str, str]:
+    """Split the suffix of a compression off a file name; it is returned in lower case, or empty.
+
+    Examples
+    --------
+    >>> split_compression("B.HTML.GZ"), split_compression("a.html")
+    (('B.HTML', '.gz'), ('a.html', ''))
+    """
+    end = os.path.splitext(name)[1].lower()  # noqa: PTH122 (a name, of which Path would change some)
+    return (name[: -len(end)], end) if end in COMPRESSIONS else (name, "")
+
+
+def with_compression(*names: str) -> tuple[str, ...]:
+    """Return file names as they are and with the suffix of each compression, compressed ones first.
+
+    Examples
+    --------
+    >>> with_compression("gold.jsonl")
+    ('gold.jsonl.gz', 'gold.jsonl.zst', 'gold.jsonl.br', 'gold.jsonl')
+    """
+    return tuple(name + end for name in names for end in (*COMPRESSIONS, ""))
+
+
+def page_stem(name: str) -> str | None:
+    """Return the name or path of a page file without its suffixes; None for other files.
+
+    Examples
+    --------
+    >>> page_stem("news/B.HTML.GZ"), page_stem("a.htm"), page_stem("style.css.gz")
+    ('news/B', 'a', None)
+    """
+    bare = split_compression(name)[0]
+    low = bare.lower()
+    return next((bare[: -len(end)] for end in PAGES if low.endswith(end)), None)
+
+
+def is_page(name: str) -> bool:
+    """Tell whether a file name is that of a page."""
+    return page_stem(name) is not None
+
+
+def is_page_of_folder(name: str) -> bool:
+    """Tell whether a file name is that of the page of a page folder, such as ``page.html`` or ``page.htm.gz``."""
+    return (page_stem(name) or "").lower() == "page"
+
+
+def pages_below(folder: Path) -> dict[str, Path]:
+    """Return the page files below a folder by their path without suffixes, separated by ``/``."""
+    found: dict[str, Path] = {}
+    for place, _, names in os.walk(folder):
+        for name in sorted(filter(is_page, names), key=_rank, reverse=True):
+            path = Path(place, name)
+            if stem := page_stem(path.relative_to(folder).as_posix()):
+                found[stem] = path
+    return found
+
+
+def _rank(name: str) -> int:
+    low = name.lower()
+    return next(rank for rank, end in enumerate(PAGE_FILES) if low.endswith(end))
+
+
+def pattern(*groups: tuple[str, ...]) -> str:
+    """Return a regular expression for one suffix of each group in turn.
+
+    Examples
+    --------
+    >>> pattern((".html", ".htm"), (".gz", ""))
+    '(?:\\\\.html|\\\\.htm)(?:\\\\.gz|)'
+    """
+    return "".join(f"(?:{'|'.join(map(re.escape, group))})" for group in groups)

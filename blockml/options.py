@@ -1,0 +1,156 @@
+"""Options of an extraction, in one table that functions, batches and commands read.
+
+A new option is a field of :class:`Options`, with its flag, and an argument of :func:`blockml.extract`, which uses it.
+``blockml predict``, ``blockml.batch``, ``blockml.extract_column`` and the flags of the commands follow from the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, cast
+
+from blockml.decision.decide import label_names, with_threshold
+from blockml.decision.policy import DecisionPolicy
+from blockml.errors import UsageError, check_name, check_type
+from blockml.extractors.base import Extractor
+from blockml.extractors.parsed_by import ParsedBy
+from blockml.page import Label
+from blockml.parsing import BACKENDS, Limits
+from blockml.parsing.decoding import Detector
+from blockml.rendering.record import RECORD
+
+__all__ = ["TEXT_FORMATS", "Flag", "Options", "flags"]
+
+#: Formats of the field ``text`` of a record.
+TEXT_FORMATS = ("text", "markdown", "html")
+_THRESHOLD_HELP = "minimum score of blocks to keep, from 0 (keep all) to 1, instead of the extractor's own"
+_INCLUDE_HELP = f"also keep blocks with these labels: {', '.join(sorted(Label))}"
+_BACKEND_HELP = "HTML parser; models expect that of their training pages (default: that of the extractor, else lxml)"
+_POLICY = DecisionPolicy()
+_NONE: frozenset[Label] = frozenset()
+_FIELDS = tuple(item.name for item in RECORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How the commands take an option."""
+
+    name: str
+    help: str
+    #: Type of its text for argparse: ``number``, ``positive`` or ``names``; empty for a name.
+    kind: str = ""
+    metavar: str | None = None
+    choices: tuple[str, ...] | None = None
+    default: Any = None
+    make: Callable[[Any], Any] | None = None  #: Returns the value of the option for what argparse has read.
+    of_records: bool = False  #: Whether only ``blockml predict`` has it, as it is an option of records.
+
+
+def _option(default: Any, /, *flag: Any, **more: Any) -> Any:  # noqa: ANN401 (of any type)
+    """Declare an option with its flag, whose default is that of the option unless another is given."""
+    made = Flag(*flag, **{"default": default, **more}) if flag else None
+    return field(default=default, metadata=MappingProxyType({"flag": made}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Options of the extraction of a page, see :func:`blockml.extract`, and of its record in a batch.
+
+    Raises
+    ------
+    UsageError
+        An option has no such value.
+
+    Examples
+    --------
+    >>> Options(threshold=0.3, exclude="comment").threshold
+    0.3
+    >>> Options(threshold=2)
+    Traceback (most recent call last):
+    blockml.errors.UsageError: the threshold must be between 0 and 1, got 2
+    """
+
+    #: Minimum score to keep a block; None for that of the extractor.
+    threshold: float | None = _option(None, "--threshold", _THRESHOLD_HELP, "number", "X")
+    #: Names of labels whose blocks are kept, or removed, whatever they score.
+    include: str | Iterable[str] = _option((), "--include", _INCLUDE_HELP, "names", "LABEL,…")
+    exclude: str | Iterable[str] = _option((), "--exclude", "remove blocks with these labels", "names", "LABEL,…")
+    #: Bounds on one page.
+    limits: Limits = _option(
+        Limits(), "--max-bytes", "read at most N bytes of a page", "positive", "N",
+        default=Limits().bytes, make=lambda number: Limits(bytes=number),
+    )  # fmt: skip
+    #: HTML parser; None for that of the extractor.
+    backend: str | None = _option(None, "--backend", _BACKEND_HELP, choices=tuple(sorted(BACKENDS)))
+    #: Guesses the encoding of bytes that declare none; a batch pickles it.
+    detector: Detector | None = _option(None)  # noqa: RUF009 (makes a field)
+    #: Format of the field ``text`` of a record, one of :data:`TEXT_FORMATS`.
+    output_format: str = _option("text", "--format", "format of the texts", choices=TEXT_FORMATS, of_records=True)
+    #: Fields of a record, in this order; all if empty.
+    fields: tuple[str, ...] = _option(
+        (), "--fields", "fields of a record (default: all)", "names", "NAME,…", of_records=True
+    )
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None:
+            with_threshold(_POLICY, self.threshold)
+        if not (type(self.include) is type(self.exclude) is tuple and not self.include and not self.exclude):
+            for name, labels in zip(("include", "exclude"), label_names(self.include, self.exclude), strict=True):
+                object.__setattr__(self, name, labels)
+        check_type("limits", self.limits, Limits, legal="blockml.Limits")
+        if self.backend is not None:
+            check_name("backend", self.backend, BACKENDS)
+        if self.detector is not None and not callable(self.detector):
+            raise UsageError(f"detector must be a function of bytes or None, got {type(self.detector).__name__}")
+        if self.output_format != "text":
+            check_name("format", self.output_format, TEXT_FORMATS)
+        check_type("fields", self.fields, tuple, list, legal="a tuple of names")
+        for name in self.fields:
+            check_name("field", name, _FIELDS)
+
+    @property
+    def record_fields(self) -> tuple[str, ...]:
+        """Names of the fields of a record, in order."""
+        return tuple(self.fields) or _FIELDS
+
+    @property
+    def read_limit(self) -> int:
+        """Bytes to read of a page: one more than are parsed, so that parsing notices that the page is longer."""
+        return self.limits.bytes + 1
+
+    def labels(self, extractor: Extractor) -> tuple[frozenset[Label], frozenset[Label]]:
+        """Return the labels to include and to exclude.
+
+        Raises
+        ------
+        UsageError
+            There are some, and the extractor has none.
+        """
+        if not (self.include or self.exclude):
+            return _NONE, _NONE
+        if not extractor.gives_labels:
+            raise UsageError(
+                f"model {extractor.id} has no block labels to include or exclude; use one that has, such as default"
+            )
+        return cast("tuple[frozenset[Label], frozenset[Label]]", (self.include or _NONE, self.exclude or _NONE))
+
+    def adapted(self, extractor: Extractor) -> Extractor:
+        """Return the extractor with the parser ``backend``, after the check of :meth:`labels`."""
+        self.labels(extractor)
+        return extractor if self.backend is None else ParsedBy(extractor, self.backend)
+
+    def record(self) -> dict[str, Any]:
+        """Return the options as JSON, for the manifest of a run."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        detector = self.detector and f"{self.detector.__module__}.{getattr(self.detector, '__qualname__', '')}"
+        limits = {name: getattr(self.limits, name) for name in Limits.__slots__}
+        labels = {name: sorted(values[name]) for name in ("include", "exclude")}
+        return {**values, **labels, "limits": limits, "detector": detector, "fields": list(self.fields)}
+
+
+def flags(*, of_records: bool) -> Mapping[str, Flag]:
+    """Return the flags of the options by the name of the option; ``of_records`` those of ``blockml predict``."""
+    found = {item.name: item.metadata["flag"] for item in fields(Options)}
+    return {name: flag for name, flag in found.items() if flag and (of_records or not flag.of_records)}

@@ -1,0 +1,88 @@
+"""One table makes the records, their schema, their Arrow types and the table in the documentation."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import blockml
+from blockml.batch import BatchExtractor, Options
+from blockml.batch.arrow import record_batch, schema
+from blockml.rendering import block_records, json_schema
+from blockml.rendering.record import FAILURES, PAGE, RECORD, SHARE, Field, Kind, page_record
+from tests.rendering.test_paragraphs import matches
+
+ROOT = Path(__file__).parents[2]
+HTML = "<title>Cats</title><p>Cats rule the world, and nobody has ever asked them to do so."
+
+
+def test_the_documentation_has_the_table() -> None:
+    """The table in docs/batch.md is this one; paste it from the message of a failure."""
+    rows = [f"| `{field.name}` | {field.kind.name} | {field.description} |" for field in RECORD]
+    table = "\n".join(["| field | type | value |", "|---|---|---|", *rows, ""])
+    assert table in (ROOT / "docs" / "batch.md").read_text(encoding="utf-8"), f"docs/batch.md needs:\n{table}"
+
+
+def test_records_of_a_batch_follow_the_schema() -> None:
+    """Records of pages and of failures have all fields, in the order of the table, with their types."""
+    whole = json_schema()
+    rows: list[dict[str, Any]] = [{"html": HTML, "url": "http://a.example/"}, {"html": None}, {"html": ""}]
+    for model in ("kim2013", "bte"):
+        records = list(BatchExtractor(model).records(rows))
+        assert [record["status"] for record in records[1:]] == ["unreadable", "empty_page"]
+        for record in records:
+            assert list(record) == [field.name for field in RECORD]
+            matches(json.loads(json.dumps(record)), whole["$defs"]["record"], whole)
+
+
+def test_records_fit_their_arrow_types() -> None:
+    """Values come back from Arrow as they were; sources are a list."""
+    extractor = BatchExtractor("kim2013", Options(threshold=0.0))
+    records = list(extractor.records([{"html": HTML}, {"html": None}]))
+    back = record_batch(records, extractor.schema).to_pylist()
+    assert [{**row, "metadata": None} for row in back] == [{**record, "metadata": None} for record in records]
+    assert back[0]["metadata"]["title"] == "Cats"
+    assert {"field": "title", "source": "title"} in back[0]["metadata"]["sources"]
+
+
+def test_every_field_has_a_type() -> None:
+    """A field without a type can't be made, so that the package can't be imported with one."""
+    with pytest.raises(TypeError, match="kind"):
+        Field("language")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="arrow"):
+        Kind("text", {"type": "string"})  # type: ignore[call-arg]
+    types = schema([field.name for field in RECORD]).types
+    assert all(isinstance(kind, pa.DataType) for kind in types)
+
+
+def test_a_field_that_is_added_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records, schema and Arrow types follow the table."""
+    added = Field("share", SHARE, "Share of blocks that were kept.", lambda found: found.kept.mean())
+    monkeypatch.setattr("blockml.rendering.record.PAGE", (*PAGE, added))
+    monkeypatch.setattr("blockml.rendering.record.RECORD", (*RECORD, added))
+    monkeypatch.setattr("blockml.batch.arrow.RECORD", (*RECORD, added))
+    assert page_record(blockml.extract(HTML, model="plain"))["share"] == 1
+    made: dict[str, Any] = json_schema()
+    assert {"share"} <= set(made["required"]) & set(made["properties"])
+    assert made["$defs"]["record"]["properties"]["share"]["type"] == ["number", "null"]
+    assert made["$defs"]["page"]["properties"]["share"]["description"] == added.description
+    assert schema(["id", "share"]).types == [pa.string(), pa.float64()]
+
+
+def test_statuses_of_failures_are_in_records_of_a_batch_only() -> None:
+    """One page that is extracted either has a status of its own or raises."""
+    parts = json_schema()["$defs"]
+    names = set(parts["record"]["properties"]["status"]["enum"]) - set(parts["page"]["properties"]["status"]["enum"])
+    assert names == set(FAILURES)
+
+
+def test_block_records_have_a_value_for_each_block() -> None:
+    """Without labels they are null."""
+    (record,) = block_records(replace(blockml.extract(HTML, model="plain"), labels=None))
+    assert list(record) == ["index", "text", "score", "kept", "reason", "xpath", "label"]
+    assert (record["index"], record["kept"], record["label"]) == (0, True, None)

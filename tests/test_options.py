@@ -1,0 +1,141 @@
+"""The options of an extraction are the same ones for functions, batches and commands."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import pickle
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blockml
+from blockml.batch import BatchExtractor, Item, PageExtractor, predict
+from blockml.batch.run import predict_to_stream
+from blockml.cli import main
+from blockml.cli.arguments import chosen_options
+from blockml.cli.extracting import add_extract
+from blockml.cli.predicting import add_predict
+from blockml.cli.viewing import add_view
+from blockml.errors import UsageError
+from blockml.extract import extract, extract_page
+from blockml.extractors import resolve
+from blockml.options import Options, flags
+from blockml.parsing import Limits
+
+PAGE = "data/pages/short-article/page.html"
+HTML = (Path(__file__).parents[1] / PAGE).read_bytes()
+#: Options with their defaults; those of records are not options of one extraction.
+DEFAULTS = {item.name: item.default for item in fields(Options)}
+OF_RECORDS = {"output_format", "fields"}
+#: A value of each option that is not its default.
+VALUES: dict[str, Any] = {
+    "threshold": 0.0,
+    "include": ("navigation",),
+    "exclude": ("heading",),
+    "limits": Limits(bytes=600),
+    "backend": "html5lib",
+    "detector": len,
+    "output_format": "markdown",
+    "fields": ("id", "text"),
+}
+
+
+def test_signatures_agree() -> None:
+    """``extract`` has an argument for each option of one page, with its default, and describes it."""
+    parameters = inspect.signature(extract).parameters
+    own = {"html", "url", "charset", "model"}
+    found = {name: parameter.default for name, parameter in parameters.items() if name not in own}
+    assert found == {name: default for name, default in DEFAULTS.items() if name not in OF_RECORDS}
+    described = re.findall(r"^    (\w+)\n        ", extract.__doc__ or "", re.MULTILINE)
+    assert set(described) >= set(parameters)
+    for call in (predict, extract_page, PageExtractor, BatchExtractor):
+        assert inspect.signature(call).parameters["options"].annotation == "Options"
+    assert inspect.signature(predict_to_stream).parameters["pages"].annotation == "PageExtractor"
+    assert set(VALUES) == set(DEFAULTS)
+
+
+@pytest.mark.parametrize("add", [add_extract, add_view, add_predict])
+def test_commands_have_all_flags(add: Any) -> None:
+    """Each option has its flag and help in each parser; only a function can't be given to a command."""
+    parser = argparse.ArgumentParser()
+    add(parser)
+    actions = {action.dest: action for action in parser._actions}
+    wanted = flags(of_records=add is add_predict)
+    assert set(wanted) == DEFAULTS.keys() - {"detector"} - (set() if add is add_predict else OF_RECORDS)
+    for name, flag in wanted.items():
+        assert (actions[name].option_strings, actions[name].help) == ([flag.name], flag.help)
+    arguments = parser.parse_args(["page", *(["-o", "x"] if add is add_view else [])])
+    assert chosen_options(arguments) == Options()
+
+
+@pytest.mark.parametrize("name", sorted(DEFAULTS.keys() - OF_RECORDS))
+def test_each_option_has_the_same_effect_everywhere(name: str) -> None:
+    """``extract``, a batch, a pickled batch extractor and a column give one text; the option changes something."""
+    chosen = {name: VALUES[name]}
+    html = b"<p>\xff\xfe\xfd" if name == "detector" else HTML
+    if name == "detector":
+        chosen = {name: lower}
+    result = extract(html, **chosen)
+    wanted = (result.text, result.model, list(result.warnings))
+    before = extract(html)
+    assert wanted != (before.text, before.model, list(before.warnings)) or result.page.encoding != before.page.encoding
+    options = Options(**chosen)
+    (record,) = predict([Item("a", html=html)], resolve("default"), options, isolation="none")
+    (again,) = pickle.loads(pickle.dumps(BatchExtractor(options=options))).records([{"html": html}])  # noqa: S301
+    for made in (record, again):
+        assert (made["text"], made["model"], made["warnings"]) == wanted
+    assert blockml.extract_column([html], **chosen) == [result.text]
+
+
+def lower(data: bytes) -> str:
+    """Detect an encoding."""
+    return "koi8-r" if data else "utf-8"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (["--threshold", "0"], {"threshold": 0.0}),
+        (["--include", "navigation"], {"include": "navigation"}),
+        (["--exclude", "heading"], {"exclude": "heading"}),
+        (["--max-bytes", "600"], {"limits": Limits(bytes=600)}),
+        (["--backend", "html5lib"], {"backend": "html5lib"}),
+    ],
+)
+def test_flags_of_commands_set_options(
+    arguments: list[str], options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``extract``, ``predict`` and ``view`` decide as the function."""
+    result = extract(HTML, **options)
+    main(["extract", PAGE, *arguments])
+    assert capsys.readouterr().out.rstrip("\n") == result.text
+    main(["predict", PAGE, "--quiet", *arguments])
+    record = json.loads(capsys.readouterr().out)
+    assert (record["text"], record["n_kept"]) == (result.text, int(result.kept.sum()))
+    main(["view", PAGE, "-o", str(tmp_path / "view.html"), *arguments])
+    assert f"{int(result.kept.sum())} of {len(result.kept)} block" in capsys.readouterr().err
+
+
+def test_options_are_frozen_and_hold_their_labels() -> None:
+    """Iterators of labels are read once, so that every page has them."""
+    options = Options(include=iter(["comment"]), exclude="heading")
+    assert options.include == {"comment"}
+    assert options == Options(include=["comment"], exclude=("heading",))
+    assert json.dumps(options.record())
+    with pytest.raises(AttributeError):
+        options.threshold = 1.0  # type: ignore[misc]
+
+
+def test_errors_of_the_library_speak_of_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of the command speak of flags."""
+    with pytest.raises(UsageError, match=r"^the threshold must be between 0 and 1, got 2$"):
+        extract(HTML, threshold=2)
+    with pytest.raises(UsageError, match=r"^model plain has no block labels to include or exclude"):
+        extract(HTML, model="plain", exclude="main")
+    assert main(["extract", PAGE, "--threshold", "2"]) == 2
+    assert capsys.readouterr().err == "blockml: --threshold must be between 0 and 1, got 2.0\n"
