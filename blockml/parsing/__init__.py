@@ -108,12 +108,14 @@ def parse(
         nodes = builder.nodes()
         title, _ = _title(nodes)
     warnings.extend(builder.warnings)
-    too_deep, too_many = builder.limits_hit()
+    too_deep, too_many, too_costly = builder.limits_hit()
     too_deep |= flattened
     if too_many:
         warnings.append(f"only the first {limits.nodes} nodes were kept")
     if too_deep:
         warnings.append(f"elements nested deeper than {limits.depth} levels were flattened")
+    if too_costly:
+        warnings.append("only the start of the page was parsed: too many elements are open at too many tags")
     blocks = segment(nodes, profile=profile, keep_wordless=keep_wordless, tokenizer=tokenizer)
     most_blocks = limits.blocks_of(len(source))
     if too_small := len(blocks) > most_blocks:
@@ -121,7 +123,7 @@ def parse(
         nodes, blocks = join_rest(nodes, blocks, most_blocks)
     if not decoded.is_text:
         status = Status.UNDECODABLE
-    elif cut or too_many or too_deep or too_small:
+    elif cut or too_many or too_deep or too_costly or too_small:
         status = Status.TRUNCATED
     else:
         status = Status.OK if len(blocks) else Status.EMPTY_PAGE
