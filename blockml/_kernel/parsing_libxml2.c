@@ -78,12 +78,12 @@ static void on_text(void *data, const xmlChar *text, int length) {
 static int on_read(void *data, char *out, int room) {
     ParserRun *r = data;
     const char *next = r->source + r->place;
-    Py_ssize_t n = r->length - r->place < room ? r->length - r->place : room, n_tags = 0;
-    for (Py_ssize_t i = 0; i < n; i++) n_tags += next[i] == '<';
+    int n = r->length - r->place < room ? (int)(r->length - r->place) : room, n_tags = 0;
+    for (int i = 0; i < n; i++) n_tags += next[i] == '<';
     if (r->failed || !builder_spend(r->builder, n_tags)) return 0;
     memcpy(out, next, (size_t)n);
     r->place += n;
-    return (int)n;
+    return n;
 }
 
 /* Starts a document without nodes: some versions decide by its type which white space is significant. */

@@ -15,7 +15,7 @@ from blockml.page import Nodes, Page, Status
 from blockml.parsing.backends import BACKENDS, build
 from blockml.parsing.decoding import Detector, decode
 from blockml.parsing.limits import Limits
-from blockml.parsing.nesting import bounded
+from blockml.parsing.nesting import flattened
 from blockml.parsing.remainder import join_rest
 from blockml.parsing.segmentation import PROFILES, segment
 from blockml.text.words import TOKENIZERS
@@ -98,8 +98,13 @@ def parse(
     if cut:
         unit = "characters" if isinstance(html, str) else "bytes"
         warnings.append(f"only the first {limits.bytes} {unit} were parsed")
-    source, flattened = bounded(decoded.utf8, limits.depth)
+    source, is_flat = decoded.utf8, False
     builder = build(source, backend, limits)
+    if builder.limits_hit()[2]:
+        source, is_flat = flattened(source, limits.depth)
+    if is_flat:
+        del builder  # two at a time would double the memory
+        builder = build(source, backend, limits)
     nodes = builder.nodes()
     title, has_markup = _title(nodes)
     if has_markup and (closed := _close_title(source.decode())) is not None:
@@ -109,7 +114,7 @@ def parse(
         title, _ = _title(nodes)
     warnings.extend(builder.warnings)
     too_deep, too_many, too_costly = builder.limits_hit()
-    too_deep |= flattened
+    too_deep |= is_flat
     if too_many:
         warnings.append(f"only the first {limits.nodes} nodes were kept")
     if too_deep:

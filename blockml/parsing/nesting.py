@@ -1,23 +1,19 @@
-"""Bound on open elements before a page is parsed.
+"""Flattens pages that nest too deeply to be parsed in reasonable time.
 
 Parsers search all open elements at an end tag and copy them for misnested formatting, so that the time of a page with
 deep nesting grows with its square. Tags beyond the limit, and end tags that close nothing there, are taken out; all
 text stays. Elements whose content isn't text of the page keep their tags.
-
-A parser may still nest deeper, because it moves and reopens elements by rules of its own. :mod:`blockml.parsing.limits`
-has the bound on what that may cost.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 from blockml.parsing.builder import DROPPED
 from blockml.parsing.lines import VOID
-from blockml.parsing.tags import n_start_tags, tags
+from blockml.parsing.tags import TAG, lowered
 
-__all__ = ["bounded"]
+__all__ = ["flattened"]
 
 #: Elements that a parser closes when the next one begins, so that a run of them doesn't nest.
 _CLOSED_BY_THE_NEXT = frozenset(
@@ -25,37 +21,30 @@ _CLOSED_BY_THE_NEXT = frozenset(
 )
 _VOID = frozenset(name.encode() for name in VOID)
 _KEPT = _VOID | {name.encode() for name in DROPPED} | {b"title", b"textarea", b"xmp", b"plaintext"}
-#: Start tags of elements that aren't counted.
-_NOT_COUNTED = re.compile(
-    rb"<(?:%b)(?=[\t\n\f\r />])" % b"|".join(sorted(_VOID | _CLOSED_BY_THE_NEXT)), re.IGNORECASE
-)
 #: Minimum number of open elements to take out an end tag without a start tag (our choice: cheap to search below).
 _FEW = 256
 
 
-def bounded(source: bytes, depth: int) -> tuple[bytes, bool]:
-    """Take tags out of a page whose elements may nest deeper than ``depth``; tell whether there were any.
+def flattened(source: bytes, depth: int) -> tuple[bytes, bool]:
+    """Take out the tags of elements deeper than ``depth``; tell whether there were any.
 
     Examples
     --------
-    >>> bounded(b"<b><i><u>deep</u></i></b> text", 2)
+    >>> flattened(b"<b><i><u>deep</u></i></b> text", 2)
     (b'<b><i>deep</i></b> text', True)
-    >>> bounded(b"<p>one<p>two<br>" * 9, 2)[1]
+    >>> flattened(b"<p>one<p>two<br>" * 9, 2)[1]
     False
     """
-    n_started = n_start_tags(source)
-    if n_started <= depth or n_started - len(_NOT_COUNTED.findall(source)) <= depth:
-        return source, False
     kept: list[bytes] = []
     path: list[bytes] = []  # names of open elements
     opened: Counter[bytes] = Counter()
     dropped: Counter[bytes] = Counter()
     begin = n_open = 0
-    for tag in tags(source):
-        name = tag.name
-        if name in _KEPT:
+    for tag in TAG.finditer(source):
+        name = lowered(tag["name"] or b"")
+        if not name or name in _KEPT:
             continue
-        if not tag.closes:
+        if not tag["closes"]:
             if n_open < depth or name in _CLOSED_BY_THE_NEXT:
                 path.append(name)
                 opened[name] += 1
@@ -74,7 +63,7 @@ def bounded(source: bytes, depth: int) -> tuple[bytes, bool]:
             continue
         elif n_open < _FEW:
             continue
-        kept.append(source[begin : tag.start])
-        begin = tag.end
+        kept.append(source[begin : tag.start()])
+        begin = tag.end()
     kept.append(source[begin:])
     return b"".join(kept), len(kept) > 1
