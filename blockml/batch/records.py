@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +14,7 @@ from blockml.extract import check_labels, extract
 from blockml.extractors import Extractor, Plain
 from blockml.extractors.site.at_site import at_site
 from blockml.page import Status
+from blockml.page.cached import cached_property
 from blockml.parsing import Limits
 from blockml.rendering import page_record, render
 from blockml.templates.site import SiteTemplate

@@ -13,6 +13,7 @@ import numpy as np
 from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Nodes, Page, Status
 from blockml.parsing.backends import BACKENDS, build
+from blockml.parsing.builder import NodesBuilder
 from blockml.parsing.decoding import Detector, decode
 from blockml.parsing.limits import Limits
 from blockml.parsing.nesting import flattened
@@ -98,13 +99,7 @@ def parse(
     if cut:
         unit = "characters" if isinstance(html, str) else "bytes"
         warnings.append(f"only the first {limits.bytes} {unit} were parsed")
-    source, is_flat = decoded.utf8, False
-    builder = build(source, backend, limits)
-    if builder.limits_hit()[2]:
-        source, is_flat = flattened(source, limits.depth)
-    if is_flat:
-        del builder  # two at a time would double the memory
-        builder = build(source, backend, limits)
+    source, builder, is_flat = _built(decoded.utf8, backend, limits)
     nodes = builder.nodes()
     title, has_markup = _title(nodes)
     if has_markup and (closed := _close_title(source.decode())) is not None:
@@ -145,6 +140,17 @@ def parse(
         blocks=blocks,
         utf8=decoded.utf8,
     )
+
+
+def _built(source: bytes, backend: str, limits: Limits) -> tuple[bytes, NodesBuilder, bool]:
+    """Parse a page, and once more without its deepest tags if it costs too much; tell whether there were any."""
+    builder = build(source, backend, limits)
+    *_, too_costly = builder.limits_hit()
+    source, is_flat = flattened(source, limits.depth) if too_costly else (source, False)
+    if is_flat:
+        del builder  # two at a time would double the memory
+        builder = build(source, backend, limits)
+    return source, builder, is_flat
 
 
 def _title(nodes: Nodes) -> tuple[str, bool]:

@@ -75,8 +75,9 @@ def parse_lxml(source: bytes, builder: NodesBuilder) -> None:
     # One parser per call: a shared one carries state from page to page and between threads. huge_tree lifts the 10 MB
     # limit on a text node, beyond which the rest of the page would be lost silently. The encoding is given because the
     # source may still declare the one it had before it was decoded.
-    parser = etree.HTMLParser(target=builder, encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    etree.parse(_Pieces(source, builder.spend), parser)  # type: ignore[arg-type]  # its stubs ask for a whole file
+    target: Any = builder
+    parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    etree.parse(_Pieces(source, builder.spend), parser)
 
 
 def _html5lib(source: bytes, builder: NodesBuilder, limits: Limits) -> None:

@@ -2,9 +2,9 @@
 
 html5lib takes more than a kilobyte for an element, and the standard reopens formatting elements that were left open in
 each paragraph, so that a page may have many more elements than tags. For most tags html5lib searches the open elements.
-So elements are counted while they are made, and with each of them those that are open; so are tags, and the children
-of an element in which it looks for a table, to put something before it. It copies a name, a value or a comment to append
-a character, and these characters are counted too.
+So elements are counted while they are made, and with each of them and each tag those that are open, and the children
+of an element that is searched for the place of another. It copies a name, a value or a comment to append a character,
+and these characters are counted too.
 """
 
 from __future__ import annotations
@@ -114,7 +114,9 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
             stream: Any = self.tokenizer.stream
             stream.reportCharacterErrors = None  # it takes the first of a list of thousands for each control character
             most_copied = max(_COPIED, n_bytes * _COPIED_PER_BYTE)
-            stream.char = _counted(stream.char, self.tokenizer, most_copied, lambda: spend(_TAGS * len(tree.openElements)))
+            stream.char = _counted(
+                stream.char, self.tokenizer, most_copied, lambda: spend(_TAGS * len(tree.openElements))
+            )
             super().mainLoop()
 
     parser: Any = Parser(tree=builder, namespaceHTMLElements=False)

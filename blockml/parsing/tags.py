@@ -1,8 +1,8 @@
 """Tags of a page as the tokenizer of the HTML standard reads them, without a parser.
 
 Comments, attributes, scripts and other raw text hold no tags, and a name ends only at white space, a slash or ``>``.
-What depends on the tree is left out: a CDATA section in ``svg`` or ``math`` is read as a comment, and titles, styles and
-scripts there as raw text.
+What depends on the tree is left out: in ``svg`` and ``math`` a CDATA section is read as a comment, and titles, styles
+and scripts as raw text.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _TAG = rb"""
        |[!?/][^>]*+>?)"""
 for _name, _part in reversed(_PARTS.items()):
     _TAG = _TAG.replace(_name, _part)
-#: A tag or comment with what it hides: groups ``name`` and ``closes`` of most tags; ``raw``, ``script`` or ``plain`` are
-#: names of start tags whose content has no tags.
+#: A tag or comment with what it hides. Groups are ``closes`` and ``name``; ``raw``, ``script`` and ``plain`` are names
+#: of start tags whose content has no tags.
 TAG = re.compile(_TAG, re.DOTALL | re.VERBOSE)
 
 

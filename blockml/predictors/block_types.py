@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from blockml.features.page_kind import in_comments, is_forum
 from blockml.features.page_matrix import PageMatrix
 from blockml.metadata.headline import headline_blocks
 from blockml.page import Label
+from blockml.page.cached import cached_property
 from blockml.page.lazy import LazySequence
 from blockml.predictors.log_odds import log_odds
 from blockml.predictors.tree_ensemble import TreeEnsemble, Trees, joined_by_class

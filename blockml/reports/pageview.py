@@ -110,7 +110,7 @@ def write_view(
         raise UsageError(f"there are {len(blocks)} blocks but {len(explain)} notes; there must be one per block")
     labels = None if gold is None else gold.label(page)
     content = None if gold is None else gold.text()
-    n_listed = max(_LISTED, len(page.utf8) // _BYTES_PER_LISTED)
+    n_listed = max(_LISTED, len(page.utf8 or b"") // _BYTES_PER_LISTED)
     xpaths = page.nodes.xpaths(blocks.parent[:n_listed].tolist())
     agreements = _agreements(labels, result.kept)
     lines: list[dict[str, Any]] = []

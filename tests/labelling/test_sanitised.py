@@ -47,7 +47,16 @@ def test_every_block_is_there() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["&", "&amp;", "<", "&lt;script&gt;", "&#60;img src=x onerror=alert(1)&#62;", "&amp;lt;script&amp;gt;", "'\"", "é\U0001f600"],
+    [
+        "&",
+        "&amp;",
+        "<",
+        "&lt;script&gt;",
+        "&#60;img src=x onerror=alert(1)&#62;",
+        "&amp;lt;script&amp;gt;",
+        "'\"",
+        "é\U0001f600",
+    ],
 )
 def test_long_texts_stay_text(text: str) -> None:
     """They are written in pieces, wherever a piece ends, and the pieces of a block are its text."""

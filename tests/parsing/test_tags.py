@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -17,7 +19,9 @@ TAG = st.builds(
     lambda close, name, attributes, end: f"<{'/' if close else ''}xX{name}{attributes}{end}",
     st.booleans(),
     NAME,
-    st.sampled_from(["", " a=b", " a='>'", ' a=">"c', " a=>", " =a='>'", " a=b'c", "/", " /a=/", " a\n=\n'</xx>'", " '"]),
+    st.sampled_from(
+        ["", " a=b", " a='>'", ' a=">"c', " a=>", " =a='>'", " a=b'c", "/", " /a=/", " a\n=\n'</xx>'", " '"]
+    ),
     st.sampled_from([">", "/ >", " >", "\t>"]),
 )
 RAW = ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"]
@@ -65,7 +69,7 @@ def prefixed(found: list[bytes]) -> list[bytes]:
 @example("<xx" + "y" * 300 + "><xx>")
 def test_names_of_libxml2(html: str) -> None:
     """It cuts long names."""
-    target = _Names()
+    target: Any = _Names()
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
     etree.fromstring(b"<p>" + html.encode() + b"<p>", parser)
     cut = min([len(name) for name in target.found if len(name) > 90], default=1000)
@@ -92,6 +96,8 @@ def test_names_of_html5lib(html: str) -> None:
     """The reference implementation."""
     html5lib = pytest.importorskip("html5lib")
     page = html.replace("\x0b", "").replace("\x01", "")
-    root = html5lib.HTMLParser(tree=html5lib.getTreeBuilder("etree"), namespaceHTMLElements=False).parse(f"<p>{page}<p>")
+    root = html5lib.HTMLParser(tree=html5lib.getTreeBuilder("etree"), namespaceHTMLElements=False).parse(
+        f"<p>{page}<p>"
+    )
     found = [element.tag.encode() for element in root.iter() if isinstance(element.tag, str)]
     assert sorted(prefixed(found)) == sorted(expected(f"<p>{page}<p>"))
