@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -31,6 +32,7 @@ from blockml.features.kernel_page import KernelPage, KernelRows
 from blockml.features.kernel_tables import kernel_columns
 from blockml.features.page_context import PageContext
 from blockml.page import Extraction, Page
+from blockml.page.cached import cached_property
 from blockml.parsing import BACKENDS
 
 DATA = Path(__file__).parent.parent / "data"
@@ -208,3 +210,86 @@ def test_a_model_without_words_of_classes_does_not_look_at_them(monkeypatch: pyt
     for name in costly:
         monkeypatch.setattr(PageContext, name, property(fail))
     assert told(blockml.extract(PAGES[0], model="kim2013")) == expected
+
+
+_FORKS = """
+import os, sys, threading, time
+import blockml
+from blockml.extractors import TrainedExtractor, load
+from dataclasses import replace
+
+held = load("default").model
+models = [TrainedExtractor(replace(held, parsing=replace(held.parsing, backend=name))) for name in sys.argv[1:]]
+page = b"<title>Cats</title><p>The cat sat on the mat and looked.</p>" * 300
+
+def work():
+    for model in models:
+        result = blockml.extract(page, model=model)
+        blockml.render(result, "json")
+        blockml.render(result, "markdown")
+
+def work_on():
+    while True:
+        work()
+
+work()
+for _ in range(4):
+    threading.Thread(target=work_on, daemon=True).start()
+for number in range(40):
+    if (child := os.fork()) == 0:
+        work()
+        os._exit(0)
+    until = time.monotonic() + 60
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if time.monotonic() > until:
+            os.kill(child, 9)
+            print("child", number, "hangs")
+            os._exit(1)
+        time.sleep(0.01)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_children_forked_while_threads_extract() -> None:
+    """None of them waits for a lock that a thread of its parent held."""
+    backends = [name for name in ("lxml", "lexbor") if find_spec(NEEDED.get(name, "blockml"))]
+    command = [sys.executable, "-W", "ignore", "-c", _FORKS, *backends]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)  # noqa: S603 (our own code)
+    assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
+
+
+def test_no_property_has_a_lock() -> None:
+    """In Python 3.11 those of functools have one for all instances of a class."""
+    assert blockml.extract(PAGES[0]).metadata.title
+    found = [
+        f"{name}.{kind.__name__}.{attribute}"
+        for name, module in sys.modules.items()
+        if name.startswith("blockml.")
+        for kind in vars(module).values()
+        if isinstance(kind, type)
+        for attribute, value in vars(kind).items()
+        if isinstance(value, functools.cached_property)
+    ]
+    assert not found
+
+
+def test_threads_get_the_value_that_was_stored_first() -> None:
+    """A value that two threads compute is one object for both."""
+    started, go = threading.Semaphore(0), threading.Event()
+
+    class Page:
+        @cached_property
+        def words(self) -> list[str]:
+            started.release()
+            go.wait(60)
+            return ["cats"]
+
+    page = Page()
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(lambda: page.words) for _ in range(2)]
+        started.acquire()
+        started.acquire()
+        go.set()
+        assert found[0].result() is found[1].result() is page.words
+    assert isinstance(Page.words, cached_property)

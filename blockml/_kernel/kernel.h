@@ -101,34 +101,10 @@ PyObject *pack_mlp(PyObject *module, PyObject *arrays);
 PyObject *mlp_probabilities(PyObject *module, PyObject *arguments);
 
 /* parsing_events.c */
-typedef struct Builder Builder;
 PyObject *nodes_builder(PyObject *module, PyObject *arguments);
-Builder *builder_of(PyObject *capsule); /* NULL with an exception set */
 
-/* parsing_builder.c. Functions that return int return -1 with an exception set on failure. */
-/* Opens an element. `id` is the number of the name or UNKNOWN, and is set then; `set` is the number of the attribute
-   set, 0 for none; `hidden` is HIDDEN if the attributes hide the element. */
-int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int hidden);
-int builder_end(Builder *b, PyObject *name, Py_ssize_t id);
-int builder_data(Builder *b, PyObject *text); /* a str */
-int builder_text(Builder *b, const char *text, size_t length); /* UTF-8, at least one byte */
-size_t builder_text_length(const Builder *b); /* bytes of UTF-8 text since the last tag */
-void builder_truncate_text(Builder *b, size_t mark); /* removes such text after `mark` */
-int builder_is_dropping(const Builder *b); /* whether a dropped element is open */
+/* parsing_builder.c; -1 with an exception set. */
 int widen(void **array, Py_ssize_t room, size_t size);
-
-/* parsing_attributes.c. Attributes of the next tag are pending until they are stored as a set or cleared. */
-int builder_attribute(Builder *b, const char *name, size_t length, const char *value, size_t value_length);
-const char *builder_pending_attributes(const Builder *b, size_t *length); /* name, 0, value, 0 and so on */
-void builder_clear_attributes(Builder *b);
-int32_t builder_store_attributes(Builder *b, int *hidden);
-const char *builder_pairs(const Builder *b, int32_t set, size_t *length);
-
-/* parsing_libxml2.c */
-PyObject *parse_libxml2(PyObject *capsule, PyObject *arguments);
-
-/* parsing_lexbor.c */
-PyObject *parse_lexbor(PyObject *capsule, PyObject *arguments);
 
 /* parsing_characters.c */
 enum { TEXT_CLEAN, TEXT_BLANK, TEXT_CONTROLS };

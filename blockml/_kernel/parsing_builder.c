@@ -43,7 +43,7 @@ Py_ssize_t builder_new_id(Builder *b, PyObject *name) {
 }
 
 /* Adds a node to the innermost open element, with a text or NULL. Returns its index, or -1 with an exception set. */
-static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, int32_t set, PyObject *text, int own) {
+static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, int32_t set, PyObject *text, int hidden) {
     Py_ssize_t node = b->n;
     if (node >= b->max_nodes) {
         b->too_many = 1;
@@ -68,7 +68,7 @@ static Py_ssize_t add(Builder *b, PyObject *name, Py_ssize_t id, int32_t set, Py
     b->end[node] = (int32_t)node + 1;
     b->set[node] = set;
     b->text[node] = text == NULL ? NULL : Py_NewRef(text);
-    b->flags[node] = (uint8_t)((parent < 0 ? 0 : b->flags[parent]) | (b->tag_properties[id] >> FLAGS_AT & 0xff) | own);
+    b->flags[node] = (uint8_t)((parent < 0 ? 0 : b->flags[parent]) | (b->tag_properties[id] >> FLAGS_AT & 0xff) | hidden);
     b->n++;
     return node;
 }
@@ -194,7 +194,8 @@ static int flush(Builder *b) {
     return clear_space(b) < 0 ? -1 : add_text(b, take_pending(b, with_blank), kind);
 }
 
-int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int own) {
+int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int hidden) {
+    b->n_unclosed++;
     if (b->n_dropped) {
         b->n_dropped++;
         return 0;
@@ -209,7 +210,7 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int o
         b->has_head = 1;
         if (add(b, b->head_name, -1, 0, NULL, 0) < 0) return -1;
     }
-    Py_ssize_t node = add(b, name, *id, set, NULL, own);
+    Py_ssize_t node = add(b, name, *id, set, NULL, hidden);
     if (node < 0) return -1;
     *id = b->tag[node];
     if (kind == VOID_) return 0; /* not opened: libxml2 puts text into void elements that it doesn't know */
@@ -232,11 +233,16 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int o
 }
 
 int builder_end(Builder *b, PyObject *name, Py_ssize_t id) {
+    if (b->n_unclosed) b->n_unclosed--;
     if (b->n_dropped) {
         b->n_dropped--;
         return 0;
     }
     if (has_text(b) && flush(b) < 0) return -1;
+    if (id < 0 && name == NULL) {
+        PyErr_SetString(PyExc_SystemError, "an end tag has neither a name nor a number");
+        return -1;
+    }
     if (id < 0) id = id_of(b, name);
     int32_t properties = id < 0 ? id < -1 ? -1 : name_properties_of(b, name) : b->tag_properties[id];
     if (properties < 0) return -1;
@@ -274,6 +280,12 @@ int builder_data(Builder *b, PyObject *text) {
 }
 
 int builder_is_dropping(const Builder *b) { return b->n_dropped > 0; }
+
+int builder_spend(Builder *b, Py_ssize_t n_tags) {
+    b->steps += (int64_t)b->n_unclosed * n_tags; /* both are below 2**31 */
+    b->too_costly = b->steps > b->max_steps;
+    return !b->too_costly;
+}
 
 int builder_close(Builder *b) {
     int failed = has_text(b) && !b->n_dropped && flush(b) < 0;

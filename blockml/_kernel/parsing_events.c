@@ -26,7 +26,7 @@ static PyObject *start(PyObject *capsule, PyObject *const *argument, Py_ssize_t 
     if (b == NULL) return NULL;
     if (n != 2) return PyErr_Format(PyExc_TypeError, "start needs a tag and attributes");
     if (b->n_dropped) {
-        b->n_dropped++;
+        b->n_dropped++, b->n_unclosed++;
         return Py_NewRef(Py_None);
     }
     Py_ssize_t id = UNKNOWN;
@@ -53,10 +53,20 @@ static PyObject *close_all(PyObject *capsule, PyObject *none) {
     return b == NULL ? NULL : none_unless(builder_close(b));
 }
 
+static PyObject *spend(PyObject *capsule, PyObject *n_tags) {
+    Builder *b = builder_of(capsule);
+    Py_ssize_t n = PyLong_AsSsize_t(n_tags);
+    if (b == NULL || (n == -1 && PyErr_Occurred())) return NULL;
+    if (n < 0 || n > INT32_MAX) return PyErr_Format(PyExc_ValueError, "%zd tags are too many or too few", n);
+    return PyBool_FromLong(builder_spend(b, n));
+}
+
 static PyObject *limits_hit(PyObject *capsule, PyObject *none) {
     Builder *b = builder_of(capsule);
     (void)none;
-    return b == NULL ? NULL : Py_BuildValue("NN", PyBool_FromLong(b->too_deep), PyBool_FromLong(b->too_many));
+    if (b == NULL) return NULL;
+    return Py_BuildValue("NNN", PyBool_FromLong(b->too_deep), PyBool_FromLong(b->too_many),
+                         PyBool_FromLong(b->too_costly));
 }
 
 static PyObject *bytes_of(const void *array, Py_ssize_t n, Py_ssize_t size) {
@@ -88,6 +98,7 @@ static PyMethodDef events[] = {
     {"end", end, METH_O, NULL},
     {"data", data, METH_O, NULL},
     {"close", close_all, METH_NOARGS, NULL},
+    {"spend", spend, METH_O, NULL},
     {"limits_hit", limits_hit, METH_NOARGS, NULL},
     {"columns", columns, METH_NOARGS, NULL},
     {"parse_libxml2", parse_libxml2, METH_VARARGS, NULL},
@@ -95,14 +106,15 @@ static PyMethodDef events[] = {
 };
 enum { N_EVENTS = sizeof events / sizeof *events };
 
-/* nodes_builder(name_properties, max_nodes, max_depth, limit_reached, invisible, controls): the functions above,
-   bound to a new builder. */
+/* nodes_builder(name_properties, max_nodes, max_depth, max_steps, limit_reached, invisible, controls): the functions
+   above, bound to a new builder. */
 PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
     PyObject *name_properties, *limit_reached, *invisible, *controls;
     Py_ssize_t max_nodes, max_depth;
+    long long max_steps;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!nnOOO", &PyDict_Type, &name_properties, &max_nodes, &max_depth, &limit_reached,
-                          &invisible, &controls))
+    if (!PyArg_ParseTuple(arguments, "O!nnLOOO", &PyDict_Type, &name_properties, &max_nodes, &max_depth, &max_steps,
+                          &limit_reached, &invisible, &controls))
         return NULL;
     Builder *b = calloc(1, sizeof(Builder));
     if (b == NULL) return PyErr_NoMemory();
@@ -113,6 +125,7 @@ PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
     }
     b->max_nodes = max_nodes < INT32_MAX ? max_nodes : INT32_MAX - 1;
     b->max_depth = max_depth;
+    b->max_steps = max_steps;
     b->name_properties = Py_NewRef(name_properties), b->limit_reached = Py_NewRef(limit_reached);
     b->invisible = Py_NewRef(invisible), b->controls = Py_NewRef(controls);
     b->ids = PyDict_New(), b->given = PyList_New(0);

@@ -29,7 +29,8 @@ enum { OPTIONS = 1 | 1 << 5 | 1 << 6 | 1 << 11 | 1 << 16 | 1 << 19 };
 /* In the order of libxml2_addresses in blockml/parsing/backends.py. */
 typedef struct {
     void *(*htmlNewSAXParserCtxt)(const Handler *, void *);
-    void *(*htmlCtxtReadMemory)(void *, const char *, int, const char *, const char *, int);
+    void *(*htmlCtxtReadIO)(void *, int (*)(void *, char *, int), int (*)(void *), void *, const char *, const char *,
+                            int);
     void (*htmlFreeParserCtxt)(void *);
     void (*xmlFreeDoc)(void *);
     void (*xmlSAX2StartDocument)(void *);
@@ -46,7 +47,10 @@ enum { NO_MEMORY = 2 };
 typedef struct {
     Functions call;
     void *parser;
+    Builder *builder;
     Tags *tags;
+    const char *source;
+    Py_ssize_t length, place; /* of the source, and of what libxml2 reads next */
     int failed; /* with an exception set: later events are ignored */
 } ParserRun;
 
@@ -70,6 +74,18 @@ static void on_text(void *data, const xmlChar *text, int length) {
     r->failed = r->failed || tags_text(r->tags, text, length) < 0;
 }
 
+/* Gives libxml2 the next bytes of the page; none if the page is too costly. */
+static int on_read(void *data, char *out, int room) {
+    ParserRun *r = data;
+    const char *next = r->source + r->place;
+    int n = r->length - r->place < room ? (int)(r->length - r->place) : room, n_tags = 0;
+    for (int i = 0; i < n; i++) n_tags += next[i] == '<';
+    if (r->failed || !builder_spend(r->builder, n_tags)) return 0;
+    memcpy(out, next, (size_t)n);
+    r->place += n;
+    return n;
+}
+
 /* Starts a document without nodes: some versions decide by its type which white space is significant. */
 static void on_document(void *data) {
     ParserRun *r = data;
@@ -89,23 +105,20 @@ static const Handler HANDLER = {
 
 /* parse_libxml2(source, addresses): sends the events of a page in UTF-8 to the builder. */
 PyObject *parse_libxml2(PyObject *capsule, PyObject *arguments) {
-    const char *source;
-    Py_ssize_t length;
     PyObject *addresses;
     void *function[N_FUNCTIONS];
-    Builder *b = builder_of(capsule);
-    if (b == NULL || !PyArg_ParseTuple(arguments, "y#O", &source, &length, &addresses)) return NULL;
+    ParserRun r = {.builder = builder_of(capsule)};
+    if (r.builder == NULL || !PyArg_ParseTuple(arguments, "y#O", &r.source, &r.length, &addresses)) return NULL;
     if (read_addresses(addresses, function, N_FUNCTIONS) < 0) return NULL;
-    if (length > INT32_MAX) return PyErr_Format(PyExc_OverflowError, "pages over 2 GB are not supported");
-    ParserRun r = {.tags = tags_new(b, 0)};
-    if (r.tags == NULL) return NULL;
+    if (r.length > INT32_MAX) return PyErr_Format(PyExc_OverflowError, "pages over 2 GB are not supported");
+    if ((r.tags = tags_new(r.builder, 0)) == NULL) return NULL;
     memcpy(&r.call, function, sizeof r.call);
     r.parser = r.call.htmlNewSAXParserCtxt(&HANDLER, &r);
     if (r.parser == NULL) {
         tags_free(r.tags);
         return PyErr_NoMemory();
     }
-    void *document = r.call.htmlCtxtReadMemory(r.parser, source, (int)length, NULL, "utf-8", OPTIONS);
+    void *document = r.call.htmlCtxtReadIO(r.parser, on_read, NULL, &r, NULL, "utf-8", OPTIONS);
     const struct Error *error = r.call.xmlCtxtGetLastError(r.parser);
     if (!r.failed && error != NULL && error->code == NO_MEMORY) {
         PyErr_NoMemory();

@@ -2,7 +2,7 @@
 #ifndef BLOCKML_TAGS_H
 #define BLOCKML_TAGS_H
 
-#include "kernel.h"
+#include "parsing_builder.h"
 
 typedef struct Tags Tags;
 /* `lowered`: convert tag names to lower case. */

@@ -45,6 +45,7 @@ class Compiled(Protocol):
         name_properties: Mapping[str, int],
         max_nodes: int,
         max_depth: int,
+        max_steps: int,
         limit_reached: type[Exception],
         invisible: re.Pattern[str],
         controls: re.Pattern[str],
@@ -52,7 +53,7 @@ class Compiled(Protocol):
     ) -> tuple[Callable[..., Any], ...]:
         """Return the functions of a new builder. Reference: :func:`blockml.parsing.builder.new_builder`.
 
-        They are ``start``, ``end``, ``data``, ``close`` and ``limits_hit`` of
+        They are ``start``, ``end``, ``data``, ``close``, ``spend`` and ``limits_hit`` of
         :class:`~blockml.parsing.builder.NodesBuilder`; ``columns``; ``parse_libxml2`` and ``parse_lexbor``.
         ``columns()`` returns names, tag, parent, depth, end (bytes of int32), flags (bytes of uint8) and texts of the
         nodes, then the fields of :class:`blockml.page.attributes.Attributes`, with bytes of int32 and int64 as arrays.

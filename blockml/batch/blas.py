@@ -6,11 +6,13 @@ extractors of blockml make no matrix products by numpy; extractors of users may.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
 from typing import Any
+
+from blockml.page.cached import cached_property
 
 __all__ = ["one_thread"]
 
@@ -23,9 +25,13 @@ class _ThreadLimit(AbstractContextManager[None]):
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self.renew_lock()
         self._n_users = 0
         self._before: tuple[int, ...] = ()
+
+    def renew_lock(self) -> None:
+        """Replace the lock in a process that was forked."""
+        self._lock = threading.Lock()
 
     @cached_property
     def _libraries(self) -> Sequence[Any]:
@@ -61,6 +67,8 @@ class _ThreadLimit(AbstractContextManager[None]):
 
 #: One per process, as the number of BLAS threads is.
 _LIMIT = _ThreadLimit()
+if hasattr(os, "register_at_fork"):  # another thread may have held the lock
+    os.register_at_fork(after_in_child=_LIMIT.renew_lock)
 
 
 def one_thread() -> AbstractContextManager[None]:

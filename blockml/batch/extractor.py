@@ -9,7 +9,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field, fields
-from functools import cached_property
 from typing import Any
 
 from blockml.batch.arrow import record_batch, schema
@@ -25,6 +24,7 @@ from blockml.batch.worker import Guard, Setup
 from blockml.errors import UsageError, check_name
 from blockml.extractors import resolve
 from blockml.options import Options
+from blockml.page.cached import cached_property
 
 __all__ = ["BatchExtractor"]
 

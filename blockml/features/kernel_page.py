@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from blockml import _kernel
 from blockml.page import Nodes, Page
 from blockml.page.attributes import Attributes
+from blockml.page.cached import cached_property
 
 __all__ = ["KernelPage", "KernelRows"]
 

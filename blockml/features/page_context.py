@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from blockml.features.keywords import keyword_bits
 from blockml.features.tags import TagTable
 from blockml.page import Blocks, Nodes, Page
 from blockml.page.attributes import Attributes
+from blockml.page.cached import cached_property
 from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
 
 __all__ = ["COUNTED", "REACH", "BlockAmounts", "PageContext"]

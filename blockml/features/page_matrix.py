@@ -20,6 +20,7 @@ from blockml.features.kernel_tables import kernel_columns, kernel_tables
 from blockml.features.metadata import titles
 from blockml.features.page_context import BlockAmounts, PageContext
 from blockml.page import Blocks, Page
+from blockml.page.cached import cached_property
 
 __all__ = ["PageMatrix", "matrix", "page_context"]
 
@@ -44,7 +45,7 @@ class PageMatrix:
         """(n_blocks,) number of each block's group, for each of :data:`blockml.features.block_groups.GROUPINGS`."""
         return self.context.block_groups
 
-    @functools.cached_property
+    @cached_property
     def ancestor_words(self) -> AncestorWords:
         """Hashed words of tags and attributes above each block."""
         return ancestor_words(self.context)

@@ -34,6 +34,8 @@ _ATTRIBUTES: Mapping[str, frozenset[str]] = {
 }
 #: Maximum depth of elements; browsers limit it too.
 _MAX_DEPTH = 200
+#: Characters of a span: nh3 copies the text before a character reference, of which ``&`` makes one.
+_MAX_SPAN = 2_000
 
 
 def sanitised(page: Page) -> str:
@@ -65,8 +67,11 @@ def _written(page: Page) -> str:
         if hidden[node]:
             continue
         if name == "#text":
-            text = html.escape(nodes.texts[node])
-            out.append(f'<span data-block="{number}">{text}</span>' if number >= 0 and text.strip() else text)
+            text = nodes.texts[node]
+            start = f'<span data-block="{number}">' if number >= 0 else "<span>"
+            for place in range(0, len(text), _MAX_SPAN):
+                piece = html.escape(text[place : place + _MAX_SPAN], quote=False)
+                out.append(f"{start}{piece}</span>" if text.strip() else piece)
         elif name == "img":
             if alternative := nodes.attributes[node].get("alt", "").strip():
                 out.append(f'<i data-alt="{html.escape(alternative[:80])}"></i>')

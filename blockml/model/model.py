@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from blockml.decision.policy import DecisionPolicy
+from blockml.page.cached import cached_property
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors import BlockTypes, Correction, Predictor, TreeEnsemble
 

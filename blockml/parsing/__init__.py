@@ -13,9 +13,10 @@ import numpy as np
 from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Nodes, Page, Status
 from blockml.parsing.backends import BACKENDS, build
+from blockml.parsing.builder import NodesBuilder
 from blockml.parsing.decoding import Detector, decode
 from blockml.parsing.limits import Limits
-from blockml.parsing.nesting import bounded
+from blockml.parsing.nesting import flattened
 from blockml.parsing.remainder import join_rest
 from blockml.parsing.segmentation import PROFILES, segment
 from blockml.text.words import TOKENIZERS
@@ -98,8 +99,7 @@ def parse(
     if cut:
         unit = "characters" if isinstance(html, str) else "bytes"
         warnings.append(f"only the first {limits.bytes} {unit} were parsed")
-    source, flattened = bounded(decoded.utf8, limits.depth)
-    builder = build(source, backend, limits)
+    source, builder, is_flat = _built(decoded.utf8, backend, limits)
     nodes = builder.nodes()
     title, has_markup = _title(nodes)
     if has_markup and (closed := _close_title(source.decode())) is not None:
@@ -108,12 +108,14 @@ def parse(
         nodes = builder.nodes()
         title, _ = _title(nodes)
     warnings.extend(builder.warnings)
-    too_deep, too_many = builder.limits_hit()
-    too_deep |= flattened
+    too_deep, too_many, too_costly = builder.limits_hit()
+    too_deep |= is_flat
     if too_many:
         warnings.append(f"only the first {limits.nodes} nodes were kept")
     if too_deep:
         warnings.append(f"elements nested deeper than {limits.depth} levels were flattened")
+    if too_costly:
+        warnings.append("only the start of the page was parsed: too many elements are open at too many tags")
     blocks = segment(nodes, profile=profile, keep_wordless=keep_wordless, tokenizer=tokenizer)
     most_blocks = limits.blocks_of(len(source))
     if too_small := len(blocks) > most_blocks:
@@ -121,7 +123,7 @@ def parse(
         nodes, blocks = join_rest(nodes, blocks, most_blocks)
     if not decoded.is_text:
         status = Status.UNDECODABLE
-    elif cut or too_many or too_deep or too_small:
+    elif cut or too_many or too_deep or too_costly or too_small:
         status = Status.TRUNCATED
     else:
         status = Status.OK if len(blocks) else Status.EMPTY_PAGE
@@ -138,6 +140,17 @@ def parse(
         blocks=blocks,
         utf8=decoded.utf8,
     )
+
+
+def _built(source: bytes, backend: str, limits: Limits) -> tuple[bytes, NodesBuilder, bool]:
+    """Parse a page, and once more without its deepest tags if it costs too much; tell whether there were any."""
+    builder = build(source, backend, limits)
+    *_, too_costly = builder.limits_hit()
+    source, is_flat = flattened(source, limits.depth) if too_costly else (source, False)
+    if is_flat:
+        del builder  # two at a time would double the memory
+        builder = build(source, backend, limits)
+    return source, builder, is_flat
 
 
 def _title(nodes: Nodes) -> tuple[str, bool]:

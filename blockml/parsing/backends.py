@@ -19,7 +19,7 @@ from blockml.parsing import lexbor
 from blockml.parsing.builder import LimitReached, NodesBuilder, new_builder
 from blockml.parsing.html5lib_tree import html5lib_root
 from blockml.parsing.libraries import usable_addresses
-from blockml.parsing.limits import Limits
+from blockml.parsing.limits import Limits, most_steps
 
 __all__ = ["BACKENDS", "build", "libxml2_addresses", "parse_lxml"]
 
@@ -41,7 +41,7 @@ def libxml2_addresses() -> Addresses | None:
     """Return the functions of libxml2 that the C extension calls; None if it must use lxml's public interface."""
     names = (
         "htmlNewSAXParserCtxt",
-        "htmlCtxtReadMemory",
+        "htmlCtxtReadIO",
         "htmlFreeParserCtxt",
         "xmlFreeDoc",
         "xmlSAX2StartDocument",
@@ -54,13 +54,30 @@ def libxml2_addresses() -> Addresses | None:
     )
 
 
-def parse_lxml(source: bytes, target: Any) -> None:  # noqa: ANN401 (anything with start, end, data and close)
+class _Pieces:
+    """A page as a file that ends when the steps of a builder are spent: libxml2 has no limits of its own."""
+
+    #: What libxml2 reads at a time, so that both interfaces end a page at the same place.
+    _LENGTH = 4_000
+
+    def __init__(self, source: bytes, spend: Callable[[int], bool]) -> None:
+        self._source, self._spend, self._place = source, spend, 0
+
+    def read(self, size: int = -1) -> bytes:  # noqa: ARG002 (lxml's interface)
+        """Return the next piece."""
+        piece = self._source[self._place : self._place + self._LENGTH]
+        self._place += self._LENGTH
+        return piece if self._spend(piece.count(b"<")) else b""
+
+
+def parse_lxml(source: bytes, builder: NodesBuilder) -> None:
     """Parse a page in UTF-8 through lxml's public interface."""
     # One parser per call: a shared one carries state from page to page and between threads. huge_tree lifts the 10 MB
     # limit on a text node, beyond which the rest of the page would be lost silently. The encoding is given because the
     # source may still declare the one it had before it was decoded.
+    target: Any = builder
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    etree.fromstring(source, parser)  # faster than parser.feed()
+    etree.parse(_Pieces(source, builder.spend), parser)
 
 
 def _html5lib(source: bytes, builder: NodesBuilder, limits: Limits) -> None:
@@ -145,7 +162,7 @@ def build(source: bytes, backend: str, limits: Limits) -> NodesBuilder:
         The back end is an optional package that is not installed.
     """
     check_name("backend", backend, BACKENDS)
-    builder = new_builder(limits)
+    builder = new_builder(limits, most_steps(len(source)))
     BACKENDS[backend](source, builder, limits)
     with suppress(LimitReached):
         builder.close()

@@ -18,7 +18,7 @@ from blockml import _kernel
 from blockml._kernel.protocol import Addresses
 from blockml.page import Flag, Nodes
 from blockml.page.attributes import NO_ATTRIBUTES, Attributes
-from blockml.parsing.limits import Limits
+from blockml.parsing.limits import Limits, most_steps
 from blockml.parsing.lines import VOID
 
 __all__ = ["LimitReached", "NodesBuilder", "new_builder"]
@@ -84,8 +84,12 @@ class NodesBuilder:
     end: Callable[[str], None]  #: Close the innermost element, which has this name.
     data: Callable[[str], None]  #: Add text.
     close: Callable[[], None]  #: End the page; may be called again.
-    #: Tell whether elements were flattened at the depth limit, and whether nodes were left out at the node limit.
-    limits_hit: Callable[[], tuple[bool, bool]]
+    #: Count the tags that the parser reads next, each with the open elements that it may search; tell whether the
+    #: budget of steps allows them.
+    spend: Callable[[int], bool]
+    #: Tell whether elements were flattened at the depth limit, nodes were left out at the node limit, and the budget of
+    #: steps was spent.
+    limits_hit: Callable[[], tuple[bool, bool, bool]]
     nodes: Callable[[], Nodes]  #: Return the nodes of a closed page.
     #: Parse a page in UTF-8 by the functions of libxml2 at these addresses; None without the C extension.
     parse_libxml2: Callable[[bytes, Addresses], None] | None = None
@@ -94,14 +98,14 @@ class NodesBuilder:
     warnings: list[str] = field(default_factory=list)  #: Warnings of the back end.
 
 
-def new_builder(limits: Limits) -> NodesBuilder:
+def new_builder(limits: Limits, max_steps: int = most_steps(0)) -> NodesBuilder:
     """Return a builder for one page: compiled if the C extension is there."""
     if _kernel.compiled is None:
-        return _python_builder(limits)
+        return _python_builder(limits, max_steps)
     functions = _kernel.compiled.nodes_builder(
-        _NAME_PROPERTIES, limits.nodes, limits.depth, LimitReached, _INVISIBLE, _CONTROLS
+        _NAME_PROPERTIES, limits.nodes, limits.depth, max_steps, LimitReached, _INVISIBLE, _CONTROLS
     )
-    start, end, data, close, limits_hit, columns, parse_libxml2, parse_lexbor = functions
+    start, end, data, close, spend, limits_hit, columns, parse_libxml2, parse_lexbor = functions
 
     def nodes() -> Nodes:
         names, tag, parent, depth, ends, flags, texts, number, given, pairs, set_ends = columns()
@@ -111,10 +115,10 @@ def new_builder(limits: Limits) -> NodesBuilder:
         attributes = Attributes(number, given, pairs, np.frombuffer(set_ends, np.int64))
         return Nodes(names, tag, parent, depth, ends, np.frombuffer(flags, np.uint8), attributes, texts)
 
-    return NodesBuilder(start, end, data, close, limits_hit, nodes, parse_libxml2, parse_lexbor)
+    return NodesBuilder(start, end, data, close, spend, limits_hit, nodes, parse_libxml2, parse_lexbor)
 
 
-def _python_builder(limits: Limits) -> NodesBuilder:
+def _python_builder(limits: Limits, max_steps: int) -> NodesBuilder:
     """Return the reference implementation of the builder."""
     # Arrays take a tenth of the memory of lists of int.
     ids: dict[str, int] = {"#text": 0}  # number of each name
@@ -127,10 +131,12 @@ def _python_builder(limits: Limits) -> NodesBuilder:
     space = ""  # white space since the last text
     n_preformatted = 0  # open preformatted elements
     n_flattened = 0  # open elements beyond the depth limit
+    n_unclosed = 0  # start tags without an end tag: what the parser has open
+    steps = 0  # unclosed elements, summed over tags
     has_head = False
     head_level = 0  # length of path while only head and its ancestors are open
     max_nodes, max_depth = limits.nodes, limits.depth
-    too_deep = too_many = False
+    too_deep = too_many = too_costly = False
     kind_of = _KINDS.get
 
     def add(tag: str, attribute: Mapping[str, str], text: str) -> int:
@@ -174,7 +180,8 @@ def _python_builder(limits: Limits) -> NodesBuilder:
         add("#text", NO_ATTRIBUTES, text)
 
     def start(tag: str, attribute: Mapping[str, str]) -> None:
-        nonlocal space, n_preformatted, n_flattened, has_head, head_level, too_deep
+        nonlocal space, n_preformatted, n_flattened, n_unclosed, has_head, head_level, too_deep
+        n_unclosed += 1
         if dropped:
             dropped.append(tag)
             return
@@ -205,7 +212,9 @@ def _python_builder(limits: Limits) -> NodesBuilder:
                 space = ""
 
     def end(tag: str) -> None:
-        nonlocal n_preformatted, n_flattened, head_level
+        nonlocal n_preformatted, n_flattened, n_unclosed, head_level
+        if n_unclosed:
+            n_unclosed -= 1
         if dropped:
             dropped.pop()
             if not dropped:
@@ -235,6 +244,15 @@ def _python_builder(limits: Limits) -> NodesBuilder:
                 ends[node] = len(tags)
             del path[1:]
 
+    def spend(n_tags: int) -> bool:
+        nonlocal steps, too_costly
+        steps += n_unclosed * n_tags
+        too_costly = steps > max_steps
+        return not too_costly
+
+    def limits_hit() -> tuple[bool, bool, bool]:
+        return too_deep, too_many, too_costly
+
     def nodes() -> Nodes:
         tag_column = np.array(tags, dtype=np.int32)
         end_column = np.array(ends, dtype=np.int32)
@@ -253,7 +271,7 @@ def _python_builder(limits: Limits) -> NodesBuilder:
             texts=texts,
         )
 
-    return NodesBuilder(start, end, pieces.append, close, lambda: (too_deep, too_many), nodes)
+    return NodesBuilder(start, end, pieces.append, close, spend, limits_hit, nodes)
 
 
 def _flags(

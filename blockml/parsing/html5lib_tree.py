@@ -2,8 +2,9 @@
 
 html5lib takes more than a kilobyte for an element, and the standard reopens formatting elements that were left open in
 each paragraph, so that a page may have many more elements than tags. For most tags html5lib searches the open elements.
-So elements are counted while they are made, and with each of them those that are open. It copies a name, a value or a
-comment to append a character, and these characters are counted too.
+So elements are counted while they are made, and with each of them and each tag those that are open, and the children
+of an element that is searched for the place of another. It copies a name, a value or a comment to append a character,
+and these characters are counted too.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ __all__ = ["html5lib_root", "most_elements", "most_steps"]
 
 #: Elements of any page, and bytes for each element of a longer one.
 _ELEMENTS, _BYTES_PER_ELEMENT = 3_000, 25
-#: Open elements, summed over all elements, of any page, and for each byte of a longer one.
-_STEPS, _STEPS_PER_BYTE = 4_000_000, 20
+#: Open elements, summed over all elements and tags, of any page, and for each byte of a longer one. None of 70
+#: labelled pages above 60 kB has two for a byte.
+_STEPS, _STEPS_PER_BYTE = 2_000_000, 6
 #: Characters copied for any page, and for each byte of a longer one; characters read from one count to the next.
 _COPIED, _COPIED_PER_BYTE, _INTERVAL = 2_000_000_000, 20_000, 64
+#: Tags that are counted for these characters, and children that cost as much to compare as an open element.
+_TAGS, _CHILDREN = 4, 8
 #: Characters of a text after which a comment begins another one: html5lib copies a text to append to it.
 _TEXT = 4_000
 
@@ -42,12 +46,12 @@ def most_elements(n_bytes: int) -> int:
 
 
 def most_steps(n_bytes: int) -> int:
-    """Return the most open elements, summed over the elements of the tree of a page of so many bytes.
+    """Return the most open elements, summed over the elements and tags of a page of so many bytes.
 
     Examples
     --------
     >>> most_steps(10_000), most_steps(1_000_000)
-    (4000000, 20000000)
+    (2000000, 6000000)
     """
     return max(_STEPS, n_bytes * _STEPS_PER_BYTE)
 
@@ -75,27 +79,44 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
     most, enough = most_elements(n_bytes), most_steps(n_bytes)
     builder: Any = html5lib.getTreeBuilder("etree")
 
+    def spend(n_searched: int) -> None:
+        nonlocal steps
+        steps += n_searched
+        if steps > enough:
+            raise _TooCostly("it has too many elements within each other for html5lib")
+
     class Element(builder.elementClass):  # type: ignore[misc]  # clones have the class of their original
         def __init__(self, name: str, namespace: str | None = None) -> None:
-            nonlocal steps
-            steps += len(tree.openElements)
+            spend(len(tree.openElements))
             if len(made) >= most:
                 raise _TooCostly(f"it has more than {most} elements")
-            if steps > enough:
-                raise _TooCostly("it has too many elements within each other for html5lib")
             super().__init__(name, namespace)
             made.append(self)
 
         def insertText(self, data: str, insertBefore: Any = None) -> None:  # noqa: ANN401, N802, N803 (html5lib's names)
             last = self._element[-1].tail if len(self._element) else self._element.text
-            if insertBefore is None and last and len(last) > _TEXT:
+            if insertBefore is not None:
+                spend(len(self._element) // _CHILDREN)
+            elif last and len(last) > _TEXT:
                 self.appendChild(builder.commentClass(""))
             super().insertText(data, insertBefore)
+
+        def insertBefore(self, node: Any, refNode: Any) -> None:  # noqa: ANN401, N802, N803 (html5lib's names)
+            spend(len(self._element) // _CHILDREN)
+            super().insertBefore(node, refNode)
+
+        def removeChild(self, node: Any) -> None:  # noqa: ANN401, N802 (html5lib's name)
+            spend(len(self._element) // _CHILDREN)
+            super().removeChild(node)
 
     class Parser(html5lib.HTMLParser):
         def mainLoop(self) -> None:  # noqa: N802 (html5lib's name)
             stream: Any = self.tokenizer.stream
-            stream.char = _counted(stream.char, self.tokenizer, max(_COPIED, n_bytes * _COPIED_PER_BYTE))
+            stream.reportCharacterErrors = None  # it takes the first of a list of thousands for each control character
+            most_copied = max(_COPIED, n_bytes * _COPIED_PER_BYTE)
+            stream.char = _counted(
+                stream.char, self.tokenizer, most_copied, lambda: spend(_TAGS * len(tree.openElements))
+            )
             super().mainLoop()
 
     parser: Any = Parser(tree=builder, namespaceHTMLElements=False)
@@ -122,14 +143,23 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
         parser.tokenizer.stream.dataStream = None  # has the page, four bytes for each character
 
 
-def _counted(char: Callable[[], Any], tokenizer: Any, most: int) -> Callable[[], Any]:  # noqa: ANN401 (html5lib's)
-    """Return a function that reads a character, until too many were copied for tags and comments by an estimate."""
+def _counted(
+    char: Callable[[], Any],
+    tokenizer: Any,  # noqa: ANN401 (html5lib's)
+    most: int,
+    spend_tags: Callable[[], None],
+) -> Callable[[], Any]:
+    """Return a function that reads a character, until too many were copied for tags and comments by an estimate.
+
+    Every 64 characters it calls ``spend_tags``.
+    """
     n_read = n_copied = before = 0
 
     def read() -> Any:  # noqa: ANN401 (a character, or None at the end)
         nonlocal n_read, n_copied, before
         n_read += 1
         if n_read % _INTERVAL == 0:
+            spend_tags()
             length = _length(tokenizer.currentToken or {})
             n_copied += length * _INTERVAL if length != before else 0  # one that doesn't grow is behind us
             before = length

@@ -32,6 +32,10 @@ _TESTED_SELECTOLAX = ((1, 0), (1, 1))
 #: more.
 _MAX_START_TAGS = 10_000
 
+#: Most tags, with comments and everything else after ``<``: lexbor may search the open elements at each end tag, and an
+#: end tag ``</p>`` without an element makes one. Well-formed pages have two for a start tag.
+_MAX_TAGS = 4 * _MAX_START_TAGS
+
 #: Most reopened elements of any page, and of each byte of a longer one. Lexbor takes 370 bytes for each. Start tags
 #: times formatting elements with attributes that may be left open bound their number. All bounds together send 44 of
 #: 3,000 labelled pages to libxml2.
@@ -78,7 +82,9 @@ def is_costly(source: bytes) -> bool:
     opens = data[:-1] == ord("<")
     most = max(_MAX_REOPENED, len(source) * _REOPENED_PER_BYTE)
     # The product below is at most (n / 2) ** 2 for n tags, which is under the limit for most pages.
-    if np.count_nonzero(opens) ** 2 > 4 * most:
+    if (n_tags := int(np.count_nonzero(opens))) ** 2 > 4 * most:
+        if n_tags > _MAX_TAGS:
+            return True
         n_started = int(np.count_nonzero(opens & ((data[1:] | 0x20) - ord("a") < 26)))  # unsigned: bytes below "a" wrap
         if n_started > _MAX_START_TAGS:
             return True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.page_matrix import PageMatrix
 from blockml.page import Label
+from blockml.page.cached import cached_property
 from blockml.predictors.log_odds import log_odds
 from blockml.predictors.tree_ensemble import TreeEnsemble, Trees, joined_by_class
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -20,6 +20,7 @@ from blockml._kernel.protocol import PackedMLP
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.features.page_matrix import PageMatrix
+from blockml.page.cached import cached_property
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.predictors.quantized_mlp import BOUND, MAX_TERMS, QuantizedMLP, quantize, quantized_log_odds
 

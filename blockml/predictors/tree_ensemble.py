@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -14,6 +13,7 @@ from blockml import _kernel
 from blockml._kernel.protocol import PackedTrees
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.page_matrix import PageMatrix
+from blockml.page.cached import cached_property
 from blockml.predictors.log_odds import log_odds, sigmoid
 
 __all__ = ["TREE_ARRAYS", "MeanTrees", "TreeEnsemble", "Trees", "joined", "joined_by_class"]

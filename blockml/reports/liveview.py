@@ -88,7 +88,7 @@ def live_view(
         rendered = sanitised(page)
     except MissingExtraError:
         rendered = None
-    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
     return LiveView(text, script(), rendered)
 
 

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ __all__ = ["PagePredictions", "view_name", "write_page_views", "write_view"]
 # Characters that are not allowed in file names everywhere, or need quoting in a link.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_NAME = 80
+#: Blocks that a view lists for any page, and bytes of a longer page for each of them: a block takes about 900 bytes.
+_LISTED, _BYTES_PER_LISTED = 1_000, 125
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +114,11 @@ def write_view(
         raise UsageError(f"there are {len(blocks)} blocks but {len(explain)} notes; there must be one per block")
     labels = None if gold is None else gold.label(page)
     content = None if gold is None else gold.text()
-    xpaths = page.nodes.xpaths(blocks.parent.tolist())
+    n_listed = max(_LISTED, len(page.utf8 or b"") // _BYTES_PER_LISTED)
+    xpaths = page.nodes.xpaths(blocks.parent[:n_listed].tolist())
     agreements = _agreements(labels, result.kept)
     lines: list[dict[str, Any]] = []
-    for i, block in enumerate(blocks):
+    for i, block in enumerate(islice(blocks, n_listed)):
         kept = bool(result.kept[i])
         lines.append(
             {
@@ -150,6 +154,7 @@ def write_view(
         page=page,
         heading=title or page.title or page.url or "A page",
         lines=lines,
+        n_blocks=len(blocks),
         profile=profile([line["score"] for line in lines], [line["group"] for line in lines], threshold),
         threshold=threshold,
         curve=None if curve is None else figure(curve_svg(curve, result.kept)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
@@ -42,6 +43,37 @@ def test_every_block_is_there() -> None:
         plain = {number: blockml.parse(f"<pre>{text}").blocks.texts[0] for number, text in texts.items()}
         for number, text in enumerate(page.blocks.texts):
             assert "".join(plain[number].split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "&",
+        "&amp;",
+        "<",
+        "&lt;script&gt;",
+        "&#60;img src=x onerror=alert(1)&#62;",
+        "&amp;lt;script&amp;gt;",
+        "'\"",
+        "é\U0001f600",
+    ],
+)
+def test_long_texts_stay_text(text: str) -> None:
+    """They are written in pieces, wherever a piece ends, and the pieces of a block are its text."""
+    page = blockml.parse("<p>x" + text * 9_000)
+    spans = SPAN.findall(written := sanitised(page))
+    assert TAG.sub("", re.sub(r"</\w+>", "", written)).count("<") == 0
+    assert set(TAG.findall(written)) <= {"<div>", "<p>", '<span data-block="0">'}
+    assert max(len(piece) for _, piece in spans) <= 2_000 * len("&amp;")
+    assert html.unescape("".join(piece for _, piece in spans)) == page.nodes.texts[-1]
+    assert {number for number, _ in spans} == {"0"}
+
+
+def test_white_space_between_cells_stays_there() -> None:
+    """An element would be moved out of the table."""
+    written = sanitised(blockml.parse("<table> <tr> <td>one</td> <td>two</td></tr></table>"))
+    assert "<span>" not in written
+    assert written.index("<table>") < written.index("one") < written.index("two") < written.index("</table>")
 
 
 def test_deep_and_empty_pages() -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(_kernel.compiled is None, reason="needs the C ex
 
 
 LIBXML2 = [
-    "htmlNewSAXParserCtxt", "htmlCtxtReadMemory", "htmlFreeParserCtxt", "xmlFreeDoc", "xmlSAX2StartDocument",
+    "htmlNewSAXParserCtxt", "htmlCtxtReadIO", "htmlFreeParserCtxt", "xmlFreeDoc", "xmlSAX2StartDocument",
     "xmlSAX2InternalSubset", "xmlCtxtGetLastError",
 ]  # fmt: skip
 

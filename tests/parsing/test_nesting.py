@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.parsing.nesting import bounded
+from blockml.parsing.nesting import flattened
 from research.benchmarks.hostile.shapes import SHAPES
 
 NAMES = st.sampled_from(["div", "b", "span", "p", "li", "br", "script", "h1", "a", "template"])
@@ -19,7 +19,7 @@ MARKUP = st.lists(st.one_of(TAGS, st.sampled_from(["one ", "two ", "< ", "<!-- x
 def test_pages_within_the_limit_stay_as_they_are(pieces: list[str], depth: int) -> None:
     """Only tags are taken out; the rest nests no deeper, and nothing more is taken out of it."""
     source = "".join(pieces).encode()
-    left, changed = bounded(source, depth)
+    left, changed = flattened(source, depth)
     assert changed == (left != source)
     assert len(left) <= len(source)
     assert left.count(b"one") == source.count(b"one")

@@ -332,7 +332,7 @@ SOME_EVENTS: list[Event] = [
 ]  # fmt: skip
 
 
-def built(sequence: list[Event], limits: Limits) -> tuple[Nodes, tuple[bool, bool]]:
+def built(sequence: list[Event], limits: Limits) -> tuple[Nodes, tuple[bool, bool, bool]]:
     """Send events to a builder, however unbalanced they are."""
     builder = new_builder(limits)
     try:
@@ -450,7 +450,7 @@ def test_a_text_beyond_the_limit_leaves_a_complete_tree() -> None:
         builder.data("x")
         with pytest.raises(LimitReached):
             builder.close()
-        assert builder.limits_hit() == (False, True)
+        assert builder.limits_hit() == (False, True, False)
         nodes = builder.nodes()
         assert nodes.end.tolist() == [2, 2]
         return nodes

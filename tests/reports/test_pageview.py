@@ -65,6 +65,15 @@ def test_every_block_is_told(tmp_path: Path) -> None:
     assert "link density 0.00" in words_of(lines[1])
 
 
+def test_long_pages_list_their_first_blocks(tmp_path: Path) -> None:
+    """The text and the rendered page are whole; the rest of the blocks is counted."""
+    source = "".join(f"<p>The cat {number} sat." for number in range(1_200))
+    view = write_view(blockml.extract(source, model=Plain()), tmp_path / "view.html").read_text(encoding="utf-8")
+    assert view.count('<li class="block') == 1_000
+    assert "200 more blocks are not listed" in view
+    assert "The cat 1199 sat." in view
+
+
 def test_facts_of_the_page_are_told(tmp_path: Path) -> None:
     """URL, title, status, encoding and its rule, model, threshold, counts; and the text itself."""
     result, page = view(tmp_path / "view.html")

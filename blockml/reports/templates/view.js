@@ -41,8 +41,10 @@ function rendition() {
 }
 
 function paint() {
-  items.forEach((item, block) => {
-    const keep = kept[block];
+  kept.forEach((keep, block) => {
+    for (const span of rendered.get(block) || []) span.classList.toggle("is-kept", keep);
+    const item = items[block]; // not all blocks of a long page are listed
+    if (!item) return;
     const truth = view.truth === null ? null : view.truth[block];
     item.classList.toggle("kept", keep);
     item.classList.toggle("dropped", !keep);
@@ -54,7 +56,6 @@ function paint() {
       const mark = item.querySelector(".agreement");
       if (mark) mark.textContent = kind === "right" ? "" : kind;
     }
-    for (const span of rendered.get(block) || []) span.classList.toggle("is-kept", keep);
   });
   const count = kept.filter(Boolean).length;
   if (element("live-count")) element("live-count").textContent = `${count} of ${kept.length} blocks`;
@@ -87,10 +88,10 @@ function filter() {
 function focusOn(block, scrollRendered) {
   for (const old of document.querySelectorAll(".current")) old.classList.remove("current");
   const spans = rendered.get(block) || [];
-  items[block].classList.add("current");
+  items[block]?.classList.add("current");
   for (const span of spans) span.classList.add("current");
   if (scrollRendered) spans[0]?.scrollIntoView({ block: "nearest" });
-  else items[block].scrollIntoView({ block: "center" });
+  else items[block]?.scrollIntoView({ block: "center" });
 }
 
 // Contributions of families of features to the log odds of a block, as bars around zero.

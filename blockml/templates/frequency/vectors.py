@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Page
+from blockml.page.cached import cached_property
 from blockml.templates.frequency.counts import column, distinct, places, ranges
 from blockml.text.hashing import stable_hash64
 

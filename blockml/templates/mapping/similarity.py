@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import inf
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError, check_name
+from blockml.page.cached import cached_property
 from blockml.templates.mapping.tree import Tree
 
 __all__ = ["PRESETS", "Comparison", "NodeEquality", "Side", "equality_of", "similarities", "similarity"]

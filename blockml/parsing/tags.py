@@ -1,0 +1,60 @@
+"""Tags of a page as the tokenizer of the HTML standard reads them, without a parser.
+
+Comments, attributes, scripts and other raw text hold no tags, and a name ends only at white space, a slash or ``>``.
+What depends on the tree is left out: in ``svg`` and ``math`` a CDATA section is read as a comment, and titles, styles
+and scripts as raw text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+__all__ = ["TAG", "lowered", "names"]
+
+#: Parts of the expression below: white space (as members of a set), the end of a name, attributes and the end of a tag,
+#: and the content of a script, which may hold ``<!-- <script> ... </script> -->``.
+_PARTS = {
+    b"SPACE": rb"\t\n\f\r ",
+    b"END": rb"(?=[\t\n\f\r />])",
+    b"REST": rb"""
+        (?:[^>"']*+>
+          |(?:[SPACE/]*+[^SPACE/>][^SPACE/>=]*+
+              (?:[SPACE]*+=[SPACE]*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^SPACE>"'][^SPACE>]*+)?+)?+)*+
+           [SPACE/]*+>)""",
+    b"NESTED": rb"<scriptEND(?:[^<-]++|-(?!->)|<(?!/scriptEND))*+(?:</scriptEND)?+",
+    b"ESCAPED": rb"<!--(?:-?>|(?:[^<-]++|-(?!->)|NESTED|<(?!/?scriptEND))*+(?:-->)?+)",
+    b"SCRIPT": rb"(?:[^<]++|ESCAPED|<(?!/scriptEND))*+",
+}
+_TAG = rb"""
+    <(?:(?i:(?P<raw>(?:style|xmp|iframe|noembed|noframes|title|textarea)END)REST(?:[^<]++|<(?!/(?P=raw)END))*+
+           |(?P<script>scriptEND)RESTSCRIPT
+           |(?P<plain>plaintextEND)REST.*+)
+       |(?P<closes>/?)(?P<name>[a-zA-Z][^SPACE/>]*+)REST
+       |/?[a-zA-Z].*+  # a tag that the page ends in
+       |!--(?:-?>|.*?(?:--!?>|\Z))
+       |[!?/][^>]*+>?)"""
+for _name, _part in reversed(_PARTS.items()):
+    _TAG = _TAG.replace(_name, _part)
+#: A tag or comment with what it hides. Groups are ``closes`` and ``name``; ``raw``, ``script`` and ``plain`` are names
+#: of start tags whose content has no tags.
+TAG = re.compile(_TAG, re.DOTALL | re.VERBOSE)
+
+
+def names(source: bytes) -> Iterator[tuple[bool, bytes]]:
+    """Yield whether each tag of a page in UTF-8 is an end tag, and its name.
+
+    Examples
+    --------
+    >>> list(names(b"<P-x title='</p>'><!-- <b> --></p-X ><style><i></style>"))
+    [(False, b'p-x'), (True, b'p-x'), (False, b'style'), (True, b'style')]
+    """
+    for tag in TAG.finditer(source):
+        name = tag["name"] or tag["raw"] or tag["script"] or tag["plain"]
+        if name is not None:
+            yield bool(tag["closes"]), lowered(name)
+
+
+def lowered(name: bytes) -> bytes:
+    """Return a name as parsers do: in lower case, with U+FFFD for null bytes."""
+    return name.lower().replace(b"\0", b"\xef\xbf\xbd")
