@@ -203,34 +203,31 @@ static uint8_t *properties_of(PyObject *names, PyObject *name_properties, int de
     return properties;
 }
 
-/* segment_nodes(names, texts, columns, name_properties, default_properties, tokenizer): the columns of Blocks from n_words
-   to last_node; flags and separators; word_lengths; texts; parents. */
+/* segment_nodes(names, texts, name_properties, default_properties, tokenizer, (tag, parent, depth, end,
+   flags, classes)): the columns of Blocks from n_words to last_node; flags and separators; word_lengths; texts; parents. `classes` are those
+   of characters. */
 PyObject *segment_nodes(PyObject *module, PyObject *arguments) {
-    enum { TAG, PARENT, DEPTH, END, FLAGS, CHARACTERS, N };
-    static const Named named[N] = {
-        [TAG] = {"tag", "i"}, [PARENT] = {"parent", "i"}, [DEPTH] = {"depth", "i"}, [END] = {"end", "i"},
-        [FLAGS] = {"flags", "B"}, [CHARACTERS] = {"character_classes", "B"},
-    };
+    enum { TAG, PARENT, DEPTH, END, FLAGS, CLASSES, N };
     PyObject *names, *texts, *columns, *name_properties, *result = NULL;
     Segmenter segmenter = {.n = 0};
     Py_buffer view[N];
     int default_properties;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O!O!O!O!ii", &PyTuple_Type, &names, &PyList_Type, &texts, &PyDict_Type, &columns,
-                          &PyDict_Type, &name_properties, &default_properties, &segmenter.text.tokenizer) ||
-        open_named(columns, view, named, N) < 0)
+    if (!PyArg_ParseTuple(arguments, "O!O!O!iiO!", &PyTuple_Type, &names, &PyList_Type, &texts, &PyDict_Type,
+                          &name_properties, &default_properties, &segmenter.text.tokenizer, &PyTuple_Type, &columns) ||
+        open_arrays(columns, view, "i i i i B B") < 0)
         return NULL;
     Closing *closing = NULL;
     uint8_t *properties = NULL;
     Py_ssize_t n = segmenter.n = n_items(&view[FLAGS]);
-    int fits = PyList_Size(texts) == n && n_items(&view[CHARACTERS]) == N_POINTS;
+    int fits = PyList_Size(texts) == n && n_items(&view[CLASSES]) == N_POINTS;
     for (int k = TAG; k <= END; k++) fits = fits && n_items(&view[k]) == n;
     if (!fits) {
         PyErr_SetString(PyExc_ValueError, "columns differ in length");
         goto done;
     }
     segmenter.tag = view[TAG].buf, segmenter.parent = view[PARENT].buf, segmenter.depth = view[DEPTH].buf;
-    segmenter.end = view[END].buf, segmenter.flags = view[FLAGS].buf, segmenter.text.classes = view[CHARACTERS].buf;
+    segmenter.end = view[END].buf, segmenter.flags = view[FLAGS].buf, segmenter.text.classes = view[CLASSES].buf;
     segmenter.properties = properties = properties_of(names, name_properties, default_properties);
     if (properties == NULL) goto done;
     if ((closing = calloc((size_t)n + 1, sizeof(Closing))) == NULL)

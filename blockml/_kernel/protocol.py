@@ -63,14 +63,15 @@ class Compiled(Protocol):
         self,
         names: tuple[str, ...],
         texts: list[str],
-        columns: Arrays,
         name_properties: Mapping[str, int],
         default_properties: int,
         tokenizer: int,
+        columns: tuple[*tuple[NDArray[np.int32], ...], NDArray[np.uint8], NDArray[np.uint8]],
         /,
     ) -> tuple[bytearray, bytearray, bytearray, tuple[str, ...], tuple[str, ...]]:
         """Segment the nodes of a page into blocks. Reference: :func:`blockml.parsing.segmentation.segment`.
 
+        Columns are tag, parent, depth, end and flags of the nodes, and the classes of all characters.
         Returns the columns of :class:`blockml.page.Blocks`: from ``n_words`` to ``last_node`` (7, n_blocks) as bytes of
         int32, ``flags`` and ``separators`` (2, n_blocks) of uint8, ``word_lengths`` of int32; ``texts``; ``parents``.
         """

@@ -1,4 +1,4 @@
-"""What a decision is made from: the prediction of an extractor, and what its scores keep."""
+"""Inputs of a decision: the prediction of an extractor, and the blocks that its scores keep."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredPage:
-    """What the rules of a decision know: a page, its prediction, and the blocks that scores keep, (n_blocks,) each."""
+    """Input of the rules: a page, its prediction, and the blocks that scores keep, (n_blocks,) each."""
 
     page: Page
     prediction: Prediction

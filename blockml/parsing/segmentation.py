@@ -81,14 +81,13 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
 
 def _segment_compiled(compiled: _kernel.Compiled, nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
     """Segment all nodes by the C extension."""
-    given: _kernel.Arrays = {
-        **{name: np.ascontiguousarray(getattr(nodes, name), np.int32) for name in ("tag", "parent", "depth", "end")},
-        "flags": np.ascontiguousarray(nodes.flags, np.uint8),
-        "character_classes": class_table(),
-    }
+    tag, parent, depth, end = (
+        np.ascontiguousarray(column, np.int32) for column in (nodes.tag, nodes.parent, nodes.depth, nodes.end)
+    )
     columns, bits, word_lengths, texts, parents = compiled.segment_nodes(
-        nodes.names, nodes.texts if isinstance(nodes.texts, list) else list(nodes.texts), given,
-        _name_properties(profile), _ENDS_BLOCK | _ENDS_WORD, tuple(TOKENIZERS).index(tokenizer),
+        nodes.names, nodes.texts if isinstance(nodes.texts, list) else list(nodes.texts), _name_properties(profile),
+        _ENDS_BLOCK | _ENDS_WORD, tuple(TOKENIZERS).index(tokenizer),
+        (tag, parent, depth, end, np.ascontiguousarray(nodes.flags, np.uint8), class_table()),
     )  # fmt: skip
     # Rows by number: to iterate over an array is slow, because it ends with an exception.
     wide, narrow = np.frombuffer(columns, np.int32).reshape(7, -1), np.frombuffer(bits, np.uint8).reshape(2, -1)

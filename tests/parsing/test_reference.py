@@ -460,11 +460,11 @@ def test_a_text_beyond_the_limit_leaves_a_complete_tree() -> None:
 
 COLUMNS: dict[str, Any] = {
     "names": ("#text", "p"), "tag": [1, 0], "parent": [-1, 0], "depth": [0, 1], "end": [2, 2], "flags": [0, 0],
-    "texts": ["", "x"], "known": {"#text": 0}, "others": 3, "character_classes": class_table(),
+    "texts": ["", "x"], "known": {"#text": 0}, "others": 3, "classes": class_table(),
 }  # fmt: skip
 DTYPES: dict[str, type[np.generic]] = {
     **dict.fromkeys(("tag", "parent", "depth", "end"), np.int32),
-    **dict.fromkeys(("flags", "character_classes"), np.uint8),
+    **dict.fromkeys(("flags", "classes"), np.uint8),
 }
 
 
@@ -488,15 +488,15 @@ DTYPES: dict[str, type[np.generic]] = {
         ("texts", ["", 1], TypeError),
         ("texts", [""], ValueError),
         ("texts", ("", "x"), TypeError),
-        ("character_classes", [0] * 128, ValueError),
+        ("classes", [0] * 128, ValueError),
     ],
 )
 def test_wrong_columns_are_refused(compiled: _kernel.Compiled, name: str, column: Any, error: type[Exception]) -> None:
     """Columns of wrong sizes or with wrong indices are not read."""
 
     def cut(given: dict[str, Any]) -> tuple[Any, ...]:
-        columns = {key: np.array(given[key], dtype) for key, dtype in DTYPES.items()}
-        return compiled.segment_nodes(given["names"], given["texts"], columns, given["known"], given["others"], 0)
+        columns: Any = tuple([np.array(given[key], dtype) for key, dtype in DTYPES.items()])
+        return compiled.segment_nodes(given["names"], given["texts"], given["known"], given["others"], 0, columns)
 
     assert cut(COLUMNS)[-2:] == (("x",), ("p",))
     with pytest.raises(error):
