@@ -144,8 +144,7 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         "from blockml.batch import Guard, Item, predict\n"
-        "from blockml.rendering.record import RECORD
-from tests.batch.poison import Poison\n"
+        "from tests.batch.poison import Poison\n"
         "print(next(predict([Item('a', html='<p>loop')], Poison(), guard=Guard(seconds=1.0))))\n",
         encoding="utf-8",
     )
