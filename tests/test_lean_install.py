@@ -15,7 +15,8 @@ WITHOUT_EXTRAS = """
 import sys
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        extras = "sklearn scipy joblib threadpoolctl pyarrow orjson zstandard fastwarc html5lib jinja2 tqdm".split()
+        extras = "sklearn scipy joblib threadpoolctl pyarrow orjson zstandard brotli fastwarc html5lib jinja2"
+        extras = [*extras.split(), "tqdm"]
         if name.partition(".")[0] in extras:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Missing())

@@ -23,7 +23,9 @@ __all__ += ["open_file", "read_file", "recognized"]
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 #: Errors of reading a damaged file. Those of zstandard and brotli are raised as OSError.
-DAMAGED = (OSError, EOFError, zlib.error)
+_UNZIP_ERRORS = (EOFError, zlib.error)
+DAMAGED = (OSError, *_UNZIP_ERRORS)
+_RECOGNIZED = {GZIP: ".gz", ZSTD: ".zst"}
 
 _BLOCK = 1 << 18  # bytes read at a time where output is thrown away
 #: Largest window of a Zstandard frame that is accepted: that of the levels up to 19 of the command zstd.
@@ -123,14 +125,14 @@ _OPENERS: Mapping[str, Callable[[BinaryIO], BinaryIO]] = {
 
 def recognized(start: bytes) -> str:
     """Return the compression of a file that starts with these bytes, as its suffix; empty if it has none."""
-    return ".gz" if start.startswith(GZIP) else ".zst" if start.startswith(ZSTD) else ""
+    return next((end for mark, end in _RECOGNIZED.items() if start.startswith(mark)), "")
 
 
 def compression_of(path: Path) -> str:
-    """Return the compression of a file by its content, or by its name for Brotli, which no content shows."""
+    """Return the compression of a file by its content, or by its name for one whose content does not show it."""
     with path.open("rb") as stream:
         by_name = split_compression(path.name)[1]
-        return recognized(stream.read(4)) or (by_name if by_name == ".br" else "")
+        return recognized(stream.read(4)) or ("" if by_name in _RECOGNIZED.values() else by_name)
 
 
 def decompressed(stream: BinaryIO, compression: str) -> BinaryIO:
@@ -183,7 +185,7 @@ def read_file(path: Path, limit: int = -1) -> bytes:
                 found = os.fstat(stream.fileno())
                 limit = min(limit, found.st_size) if stat.S_ISREG(found.st_mode) else limit
             return stream.read(limit)
-    except (EOFError, zlib.error) as error:
+    except _UNZIP_ERRORS as error:
         raise OSError(f"damaged: {error}") from error
 
 

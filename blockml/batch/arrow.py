@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from blockml.batch.readers.base import printable
 from blockml.errors import needed
 from blockml.rendering.record import RECORD
 
@@ -50,13 +51,8 @@ def arrow_row(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _printable(value: Any) -> Any:  # noqa: ANN401 (a text or a list of texts)
     if isinstance(value, list):
-        return [_text(item) for item in value]
-    return _text(value) if isinstance(value, str) else value
-
-
-def _text(text: str) -> str:
-    """Return a text without lone surrogates, which UTF-8 can't hold."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+        return [printable(item) for item in value]
+    return printable(value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from blockml.batch.items import Item
+from blockml.batch.readers.base import printable
 from blockml.errors import MissingExtraError, check_type
 from blockml.extract import extract_with
 from blockml.extractors import Extractor
@@ -91,8 +92,7 @@ class PageExtractor:
 
     def failed(self, page_id: str, url: str | None, status: str, reason: str) -> PageRecord:
         """Make the record of a page that failed."""
-        reason = reason.encode("utf-8", "backslashreplace").decode()
-        known = {"id": page_id, "url": url, "status": status, "model": self.extractor.id, "error": reason}
+        known = {"id": page_id, "url": url, "status": status, "model": self.extractor.id, "error": printable(reason)}
         return self._chosen({item.name: known.get(item.name, item.kind.empty()) for item in RECORD})
 
     def _extracted(self, item: Item, html: bytes | str) -> dict[str, Any]:

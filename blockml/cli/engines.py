@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from blockml.cli.arguments import refuse
 from blockml.errors import UsageError, needed
+from blockml.extractors import resolve
 
 if TYPE_CHECKING:
     from blockml.batch import BatchExtractor, Guard, Inputs, Summary
@@ -40,7 +41,7 @@ def run_by_engine(arguments: argparse.Namespace, inputs: Inputs, options: Option
     extractor = BatchExtractor(
         _model(arguments), options=options, columns=inputs.fields, isolation="process", guard=guard
     )
-    extractor.schema  # noqa: B018 (loads the model, so that a wrong name or option is noticed here)
+    options.adapted(resolve(extractor.model))  # a wrong name or option is noticed here, and not by the workers
     if arguments.engine == "spark":
         return Summary(_by_spark(arguments.master, inputs, extractor, out))
     from blockml.batch.engines.datatrove import run_locally

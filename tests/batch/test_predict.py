@@ -23,12 +23,10 @@ from blockml.batch.worker import Clock
 from blockml.errors import UsageError
 from blockml.extractors import Plain
 from blockml.parsing import Limits
+from blockml.rendering.record import RECORD
 from tests.batch.poison import Poison
 
-FIELDS = [
-    "id", "url", "status", "title", "text", "confidence", "article_probability", "n_blocks", "n_kept", "model",
-    "warnings", "metadata", "error",
-]  # fmt: skip
+FIELDS = [item.name for item in RECORD]
 GUARD = Guard(seconds=2.0, memory=1 << 30)
 
 

@@ -54,6 +54,8 @@ _REFUSED = {
     "json": "JSON, but not JSON lines, which have an object with one page in each line",
     "table": "CSV and TSV files aren't read; write the pages as JSON lines or Parquet",
 }
+#: Compressions of WARC files that FastWARC reads itself, by ranges.
+_READ_BY_FASTWARC = ("", ".gz", ".zst")
 #: Name of standard input.
 _STDIN = "-"
 #: Bytes by which the kind of an input is recognised.
@@ -143,7 +145,7 @@ class Inputs:
                 raise InputError(_REFUSED[kind])
             if kind == "stdin":
                 yield from _stdin_units(self.fields, reading)
-            elif kind == "warc" and compression_of(path) == ".br":  # FastWARC recognises the other compressions
+            elif kind == "warc" and compression_of(path) not in _READ_BY_FASTWARC:
                 with open_decompressed(path) as stream:
                     yield from stream_units(path.name, stream, reading)
             elif kind == "warc":

@@ -106,4 +106,4 @@ def printable(text: str) -> str:
     >>> printable("a\\ud800")
     'a\\\\ud800'
     """
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
