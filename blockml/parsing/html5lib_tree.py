@@ -19,9 +19,9 @@ __all__ = ["html5lib_root", "most_elements", "most_steps"]
 
 #: Elements of any page, and bytes for each element of a longer one.
 _ELEMENTS, _BYTES_PER_ELEMENT = 3_000, 25
-#: Open elements, summed over all elements and tags, of any page, and for each byte of a longer one. None of 70
+#: Open elements, summed over all elements and tags, of any page, and for each byte of a longer one. None of 86
 #: labelled pages above 60 kB has two for a byte.
-_STEPS, _STEPS_PER_BYTE = 2_000_000, 10
+_STEPS, _STEPS_PER_BYTE = 2_000_000, 6
 #: Characters copied for any page, and for each byte of a longer one; characters read from one count to the next.
 _COPIED, _COPIED_PER_BYTE, _INTERVAL = 2_000_000_000, 20_000, 64
 #: Children that cost as much to compare as an open element.
@@ -51,7 +51,7 @@ def most_steps(n_bytes: int) -> int:
     Examples
     --------
     >>> most_steps(10_000), most_steps(1_000_000)
-    (2000000, 10000000)
+    (2000000, 6000000)
     """
     return max(_STEPS, n_bytes * _STEPS_PER_BYTE)
 

@@ -53,7 +53,7 @@ def run(target: str, seed: int, minutes: float) -> tuple[int, list[int]]:
     end = time.monotonic() + 60 * minutes
     first, failures = 0, []
     while (left := end - time.monotonic()) > 0:
-        command = [sys.executable, "-m", "tools.fuzz", target, "--seed", str(seed), "--first", str(first)]
+        command = [sys.executable, "-m", "research.fuzz", target, "--seed", str(seed), "--first", str(first)]
         done = subprocess.run(  # noqa: S603 (our own module)
             [*command, "--count", str(BATCH), "--seconds", str(left)], capture_output=True, text=True, check=False
         )
