@@ -19,13 +19,13 @@ __all__ = ["html5lib_root", "most_elements", "most_steps"]
 
 #: Elements of any page, and bytes for each element of a longer one.
 _ELEMENTS, _BYTES_PER_ELEMENT = 3_000, 25
-#: Open elements, summed over all elements and tags, of any page, and for each byte of a longer one. None of 70
+#: Open elements, summed over all elements and tags, of any page, and for each byte of a longer one. None of 86
 #: labelled pages above 60 kB has two for a byte.
 _STEPS, _STEPS_PER_BYTE = 2_000_000, 6
 #: Characters copied for any page, and for each byte of a longer one; characters read from one count to the next.
 _COPIED, _COPIED_PER_BYTE, _INTERVAL = 2_000_000_000, 20_000, 64
-#: Tags that are counted for these characters, and children that cost as much to compare as an open element.
-_TAGS, _CHILDREN = 4, 8
+#: Children that cost as much to compare as an open element.
+_CHILDREN = 8
 #: Characters of a text after which a comment begins another one: html5lib copies a text to append to it.
 _TEXT = 4_000
 
@@ -114,9 +114,7 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
             stream: Any = self.tokenizer.stream
             stream.reportCharacterErrors = None  # it takes the first of a list of thousands for each control character
             most_copied = max(_COPIED, n_bytes * _COPIED_PER_BYTE)
-            stream.char = _counted(
-                stream.char, self.tokenizer, most_copied, lambda: spend(_TAGS * len(tree.openElements))
-            )
+            stream.char = _counted(stream.char, self.tokenizer, most_copied, lambda: spend(len(tree.openElements)))
             super().mainLoop()
 
     parser: Any = Parser(tree=builder, namespaceHTMLElements=False)
@@ -147,11 +145,11 @@ def _counted(
     char: Callable[[], Any],
     tokenizer: Any,  # noqa: ANN401 (html5lib's)
     most: int,
-    spend_tags: Callable[[], None],
+    spend_tag: Callable[[], None],
 ) -> Callable[[], Any]:
     """Return a function that reads a character, until too many were copied for tags and comments by an estimate.
 
-    Every 64 characters it calls ``spend_tags``.
+    It calls ``spend_tag`` at each tag.
     """
     n_read = n_copied = before = 0
 
@@ -159,13 +157,15 @@ def _counted(
         nonlocal n_read, n_copied, before
         n_read += 1
         if n_read % _INTERVAL == 0:
-            spend_tags()
             length = _length(tokenizer.currentToken or {})
             n_copied += length * _INTERVAL if length != before else 0  # one that doesn't grow is behind us
             before = length
             if n_copied > most:
                 raise _TooCostly("it has too long tags or comments for html5lib")
-        return char()
+        character = char()
+        if character == "<":
+            spend_tag()
+        return character
 
     return read
 

@@ -18,6 +18,7 @@ from blockml.extract import extract_page
 from blockml.extractors import TrainedExtractor
 from blockml.model.model_file import load_model
 from blockml.parsing import BACKENDS
+from blockml.parsing.libraries import are_equal
 from research.fuzz.archives import archive
 from research.fuzz.calls import CALLS, calls
 from research.fuzz.loaders import LOADS, loaders
@@ -69,6 +70,26 @@ def kernel(chance: random.Random, folder: Path) -> None:  # noqa: ARG001
         _kernel.compiled = held
     assert (fast.text, fast.status) == (slow.text, slow.status)
     assert np.array_equal(fast.scores, slow.scores)
+
+
+def parsers(chance: random.Random, folder: Path) -> None:  # noqa: ARG001
+    """Parse a damaged page, or a piece of one again and again, by each back end, with the extension and without it."""
+    source = mutated(chance.choice(_pages()), chance, HTML_TOKENS)
+    if chance.random() < 0.5:
+        start = source.find(b"<", chance.randrange(len(source) + 1))
+        piece = mutated(source[start : start + chance.randint(1, 60)], chance, HTML_TOKENS, most=3) or b"<p>"
+        source = piece * (chance.choice((2_000, 60_000)) // len(piece))
+    limits = chance.choice((_LIMITS, blockml.Limits()))
+    for backend in BACKENDS:
+        fast = blockml.parse(source, backend=backend, limits=limits)
+        held, _kernel.compiled = _kernel.compiled, None
+        try:
+            slow = blockml.parse(source, backend=backend, limits=limits)
+        finally:
+            _kernel.compiled = held
+        assert are_equal(fast.nodes, slow.nodes), backend
+        assert fast.blocks.texts == slow.blocks.texts, backend
+        assert (fast.status, fast.warnings, fast.title) == (slow.status, slow.warnings, slow.title), backend
 
 
 @cache
@@ -125,6 +146,7 @@ def _same_length(content: bytes, chance: random.Random, *, exactly: bool) -> byt
 TARGETS: Mapping[str, Callable[[random.Random, Path], None]] = {
     "page": page,
     "kernel": kernel,
+    "parsers": parsers,
     "model": model,
     "archive": archive,
     "calls": calls,

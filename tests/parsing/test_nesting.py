@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
+from blockml.parsing.backends import libxml2_addresses, parse_lxml
+from blockml.parsing.builder import new_builder
+from blockml.parsing.libraries import are_equal
+from blockml.parsing.limits import Limits
 from blockml.parsing.nesting import flattened
 from research.benchmarks.hostile.shapes import SHAPES
+from tests.reference import python_reference
 
 NAMES = st.sampled_from(["div", "b", "span", "p", "li", "br", "script", "h1", "a", "template"])
 TAGS = st.builds(lambda close, name: f"<{'/' if close else ''}{name}>", st.booleans(), NAMES)
@@ -46,3 +51,82 @@ def test_hostile_pages_have_a_result(shape: str) -> None:
     assert result.status in {"ok", "no_content", "empty_page", "truncated"}
     assert isinstance(blockml.render(result, "markdown"), str)
     assert result.metadata.title is None or isinstance(result.metadata.title, str)
+
+
+COSTLY = ("end tags that close nothing, deep", "unclosed word breaks", "links across tables", "end tags in comments")
+
+
+@pytest.mark.parametrize("shape", COSTLY)
+def test_parsing_stops_when_the_steps_are_spent(shape: str) -> None:
+    """The start of the page is kept, equal to that of the reference, and the page is truncated."""
+    html = "<p>first</p>" + SHAPES[shape](400_000).decode()
+    page = blockml.parse(html)
+    assert page.status == "truncated"
+    assert any("too many elements are open" in warning or "flattened" in warning for warning in page.warnings)
+    assert page.blocks[0].text == "first"
+    with python_reference():
+        other = blockml.parse(html)
+    assert are_equal(page.nodes, other.nodes)
+    assert (page.status, page.warnings) == (other.status, other.warnings)
+
+
+def test_both_interfaces_stop_at_the_same_place() -> None:
+    """At any budget, because libxml2 reads as much at a time through lxml as directly."""
+    source = SHAPES["unclosed word breaks"](60_000)
+    sizes = set()
+    for steps in (1, 500_000, 1_000_000, 3_333_333, 10_000_000):
+        public = new_builder(Limits(), steps)
+        parse_lxml(source, public)
+        assert public.limits_hit()[2]
+        sizes.add(len(public.nodes()))
+        functions = libxml2_addresses()
+        if functions is None:
+            continue
+        direct = new_builder(Limits(), steps)
+        assert direct.parse_libxml2 is not None
+        direct.parse_libxml2(source, functions)
+        direct.close()
+        assert direct.limits_hit() == public.limits_hit()
+        assert are_equal(direct.nodes(), public.nodes())
+    assert len(sizes) == 5
+
+
+@pytest.mark.parametrize("n", [0, 1, 3_999, 4_000, 4_001, 8_000, 8_001])
+def test_pages_of_any_length_are_read_to_their_end(n: int) -> None:
+    """However they fit into the pieces that libxml2 reads."""
+    assert blockml.parse("x" * n).blocks.texts == (("x" * n,) if n else ())
+
+
+def test_steps_are_tags_times_open_elements() -> None:
+    """Void and dropped elements count as long as the parser has them open."""
+
+    def work() -> list[bool]:
+        builder = new_builder(Limits(), 10)
+        builder.start("div", {})
+        builder.start("wbr", {})
+        builder.start("script", {})
+        builder.start("p", {})
+        found = [builder.spend(2), builder.limits_hit()[2]]  # 8
+        builder.end("p")
+        builder.end("script")
+        builder.end("wbr")
+        found += [builder.spend(0), builder.spend(2), builder.limits_hit()[2]]  # 10
+        return [*found, builder.spend(1), builder.limits_hit()[2]]
+
+    assert work() == [True, False, True, True, False, False, True]
+    with python_reference():
+        assert work() == [True, False, True, True, False, False, True]
+
+
+@pytest.mark.parametrize("shape", ["text beside cells", "end tags that close nothing, deep", "void elements in SVG"])
+def test_html5lib_gives_costly_pages_to_libxml2(shape: str) -> None:
+    """By counted steps."""
+    pytest.importorskip("html5lib")
+    page = blockml.parse(SHAPES[shape](300_000), backend="html5lib")
+    assert page.warnings[0] == "parsed by lxml: it has too many elements within each other for html5lib"
+
+
+def test_control_characters_cost_html5lib_nothing() -> None:
+    """They are no reason for another parser."""
+    pytest.importorskip("html5lib")
+    assert blockml.parse("<p>x" + "\x01\x80\ufdd0" * 50_000, backend="html5lib").warnings == ()

@@ -29,6 +29,13 @@ def test_inputs_are_repeated_by_number() -> None:
     assert len({mutated(source, random.Random(f"0 {number}")) for number in range(50)}) > 40
 
 
+def test_inputs_run_in_a_process() -> None:
+    """Which says how many there were, and which of them failed."""
+    n_inputs, failures = fuzz.run("page", 0, 0.05)
+    assert n_inputs > 1
+    assert failures == []
+
+
 def test_failures_are_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The batch ends at the input that fails, whose number was printed last."""
 

@@ -24,7 +24,7 @@ def ordinary(size: int) -> bytes:
 
 def _repeated(start: str, piece: str, end: str = "") -> Callable[[int], bytes]:
     def made(size: int) -> bytes:
-        return (start + piece * max(1, size // len(piece)) + end).encode()
+        return (start + piece * max(1, size // len(piece.encode())) + end).encode()
 
     return made
 
@@ -68,6 +68,21 @@ def _reopened(size: int) -> bytes:
     """Formatting elements that are left open, and that the HTML standard opens again in each paragraph."""
     opened = "".join(f"<b id={i}>" for i in range(190))
     return ("<p>" + opened + "<p>one two three four five six seven eight nine ten" * (size // 51)).encode()
+
+
+def _open(opening: str, n: int, piece: str) -> Callable[[int], bytes]:
+    """Elements within each other, ``n`` of them, before pieces that make a parser search them."""
+
+    def made(size: int) -> bytes:
+        n_open = min(n, size // 2 // len(opening))
+        return (opening * n_open + piece * ((size - n_open * len(opening)) // len(piece))).encode()
+
+    return made
+
+
+def _formatting_kinds(size: int) -> bytes:
+    """Formatting elements that differ, of which the HTML standard opens each again in each paragraph."""
+    return "".join(f"<p><font a={i}>x" for i in range(size // 16)).encode()
 
 
 #: The page that costs are compared with.
@@ -148,4 +163,45 @@ SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "hidden elements": _repeated("", '<p style="display:none">word</p>'),
     "custom elements": lambda size: "".join(f"<x-{i}>w</x-{i}>" for i in range(size // 16)).encode(),
     "classes, all different": lambda size: "".join(f"<p class=c{i}>w</p>" for i in range(size // 18)).encode(),
+    "custom elements that begin like others": _repeated("", "<p-x>cat</p>"),
+    "null bytes in names": _repeated("", "<p\0>cat</p>"),
+    "names that differ in the tenth letter": _repeated("", "<abcdefghij>cat</abcdefghik>"),
+    "end tags in attributes": _repeated("", '<div title="</div>">cat'),
+    "end tags in comments": _repeated("", "<div><!--</div>-->cat"),
+    "end tags in scripts": _repeated("", '<div><script>"</div>"</script>cat'),
+    "end tags that close nothing": _open("<div>", 250, "</i>x"),
+    "end tags that close nothing, deep": _open("<div>", 3_900, "</i>x"),
+    "end tags that close nothing in SVG": lambda size: b"<svg>" + _open("<g>", 3_900, "</x>")(size - 5),
+    "end tags of paragraphs, deep": _open("<div>", 250, "</p>x"),
+    "end tags of paragraphs": _repeated("", "</p>x"),
+    "end tags of line breaks": _repeated("", "</br>"),
+    "links across tables": _repeated("", "<a><table>x</a>"),
+    "formatting across divisions": _repeated("", "<b><div>x</b>"),
+    "adoption": _repeated("", "<a><b><i><p>x</a></b>"),
+    "formatting of many kinds": _formatting_kinds,
+    "unclosed word breaks": _repeated("", "<wbr>x</i>"),
+    "unclosed sources": _repeated("<audio>", "<source>x</i>"),
+    "void elements in SVG": _repeated("<svg>", "<link>x</i>"),
+    "SVG, closed wrongly": _repeated("<svg>", "<g>x</p>"),
+    "text beside cells": _repeated("<table>", "cat<b>sat</b><td>w</td>"),
+    "text beside rows": _repeated("<table>", "x<tr>"),
+    "templates with rows": _repeated("", "<template><tr>x"),
+    "option groups": _repeated("<select>", "<optgroup><option>x"),
+    "framesets": _repeated("", "<frameset><frame>"),
+    "nested forms": _repeated("", "<form>x<div>"),
+    "items of addresses": _repeated("", "<li><address>x"),
+    "the same attribute": _repeated("<p ", "a=1 ", ">text"),
+    "attributes of body": lambda size: "".join(f"<body a{i}=1>w" for i in range(size // 14)).encode(),
+    "long names of attributes": lambda size: b"".join(b"<p " + b"a" * 1000 + b"%d>x" % i for i in range(size // 1010)),
+    "long names, all different": lambda size: b"".join(b"<x" + b"a" * 1000 + b"%d>x" % i for i in range(size // 1010)),
+    "long character references": _repeated("<p>", "&CounterClockwiseContourIntegra"),
+    "document types": _repeated("", "<!doctype html>"),
+    "entities of a document type": _repeated("<!doctype html [", '<!ENTITY a "b">', "]>x"),
+    "control characters": _repeated("<p>", "\x01"),
+    "control characters of two bytes": _repeated("<p>", "\u0080"),
+    "characters that are none": _repeated("<p>", "\ufdd0"),
+    "four bytes of gb18030": lambda size: b"<meta charset=gb18030><p>" + b"\x810\x810" * (size // 4),
+    "CDATA sections": _repeated("<svg>", "<![CDATA[x]]>"),
+    "scripts within scripts": _repeated("<script>", "<!--<script></script>-->"),
+    "unfinished end tags of a text area": _repeated("<textarea>", "</textare"),
 }
