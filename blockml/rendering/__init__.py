@@ -12,7 +12,8 @@ import numpy as np
 
 from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Extraction
-from blockml.rendering.escapes import escaped, heading_line
+from blockml.rendering.escapes import heading_line
+from blockml.rendering.inline import inline_markdown
 from blockml.rendering.html import render_html
 from blockml.rendering.markdown import render_markdown
 from blockml.rendering.paragraphs import find_chunks
@@ -70,7 +71,7 @@ def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
     text = render_markdown(extraction.page, extraction.kept)
     if not title:
         return text
-    heading = heading_line(1, escaped(title, begins_line=False))
+    heading = heading_line(1, inline_markdown([title], heading=True))
     if not (starts_with(extraction.text, title) or _has_heading(extraction, title)):
         return f"{heading}\n\n{text}".rstrip()
     first = text.partition("\n")[0]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blockml.page import Nodes
+from blockml.rendering.bounds import Budget
 
 __all__ = ["Lines"]
 
@@ -38,15 +39,15 @@ class Lines:
     --------
     >>> import blockml
     >>> page = blockml.parse("<ol start=3><li>Cats</ol>")
-    >>> lines = Lines(page.nodes)
+    >>> lines = Lines(page.nodes, Budget(page))
     >>> lines.open(page.nodes.indices("li")[0], "li")
     >>> lines.block(["Cats", "rule"])
     >>> lines.text
     '3. Cats\\n   rule'
     """
 
-    def __init__(self, nodes: Nodes) -> None:
-        self.nodes = nodes
+    def __init__(self, nodes: Nodes, budget: Budget) -> None:
+        self.nodes, self.budget = nodes, budget
         self.lines: list[str] = []
         self.containers: list[_Container] = []
         self.last: list[_Container] = []  # containers around the block that was written last
@@ -87,6 +88,9 @@ class Lines:
         first = rest = blank = ""
         starts: _Container | None = None
         containers = self.containers
+        indent = sum([len(container.indent) for container in containers])
+        if indent and not self.budget.spend(indent * (1 + len(lines)), "indents of lists and quotations"):
+            containers = []
         for place, container in enumerate(containers):
             if not container.is_pending:
                 first += container.indent

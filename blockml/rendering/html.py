@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Page
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
+from blockml.rendering.links import is_safe
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes
 
-__all__ = ["SAFE_LINK", "render_html"]
+__all__ = ["render_html"]
 
 #: Elements written to the fragment; of other elements only the content is written.
 _ELEMENTS = frozenset(
@@ -24,8 +25,6 @@ _ELEMENTS = frozenset(
 )
 _ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title".split())
 _LINKS = frozenset({"cite", "href", "src"})
-#: Links with these schemes, or relative; others might run scripts.
-SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
 #: Maximum depth of elements, as programs that read HTML recurse; of deeper elements only the text is written.
 _MAX_DEPTH = 128
@@ -89,5 +88,5 @@ def _attributes(attributes: Mapping[str, str]) -> str:
     return "".join(
         f' {name}="{html.escape(value)}"'
         for name, value in attributes.items()
-        if name in _ATTRIBUTES and (name not in _LINKS or SAFE_LINK.match(value.strip()))
+        if name in _ATTRIBUTES and (name not in _LINKS or is_safe(value.strip()))
     )
