@@ -88,9 +88,6 @@ class Lines:
         first = rest = blank = ""
         starts: _Container | None = None
         containers = self.containers
-        indent = sum([len(container.indent) for container in containers])
-        if indent and not self.budget.spend(indent * (1 + len(lines)), "indents of lists and quotations"):
-            containers = []
         for place, container in enumerate(containers):
             if not container.is_pending:
                 first += container.indent
@@ -104,6 +101,8 @@ class Lines:
                 starts = container
             container.is_pending = False
             rest += container.indent
+        if rest and not self.budget.spend(len(rest) * (1 + len(lines)), "indents of lists and quotations"):
+            containers, starts, first, rest, blank = [], None, "", "", ""
         if self.lines and not self._is_tight(starts):
             self.lines.append(blank.rstrip())
         self.lines.append((first + lines[0]).rstrip() if not lines[0] else first + lines[0])

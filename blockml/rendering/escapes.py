@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from html.entities import html5
 
-__all__ = ["Kind", "Line", "escaped", "heading_line"]
+__all__ = ["Kind", "Line", "escaped", "heading_line", "needs_escape"]
 
 
 class Kind(StrEnum):
@@ -40,7 +40,7 @@ class Line:
 
 #: Members of enumerations are looked up slowly in Python 3.11.
 _TEXT, _ALT, _FORMULA, _CODE = "tm", "a", "f", "c"
-_ACTIVE = re.compile(r"[\\<!&\[\]*_~`]")
+_ACTIVE = re.compile(r"[\\<!&\[\]*_~`\n]")
 #: Characters, beside digits, that a line begins with if it needs an escape there.
 _FIRST = frozenset("#>-+*_~`=|:<")
 #: Begin of a heading, quotation, item, code block, table or tag, and lines that are a rule or stand below a heading or
@@ -77,6 +77,17 @@ def heading_line(level: int, text: str) -> str:
     return f"{'#' * level} {text[:-1]}\\#" if closes else f"{'#' * level} {text}"
 
 
+def needs_escape(page: str, *, begins_line: bool) -> bool:
+    """Tell whether what the page wrote of a line, without marks and code, has a character that may need an escape.
+
+    Examples
+    --------
+    >>> needs_escape("1 and 2", begins_line=False), needs_escape("1. a", begins_line=True)
+    (False, True)
+    """
+    return (begins_line and (page[:1] in _FIRST or page[:1].isdecimal())) or _ACTIVE.search(page) is not None
+
+
 def escaped(line: Line, *, begins_line: bool = True, in_cell: bool = False) -> str:
     """Escape a line.
 
@@ -97,18 +108,18 @@ def escaped(line: Line, *, begins_line: bool = True, in_cell: bool = False) -> s
     ('2 * 3 and \\\\*so\\\\* in a_b_c', '1\\\\. is \\\\[it](x) \\\\<b> R&D?')
     """
     text, places = line.written, set[int]()
-    if _ACTIVE.search(text):
-        if "\\" in text:
-            places.update([match.start() for match in _BACKSLASH.finditer(text)])
-        if "<" in text:
-            places.update([match.start() for match in (_TAG_START if in_cell else _TAG).finditer(text)])
-        if "!" in text:
-            places.update([match.start() for match in _PICTURE.finditer(text)])
-        if "&" in text:
-            entities = [match.start() for match in _ENTITY.finditer(text) if not match[1] or match[1] in html5]
-            places.update([place for place in entities if line.kinds[place] != _FORMULA])
-        if "[" in text or "]" in text:
-            _add_brackets(line, places, begins_line=begins_line, in_cell=in_cell)
+    if "\\" in text:
+        places.update([match.start() for match in _BACKSLASH.finditer(text)])
+    if "<" in text:
+        places.update([match.start() for match in (_TAG_START if in_cell else _TAG).finditer(text)])
+    if "!" in text:
+        places.update([match.start() for match in _PICTURE.finditer(text)])
+    if "&" in text:
+        entities = [match.start() for match in _ENTITY.finditer(text) if not match[1] or match[1] in html5]
+        places.update([place for place in entities if line.kinds[place] != _FORMULA])
+    if "[" in text or "]" in text:
+        _add_brackets(line, places, begins_line=begins_line, in_cell=in_cell)
+    if "*" in text or "_" in text or "~" in text or "`" in text:
         _add_runs(line, places, in_cell=in_cell)
     if begins_line and ("\n" in text or text[:1] in _FIRST or text[:1].isdecimal()):
         for match in _LINE_START.finditer(text):
@@ -131,6 +142,8 @@ def _add_brackets(line: Line, places: set[int], *, begins_line: bool, in_cell: b
     """Add the brackets that would begin or end a link, picture or definition, or end the text of a link."""
     text, kinds = line.written, line.kinds
     brackets = [match.start() for match in _BRACKET.finditer(text) if kinds[match.start()] not in "oc"]
+    if not brackets:
+        return
     opened: list[int] = []
     for place in brackets:
         if kinds[place] == _ALT:

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from blockml.page.lazy import Lazy
 from blockml.rendering.bounds import Budget
-from blockml.rendering.escapes import Kind, Line, escaped
+from blockml.rendering.escapes import Kind, Line, escaped, needs_escape
 
 __all__ = ["BREAK", "Formula", "Inline", "Mark", "Paragraph", "Picture", "Span", "inline_markdown"]
 
@@ -57,7 +57,7 @@ Inline: TypeAlias = str | Span | Picture | Formula
 
 #: Members of enumerations are looked up slowly in Python 3.11.
 _LINKED, _CODED, _STRONG, _DELETED = Mark.LINK, Mark.CODE, Mark.STRONG, Mark.DELETED
-_TEXT, _MARKED, _ALT, _FORMULA, _CODE, _OWN = map(str, Kind)
+_TEXT, _MARKED, _ALT, _FORMULA, _CODE, _OWN = (kind.value for kind in Kind)
 #: Marks of CommonMark. Others, and these where CommonMark would not see them, are written as tags.
 _SIGNS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.DELETED: "~~"}
 #: A formula ends before the next one begins, or the search for its end would begin anew at each opening bracket.
@@ -175,8 +175,24 @@ def _is_visible(content: Iterable[Inline]) -> bool:
     )
 
 
+class _Token(NamedTuple):
+    """A piece of a line that is not a text: a mark that opens or closes, or a part of a picture, formula or code."""
+
+    kind: str  #: a :class:`Kind`
+    text: str  #: as it is written
+    mark: Mark | None = None
+    closes: bool = False
+
+
+_OPENING = {mark: _Token(_OWN, _SIGNS.get(mark, f"<{mark}>"), mark) for mark in Mark} | {
+    _LINKED: _Token(_OWN, "[", _LINKED)
+}
+_CLOSING = {mark: _Token(_OWN, _SIGNS.get(mark, f"</{mark}>"), mark, closes=True) for mark in Mark}
+_PICTURE = _Token(_OWN, "![")
+
+
 def inline_markdown(
-    content: Iterable[Inline], *, heading: bool = False, cell: bool = False, has_tex: Lazy[bool] = NO_TEX
+    content: Sequence[Inline], *, heading: bool = False, cell: bool = False, has_tex: Lazy[bool] = NO_TEX
 ) -> str:
     """Write the content of a paragraph, heading or cell as Markdown; empty if nothing is visible.
 
@@ -187,87 +203,87 @@ def inline_markdown(
     >>> inline_markdown(["a ", Span(Mark.LINK, "/b", [" b", Span(Mark.CODE, "", ["x*y"])]), Picture("c]", "/d")])
     'a [b`x*y`](/b)![c\\\\]](/d)'
     """
-    writer = _Tokens(heading=heading)
-    writer.add(content)
-    tokens = writer.ended()
-    if any("$" in token.text or "\\" in token.text for token in tokens if token.kind == _TEXT):
-        tokens = _with_formulas(tokens, has_tex)
+    tokens: Sequence[str | _Token]
+    has_emphasis = False
+    if len(content) == 1 and isinstance(content[0], str):
+        page = content[0].strip(" \n")
+        tokens = [page] if page else []
+    else:
+        writer = _Tokens(heading=heading)
+        writer.add(content)
+        tokens = writer.tokens + writer.closing
+        page, has_emphasis = "".join(writer.page), writer.has_emphasis
     if not tokens:
         return ""
-    line = _line(tokens, cell=cell)
-    text = escaped(line, begins_line=not (heading or cell), in_cell=cell)
+    if "$" in page or "\\" in page:
+        tokens = _with_formulas(tokens, has_tex)
+    if has_emphasis:
+        tokens = _visible_to_commonmark(tokens)
+    begins_line = not (heading or cell)
+    if not needs_escape(page, begins_line=begins_line and isinstance(tokens[0], str)):
+        return "".join([token if isinstance(token, str) else token.text for token in tokens])
+    if cell and BREAK in page:
+        tokens = [piece for token in tokens for piece in _with_tags_for_breaks(token)]
+    text = escaped(_line(tokens, has_emphasis=has_emphasis), begins_line=begins_line, in_cell=cell)
     return text.replace("\n", "  \n") if "\n" in text else text
 
 
-class _Token(NamedTuple):
-    """A piece of a line: text, raw Markdown, or a mark that opens or closes."""
-
-    kind: str  #: a :class:`Kind`; that of marks is ``OWN``
-    text: str  #: text, picture, formula or code as it is written; empty for a mark
-    mark: Mark | None = None
-    closes: bool = False
-    address: str = ""
-
-
-_SPACE, _LINE_BREAK = _Token(_TEXT, " "), _Token(_TEXT, BREAK)
-
-
 class _Tokens:
-    """Lays spans out as tokens: white space and line breaks leave the edges of marks, and adjacent marks are joined."""
+    """Lays spans out as texts and marks: white space leaves the edges of marks, and adjacent marks are joined."""
 
     def __init__(self, *, heading: bool) -> None:
         self.heading = heading
-        self.tokens: list[_Token] = []
+        self.tokens: list[str | _Token] = []
+        self.page: list[str] = []  # what the page wrote of them, without code
+        self.has_emphasis = False
+        self.is_raw = False  # whether the last token is a picture, formula or code
         # What stands between the last visible token and the next one: marks that close, white space, marks that open.
         self.closing: list[_Token] = []
-        self.space: _Token | None = None
+        self.space = ""
         self.opening: list[_Token] = []
 
     def add(self, content: Iterable[Inline]) -> None:
         """Append what spans hold."""
         for item in content:
-            if isinstance(item, Span):
+            if isinstance(item, str):
+                words = item.strip(" \n")
+                if item == BREAK and not self.heading:
+                    self.space = BREAK
+                elif not self.space and item[:1] != words[:1]:
+                    self.space = " "
+                if words:
+                    if self.space or self.opening or self.closing:
+                        self._settle()
+                    self.tokens.append(words)
+                    self.page.append(words)
+                    self.is_raw = False
+                    if item[-1] == " ":
+                        self.space = " "
+            elif isinstance(item, Span):
                 if item.mark is _CODED:
                     self._add_code(item.content)
-                elif not (self.heading and item.mark is _STRONG):
-                    self._add_span(item)
-                else:
+                elif self.heading and item.mark is _STRONG:
                     self.add(item.content)
-            elif isinstance(item, str):
-                self._add_text(item)
+                else:
+                    self._add_span(item)
             elif isinstance(item, Formula):
                 self._add_raw(_Token(_FORMULA, item.tex))
+                self.page.append(item.tex)
             else:
-                self._add_raw(_Token(_ALT, item.alt, address=item.address))
-
-    def ended(self) -> Sequence[_Token]:
-        """Return the tokens."""
-        return self.tokens + self.closing
-
-    def _add_text(self, text: str) -> None:
-        words = text.strip(" \n")
-        if not words or text[0] == " ":
-            self._add_space(text)
-        if words:
-            self._settle()
-            self.tokens.append(_Token(_TEXT, words))
-            if text[-1] == " ":
-                self.space = _SPACE
-
-    def _add_space(self, text: str) -> None:
-        if text == BREAK and not self.heading:
-            self.space = _LINE_BREAK
-        elif text and self.space is None:
-            self.space = _SPACE
+                self._add_raw(_PICTURE, _Token(_ALT, item.alt), _Token(_OWN, f"]({item.address})"))
+                self.page.append(item.alt)
 
     def _add_span(self, span: Span) -> None:
-        opening = _Token(_OWN, "", span.mark, address=span.address)
-        self.opening.append(opening)
+        before = len(self.tokens)
+        self.opening.append(_OPENING[span.mark])
         self.add(span.content)
-        if self.opening and self.opening[-1] is opening:
+        if len(self.tokens) == before:
             self.opening.pop()  # nothing in it is visible
+        elif span.mark is _LINKED:
+            self.closing.append(_Token(_OWN, f"]({span.address})", _LINKED, closes=True))
         else:
-            self.closing.append(_Token(_OWN, "", span.mark, closes=True, address=span.address))
+            self.closing.append(_CLOSING[span.mark])
+            self.has_emphasis = self.has_emphasis or span.mark in _SIGNS
 
     def _add_code(self, content: Iterable[Inline]) -> None:
         """Append code; links go on around it, and other marks are left out."""
@@ -279,34 +295,41 @@ class _Tokens:
             text, texts = "".join(texts), []
             words = " ".join(text.split())
             if text[:1].isspace():
-                self._add_space(" ")
+                self.add(" ")
             if words:
                 fence = "`" * (1 + max(map(len, re.findall("`+", words)), default=0))
                 gap = " " if words[0] == "`" or words[-1] == "`" else ""
                 self._add_raw(_Token(_CODE, f"{fence}{gap}{words}{gap}{fence}"))
             if text[-1:].isspace():
-                self._add_space(" ")
+                self.add(" ")
             if isinstance(item, Span):
                 self._add_span(Span(item.mark, item.address, [Span(_CODED, "", item.content)]))
             elif item is not None:
                 self.add([item])
 
-    def _add_raw(self, token: _Token) -> None:
-        if not self._settle() and self.tokens and self.tokens[-1].kind in (_ALT, _FORMULA, _CODE):
-            self.tokens.append(_SPACE)
-        self.tokens.append(token)
+    def _add_raw(self, *tokens: _Token) -> None:
+        if not self._settle() and self.is_raw:
+            self.tokens.append(" ")
+        self.tokens += tokens
+        self.is_raw = True
 
     def _settle(self) -> bool:
         """Append the marks and white space before a visible token; tell whether there were any."""
         closing, opening, space = self.closing, self.opening, self.space
-        if closing and opening and closing[-1].mark is opening[0].mark is not _LINKED and space is not _LINE_BREAK:
+        if closing and opening and closing[-1].mark is opening[0].mark is not _LINKED and space != BREAK:
             del closing[-1], opening[0]  # one mark goes on
         has_any = bool(closing or opening or space)
-        self.tokens += closing
-        if space and self.tokens:
-            self.tokens.append(space)
-        self.tokens += opening
-        self.closing, self.opening, self.space = [], [], None
+        if closing:
+            self.tokens += closing
+            self.closing = []
+        if space:
+            if self.tokens:
+                self.tokens.append(space)
+                self.page.append(space)
+            self.space = ""
+        if opening:
+            self.tokens += opening
+            self.opening = []
         return has_any
 
 
@@ -319,9 +342,9 @@ def _without_marks(content: Iterable[Inline]) -> Iterator[Inline]:
             yield item
 
 
-def _with_formulas(tokens: Sequence[_Token], has_tex: Lazy[bool]) -> Sequence[_Token]:
+def _with_formulas(tokens: Sequence[str | _Token], has_tex: Lazy[bool]) -> Sequence[str | _Token]:
     r"""Return tokens in which formulas in the notation of MathJax, ``\(x\)``, are in that of Markdown, ``$x$``."""
-    view = "".join([token.text if token.kind == _TEXT else "\0" for token in tokens])
+    view = "".join([token if isinstance(token, str) else "\0" for token in tokens])
     reads_dollars = view.count("$") > 1 and has_tex.value
     if not (reads_dollars or "$$" in view or "\\(" in view or "\\[" in view):
         return tokens
@@ -336,87 +359,74 @@ def _with_formulas(tokens: Sequence[_Token], has_tex: Lazy[bool]) -> Sequence[_T
         return "\1"
 
     view = (_DOLLARS if reads_dollars else _NOTATION).sub(hidden, view)
-    others, formulas = iter([token for token in tokens if token.kind != _TEXT]), iter(found)
+    others, formulas = iter([token for token in tokens if not isinstance(token, str)]), iter(found)
     return [
-        next(others) if piece == "\0" else next(formulas) if piece == "\1" else _Token(_TEXT, piece)
+        next(others) if piece == "\0" else next(formulas) if piece == "\1" else piece
         for piece in re.split("([\0\1])", view)
         if piece
     ]
 
 
-def _line(tokens: Sequence[_Token], *, cell: bool) -> Line:
-    """Write tokens, and say what each character is."""
-    if len(tokens) == 1 and tokens[0].kind == _TEXT and not cell:
-        text = tokens[0].text
-        return Line(text, _TEXT * len(text), text)
-    tags = _tags(tokens)
+def _with_tags_for_breaks(token: str | _Token) -> Iterator[str | _Token]:
+    """Write the line breaks of a text as tags, as a cell is one line."""
+    first, *others = token.split(BREAK) if isinstance(token, str) else [token]
+    yield first
+    for other in others:
+        yield _Token(_OWN, "<br>")
+        yield other
+
+
+def _line(tokens: Sequence[str | _Token], *, has_emphasis: bool) -> Line:
+    """Join tokens, and say what each character is."""
     written: list[str] = []
     kinds: list[str] = []
     texts: list[str] = []
     links: list[tuple[int, int]] = []
     depth = length = start = 0
-
-    def write(piece: str, kind: str) -> None:
-        nonlocal length
-        written.append(piece)
-        kinds.append(kind * len(piece))
-        texts.append(piece if kind in (_TEXT, _MARKED) else "\0" * len(piece))
-        length += len(piece)
-
-    for place, token in enumerate(tokens):
-        if token.kind == _ALT:
-            write("![", _OWN)
-            write(token.text, _ALT)
-            write(f"]({token.address})", _OWN)
-        elif token.mark is None:
-            if cell and "\n" in token.text:
-                first, *others = token.text.split("\n")
-                write(first, _MARKED if depth else _TEXT)
-                for other in others:
-                    write("<br>", _OWN)
-                    write(other, _MARKED if depth else _TEXT)
-            else:
-                write(token.text, _MARKED if depth and token.kind == _TEXT else token.kind)
-        elif token.mark is _LINKED:
-            if token.closes:
-                links.append((start, length))
-            write(f"]({token.address})" if token.closes else "[", _OWN)
-            start = start if token.closes else length
-            depth += -1 if token.closes else 1
+    for token in tokens:
+        if isinstance(token, str):
+            written.append(token)
+            kinds.append((_MARKED if depth else _TEXT) * len(token))
+            texts.append(token)
         else:
-            tag = f"</{token.mark}>" if token.closes else f"<{token.mark}>"
-            write(tags.get(place, _SIGNS.get(token.mark, tag)), _OWN)
-            depth += -1 if token.closes else 1
-    has_emphasis = any(token.mark in _SIGNS for token in tokens)
+            written.append(token.text)
+            kinds.append(token.kind * len(token.text))
+            texts.append("\0" * len(token.text))
+            if token.mark is not None:
+                depth += -1 if token.closes else 1
+            if token.mark is _LINKED:
+                links += [(start, length)] * token.closes
+                start = length
+        length += len(written[-1])
     return Line("".join(written), "".join(kinds), "".join(texts), links, has_emphasis)
 
 
-def _tags(tokens: Sequence[_Token]) -> dict[int, str]:
-    """Return the tags of marks that CommonMark would not see, by place; nothing around punctuation alone."""
-    found: dict[int, str] = {}
-    opened: list[tuple[Mark, int, bool]] = []  # kind, place, whether it is seen
+def _visible_to_commonmark(tokens: Sequence[str | _Token]) -> Sequence[str | _Token]:
+    """Write tags for signs of emphasis that CommonMark would not see; nothing around punctuation alone."""
+    found = list(tokens)
+    opened: list[tuple[int, bool]] = []  # place, whether it is seen
     for place, token in enumerate(tokens):
-        mark = token.mark
-        if mark is None or mark not in _SIGNS:
+        if isinstance(token, str) or token.mark not in _SIGNS:
             continue
         # Other marks, pictures and code count as punctuation, as most begin and end with it.
-        last, following = tokens[place - 1] if place else _SPACE, (*tokens[place + 1 : place + 2], _SPACE)[0]
-        before = last.text[-1] if last.kind == _TEXT else "*"
-        after = following.text[0] if following.kind == _TEXT else "*"
+        last, following = tokens[place - 1] if place else " ", (*tokens[place + 1 : place + 2], " ")[0]
+        before, after = last[-1] if isinstance(last, str) else "*", following[0] if isinstance(following, str) else "*"
         if not token.closes:
-            is_run = last.closes and last.mark in _SIGNS  # one run with the signs before
-            opened.append((mark, place, not is_run and not (_is_punctuation(after) and _is_letter(before))))
+            is_run = not isinstance(last, str) and last.closes and last.mark in _SIGNS  # one run with the signs before
+            is_seen = after.isalnum() or not (_is_punctuation(after) and _is_letter(before))
+            opened.append((place, is_seen and not is_run))
             continue
-        _, start, is_seen = opened.pop()
-        if not is_seen or (_is_punctuation(before) and _is_letter(after)):
-            is_bare = mark is not _DELETED and not any(map(_has_substance, tokens[start + 1 : place]))
-            found[start], found[place] = ("", "") if is_bare else (f"<{mark}>", f"</{mark}>")
+        start, is_seen = opened.pop()
+        if not is_seen or (not before.isalnum() and _is_punctuation(before) and _is_letter(after)):
+            is_bare = token.mark is not _DELETED and not any(map(_has_substance, tokens[start + 1 : place]))
+            found[start] = _Token(_OWN, "" if is_bare else f"<{token.mark}>", token.mark)
+            found[place] = _Token(_OWN, "" if is_bare else f"</{token.mark}>", token.mark, closes=True)
     return found
 
 
-def _has_substance(token: _Token) -> bool:
+def _has_substance(token: str | _Token) -> bool:
     """Tell whether a token is more than a mark or punctuation."""
-    return token.mark is None and (token.kind != _TEXT or any(map(str.isalnum, token.text)))
+    return any(map(str.isalnum, token)) if isinstance(token, str) else token.kind != _OWN
 
 
 def _is_punctuation(sign: str) -> bool:
