@@ -16,8 +16,10 @@ from blockml.errors import UsageError
 from blockml.extractors import Extractor
 from blockml.extractors.base import HasExtractor
 from blockml.extractors.registry import as_extractor
-from blockml.page import Extraction, Label, Metadata, Page, Paragraph, Status
+from blockml.metadata import page_metadata
+from blockml.page import Extraction, Label, Page, Paragraph, Status
 from blockml.page.lazy import Lazy
+from blockml.page.page import Deferred
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
 from blockml.parsing.trees import Tree, is_tree, tree_bytes
@@ -138,6 +140,9 @@ def _extract(
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
+    deferred = Deferred(metadata=Lazy(partial(page_metadata, page)))
+    deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
+    deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
     return Extraction(
         status=status,
         text=render_text(page, decision.kept),
@@ -151,21 +156,16 @@ def _extract(
         article_probability=prediction.p_article,
         remarks=prediction.remarks,
         labels=decision.labels,
-        lazy_metadata=Lazy(partial(_metadata, page)),
-        lazy_paragraphs=Lazy(partial(_paragraphs, page, decision, removed=False)),
-        lazy_removed=Lazy(partial(_paragraphs, page, decision, removed=True)),
+        _deferred=deferred,
     )
 
 
-def _paragraphs(page: Page, decision: Decision, *, removed: bool) -> tuple[Paragraph, ...]:
-    """Group the kept or the removed blocks into paragraphs; the module is imported when somebody asks for it."""
+def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:
+    """Group the kept or the removed blocks into paragraphs; the modules are imported when somebody asks for it."""
+    from blockml.rendering.bounds import Budget
     from blockml.rendering.paragraphs import find_paragraphs
 
-    return find_paragraphs(page, decision.kept, decision.scores, decision.labels, removed=removed)
-
-
-def _metadata(page: Page) -> Metadata:
-    """Read the metadata of a page; the modules are imported when somebody asks for it."""
-    from blockml.metadata import page_metadata
-
-    return page_metadata(page)
+    budget = Budget(page)
+    found = find_paragraphs(page, decision.kept, decision.scores, decision.labels, removed=removed, budget=budget)
+    warnings.update(dict.fromkeys(budget.warnings))
+    return found

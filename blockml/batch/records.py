@@ -135,9 +135,8 @@ class PageExtractor:
             exclude=self.exclude,
             limits=self.options.limits,
         )
-        record = page_record(result, metadata=self._metadata)
-        if self.options.output_format != "text":
-            record["text"] = render(result, self.options.output_format)
+        text = render(result, self.options.output_format)  # before the record, because it may add warnings
+        record = page_record(result, metadata=self._metadata) | {"text": text}
         if item.truncated is not None:
             record["warnings"] = [item.truncated, *record["warnings"]]
             if result.status is Status.OK:

@@ -7,7 +7,7 @@ from blockml.page import Page
 __all__ = ["MAX_RATIO", "SPARE", "Budget", "page_size"]
 
 #: Maximum bytes of an output for each byte of its page, and beside these.
-MAX_RATIO, SPARE = 8, 16_384
+MAX_RATIO, SPARE = 8, 65_536
 #: Bytes of these for what a page has once and an output repeats, such as addresses, indents and empty cells. The words
 #: themselves take at most 3 for each byte, with their escapes and marks at most 4.
 _REPEATED = 3
@@ -34,7 +34,7 @@ class Budget:
     --------
     >>> import blockml
     >>> budget = Budget(blockml.parse("<p>Cats"))
-    >>> budget.spend(100, "addresses"), budget.spend(20_000, "addresses")
+    >>> budget.spend(100, "addresses"), budget.spend(80_000, "addresses")
     (True, False)
     >>> budget.warnings
     ('some addresses are left out: the output would be more than 8 times as large as the page',)
@@ -49,8 +49,12 @@ class Budget:
         if amount <= self.left:
             self.left -= amount
             return True
-        self._cut[what] = None
+        self.leave_out(what)
         return False
+
+    def leave_out(self, what: str) -> None:
+        """Remember that some of ``what`` is left out."""
+        self._cut[what] = None
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ _TAG = re.compile(rf"""<(?=\?|!(?:--|[A-Za-z]|\[CDATA\[)|[A-Za-z/][^<]*(?:>|=\s*
 #: The same where other cells may have the end of the tag.
 _TAG_START = re.compile(rf"<(?=[A-Za-z/!?]|{_MAIL})")
 _ENTITY = re.compile(r"&(?:#\w{1,8};|(\w{1,31};))")
-_BRACKET, _DEFINITION, _BACKTICK = re.compile(r"[\[\]]"), re.compile(r"^\[", re.MULTILINE), re.compile("`")
+_BRACKET, _DEFINITION = re.compile(r"[\[\]]"), re.compile(r"^\[", re.MULTILINE)
 _RUN = re.compile(r"([*_~`])\1*")
 #: What a formula has instead of a character that would begin a tag, link or code; TeX shows the same.
 _IN_FORMULA = {"<": "< ", "]": "] ", "`": "‘"}
@@ -214,4 +214,4 @@ def _add_runs(line: Line, places: set[int], *, in_cell: bool) -> None:
         if any(run[2] for run in runs[first + 1 :]) or (kind == "`" and (in_cell or _CODE in line.kinds)):
             places.update(*[run[0] for run in runs])
     if "`" in line.written and "\0" in text:
-        places.update([match.start() for match in _BACKTICK.finditer(line.written) if line.kinds[match.start()] in "af"])
+        places.update([place for place, sign in enumerate(line.written) if sign == "`" and line.kinds[place] in "af"])

@@ -211,7 +211,7 @@ def inline_markdown(
     else:
         writer = _Tokens(heading=heading)
         writer.add(content)
-        tokens = writer.tokens + writer.closing
+        tokens = [*writer.tokens, *writer.closing]
         page, has_emphasis = "".join(writer.page), writer.has_emphasis
     if not tokens:
         return ""
@@ -246,26 +246,9 @@ class _Tokens:
         """Append what spans hold."""
         for item in content:
             if isinstance(item, str):
-                words = item.strip(" \n")
-                if item == BREAK and not self.heading:
-                    self.space = BREAK
-                elif not self.space and item[:1] != words[:1]:
-                    self.space = " "
-                if words:
-                    if self.space or self.opening or self.closing:
-                        self._settle()
-                    self.tokens.append(words)
-                    self.page.append(words)
-                    self.is_raw = False
-                    if item[-1] == " ":
-                        self.space = " "
+                self._add_text(item)
             elif isinstance(item, Span):
-                if item.mark is _CODED:
-                    self._add_code(item.content)
-                elif self.heading and item.mark is _STRONG:
-                    self.add(item.content)
-                else:
-                    self._add_span(item)
+                self._add_span(item)
             elif isinstance(item, Formula):
                 self._add_raw(_Token(_FORMULA, item.tex))
                 self.page.append(item.tex)
@@ -273,7 +256,28 @@ class _Tokens:
                 self._add_raw(_PICTURE, _Token(_ALT, item.alt), _Token(_OWN, f"]({item.address})"))
                 self.page.append(item.alt)
 
+    def _add_text(self, text: str) -> None:
+        words = text.strip(" \n")
+        if text == BREAK and not self.heading:
+            self.space = BREAK
+        elif not self.space and text[:1] != words[:1]:
+            self.space = " "
+        if words:
+            if self.space or self.opening or self.closing:
+                self._settle()
+            self.tokens.append(words)
+            self.page.append(words)
+            self.is_raw = False
+            if text[-1] == " ":
+                self.space = " "
+
     def _add_span(self, span: Span) -> None:
+        if span.mark is _CODED:
+            self._add_code(span.content)
+            return
+        if self.heading and span.mark is _STRONG:
+            self.add(span.content)
+            return
         before = len(self.tokens)
         self.opening.append(_OPENING[span.mark])
         self.add(span.content)

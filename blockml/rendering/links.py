@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping
 from html import unescape
 from urllib.parse import urljoin, urlsplit
 
+from blockml.rendering.bounds import Budget
+
 __all__ = ["image_address", "is_placeholder", "is_safe", "resolver"]
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
+_MAX_BASE = 4096
 #: Links with these schemes, or relative; others might run scripts.
 SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 #: Characters that end an address in Markdown, or begin code; parentheses are allowed in pairs.
@@ -24,10 +27,11 @@ _PICTURE = re.compile(r"(?:https?:)?//[^{}]+|[^{}]*\.(?:jpe?g|png|gif|webp|avif|
 _TRANSPARENT = re.compile(r"(?:(?:spacer?|blank|transparent|trans|pixel|clear|cleardot|empty|1x1)[-_]?)+\.(?:gif|png)")
 
 
-def resolver(base: str) -> Callable[[str], str]:
+def resolver(base: str, budget: Budget | None = None) -> Callable[[str], str]:
     """Return a function that writes an address for Markdown; an empty string for one that might run a script.
 
-    It makes the address absolute first, so that what is checked is what a reader of the Markdown sees.
+    It makes the address absolute first, so that what is checked is what a reader of the Markdown sees. A base of more
+    than 4,096 characters is ignored, because resolving thousands of addresses against it would take very long.
 
     Examples
     --------
@@ -37,6 +41,10 @@ def resolver(base: str) -> Callable[[str], str]:
     >>> absolute("?a=b&copy;=1"), resolver("javascript://a/")("/x")
     ('https://a.example/b/c?a=b&amp;copy;=1', '')
     """
+    if len(base) > _MAX_BASE:
+        base = ""
+        if budget is not None:
+            budget.leave_out("beginnings of addresses")
     try:
         parts = urlsplit(base)
         origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme and parts.netloc else ""

@@ -54,9 +54,7 @@ _LINK, _LINE = Mark.LINK, int(Separator.LINE)
 _ANCHORS = PILCROWS | {"#", "§", "🔗", "\u200b"}
 
 
-def render_markdown(
-    page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget: Budget | None = None
-) -> str:
+def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget: Budget | None = None) -> str:
     """Render the kept blocks, given by a mask of shape (n_blocks,), as Markdown (CommonMark with tables).
 
     Links and images have absolute addresses if the page has one. List items keep their numbers if others are removed.
@@ -99,7 +97,7 @@ class _Writer:
         self.order, self.breaks = self._order(*content_span(page.nodes, page.blocks.parent[rows]))
         self.separators = node_separators(page, rows, self.shown)
         self.texts = _normalised(page, rows)
-        self.absolute: Callable[[str], str] = resolver(page.base_url)
+        self.absolute: Callable[[str], str] = resolver(page.base_url, budget)
         self.lines = Lines(page.nodes, budget)
         self.paragraph = Paragraph(has_tex=Lazy(lambda: writes_dollars(page)), budget=budget)
         self.tables: list[_Table] = []

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.page import Chunk, Label, Nodes, Page, Paragraph, ParagraphKind, Separator
 from blockml.parsing.segmentation import BREAKING
+from blockml.rendering.bounds import Budget
 from blockml.rendering.shown import layout_parts, line_element, shown_nodes, text_sums
 from blockml.rendering.text import text_pieces
 
@@ -38,6 +39,7 @@ def find_paragraphs(
     labels: Sequence[Label] | None,
     *,
     removed: bool = False,
+    budget: Budget | None = None,
 ) -> tuple[Paragraph, ...]:
     """Group the kept blocks into paragraphs, or with ``removed`` the others.
 
@@ -54,7 +56,10 @@ def find_paragraphs(
         (n_blocks,) label of each block; None if the extractor tells no labels.
     removed
         Whether to group the removed blocks; these have no place in the text.
+    budget
+        Pays for the headings that paragraphs repeat; without enough of it a paragraph has none.
     """
+    budget = budget or Budget(page)
     mask = ~kept if removed else kept
     rows = np.flatnonzero(mask)
     if not len(rows):
@@ -84,6 +89,8 @@ def find_paragraphs(
             level = int(page.nodes.name(unit)[1])
             above = [item for item in above if item[0] < level]
         headings = tuple([heading for _, heading in above])
+        if headings and not budget.spend(sum(map(len, headings)), "headings above paragraphs"):
+            headings = ()
         if kind is ParagraphKind.HEADING:
             above.append((level, " ".join(own.split())[:_MAX_HEADING]))
         blocks = rows[members]
