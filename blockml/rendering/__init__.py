@@ -48,6 +48,8 @@ __all__ = [
 _LATER = {"find_chunks": "paragraphs", "render_html": "html", "render_markdown": "markdown"}
 #: A line of Markdown that begins a heading, quotation, list item, table or code block.
 _MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
+#: Bytes of the JSON around lists, and of warnings.
+_FRAME = 1000
 #: Maximum number of blocks of a headline; a heading around a whole page is not read.
 _MAX_BLOCKS = 100
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -70,7 +72,7 @@ def _json(extraction: Extraction, *, chunk_size: int | None, **_: object) -> str
     if chunk_size is not None:
         lists["chunks"] = map(chunk_record, find_chunks(extraction.text, extraction.paragraphs, chunk_size))
     budget = Budget(extraction.page, MAX_RATIO)
-    budget.spend(_size(_dumped(page_record(extraction))), "fields")
+    budget.spend(_size(_dumped(page_record(extraction))) + _FRAME, "fields")
     fields = [_list_field(name, records, budget) for name, records in lists.items()]
     extraction.add_warnings(budget.warnings)
     page = _dumped({"schema_version": SCHEMA_VERSION, **page_record(extraction)})

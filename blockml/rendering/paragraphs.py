@@ -57,7 +57,8 @@ def find_paragraphs(
     removed
         Whether to group the removed blocks; these have no place in the text.
     budget
-        Pays for the headings that paragraphs repeat; without enough of it a paragraph has none.
+        Pays for headings and XPaths, which paragraphs repeat; without enough of it a paragraph has no headings, or the
+        shortest XPath.
     """
     budget = budget or Budget(page)
     mask = ~kept if removed else kept
@@ -72,10 +73,13 @@ def find_paragraphs(
     text = whole.strip("\n")
     units = _units(page, rows)
     xpaths = page.nodes.xpaths([node for _, _, node in units])
+    numbers = (page.nodes.tag != 0).cumsum()
     is_quoted = _are_quoted(page.nodes, page.blocks.parent[rows])
     found: list[Paragraph] = []
     above: list[tuple[int, str]] = []  # level and text of the open headings
-    for (members, unit, _), xpath in zip(units, xpaths, strict=True):
+    for (members, unit, node), path in zip(units, xpaths, strict=True):
+        is_paid = budget.spend(len(path), "long XPaths of paragraphs")
+        xpath = path if is_paid or node < 0 else f"/descendant::*[{numbers[node]}]"
         first, last = members[0], members[-1]
         start, end = int(ends[first]) - len(texts[first]) - lead, min(int(ends[last]) - lead, len(text))
         own = text[max(start, 0) : end]
