@@ -2,8 +2,9 @@
 
     python -m research.benchmarks.hostile.outputs
 
-prints a table of the worst shape of each output, and with ``--all`` one line for each shape. Each output is made in a
-process of its own, at doubled sizes. Exponents are slopes over the size on logarithmic scales.
+prints a line of JSON for each output of each shape, and a table of the worst shapes. Each output is made in its own
+process, at doubled sizes. Bytes are those beside the constant that every page may have; exponents are slopes over the
+size on logarithmic scales.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import blockml
-from blockml.page import Extraction, Paragraph
-from blockml.rendering.bounds import SPARE
-from blockml.parsing import BACKENDS, parse
 from blockml.extract import extract_page
 from blockml.extractors import resolve
+from blockml.page import Extraction, Paragraph
+from blockml.parsing import BACKENDS, parse
+from blockml.rendering.bounds import SPARE
 from blockml.reports.pageview import write_view
 from research.benchmarks.hostile.shapes import OUTPUT_SHAPES, SHAPES
 from research.benchmarks.hostile.trial import peak_memory
@@ -92,7 +93,7 @@ def rows(outputs: Sequence[str], shapes: Sequence[str], backends: Sequence[str],
                 for output in outputs:
                     found = pool.map(trial, [(output, shape, backend, size) for size in sizes], chunksize=1)
                     last = found[-1]
-                    line = {"output": output, "shape": shape, "back end": backend}
+                    line: dict[str, Any] = {"output": output, "shape": shape, "back end": backend}
                     line["bytes"] = (last["bytes"] - SPARE) / last["page"]
                     line["memory"] = last["memory"] / last["page"]
                     line["seconds"] = last["seconds"]
