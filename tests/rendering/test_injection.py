@@ -48,9 +48,9 @@ ATTRIBUTES = frozenset({"href", "src", "alt", "start", "class", "style"})
 PIECES = (
     "<", ">", "</", "<img src=x ", "<a href='", "<b onclick=x>", "onerror=evil() ", "<!--", "-->", "<?", "?>",
     "<![CDATA[", "]]>", "<evil:x>", "<1@evil.example>", "&lt;", "&colon;", "&#60;", "evil:x", "javascript:evil()",
-    "[", "]", "(", ")", "](", "](evil:x)", "[x](evil:x)", "[a", "b]: evil:x", "[a b]", "![", "!", "\\", "\\\\", "`", "``",
-    "*", "**", "_", "~~", "$", "$$", "\\(", "\\)", "\\[", "\\]", "|", "-", "1. ", "# ", "> ", "---", "===", "```", "~~~",
-    "cat", " ", " a b ", ".", '"', "'", "=", "x='", "é",
+    "[", "]", "(", ")", "](", "](evil:x)", "[x](evil:x)", "[a", "b]: evil:x", "[a b]", "![", "!", "\\", "\\\\", "`",
+    "``", "*", "**", "_", "~~", "$", "$$", "\\(", "\\)", "\\[", "\\]", "|", "-", "1. ", "# ", "> ", "---", "===", "```",
+    "~~~", "cat", " ", " a b ", ".", '"', "'", "=", "x='", "é",
 )  # fmt: skip
 words = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map("".join)
 texts = words.map(lambda text: html.escape(text, quote=False))
