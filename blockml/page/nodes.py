@@ -15,7 +15,7 @@ from blockml.text.plurals import counted
 __all__ = ["Flag", "Nodes"]
 
 #: Levels after which an XPath begins anew, and characters of all XPaths for each node and beside these.
-_MAX_STEPS, _PER_NODE, _SPARE = 256, 64, 2**18
+_MAX_STEPS, _PER_NODE, _SPARE = 256, 128, 2**20
 #: Element names that an XPath can contain.
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 

@@ -40,7 +40,7 @@ class Line:
 
 #: Members of enumerations are looked up slowly in Python 3.11.
 _TEXT, _ALT, _FORMULA, _CODE = "tm", "a", "f", "c"
-_ACTIVE = re.compile(r"[\\<!&\[\]*_~`\n]")
+_ACTIVE = re.compile(r"[\\<!&\[\]*_~`]")
 #: Characters, beside digits, that a line begins with if it needs an escape there.
 _FIRST = frozenset("#>-+*_~`=|:<")
 #: Begin of a heading, quotation, item, code block, table or tag, and lines that are a rule or stand below a heading or
@@ -85,7 +85,8 @@ def needs_escape(page: str, *, begins_line: bool) -> bool:
     >>> needs_escape("1 and 2", begins_line=False), needs_escape("1. a", begins_line=True)
     (False, True)
     """
-    return (begins_line and (page[:1] in _FIRST or page[:1].isdecimal())) or _ACTIVE.search(page) is not None
+    starts = begins_line and (page[:1] in _FIRST or page[:1].isdecimal() or "\n" in page)
+    return starts or _ACTIVE.search(page) is not None
 
 
 def escaped(line: Line, *, begins_line: bool = True, in_cell: bool = False) -> str:

@@ -111,7 +111,10 @@ class Paragraph:
         items = reversed(self.inner)
         if not self.inner and self.has(_CODED):  # code may begin right after a line break
             items = islice(reversed(self.opened[-2].content if len(self.opened) > 1 else self.content), 1, None)
-        return next((item for item in items if item not in ("", " ")), None) == BREAK
+        for item in items:
+            if item not in ("", " "):
+                return item == BREAK
+        return False
 
     def has(self, mark: Mark) -> bool:
         """Tell whether a mark is open."""
@@ -130,12 +133,12 @@ class Paragraph:
             return  # a link ended with the paragraph before
         self.opened.pop()
         self.inner = self.opened[-1].content if self.opened else self.content
-        if without and _plain(self.inner[-1:]) in without:
+        if without and _plain(self.inner[-1]).strip() in without:
             self.inner.pop()
 
     def cut(self, start: int, texts: frozenset[str]) -> None:
         """Remove the open content from a place on if its text is one of some texts."""
-        if _plain(self.inner[start:]) in texts:
+        if "".join(map(_plain, self.inner[start:])).strip() in texts:
             del self.inner[start:]
 
     def take(self, *, heading: bool = False, cell: bool = False) -> str:
@@ -153,17 +156,11 @@ class Paragraph:
         return inline_markdown(content, heading=heading, cell=cell, has_tex=self._has_tex)
 
 
-def _plain(content: Iterable[Inline]) -> str:
-    """Return the text of spans without code, pictures and formulas."""
-    return "".join(_texts(content)).strip()
-
-
-def _texts(content: Iterable[Inline]) -> Iterator[str]:
-    for item in content:
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, Span) and item.mark is not _CODED:
-            yield from _texts(item.content)
+def _plain(item: Inline) -> str:
+    """Return the text of a span without code, pictures and formulas."""
+    if isinstance(item, Span) and item.mark is not _CODED:
+        return "".join(map(_plain, item.content))
+    return item if isinstance(item, str) else ""
 
 
 def _is_visible(content: Iterable[Inline]) -> bool:
@@ -219,17 +216,19 @@ def inline_markdown(
         tokens = _with_formulas(tokens, has_tex)
     if has_emphasis:
         tokens = _visible_to_commonmark(tokens)
-    begins_line = not (heading or cell)
-    if not needs_escape(page, begins_line=begins_line and isinstance(tokens[0], str)):
-        return "".join([token if isinstance(token, str) else token.text for token in tokens])
     if cell and BREAK in page:
         tokens = [piece for token in tokens for piece in _with_tags_for_breaks(token)]
+    begins_line = not (heading or cell)
+    if not needs_escape(page, begins_line=begins_line):
+        return "".join([token if isinstance(token, str) else token.text for token in tokens])
     text = escaped(_line(tokens, has_emphasis=has_emphasis), begins_line=begins_line, in_cell=cell)
     return text.replace("\n", "  \n") if "\n" in text else text
 
 
 class _Tokens:
     """Lays spans out as texts and marks: white space leaves the edges of marks, and adjacent marks are joined."""
+
+    __slots__ = ("closing", "has_emphasis", "heading", "is_raw", "opening", "page", "space", "tokens")
 
     def __init__(self, *, heading: bool) -> None:
         self.heading = heading

@@ -12,7 +12,7 @@ from blockml.rendering.bounds import Budget
 __all__ = ["image_address", "is_placeholder", "is_safe", "resolver"]
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
-_MAX_BASE = 4096
+_MAX_BASE = 2048
 #: Links with these schemes, or relative; others might run scripts.
 SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 #: Characters that end an address in Markdown, or begin code; parentheses are allowed in pairs.
@@ -31,7 +31,7 @@ def resolver(base: str, budget: Budget | None = None) -> Callable[[str], str]:
     """Return a function that writes an address for Markdown; an empty string for one that might run a script.
 
     It makes the address absolute first, so that what is checked is what a reader of the Markdown sees. A base of more
-    than 4,096 characters is ignored, because resolving thousands of addresses against it would take very long.
+    than 2,048 characters is ignored, because resolving thousands of addresses against it would take very long.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def test_outputs_are_bounded(shape: str, backend: str) -> None:
 @pytest.mark.parametrize(
     ("shape", "output", "what"),
     [
-        ("base of 4,000 characters", "markdown", "addresses"),
+        ("base of 2,000 characters", "markdown", "addresses"),
         ("long base, many links", "markdown", "beginnings of addresses"),
         ("wide and long table", "markdown", "empty cells of tables"),
         ("paragraphs in nested quotations", "markdown", "indents of lists and quotations"),
