@@ -58,7 +58,7 @@ class Page:
 
 @dataclass(slots=True, eq=False)
 class Deferred:
-    """What an extraction reads on first access, and warnings of its outputs."""
+    """Values that an extraction reads on first access, and warnings of its outputs."""
 
     metadata: Lazy[Metadata] = field(default_factory=lambda: Lazy(Metadata))
     paragraphs: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))

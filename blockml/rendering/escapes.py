@@ -17,7 +17,7 @@ __all__ = ["Kind", "Line", "escaped", "heading_line", "needs_escape"]
 
 
 class Kind(StrEnum):
-    """What a character of a line is; one letter each."""
+    """Kinds of characters of a line; one letter each."""
 
     TEXT = "t"  #: text of the page
     MARKED = "m"  #: text of the page within a link or emphasis

@@ -144,7 +144,7 @@ def test_attacks_are_text(head: str, body: str, url: str | None, read: Callable[
 @settings(max_examples=400, deadline=None)
 @given(pages)
 def test_no_words_of_a_page_become_markup(page: str) -> None:
-    """Whatever its pieces: titles, texts of pictures, formulas, code, tables, headings, terms, addresses and bases."""
+    """Any pieces: titles, texts of pictures, formulas, code, tables, headings, terms, addresses and bases."""
     markdown = render(blockml.extract(page + FILL, model="plain", url=URL), "markdown")
     for name, read in READERS.items():
         assert not foreign(markdown, read), (name, markdown)
