@@ -321,7 +321,7 @@ def test_the_package_shows_its_public_names_only() -> None:
 
 
 def test_an_extraction_shows_what_it_says() -> None:
-    """What is read on first access is not among its public fields, and is pickled with it."""
+    """Values that are read on first access are not among its public fields, and are pickled with it."""
     result = blockml.extract("<title>Cats</title><p>Cats rule the world.</p>", model="plain")
     assert not [field.name for field in fields(result) if "lazy" in field.name]
     loaded = pickle.loads(pickle.dumps(result))  # noqa: S301 (our own bytes)
