@@ -71,7 +71,7 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
             text = nodes.texts[node] if preformatted[node] else _SPACES.sub(" ", nodes.texts[node])
             out.append(("" if text[0].isspace() else gap) + html.escape(text, quote=False))
             gap = ""
-        elif len(open_tags) < _MAX_DEPTH and not (name in VOID and node in layout):
+        elif node not in layout if name in VOID else len(open_tags) < _MAX_DEPTH:
             tag, attributes = ("div", "") if node in layout else (name, _attributes(nodes.attributes[node]))
             begin, end = f"<{tag}{attributes}>", "" if name in VOID else f"</{tag}>"
             if budget.spend(len(begin) + len(end), "tags"):
