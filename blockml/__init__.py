@@ -20,3 +20,8 @@ __all__ = [
     "Block", "Extraction", "Label", "Limits", "Page", "Status", "extract", "extract_column", "load", "parse", "render",
     "save",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """Return the public names, without the modules of the package."""
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -16,9 +16,11 @@ from blockml.errors import UsageError
 from blockml.extractors import Extractor
 from blockml.extractors.base import HasExtractor
 from blockml.extractors.registry import as_extractor
+from blockml.metadata import page_metadata
 from blockml.options import Options
-from blockml.page import Extraction, Metadata, Page, Paragraph, Status
+from blockml.page import Extraction, Page, Paragraph, Status
 from blockml.page.lazy import Lazy
+from blockml.page.page import Deferred
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
 from blockml.parsing.trees import Tree, is_tree, tree_bytes
@@ -119,6 +121,9 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
+    deferred = Deferred(metadata=Lazy(partial(page_metadata, page)))
+    deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
+    deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
     return Extraction(
         status=status,
         text=render_text(page, decision.kept),
@@ -132,21 +137,16 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
         article_probability=prediction.p_article,
         remarks=prediction.remarks,
         labels=decision.labels,
-        lazy_metadata=Lazy(partial(_metadata, page)),
-        lazy_paragraphs=Lazy(partial(_paragraphs, page, decision, removed=False)),
-        lazy_removed=Lazy(partial(_paragraphs, page, decision, removed=True)),
+        _deferred=deferred,
     )
 
 
-def _paragraphs(page: Page, decision: Decision, *, removed: bool) -> tuple[Paragraph, ...]:
-    """Group the kept or the removed blocks into paragraphs; the module is imported when somebody asks for it."""
+def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:
+    """Group the kept or the removed blocks into paragraphs; the modules are imported when somebody asks for it."""
+    from blockml.rendering.bounds import Budget
     from blockml.rendering.paragraphs import find_paragraphs
 
-    return find_paragraphs(page, decision.kept, decision.scores, decision.labels, removed=removed)
-
-
-def _metadata(page: Page) -> Metadata:
-    """Read the metadata of a page; the modules are imported when somebody asks for it."""
-    from blockml.metadata import page_metadata
-
-    return page_metadata(page)
+    budget = Budget(page)
+    found = find_paragraphs(page, decision.kept, decision.scores, decision.labels, removed=removed, budget=budget)
+    warnings.update(dict.fromkeys(budget.warnings))
+    return found

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 
@@ -291,6 +292,40 @@ def test_an_extraction_imports_neither_templates_nor_training() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603 (our own code)
     assert not {"templates", "training", "evaluation", "datasets", "reports", "batch", "cli"} & {*found.stdout.split()}
+
+
+#: Modules that plain text doesn't need.
+LATER = ("batch", "cli", "datasets", "estimators", "evaluation", "labelling", "reports", "templates", "training")
+LATER_OUTPUTS = ("escapes", "html", "inline", "links", "markdown", "mathematics", "paragraphs", "tables")
+
+
+def test_plain_text_imports_no_other_output() -> None:
+    """Markdown, HTML and paragraphs are imported when somebody asks for them."""
+    code = (
+        "import sys, blockml; blockml.extract('<p>Cats rule the world.', model='default').text;"
+        "plain = set(sys.modules); result = blockml.extract('<p>Cats', model='plain');"
+        "result.paragraphs, blockml.render(result, 'markdown'), blockml.render(result, 'html');"
+        "print(*sorted(name for name in plain if name.startswith('blockml.')), '|', *(set(sys.modules) - plain))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    plain, later = (set(part.split()) for part in run.stdout.split("|"))
+    unwanted = {f"blockml.rendering.{name}" for name in LATER_OUTPUTS} | {f"blockml.{name}" for name in LATER}
+    assert not plain & unwanted
+    assert {"blockml.rendering.html", "blockml.rendering.markdown", "blockml.rendering.paragraphs"} <= later
+
+
+def test_the_package_shows_its_public_names_only() -> None:
+    """Its modules are there, but ``dir`` doesn't list them."""
+    shown = [name for name in dir(blockml) if not name.startswith("__")]
+    assert shown == blockml.__all__
+
+
+def test_an_extraction_shows_what_it_says() -> None:
+    """Values that are read on first access are not among its public fields, and are pickled with it."""
+    result = blockml.extract("<title>Cats</title><p>Cats rule the world.</p>", model="plain")
+    assert not [field.name for field in fields(result) if "lazy" in field.name]
+    loaded = pickle.loads(pickle.dumps(result))  # noqa: S301 (our own bytes)
+    assert (loaded.title, loaded.paragraphs, loaded.removed) == (result.title, result.paragraphs, ())
 
 
 def test_representations_are_short() -> None:

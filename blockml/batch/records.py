@@ -98,9 +98,8 @@ class PageExtractor:
     def _extracted(self, item: Item, html: bytes | str) -> dict[str, Any]:
         extractor = self.at_sites.get(item.site, self.extractor)
         result = extract_with(self.options, extractor, html, url=item.url, charset=item.charset)
-        record = page_record(result, metadata=self._metadata)
-        if self.options.output_format != "text":
-            record["text"] = render(result, self.options.output_format)
+        text = render(result, self.options.output_format)  # before the record, because it may add warnings
+        record = page_record(result, metadata=self._metadata) | {"text": text}
         if item.truncated is not None:
             record["warnings"] = [item.truncated, *record["warnings"]]
             if result.status is Status.OK:

@@ -14,8 +14,8 @@ from blockml.text.plurals import counted
 
 __all__ = ["Flag", "Nodes"]
 
-#: Levels after which an XPath begins anew.
-_MAX_STEPS = 256
+#: Levels after which an XPath begins anew, and characters of all XPaths for each node and beside these.
+_MAX_STEPS, _PER_NODE, _SPARE = 256, 128, 2**20
 #: Element names that an XPath can contain.
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
@@ -111,8 +111,8 @@ class Nodes:
     def xpath(self, node: int) -> str:
         """Return the absolute XPath of an element, or of the parent of a text node.
 
-        It begins anew at every 256th level, as in ``/descendant::*[900]/p[2]``: with all levels, the paths of thousands
-        of elements below thousands of levels would be far longer than the page.
+        It begins anew at every 256th level, as in ``/descendant::*[900]/p[2]``, and at every element after paths of
+        very many characters: else the paths of thousands of deep elements would be far longer than the page.
 
         Examples
         --------
@@ -129,7 +129,7 @@ class Nodes:
         writable = [_PLAIN_NAME.fullmatch(name) is not None for name in self.names]
         among_elements = position if all(writable) else self._positions(self.tag != 0)[0]
         number_on_page = (self.tag != 0).cumsum()
-        paths = {-1: ""}
+        paths, left = {-1: ""}, _PER_NODE * len(self) + _SPARE
         for node in nodes:
             chain = []
             climbing = int(node)
@@ -140,13 +140,14 @@ class Nodes:
                 path = paths[int(self.parent[element])]
                 if self.tag[element] == 0:
                     paths[element] = path
-                elif self.depth[element] % _MAX_STEPS == _MAX_STEPS - 1:
+                elif self.depth[element] % _MAX_STEPS == _MAX_STEPS - 1 or left < 0:
                     paths[element] = f"/descendant::*[{number_on_page[element]}]"
                 elif writable[int(self.tag[element])]:
                     number = f"[{position[element]}]" if n_siblings[element] > 1 else ""
                     paths[element] = f"{path}/{self.name(element)}{number}"
                 else:  # XPath has no syntax for this name
                     paths[element] = f"{path}/*[{among_elements[element]}]"
+                left -= len(paths[element])
         return [paths[node] for node in nodes]
 
     def _positions(self, kind: NDArray[np.generic]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

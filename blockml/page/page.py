@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urljoin
 
@@ -18,7 +18,7 @@ from blockml.page.nodes import Nodes
 from blockml.page.paragraphs import Paragraph
 from blockml.text.plurals import counted
 
-__all__ = ["Extraction", "Page"]
+__all__ = ["Deferred", "Extraction", "Page"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -56,6 +56,16 @@ class Page:
         return base
 
 
+@dataclass(slots=True, eq=False)
+class Deferred:
+    """Values that an extraction reads on first access, and warnings of its outputs."""
+
+    metadata: Lazy[Metadata] = field(default_factory=lambda: Lazy(Metadata))
+    paragraphs: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
+    removed: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
+    warnings: dict[str, None] = field(default_factory=dict)  #: in order; see :attr:`Extraction.warnings`
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Extraction:
     """The result of an extraction: text, scores, decision and reasons."""
@@ -77,26 +87,22 @@ class Extraction:
     remarks: tuple[str, ...] = ()  #: Remarks of the extractor about the whole page.
     #: (n_blocks,) predicted label of each block; None if the extractor predicts only content or boilerplate.
     labels: Sequence[Label] | None = None
-    lazy_metadata: Lazy[Metadata] = field(default_factory=lambda: Lazy(Metadata))  #: See :attr:`metadata`.
-    lazy_paragraphs: Lazy[tuple[Paragraph, ...]] = field(
-        default_factory=lambda: Lazy(tuple)
-    )  #: See :attr:`paragraphs`.
-    lazy_removed: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))  #: See :attr:`removed`.
+    _deferred: Deferred = field(default_factory=Deferred)
 
     @property
     def metadata(self) -> Metadata:
         """Title, authors, dates and other metadata of the page, read on first access."""
-        return self.lazy_metadata.value
+        return self._deferred.metadata.value
 
     @property
     def paragraphs(self) -> tuple[Paragraph, ...]:
         """Paragraphs, headings, lists, tables and code blocks of the text, grouped on first access."""
-        return self.lazy_paragraphs.value
+        return self._deferred.paragraphs.value
 
     @property
     def removed(self) -> tuple[Paragraph, ...]:
         """Paragraphs of the removed blocks, grouped on first access."""
-        return self.lazy_removed.value
+        return self._deferred.removed.value
 
     @property
     def title(self) -> str | None:
@@ -105,8 +111,12 @@ class Extraction:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings of the page, then remarks of the extractor."""
-        return self.page.warnings + self.remarks
+        """Warnings of the page, remarks of the extractor, and what outputs so far left out because of their size."""
+        return self.page.warnings + self.remarks + tuple(self._deferred.warnings)
+
+    def add_warnings(self, warnings: Iterable[str]) -> None:
+        """Add warnings of an output that left something out."""
+        self._deferred.warnings.update(dict.fromkeys(warnings))
 
     def __str__(self) -> str:
         return self.text

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from itertools import compress
 from types import NoneType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Extraction
-from blockml.rendering.escapes import escaped, heading_line
-from blockml.rendering.html import render_html
-from blockml.rendering.markdown import render_markdown
-from blockml.rendering.paragraphs import find_chunks
+from blockml.rendering.bounds import MAX_RATIO, Budget
 from blockml.rendering.record import (
     SCHEMA_VERSION,
     block_records,
@@ -27,6 +26,11 @@ from blockml.rendering.record import (
 from blockml.rendering.text import render_text
 from blockml.text.tokens import metric_tokens
 
+if TYPE_CHECKING:
+    from blockml.rendering.html import render_html
+    from blockml.rendering.markdown import render_markdown
+    from blockml.rendering.paragraphs import find_chunks
+
 __all__ = [
     "FORMATS",
     "block_records",
@@ -37,26 +41,63 @@ __all__ = [
     "render",
     "render_html",
     "render_markdown",
+    "render_text",
 ]
-__all__ += ["render_text"]
 
+#: Names whose modules are imported when somebody asks for them, as plain text needs none of them.
+_LATER = {"find_chunks": "paragraphs", "render_html": "html", "render_markdown": "markdown"}
 #: A line of Markdown that begins a heading, quotation, list item, table or code block.
 _MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
+#: Bytes of the JSON around lists, and of warnings.
+_FRAME = 1000
+#: Maximum number of blocks of a headline; a heading around a whole page is not read.
+_MAX_BLOCKS = 100
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
-def _json(extraction: Extraction, chunk_size: int | None) -> str:
-    record = {
-        "schema_version": SCHEMA_VERSION,
-        **page_record(extraction),
-        "paragraphs": [paragraph_record(paragraph) for paragraph in extraction.paragraphs],
-        "removed": [paragraph_record(paragraph) for paragraph in extraction.removed],
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+
+
+def _json(extraction: Extraction, *, chunk_size: int | None, **_: object) -> str:
+    from blockml.rendering.paragraphs import find_chunks
+
+    lists: dict[str, Iterable[dict[str, Any]]] = {
+        "paragraphs": map(paragraph_record, extraction.paragraphs),
+        "removed": map(paragraph_record, extraction.removed),
         "blocks": block_records(extraction),
     }
     if chunk_size is not None:
-        found = find_chunks(extraction.text, extraction.paragraphs, chunk_size)
-        record["chunks"] = [chunk_record(chunk) for chunk in found]
+        lists["chunks"] = map(chunk_record, find_chunks(extraction.text, extraction.paragraphs, chunk_size))
+    budget = Budget(extraction.page, MAX_RATIO)
+    budget.spend(_size(_dumped(page_record(extraction))) + _FRAME, "fields")
+    fields = [_list_field(name, records, budget) for name, records in lists.items()]
+    extraction.add_warnings(budget.warnings)
+    page = _dumped({"schema_version": SCHEMA_VERSION, **page_record(extraction)})
+    return ",\n  ".join([page.removesuffix("\n}"), *fields]) + "\n}"
+
+
+def _list_field(name: str, records: Iterable[dict[str, Any]], budget: Budget) -> str:
+    """Write a field of the JSON that is a list, as far as the budget goes."""
+    items = []
+    for record in records:
+        item = _dumped(record).replace("\n", "\n    ")  # indented as in a list in an object
+        if not budget.spend(_size(item) + len(",\n    "), name):
+            break
+        items.append(item)
+    inner = ",\n    ".join(items)
+    return f'"{name}": [\n    {inner}\n  ]' if items else f'"{name}": []'
+
+
+def _dumped(record: dict[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, indent=2)
+
+
+def _size(text: str) -> int:
+    """Return the bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool, **_: object) -> str:
@@ -65,12 +106,27 @@ def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool, **_: ob
     return f"{title}\n\n{text}" if title and not starts_with(extraction.text, title) else text
 
 
+def _html(extraction: Extraction, **_: object) -> str:
+    from blockml.rendering.html import render_html
+
+    budget = Budget(extraction.page)
+    text = render_html(extraction.page, extraction.kept, budget=budget)
+    extraction.add_warnings(budget.warnings)
+    return text
+
+
 def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
+    from blockml.rendering.escapes import heading_line
+    from blockml.rendering.inline import inline_markdown
+    from blockml.rendering.markdown import render_markdown
+
     title = extraction.title if with_title else None
-    text = render_markdown(extraction.page, extraction.kept)
+    budget = Budget(extraction.page)
+    text = render_markdown(extraction.page, extraction.kept, budget=budget)
+    extraction.add_warnings(budget.warnings)
     if not title:
         return text
-    heading = heading_line(1, escaped(title, begins_line=False))
+    heading = heading_line(1, inline_markdown([title], heading=True))
     if not (starts_with(extraction.text, title) or _has_heading(extraction, title)):
         return f"{heading}\n\n{text}".rstrip()
     first = text.partition("\n")[0]
@@ -86,11 +142,12 @@ def _has_heading(extraction: Extraction, title: str) -> bool:
     """
     nodes, blocks, kept = extraction.page.nodes, extraction.page.blocks, extraction.kept
     words = "".join(metric_tokens(title))
+    most = min(len(title), _MAX_BLOCKS)
     headings = np.flatnonzero(nodes.named(_HEADINGS))
     spans = zip(blocks.node.searchsorted(headings), blocks.node.searchsorted(nodes.end[headings]), strict=True)
     found: list[tuple[str, bool]] = []  # level, whether it is removed
     for node, (first, end) in zip(headings.tolist(), spans, strict=True):
-        if words and end - first <= len(title):  # a heading around a whole page is not read
+        if words and end - first <= most:
             texts = blocks.texts[first:end]
             own = ["".join(metric_tokens(" ".join(part))) for part in (compress(texts, kept[first:end]), texts)]
             if words in own:
@@ -111,12 +168,7 @@ def starts_with(text: str, title: str) -> bool:
 
 
 #: Output formats by name.
-FORMATS: Mapping[str, Callable[..., str]] = {
-    "text": _text,
-    "markdown": _markdown,
-    "html": lambda extraction, **_: render_html(extraction.page, extraction.kept),
-    "json": lambda extraction, chunk_size, **_: _json(extraction, chunk_size),
-}
+FORMATS: Mapping[str, Callable[..., str]] = {"text": _text, "markdown": _markdown, "html": _html, "json": _json}
 #: Formats in which an option has an effect.
 _OPTIONS: Mapping[str, Sequence[str]] = {"with_title": ("text", "markdown"), "paragraphs": ("text",),
                                          "chunk_size": ("json",)}  # fmt: skip

@@ -14,7 +14,11 @@ from blockml.page.attribute_words import nodes_with_words
 __all__ = ["code_language", "code_lines", "line_starts"]
 
 #: Classes that name a language, as highlighters write them.
-_LANGUAGE = re.compile(r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|code-|brush:\s*)([\w+#.-]+)")
+_LANGUAGE = re.compile(
+    r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|code-|brush:\s*)([\w+#.-]{1,40})(?![\w+#.-])"
+)
+#: Characters of the classes that are read, as thousands of code blocks may be in an element with very many.
+_MAX_CLASSES = 1000
 _LANGUAGES = ("data-lang", "data-language", "data-code-language", "lang-name")
 #: Words after these prefixes that are no language.
 _NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight notranslate default block wrapper box "
@@ -49,7 +53,7 @@ def code_language(nodes: Nodes, node: int) -> str:
         for name in _LANGUAGES:
             if re.fullmatch(r"[\w+#.-]{1,20}", attributes.get(name, "")):
                 return attributes[name].lower()
-        for match in _LANGUAGE.finditer(attributes.get("class", "")):
+        for match in _LANGUAGE.finditer(attributes.get("class", "")[:_MAX_CLASSES]):
             if _NO_LANGUAGE.isdisjoint(re.split("__|-", match[1].lower())):
                 return match[1].lower()
     return ""

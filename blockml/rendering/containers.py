@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blockml.page import Nodes
+from blockml.rendering.bounds import Budget
 
 __all__ = ["Lines"]
 
@@ -38,15 +39,15 @@ class Lines:
     --------
     >>> import blockml
     >>> page = blockml.parse("<ol start=3><li>Cats</ol>")
-    >>> lines = Lines(page.nodes)
+    >>> lines = Lines(page.nodes, Budget(page))
     >>> lines.open(page.nodes.indices("li")[0], "li")
     >>> lines.block(["Cats", "rule"])
     >>> lines.text
     '3. Cats\\n   rule'
     """
 
-    def __init__(self, nodes: Nodes) -> None:
-        self.nodes = nodes
+    def __init__(self, nodes: Nodes, budget: Budget) -> None:
+        self.nodes, self.budget = nodes, budget
         self.lines: list[str] = []
         self.containers: list[_Container] = []
         self.last: list[_Container] = []  # containers around the block that was written last
@@ -100,6 +101,8 @@ class Lines:
                 starts = container
             container.is_pending = False
             rest += container.indent
+        if rest and not self.budget.spend(len(rest) * (1 + len(lines)), "indents of lists and quotations"):
+            containers, starts, first, rest, blank = [], None, "", "", ""
         if self.lines and not self._is_tight(starts):
             self.lines.append(blank.rstrip())
         self.lines.append((first + lines[0]).rstrip() if not lines[0] else first + lines[0])

@@ -1,15 +1,46 @@
-"""Escapes of what Markdown would read as a mark, and of nothing else."""
+"""Escapes of what Markdown would read as a mark, and of nothing else.
+
+All of them are found in :func:`escaped`, on a line as it is written, so that a tag or link whose parts are a text, a
+picture, a formula and an address is seen like any other. Only what the page wrote is escaped, never our own marks.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from html.entities import html5
 
-__all__ = ["escaped", "heading_line", "in_dollars"]
+__all__ = ["Kind", "Line", "escaped", "heading_line", "needs_escape"]
 
-#: Characters of the private planes stand for marks and Markdown that is written already.
-_PRIVATE = "\U000f0000-\U0010ffff"
-_LINK_OPENS, _LINK_CLOSES = "\U000f0000-\U000f7fff", "\U00104000-\U00107fff"
+
+class Kind(StrEnum):
+    """Kinds of characters of a line; one letter each."""
+
+    TEXT = "t"  #: text of the page
+    MARKED = "m"  #: text of the page within a link or emphasis
+    ALT = "a"  #: text of a picture
+    FORMULA = "f"
+    CODE = "c"  #: inline code with its backticks
+    OWN = "o"  #: marks, tags and addresses that we write
+
+
+@dataclass(slots=True)
+class Line:
+    """A paragraph, heading or cell as it is written, but for escapes; a paragraph may have several lines."""
+
+    written: str
+    kinds: str  #: One :class:`Kind` for each character.
+    text: str  #: ``written`` with a zero in place of each character that is not text of the page.
+    links: Sequence[tuple[int, int]] = ()  #: Where the text of each link begins and ends.
+    has_emphasis: bool = False  #: Whether marks of emphasis are among our own.
+
+
+#: Members of enumerations are looked up slowly in Python 3.11.
+_TEXT, _ALT, _FORMULA, _CODE = "tm", "a", "f", "c"
+_ACTIVE = re.compile(r"[\\<!&\[\]*_~`]")
 #: Characters, beside digits, that a line begins with if it needs an escape there.
 _FIRST = frozenset("#>-+*_~`=|:<")
 #: Begin of a heading, quotation, item, code block, table or tag, and lines that are a rule or stand below a heading or
@@ -19,32 +50,18 @@ _LINE_START = re.compile(
     r"|<(?=[A-Za-z/!?])|\d{1,9}(?P<dot>[.)])(?=\s|$))",
     re.MULTILINE,
 )
-#: Begin of a tag, within which only the value of an attribute may have another one, or of an instruction.
-_TAG = re.compile(r"""<(?=\?|!(?:--|[A-Za-z])|[A-Za-z/][^<]*(?:>|=\s*["']))""")
-#: By first character, as such patterns are found fast: a backslash before punctuation or a mark, the begin of a tag,
-#: an exclamation mark before a bracket.
-_ALWAYS = {
-    "\\": re.compile(rf"\\(?=[!-/:-@\[-`{{-~{_PRIVATE}])"),
-    "<": _TAG,
-    "!": re.compile(rf"!(?=\\?\[|[{_LINK_OPENS}])"),
-}
-#: A bracket that defines a link; brackets, and marks that open a link.
-_DEFINITION = re.compile(r"^\[(?=[^\]\n]+\]:)", re.MULTILINE)
-_BRACKET_OR_LINK = re.compile(rf"[\[\]{_LINK_OPENS}]")
-_LINK_TEXT = re.compile(f"[{_LINK_OPENS}][^{_LINK_CLOSES}]*")
-#: A bracket, or what is escaped already.
-_BRACKET = re.compile(r"\\.|[\[\]]", re.DOTALL)
+_BACKSLASH = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
+_PICTURE = re.compile(r"!(?=\\?\[)")
+_MAIL = r"[\w.!#$%&'*+/=?^`{|}~-]+@[A-Za-z0-9.-]+>"
+#: Begin of a tag, within which only the value of an attribute may have another one, or of an instruction or address.
+_TAG = re.compile(rf"""<(?=\?|!(?:--|[A-Za-z]|\[CDATA\[)|[A-Za-z/][^<]*(?:>|=\s*["'])|{_MAIL})""")
+#: The same where other cells may have the end of the tag.
+_TAG_START = re.compile(rf"<(?=[A-Za-z/!?]|{_MAIL})")
 _ENTITY = re.compile(r"&(?:#\w{1,8};|(\w{1,31};))")
+_BRACKET, _DEFINITION = re.compile(r"[\[\]]"), re.compile(r"^\[", re.MULTILINE)
 _RUN = re.compile(r"([*_~`])\1*")
-_RUN_OR_MARK = re.compile(rf"([*_~`{_PRIVATE}])\1*")
-_FIRST_OPEN, _FIRST_CLOSE, _FIRST_RAW = "\U000f0000", "\U00100000", "\U00108000"
-#: A formula ends before the next one begins, or the search for its end would begin anew at each opening bracket.
-_FORMULA = re.compile(
-    r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]|\$\$(?P<dollars>[^$]+)\$\$", re.DOTALL
-)
-_DOLLARS = re.compile(_FORMULA.pattern + r"|(?<![\\$])\$(?P<single>[^$]+)\$", re.DOTALL)
-_HAS_PRIVATE = re.compile(f"[{_PRIVATE}]")
-_FORMULA_PLACE = "\1"
+#: What a formula has instead of a character that would begin a tag, link or code; TeX shows the same.
+_IN_FORMULA = {"<": "< ", "]": "] ", "`": "‘"}
 
 
 def heading_line(level: int, text: str) -> str:
@@ -60,124 +77,124 @@ def heading_line(level: int, text: str) -> str:
     return f"{'#' * level} {text[:-1]}\\#" if closes else f"{'#' * level} {text}"
 
 
-def escaped(text: str, *, marked: bool = False, code: bool = False, tex: bool = False, begins_line: bool = True) -> str:
-    """Escape a paragraph.
+def needs_escape(page: str, *, begins_line: bool) -> bool:
+    """Tell whether what the page wrote of a line, without marks and code, has a character that may need an escape.
+
+    Examples
+    --------
+    >>> needs_escape("1 and 2", begins_line=False), needs_escape("1. a", begins_line=True)
+    (False, True)
+    """
+    starts = begins_line and (page[:1] in _FIRST or page[:1].isdecimal() or "\n" in page)
+    return starts or _ACTIVE.search(page) is not None
+
+
+def escaped(line: Line, *, begins_line: bool = True, in_cell: bool = False) -> str:
+    """Escape a line.
 
     Parameters
     ----------
-    text
-        The text, with characters of private planes in place of marks.
-    marked
-        Whether marks of emphasis are among them.
-    code
-        Whether code is among them.
-    tex
-        Whether text between dollar signs is a formula.
+    line
+        The line.
     begins_line
-        Whether the text begins a line, as that of a heading or cell doesn't.
+        Whether it begins a line of Markdown, as a heading or cell doesn't.
+    in_cell
+        Whether other cells stand on the same line: for readers that know no tables, marks may pair with theirs.
 
     Examples
     --------
-    >>> escaped("2 * 3 and *so* in a_b_c"), escaped("1. is [it](x) <b> R&D?")
+    >>> def of(text):
+    ...     return escaped(Line(text, "t" * len(text), text))
+    >>> of("2 * 3 and *so* in a_b_c"), of("1. is [it](x) <b> R&D?")
     ('2 * 3 and \\\\*so\\\\* in a_b_c', '1\\\\. is \\\\[it](x) \\\\<b> R&D?')
     """
-    formulas: list[str] = []
-    has_tex = ("$" in text and "$$" in text) or ("\\" in text and ("\\(" in text or "\\[" in text))
-    if tex or has_tex:
-        text = (_DOLLARS if tex else _FORMULA).sub(lambda match: _hidden(match, formulas), text)
-    for sign, pattern in _ALWAYS.items():
-        if sign in text:
-            text = pattern.sub(r"\\\g<0>", text)
-    if "[" in text or "]" in text:
-        text = _without_links(text)
-        text = _LINK_TEXT.sub(_balanced, text)
+    text, places = line.written, set[int]()
+    if "\\" in text:
+        places.update([match.start() for match in _BACKSLASH.finditer(text)])
+    if "<" in text:
+        places.update([match.start() for match in (_TAG_START if in_cell else _TAG).finditer(text)])
+    if "!" in text:
+        places.update([match.start() for match in _PICTURE.finditer(text)])
     if "&" in text:
-        text = _ENTITY.sub(lambda match: match[0] if match[1] and match[1] not in html5 else f"\\{match[0]}", text)
-    has_runs = "*" in text or "_" in text or "~" in text or "`" in text
-    if has_runs and (places := _active_runs(text, marked=marked, code=code)):
-        text = _RUN.sub(lambda match: "\\" + "\\".join(match[0]) if match.start() in places else match[0], text)
-    if formulas:
-        hidden = iter(formulas)
-        text = re.sub(_FORMULA_PLACE, lambda _: next(hidden), text)
-    if not begins_line:
+        entities = [match.start() for match in _ENTITY.finditer(text) if not match[1] or match[1] in html5]
+        places.update([place for place in entities if line.kinds[place] != _FORMULA])
+    if "[" in text or "]" in text:
+        _add_brackets(line, places, begins_line=begins_line, in_cell=in_cell)
+    if "*" in text or "_" in text or "~" in text or "`" in text:
+        _add_runs(line, places, in_cell=in_cell)
+    if begins_line and ("\n" in text or text[:1] in _FIRST or text[:1].isdecimal()):
+        for match in _LINE_START.finditer(text):
+            places.add(match.end() - 1 if match["dot"] else match.start())
+    if not places:
         return text
-    if "\n" in text:
-        return _LINE_START.sub(_escaped_start, text)
-    if text and (text[0] in _FIRST or text[0].isdecimal()) and (match := _LINE_START.match(text)):
-        return _escaped_start(match) + text[match.end() :]
-    return text
+    pieces, done = list[str](), 0
+    for place in sorted(places):
+        kind = line.kinds[place]
+        if kind in _TEXT or kind == _ALT:
+            pieces += text[done:place], "\\"
+            done = place
+        elif kind == _FORMULA:
+            pieces += text[done:place], _IN_FORMULA.get(text[place], text[place])
+            done = place + 1
+    return "".join([*pieces, text[done:]])
 
 
-def in_dollars(tex: str, *, display: bool) -> str:
-    """Write a formula within a text, or as one of its own (``display``); what may be a tag gets a space, as TeX allows.
-
-    Examples
-    --------
-    >>> in_dollars("a<b>c", display=False), in_dollars("a<b", display=True)
-    ('$a< b>c$', '$$a<b$$')
-    """
-    tex = _TAG.sub("< ", tex)
-    return f"$${tex}$$" if display else f"${tex}$"
-
-
-def _escaped_start(match: re.Match[str]) -> str:
-    return f"{match[0][:-1]}\\{match[0][-1]}" if match["dot"] else f"\\{match[0]}"
-
-
-def _without_links(text: str) -> str:
-    """Escape the brackets that define a link, or that are open where a closing one and the next sign begin one."""
-    places = {match.start() for match in _DEFINITION.finditer(text)}
+def _add_brackets(line: Line, places: set[int], *, begins_line: bool, in_cell: bool) -> None:
+    """Add the brackets that would begin or end a link, picture or definition, or end the text of a link."""
+    text, kinds = line.written, line.kinds
+    brackets = [match.start() for match in _BRACKET.finditer(text) if kinds[match.start()] not in "oc"]
+    if not brackets:
+        return
     opened: list[int] = []
-    for match in _BRACKET_OR_LINK.finditer(text) if "](" in text or "][" in text else ():
-        if match[0] == "[":
-            opened.append(match.start())
-        elif match[0] != "]":  # no link holds another
-            opened.clear()
-        elif text[match.end() : match.end() + 1] in ("(", "["):
-            places.update(opened)
+    for place in brackets:
+        if kinds[place] == _ALT:
+            places.add(place)
+        elif text[place] == "[":
+            opened.append(place)
+        elif text[place + 1 : place + 2] in ("(", "[") and kinds[place + 1] in "tmf":
+            # Brackets of formulas are not escaped; in a table, one in another cell may be the partner.
+            is_fixed = in_cell or kinds[place] == _FORMULA or any(kinds[start] == _FORMULA for start in opened)
+            places.update([*opened, place] if is_fixed else opened)
             opened.clear()
         elif opened:
             opened.pop()
-    return re.sub(r"\[", lambda match: "\\" * (match.start() in places) + "[", text) if places else text
+        elif in_cell and kinds[place] != _FORMULA:
+            places.add(place)
+    if in_cell:
+        places.update(opened)
+    for start, end in line.links:
+        first, last = bisect(brackets, start - 1), bisect(brackets, end - 1)
+        places.update(_unpaired(line, [place for place in brackets[first:last] if place not in places]))
+    if begins_line and "]:" in text:
+        ends = [place for place in map(re.Match.start, re.finditer(r"\]", text)) if place not in places]
+        for match in _DEFINITION.finditer(text):
+            following = bisect(ends, match.start())
+            if following < len(ends) and text[ends[following] + 1 : ends[following] + 2] == ":":
+                places.add(match.start())
 
 
-def _balanced(match: re.Match[str]) -> str:
-    """Escape the brackets in the text of a link that have no partner there, as they would end it or begin another."""
-    opened: list[int] = []
-    alone: set[int] = set()
-    for bracket in _BRACKET.finditer(match[0]):
-        if bracket[0] == "[":
-            opened.append(bracket.start())
-        elif bracket[0] == "]" and opened:
+def _unpaired(line: Line, brackets: Sequence[int]) -> list[int]:
+    """Return those of some brackets of text that have no partner among them."""
+    opened, found = list[int](), list[int]()
+    for place in brackets:
+        if line.kinds[place] == _FORMULA:
+            continue
+        if line.written[place] == "[":
+            opened.append(place)
+        elif opened:
             opened.pop()
-        elif bracket[0] == "]":
-            alone.add(bracket.start())
-    alone.update(opened)
-    if not alone:
-        return match[0]
-    return _BRACKET.sub(lambda bracket: "\\" * (bracket.start() in alone) + bracket[0], match[0])
+        else:
+            found.append(place)
+    return found + opened
 
 
-def _hidden(match: re.Match[str], formulas: list[str]) -> str:
-    """Keep a formula in the notation of MathJax, in that of Markdown, and return what stands in its place."""
-    if _HAS_PRIVATE.search(match[0]):
-        return match[0]
-    inline = match["inline"] or match.groupdict().get("single")
-    formulas.append(in_dollars((inline or match["display"] or match["dollars"]).strip(), display=not inline))
-    return _FORMULA_PLACE
-
-
-def _active_runs(text: str, *, marked: bool, code: bool) -> set[int]:
-    """Return the places of runs of ``*``, ``_``, ``~`` and backticks that would begin or end a marked part."""
-    able: dict[str, list[tuple[int, bool, bool]]] = {}  # place, whether it can begin and end a part
-    found: set[int] = set()
-    depth = 0  # marks that are open
-    for match in (_RUN_OR_MARK if marked else _RUN).finditer(text):
+def _add_runs(line: Line, places: set[int], *, in_cell: bool) -> None:
+    """Add the runs of ``*``, ``_``, ``~`` and backticks that would begin or end a marked part."""
+    text, marked = line.text, line.has_emphasis
+    able: dict[str, list[tuple[range, bool, bool]]] = {}  # the run, whether it can begin and end a part
+    for match in _RUN.finditer(text):
         start, end = match.span()
         kind = text[start]
-        if kind >= _FIRST_OPEN:
-            depth += 1 if kind < _FIRST_CLOSE else -1 if kind < _FIRST_RAW else 0
-            continue
         if kind == "~" and end - start > 2:
             continue
         before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
@@ -188,14 +205,14 @@ def _active_runs(text: str, *, marked: bool, code: bool) -> set[int]:
             begins, ends = begins and not before.isalnum(), ends and not after.isalnum()
         elif kind == "`":
             begins = ends = True
-        is_joined = depth or before >= _FIRST_OPEN or after >= _FIRST_OPEN
+        is_joined = line.kinds[start] == "m" or "\0" in (before, after)
         if marked and ((is_joined and (begins or ends) and kind in "*~") or (begins and kind == "*")):
-            found.add(start)
+            places.update(range(start, end))
         elif begins or ends:
-            able.setdefault(kind, []).append((start, begins, ends))
+            able.setdefault(kind, []).append((range(start, end), begins, ends))
     for kind, runs in able.items():
         first = next((i for i, run in enumerate(runs) if run[1]), len(runs))
-        is_paired = any(run[2] for run in runs[first + 1 :])
-        if is_paired or (kind == "`" and code):
-            found.update([run[0] for run in runs])
-    return found
+        if any(run[2] for run in runs[first + 1 :]) or (kind == "`" and (in_cell or _CODE in line.kinds)):
+            places.update(*[run[0] for run in runs])
+    if "`" in line.written and "\0" in text:
+        places.update([place for place, sign in enumerate(line.written) if sign == "`" and line.kinds[place] in "af"])

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Page
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
+from blockml.rendering.bounds import Budget
+from blockml.rendering.links import is_safe
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes
 
-__all__ = ["SAFE_LINK", "render_html"]
+__all__ = ["render_html"]
 
 #: Elements written to the fragment; of other elements only the content is written.
 _ELEMENTS = frozenset(
@@ -24,19 +26,18 @@ _ELEMENTS = frozenset(
 )
 _ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title".split())
 _LINKS = frozenset({"cite", "href", "src"})
-#: Links with these schemes, or relative; others might run scripts.
-SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
 #: Maximum depth of elements, as programs that read HTML recurse; of deeper elements only the text is written.
 _MAX_DEPTH = 128
 
 
-def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
+def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget: Budget | None = None) -> str:
     """Render the kept blocks, given by a mask of shape (n_blocks,), as HTML.
 
     The fragment is the content of the deepest container around all kept blocks. Scripts, styles, event handlers and
     links with unknown schemes are never written; images, rules and line breaks are if the text on both sides was kept.
-    Layout tables are written as ``div`` elements.
+    Layout tables are written as ``div`` elements. Of elements that would make the output larger than
+    :class:`~blockml.rendering.bounds.Budget` allows only the text is written, and ``budget.warnings`` tells so.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     >>> render_html(page, [False, True, True])
     '<h1>A</h1><p>B <a href="/c">c</a> &lt;</p>'
     """
-    nodes, blocks = page.nodes, page.blocks
+    nodes, blocks, budget = page.nodes, page.blocks, budget or Budget(page)
     rows = np.flatnonzero(np.asarray(kept, dtype=bool))
     if not len(rows):
         return ""
@@ -70,13 +71,13 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
             text = nodes.texts[node] if preformatted[node] else _SPACES.sub(" ", nodes.texts[node])
             out.append(("" if text[0].isspace() else gap) + html.escape(text, quote=False))
             gap = ""
-        elif name in VOID:
-            if node not in layout:
-                out.append(f"<{name}{_attributes(nodes.attributes[node])}>")
-        elif len(open_tags) < _MAX_DEPTH:
+        elif node not in layout if name in VOID else len(open_tags) < _MAX_DEPTH:
             tag, attributes = ("div", "") if node in layout else (name, _attributes(nodes.attributes[node]))
-            out.append(f"<{tag}{attributes}>")
-            open_tags.append((int(nodes.end[node]), f"</{tag}>"))
+            begin, end = f"<{tag}{attributes}>", "" if name in VOID else f"</{tag}>"
+            if budget.spend(len(begin) + len(end), "tags"):
+                out.append(begin)
+                if end:
+                    open_tags.append((int(nodes.end[node]), end))
     out.extend(end for _, end in reversed(open_tags))
     fragment = "".join(out).strip()
     around = [first - 1, *nodes.ancestors(first - 1)] if first else []
@@ -89,5 +90,5 @@ def _attributes(attributes: Mapping[str, str]) -> str:
     return "".join(
         f' {name}="{html.escape(value)}"'
         for name, value in attributes.items()
-        if name in _ATTRIBUTES and (name not in _LINKS or SAFE_LINK.match(value.strip()))
+        if name in _ATTRIBUTES and (name not in _LINKS or is_safe(value.strip()))
     )

@@ -1,20 +1,24 @@
-"""Text within one paragraph as Markdown: emphasis, links, code and pictures."""
+"""Text within one paragraph: spans of text, emphasis, links, code, pictures and formulas, and their Markdown."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
+from typing import NamedTuple, TypeAlias
 
 from blockml.page.lazy import Lazy
-from blockml.rendering.escapes import escaped
+from blockml.rendering.bounds import Budget
+from blockml.rendering.escapes import Kind, Line, escaped, needs_escape
 
-__all__ = ["Mark", "Paragraph"]
+__all__ = ["BREAK", "Formula", "Inline", "Mark", "Paragraph", "Picture", "Span", "inline_markdown"]
 
 
 class Mark(StrEnum):
-    """Kinds of marks around a part of a text."""
+    """Kinds of marked parts of a text; the values are names of elements."""
 
     STRONG = "strong"
     EMPHASIS = "em"
@@ -25,372 +29,414 @@ class Mark(StrEnum):
     LINK = "a"
 
 
-#: Members of an enumeration are looked up slowly in Python 3.11.
-_LINKED, _CODED, _STRONG = Mark.LINK, Mark.CODE, Mark.STRONG
+@dataclass(slots=True, eq=False)
+class Span:
+    """A marked part of a text with what is in it."""
+
+    mark: Mark
+    address: str = ""  #: of a link, as it is written
+    content: list[Inline] = field(default_factory=list)
+
+
+class Picture(NamedTuple):
+    """A picture."""
+
+    alt: str
+    address: str  #: as it is written
+
+
+class Formula(NamedTuple):
+    """A formula in TeX between dollar signs."""
+
+    tex: str
+
+
+#: A line break. Other texts have no white space but single spaces.
+BREAK = "\n"
+Inline: TypeAlias = str | Span | Picture | Formula
+
+#: Members of enumerations are looked up slowly in Python 3.11.
+_LINKED, _CODED, _STRONG, _DELETED = Mark.LINK, Mark.CODE, Mark.STRONG, Mark.DELETED
+_TEXT, _MARKED, _ALT, _FORMULA, _CODE, _OWN = (kind.value for kind in Kind)
 #: Marks of CommonMark. Others, and these where CommonMark would not see them, are written as tags.
 _SIGNS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.DELETED: "~~"}
-#: Marks stand in the text as characters of the private planes, so that methods of strings and regular expressions do
-#: most of the work: marks that open (links first), marks that close (links last), and Markdown that is written already.
-_LINK, _OPEN, _CLOSE, _LINK_CLOSE, _RAW, _BREAK = 0xF0000, 0xF8000, 0x100000, 0x104000, 0x108000, "\U0010fffe"
-#: Maximum number of marks that open and of raw pieces in one paragraph; others are left out. There is room for twice as
-#: many, since links in code are counted twice.
-_MAX_MARKS = 0x1FF0
-_PRIVATE = re.compile("[\U000f0000-\U0010ffff]")
-_OPENS, _CLOSES = "\U000f0000-\U000fffff", "\U00100000-\U00107fff"
-#: What is more than punctuation: a letter or digit, and Markdown that is written already.
-_SUBSTANCE = re.compile("[^\\W_]|[\U00108000-\U0010fffd]")
-#: White space inside the edges of a mark; a mark without text; a mark that ends where one begins.
-_LOOSE = re.compile(f"[{_OPENS}][ \\n]|[ \\n][{_CLOSES}]")
-_OPENING = re.compile(f"[{_OPENS}][ \\n{_OPENS}]*")
-_CLOSING = re.compile(f"[ \\n]*[{_CLOSES}](?:[ \\n{_CLOSES}]*[{_CLOSES}])?")
-_EMPTY = re.compile(f"[{_OPENS}]([ \\n]*)[{_CLOSES}]")
-_MEETING = re.compile(f"([{_CLOSES}])( ?)([{_OPENS}])")
-_SPACES, _BREAKS = re.compile("  +"), re.compile(" *\\n[ \\n]*")
+#: A formula ends before the next one begins, or the search for its end would begin anew at each opening bracket.
+_NOTATION = re.compile(
+    r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]|\$\$(?P<dollars>[^$]+)\$\$", re.DOTALL
+)
+_DOLLARS = re.compile(_NOTATION.pattern + r"|(?<![\\$])\$(?P<single>[^$]+)\$", re.DOTALL)
+#: Maximum length of both tags of a mark, and what they are in a warning.
+_MAX_TAGS, _REPEATED = 17, "links and emphasis over several paragraphs"
 #: The page has no formulas between dollar signs.
 NO_TEX = Lazy(lambda: False)
 
 
 class Paragraph:
-    """A paragraph, heading or cell under way.
-
-    Marks end and begin at words, marks without text are left out, and adjacent parts with the same mark become one.
+    """The content of a paragraph, heading or cell under way.
 
     Parameters
     ----------
-    has_private
-        Whether texts may have characters of the private planes, which are left out.
     has_tex
         Whether the page writes formulas between dollar signs; asked only for texts that have some.
+    budget
+        Pays for marks that go on from one paragraph to the next.
 
     Examples
     --------
-    >>> paragraph = Paragraph(has_private=False)
-    >>> paragraph.text("2 * 3, a_b, ")
+    >>> import blockml
+    >>> paragraph = Paragraph(budget=Budget(blockml.parse("")))
+    >>> paragraph.add("2 * 3, a_b, ")
     >>> paragraph.open(Mark.STRONG)
-    >>> paragraph.text(" so ")
+    >>> paragraph.add(" so ")
     >>> paragraph.close(Mark.STRONG)
-    >>> paragraph.text("it is")
+    >>> paragraph.add("it is")
     >>> paragraph.take()
     '2 * 3, a_b, **so** it is'
     """
 
-    __slots__ = (
-        "_count",
-        "_has_code",
-        "_has_private",
-        "_has_tex",
-        "_is_marked",
-        "_kinds",
-        "_opened",
-        "_written",
-        "parts",
-    )
+    __slots__ = ("_budget", "_has_tex", "content", "inner", "opened")
 
-    def __init__(self, *, has_private: bool, has_tex: Lazy[bool] = NO_TEX) -> None:
-        self._has_private, self._has_tex = has_private, has_tex
-        self._count = 0  # number of marks and raw pieces so far
-        self._has_code = self._is_marked = False  # whether marks of code and of emphasis stand in the paragraph
-        self.parts: list[str] = []  #: texts, and characters in place of marks
-        self._written: dict[str, str] = {}  # Markdown of each such character
-        self._kinds: dict[str, Mark] = {}  # kind of each character of a mark
-        self._opened: list[tuple[Mark, str, int]] = []  # open marks: kind, address, place in ``parts``
+    def __init__(self, *, has_tex: Lazy[bool] = NO_TEX, budget: Budget) -> None:
+        self._has_tex, self._budget = has_tex, budget
+        self.content: list[Inline] = []
+        self.inner = self.content  #: content of the span that was opened last
+        self.opened: list[Span] = []  #: open spans, outermost first
 
-    def text(self, text: str) -> None:
-        """Append a text without white space but single spaces."""
-        self.parts.append(_PRIVATE.sub("", text) if self._has_private else text)
-
-    def raw(self, markdown: str) -> None:
-        """Append Markdown that is written as it is: a picture or a formula."""
-        if self._count < _MAX_MARKS:
-            if self.parts and self.parts[-1] in self._written and self.parts[-1] not in self._kinds:
-                self.parts.append(" ")  # pictures or code without a space between them
-            self._append(_RAW, markdown)
-
-    def line_break(self) -> None:
-        """Append a line break."""
-        self.parts.append(_BREAK)
+    def add(self, item: Inline) -> None:
+        """Append a text without white space but single spaces, a line break, picture or formula."""
+        self.inner.append(item)
 
     def ends_with_break(self) -> bool:
         """Tell whether the last thing is a line break, but for white space."""
-        return next((part for part in reversed(self.parts) if part.strip()), None) is _BREAK
+        items = reversed(self.inner)
+        if not self.inner and self.has(_CODED):  # code may begin right after a line break
+            items = islice(reversed(self.opened[-2].content if len(self.opened) > 1 else self.content), 1, None)
+        for item in items:
+            if item not in ("", " "):
+                return item == BREAK
+        return False
 
     def has(self, mark: Mark) -> bool:
         """Tell whether a mark is open."""
-        return bool(self._opened) and mark in [kind for kind, _, _ in self._opened]
+        return bool(self.opened) and mark in [span.mark for span in self.opened]
 
     def open(self, mark: Mark, address: str = "") -> None:
         """Begin a marked part; ``address`` is that of a link."""
-        if self._count >= _MAX_MARKS:
-            return
-        self._opened.append((mark, address, len(self.parts)))
-        if mark is _LINKED:
-            self._append(_LINK, "[", mark)
-        elif mark is not _CODED:
-            self._is_marked |= mark in _SIGNS
-            self._append(_OPEN, _SIGNS.get(mark) or f"<{mark.value}>", mark)
+        span = Span(mark, address)
+        self.inner.append(span)
+        self.opened.append(span)
+        self.inner = span.content
 
     def close(self, mark: Mark, *, without: frozenset[str] = frozenset()) -> None:
-        """End the part that was opened last with a mark; leave it out if its text is one of ``without``."""
-        place = len(self._opened) - 1
-        while place >= 0 and self._opened[place][0] is not mark:
-            place -= 1
-        if place < 0:
-            return
-        _, address, start = self._opened.pop(place)
-        if self.cut(start, without):
-            return
-        if mark is _CODED:
-            self._end_code(start)
-        elif self._has_text(start):
-            parts = self.parts
-            is_spaced = parts[-1][-1:].isspace()
-            if is_spaced:
-                parts[-1] = parts[-1].rstrip()
-            if mark is _LINKED:
-                self._append(_LINK_CLOSE, f"]({address})", mark)
-            else:
-                self._append(_CLOSE, _SIGNS.get(mark) or f"</{mark.value}>", mark)
-            if is_spaced:
-                parts.append(" ")
+        """End the part that was opened last, if it has a mark; leave it out if its text is one of ``without``."""
+        if not self.opened or self.opened[-1].mark is not mark:
+            return  # a link ended with the paragraph before
+        self.opened.pop()
+        self.inner = self.opened[-1].content if self.opened else self.content
+        if without and _plain(self.inner[-1]).strip() in without:
+            self.inner.pop()
 
-    def cut(self, start: int, texts: frozenset[str]) -> bool:
-        """Remove the parts from a place on if their text is one of some texts; tell whether it is."""
-        if not texts or _PRIVATE.sub("", "".join(self.parts[start:])).strip() not in texts:
-            return False
-        del self.parts[start:]
-        return True
-
-    def _has_text(self, start: int) -> bool:
-        """Move white space out of the begin of a mark; without text leave the mark out and return false."""
-        parts = self.parts
-        place, end, is_spaced = start + 1, len(parts), False
-        while place < end and (not parts[place] or parts[place].isspace()):
-            place, is_spaced = place + 1, is_spaced or bool(parts[place])
-        if place == end:
-            parts[start:] = [" "] * is_spaced
-            return False
-        if parts[place][0].isspace():
-            parts[place], is_spaced = parts[place].lstrip(), True
-        if is_spaced:
-            parts[start:place] = [" ", parts[start]]
-        return True
+    def cut(self, start: int, texts: frozenset[str]) -> None:
+        """Remove the open content from a place on if its text is one of some texts."""
+        if "".join(map(_plain, self.inner[start:])).strip() in texts:
+            del self.inner[start:]
 
     def take(self, *, heading: bool = False, cell: bool = False) -> str:
         """Return the paragraph as Markdown and begin the next one; empty if nothing is visible.
 
-        Marks that are open go on in the next paragraph; a link does only if it has no text yet. Texts of a heading or
-        a cell begin no line, so that nothing is escaped at their begin.
+        Marks that are open go on in the next paragraph; a link does only if it has no text yet.
         """
-        begins_line = not (heading or cell)
-        parts = self.parts
-        if len(parts) == 1 and not self._opened and not self._written and not self._has_private:
-            self.parts = []
-            text = parts[0].strip(" ")
-            has_tex = "$" in text and self._reads_dollars(text)
-            return "" if text is _BREAK else escaped(text, tex=has_tex, begins_line=begins_line)
-        going_on: list[tuple[Mark, str]] = []
-        if self._opened:
-            for mark, address, start in self._opened:
-                if mark is not _LINKED or not self._is_visible(start):
-                    going_on.append((mark, address))
-            for mark, _, _ in self._opened[::-1]:
-                self.close(mark)
-        text = "".join(self.parts)
-        text = " ".join(text.split()) if "  " in text else text.strip(" ")
-        self.parts = []
-        if self._written:
-            text = self._laid_out(text, heading=heading, cell=cell)
-            self._written, self._kinds = {}, {}
-            self._has_code = self._is_marked = False
-            self._count = 0
-        elif text:
-            if _BREAK in text:
-                text = text.replace(_BREAK, " ") if heading else _BREAKS.sub("\n", text.replace(_BREAK, "\n"))
-                text = text.strip(" \n").replace("\n", _BREAK if cell else "\n")
-            has_tex = "$" in text and self._reads_dollars(text)
-            text = escaped(text, tex=has_tex, begins_line=begins_line).replace("\n", "  \n")
-        if cell:
-            text = text.replace(_BREAK, "<br>")
-        for mark, address in going_on:
-            self.open(mark, address)
-        return text
+        content, opened = self.content, self.opened
+        self.content = self.inner = []
+        self.opened = []
+        for span in opened:
+            goes_on = span.mark is not _LINKED or not _is_visible(span.content)
+            if goes_on and self._budget.spend(_MAX_TAGS + len(span.address), _REPEATED):
+                self.open(span.mark, span.address)
+        return inline_markdown(content, heading=heading, cell=cell, has_tex=self._has_tex)
 
-    def _reads_dollars(self, text: str) -> bool:
-        """Tell whether a text may have formulas between dollar signs."""
-        return text.count("$") > 1 and self._has_tex.value
 
-    def _append(self, first: int, markdown: str, mark: Mark | None = None) -> None:
-        """Append a character in place of Markdown."""
-        sign = chr(first + self._count)
-        self._count += 1
-        self.parts.append(sign)
-        self._written[sign] = markdown
-        if mark is not None:
-            self._kinds[sign] = mark
+def _plain(item: Inline) -> str:
+    """Return the text of a span without code, pictures and formulas."""
+    if isinstance(item, Span) and item.mark is not _CODED:
+        return "".join(map(_plain, item.content))
+    return item if isinstance(item, str) else ""
 
-    def _is_visible(self, start: int) -> bool:
-        """Tell whether something but pictures is visible in the paragraph from a place on."""
-        return any(
-            part.strip() and part not in self._kinds and part is not _BREAK and self._written.get(part, "")[:1] != "!"
-            for part in self.parts[start:]
-        )
 
-    def _end_code(self, start: int) -> None:
-        """Write the parts from a place on as code; links go on around it and other marks are left out."""
-        inner = self.parts[start:]
-        del self.parts[start:]
-        code: list[str] = []
-        for part in [*inner, _BREAK]:
-            kind = self._kinds.get(part)
-            if part is not _BREAK and kind is not _LINKED and (kind is not None or part not in self._written):
-                if kind is None:
-                    code.append(part)
+def _is_visible(content: Iterable[Inline]) -> bool:
+    """Tell whether something but pictures and line breaks is visible."""
+    return any(
+        _is_visible(item.content) if isinstance(item, Span) else not isinstance(item, str) or bool(item.strip())
+        for item in content
+        if not isinstance(item, Picture)
+    )
+
+
+class _Token(NamedTuple):
+    """A piece of a line that is not a text: a mark that opens or closes, or a part of a picture, formula or code."""
+
+    kind: str  #: a :class:`Kind`
+    text: str  #: as it is written
+    mark: Mark | None = None
+    closes: bool = False
+
+
+_OPENING = {mark: _Token(_OWN, _SIGNS.get(mark, f"<{mark}>"), mark) for mark in Mark} | {
+    _LINKED: _Token(_OWN, "[", _LINKED)
+}
+_CLOSING = {mark: _Token(_OWN, _SIGNS.get(mark, f"</{mark}>"), mark, closes=True) for mark in Mark}
+_PICTURE = _Token(_OWN, "![")
+
+
+def inline_markdown(
+    content: Sequence[Inline], *, heading: bool = False, cell: bool = False, has_tex: Lazy[bool] = NO_TEX
+) -> str:
+    """Write the content of a paragraph, heading or cell as Markdown; empty if nothing is visible.
+
+    Marks end and begin at words, marks without text are left out, and adjacent parts with the same mark become one.
+
+    Examples
+    --------
+    >>> inline_markdown(["a ", Span(Mark.LINK, "/b", [" b", Span(Mark.CODE, "", ["x*y"])]), Picture("c]", "/d")])
+    'a [b`x*y`](/b)![c\\\\]](/d)'
+    """
+    tokens: Sequence[str | _Token]
+    has_emphasis = False
+    if len(content) == 1 and isinstance(content[0], str):
+        page = content[0].strip(" \n")
+        tokens = [page] if page else []
+    else:
+        writer = _Tokens(heading=heading)
+        writer.add(content)
+        tokens = [*writer.tokens, *writer.closing]
+        page, has_emphasis = "".join(writer.page), writer.has_emphasis
+    if not tokens:
+        return ""
+    if "$" in page or "\\" in page:
+        tokens = _with_formulas(tokens, has_tex)
+    if has_emphasis:
+        tokens = _visible_to_commonmark(tokens)
+    if cell and BREAK in page:
+        tokens = [piece for token in tokens for piece in _with_tags_for_breaks(token)]
+    begins_line = not (heading or cell)
+    if not needs_escape(page, begins_line=begins_line):
+        return "".join([token if isinstance(token, str) else token.text for token in tokens])
+    text = escaped(_line(tokens, has_emphasis=has_emphasis), begins_line=begins_line, in_cell=cell)
+    return text.replace("\n", "  \n") if "\n" in text else text
+
+
+class _Tokens:
+    """Lays spans out as texts and marks: white space leaves the edges of marks, and adjacent marks are joined."""
+
+    __slots__ = ("closing", "has_emphasis", "heading", "is_raw", "opening", "page", "space", "tokens")
+
+    def __init__(self, *, heading: bool) -> None:
+        self.heading = heading
+        self.tokens: list[str | _Token] = []
+        self.page: list[str] = []  # what the page wrote of them, without code
+        self.has_emphasis = False
+        self.is_raw = False  # whether the last token is a picture, formula or code
+        # What stands between the last visible token and the next one: marks that close, white space, marks that open.
+        self.closing: list[_Token] = []
+        self.space = ""
+        self.opening: list[_Token] = []
+
+    def add(self, content: Iterable[Inline]) -> None:
+        """Append what spans hold."""
+        for item in content:
+            if isinstance(item, str):
+                self._add_text(item)
+            elif isinstance(item, Span):
+                self._add_span(item)
+            elif isinstance(item, Formula):
+                self._add_raw(_Token(_FORMULA, item.tex))
+                self.page.append(item.tex)
+            else:
+                self._add_raw(_PICTURE, _Token(_ALT, item.alt), _Token(_OWN, f"]({item.address})"))
+                self.page.append(item.alt)
+
+    def _add_text(self, text: str) -> None:
+        words = text.strip(" \n")
+        if text == BREAK and not self.heading:
+            self.space = BREAK
+        elif not self.space and text[:1] != words[:1]:
+            self.space = " "
+        if words:
+            if self.space or self.opening or self.closing:
+                self._settle()
+            self.tokens.append(words)
+            self.page.append(words)
+            self.is_raw = False
+            if text[-1] == " ":
+                self.space = " "
+
+    def _add_span(self, span: Span) -> None:
+        if span.mark is _CODED:
+            self._add_code(span.content)
+            return
+        if self.heading and span.mark is _STRONG:
+            self.add(span.content)
+            return
+        before = len(self.tokens)
+        self.opening.append(_OPENING[span.mark])
+        self.add(span.content)
+        if len(self.tokens) == before:
+            self.opening.pop()  # nothing in it is visible
+        elif span.mark is _LINKED:
+            self.closing.append(_Token(_OWN, f"]({span.address})", _LINKED, closes=True))
+        else:
+            self.closing.append(_CLOSING[span.mark])
+            self.has_emphasis = self.has_emphasis or span.mark in _SIGNS
+
+    def _add_code(self, content: Iterable[Inline]) -> None:
+        """Append code; links go on around it, and other marks are left out."""
+        texts: list[str] = []
+        for item in [*_without_marks(content), None]:
+            if isinstance(item, str) and item != BREAK:
+                texts.append(item)
                 continue
-            text = "".join(code)
+            text, texts = "".join(texts), []
             words = " ".join(text.split())
+            if text[:1].isspace():
+                self.add(" ")
             if words:
-                self.parts += [" "] * text[0].isspace()
                 fence = "`" * (1 + max(map(len, re.findall("`+", words)), default=0))
                 gap = " " if words[0] == "`" or words[-1] == "`" else ""
-                self._has_code = True
-                self.raw(f"{fence}{gap}{words}{gap}{fence}")
-            self.parts += [" "] * text[-1:].isspace()
-            code = []
-            if part in self._written:  # characters stand in the order of their numbers
-                first = _RAW if kind is None else _LINK_CLOSE if ord(part) >= _CLOSE else _LINK
-                self._append(first, self._written.pop(part), self._kinds.pop(part, None))
-            else:
-                self.parts.append(part)
-        self.parts.pop()
+                self._add_raw(_Token(_CODE, f"{fence}{gap}{words}{gap}{fence}"))
+            if text[-1:].isspace():
+                self.add(" ")
+            if isinstance(item, Span):
+                self._add_span(Span(item.mark, item.address, [Span(_CODED, "", item.content)]))
+            elif item is not None:
+                self.add([item])
 
-    def _laid_out(self, text: str, *, heading: bool, cell: bool) -> str:
-        """Place the marks of a paragraph, escape its text and write both."""
-        if heading and (_STRONG in self._kinds.values() or _BREAK in text):
-            strong = [sign for sign, mark in self._kinds.items() if mark is _STRONG]
-            text = text.translate(dict.fromkeys(map(ord, strong), None) | {ord(_BREAK): " "})
-        text = text.replace(_BREAK, "\n")
-        written = self._written
-        places, is_lettered = self._places(text)
-        if places is None:
-            text = self._tidied(text)
-            text = text.replace("\n", _BREAK) if cell else text  # a tag, which signs stand beside
-        if self._is_marked and not is_lettered:
-            written, places = {**written, **self._tags(text)}, None
-        has_tex = "$" in text and self._reads_dollars(text)
-        is_marked, has_code = self._is_marked, self._has_code
-        safe = escaped(text, marked=is_marked, code=has_code, tex=has_tex, begins_line=not (heading or cell))
-        if places is None or safe != text:
-            text = safe.replace("\n", "  \n")
-            places = _found_in_order(written, text)
-        parts: list[str] = []
-        start = 0
-        for sign, place in places:
-            parts += text[start:place], written[sign]
-            start = place + 1
-        return "".join([*parts, text[start:]])
+    def _add_raw(self, *tokens: _Token) -> None:
+        if not self._settle() and self.is_raw:
+            self.tokens.append(" ")
+        self.tokens += tokens
+        self.is_raw = True
 
-    def _places(self, text: str) -> tuple[list[tuple[str, int]] | None, bool]:
-        """Find the marks, if all stand apart, with text on their inner sides and no white space or break there.
+    def _settle(self) -> bool:
+        """Append the marks and white space before a visible token; tell whether there were any."""
+        closing, opening, space = self.closing, self.opening, self.space
+        if closing and opening and closing[-1].mark is opening[0].mark is not _LINKED and space != BREAK:
+            del closing[-1], opening[0]  # one mark goes on
+        has_any = bool(closing or opening or space)
+        if closing:
+            self.tokens += closing
+            self.closing = []
+        if space:
+            if self.tokens:
+                self.tokens.append(space)
+                self.page.append(space)
+            self.space = ""
+        if opening:
+            self.tokens += opening
+            self.opening = []
+        return has_any
 
-        The second answer is whether they stand at letters or digits, where CommonMark sees them.
-        """
-        if "\n" in text:
-            return None, False
-        places: list[tuple[str, int]] = []
-        last, last_closes, last_sign, is_lettered = -1, False, "", True
-        end = len(text) - 1
-        for sign in self._written:
-            place = text.find(sign, last + 1)
-            if place < 0:
-                continue
-            closes = _CLOSE <= ord(sign) < _RAW
-            if last_closes and not closes and place <= last + 2 and self._meet(last_sign, sign, place - last):
-                return None, False
-            if sign in self._kinds:
-                inner = place - 1 if closes else place + 1
-                if not 0 <= inner <= end or text[inner] == " ":
-                    return None, False
-                is_lettered = is_lettered and text[inner].isalnum()
-            places.append((sign, place))
-            last, last_closes, last_sign = place, closes, sign
-        return places, is_lettered
 
-    def _meet(self, closing: str, opening: str, distance: int) -> bool:
-        """Tell whether two marks have to be joined or kept apart."""
-        first, second = self._kinds.get(closing), self._kinds.get(opening)
-        return second is not None and (distance == 1 or (first is second and first is not _LINKED))
+def _without_marks(content: Iterable[Inline]) -> Iterator[Inline]:
+    """Iterate over what is in spans, and over links."""
+    for item in content:
+        if isinstance(item, Span) and item.mark is not _LINKED:
+            yield from _without_marks(item.content)
+        else:
+            yield item
 
-    def _tidied(self, text: str) -> str:
-        """Leave out marks without text, move white space out of marks and join those with the same mark."""
-        while _EMPTY.search(text):
-            text = _EMPTY.sub(r"\1", text)
-        if _LOOSE.search(text):
-            text = _OPENING.sub(_spaces_first, text)
-            text = _CLOSING.sub(_spaces_last, text)
-        if _MEETING.search(text):
-            text = _MEETING.sub(self._merged, text)
-        return _BREAKS.sub("\n", _SPACES.sub(" ", text)).strip(" \n")
 
-    def _merged(self, match: re.Match[str]) -> str:
-        """Go on with a mark that ends where the next one begins."""
-        kind = self._kinds.get(match[1])
-        if kind is not self._kinds.get(match[3]) or kind is _LINKED:
+def _with_formulas(tokens: Sequence[str | _Token], has_tex: Lazy[bool]) -> Sequence[str | _Token]:
+    r"""Return tokens in which formulas in the notation of MathJax, ``\(x\)``, are in that of Markdown, ``$x$``."""
+    view = "".join([token if isinstance(token, str) else "\0" for token in tokens])
+    reads_dollars = view.count("$") > 1 and has_tex.value
+    if not (reads_dollars or "$$" in view or "\\(" in view or "\\[" in view):
+        return tokens
+    found: list[_Token] = []
+
+    def hidden(match: re.Match[str]) -> str:
+        inline = match["inline"] or match.groupdict().get("single")
+        tex = (inline or match["display"] or match["dollars"]).strip()
+        if "\0" in match[0]:
             return match[0]
-        between = match.string[match.start() - 1] + match.string[match.end() : match.end() + 1]
-        return match[2] or " " * (min(between) >= chr(_RAW))  # code beside code would be one piece
+        found.append(_Token(_FORMULA, f"${tex}$" if inline else f"$${tex}$$"))
+        return "\1"
 
-    def _tags(self, text: str) -> dict[str, str]:
-        """Return the tags to write for marks that CommonMark would not see; nothing around punctuation alone."""
-        found: dict[str, str] = {}
-        opened: list[tuple[Mark, int, bool]] = []  # kind, place, whether it is seen
-        for match in _PRIVATE.finditer(text):
-            sign, kind = match[0], self._kinds.get(match[0])
-            if kind not in _SIGNS or kind is None:
-                continue
-            before, after = text[match.start() - 1 : match.start()] or " ", text[match.end() : match.end() + 1] or " "
-            if sign < chr(_CLOSE):
-                is_run = before >= chr(_CLOSE) and self._kinds.get(before) in _SIGNS  # one run with the signs before
-                is_seen = not is_run and not (_is_punctuation(after) and _is_letter(before))
-                opened.append((kind, match.start(), is_seen))
-                continue
-            place = next((i for i in range(len(opened) - 1, -1, -1) if opened[i][0] is kind), -1)
-            if place >= 0:
-                _, start, is_seen = opened.pop(place)
-                if not is_seen or (_is_punctuation(before) and _is_letter(after)):
-                    is_bare = kind is not Mark.DELETED and not _SUBSTANCE.search(text, start, match.start())
-                    found[text[start]], found[sign] = ("", "") if is_bare else (f"<{kind.value}>", f"</{kind.value}>")
-        return found
+    view = (_DOLLARS if reads_dollars else _NOTATION).sub(hidden, view)
+    others, formulas = iter([token for token in tokens if not isinstance(token, str)]), iter(found)
+    return [
+        next(others) if piece == "\0" else next(formulas) if piece == "\1" else piece
+        for piece in re.split("([\0\1])", view)
+        if piece
+    ]
 
 
-def _found_in_order(signs: Iterable[str], text: str) -> list[tuple[str, int]]:
-    """Return the characters that stand in a text, which have the same order there, with their places."""
-    places: list[tuple[str, int]] = []
-    last = -1
-    for sign in signs:
-        place = text.find(sign, last + 1)
-        if place >= 0:
-            places.append((sign, place))
-            last = place
-    return places
+def _with_tags_for_breaks(token: str | _Token) -> Iterator[str | _Token]:
+    """Write the line breaks of a text as tags, as a cell is one line."""
+    first, *others = token.split(BREAK) if isinstance(token, str) else [token]
+    yield first
+    for other in others:
+        yield _Token(_OWN, "<br>")
+        yield other
+
+
+def _line(tokens: Sequence[str | _Token], *, has_emphasis: bool) -> Line:
+    """Join tokens, and say what each character is."""
+    written: list[str] = []
+    kinds: list[str] = []
+    texts: list[str] = []
+    links: list[tuple[int, int]] = []
+    depth = length = start = 0
+    for token in tokens:
+        if isinstance(token, str):
+            written.append(token)
+            kinds.append((_MARKED if depth else _TEXT) * len(token))
+            texts.append(token)
+        else:
+            written.append(token.text)
+            kinds.append(token.kind * len(token.text))
+            texts.append("\0" * len(token.text))
+            if token.mark is not None:
+                depth += -1 if token.closes else 1
+            if token.mark is _LINKED:
+                links += [(start, length)] * token.closes
+                start = length
+        length += len(written[-1])
+    return Line("".join(written), "".join(kinds), "".join(texts), links, has_emphasis)
+
+
+def _visible_to_commonmark(tokens: Sequence[str | _Token]) -> Sequence[str | _Token]:
+    """Write tags for signs of emphasis that CommonMark would not see; nothing around punctuation alone."""
+    found = list(tokens)
+    opened: list[tuple[int, bool]] = []  # place, whether it is seen
+    for place, token in enumerate(tokens):
+        if isinstance(token, str) or token.mark not in _SIGNS:
+            continue
+        # Other marks, pictures and code count as punctuation, as most begin and end with it.
+        last, following = tokens[place - 1] if place else " ", (*tokens[place + 1 : place + 2], " ")[0]
+        before, after = last[-1] if isinstance(last, str) else "*", following[0] if isinstance(following, str) else "*"
+        if not token.closes:
+            is_run = not isinstance(last, str) and last.closes and last.mark in _SIGNS  # one run with the signs before
+            is_seen = after.isalnum() or not (_is_punctuation(after) and _is_letter(before))
+            opened.append((place, is_seen and not is_run))
+            continue
+        start, is_seen = opened.pop()
+        if not is_seen or (not before.isalnum() and _is_punctuation(before) and _is_letter(after)):
+            is_bare = token.mark is not _DELETED and not any(map(_has_substance, tokens[start + 1 : place]))
+            found[start] = _Token(_OWN, "" if is_bare else f"<{token.mark}>", token.mark)
+            found[place] = _Token(_OWN, "" if is_bare else f"</{token.mark}>", token.mark, closes=True)
+    return found
+
+
+def _has_substance(token: str | _Token) -> bool:
+    """Tell whether a token is more than a mark or punctuation."""
+    return any(map(str.isalnum, token)) if isinstance(token, str) else token.kind != _OWN
 
 
 def _is_punctuation(sign: str) -> bool:
-    """Tell whether CommonMark takes a character for punctuation; marks are, as most begin with it."""
-    return not sign.isalnum() and (unicodedata.category(sign)[0] in "PS" or sign >= chr(_LINK))
+    """Tell whether CommonMark takes a character for punctuation."""
+    return not sign.isalnum() and unicodedata.category(sign)[0] in "PS"
 
 
 def _is_letter(sign: str) -> bool:
     """Tell whether CommonMark takes a character for neither white space nor punctuation."""
     return sign.isalnum() or not (sign.isspace() or _is_punctuation(sign))
-
-
-def _spaces_first(match: re.Match[str]) -> str:
-    """Move white space before the marks that open around it."""
-    marks = match[0].replace(" ", "").replace("\n", "")
-    return ("\n" if "\n" in match[0] else " " * (" " in match[0])) + marks
-
-
-def _spaces_last(match: re.Match[str]) -> str:
-    """Move white space after the marks that close around it."""
-    marks = match[0].replace(" ", "").replace("\n", "")
-    return marks + ("\n" if "\n" in match[0] else " " * (" " in match[0]))

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Page, Separator
 from blockml.page.lazy import Lazy
 from blockml.parsing.segmentation import BREAKING
+from blockml.rendering.bounds import Budget
 from blockml.rendering.code import code_language, code_lines, line_starts
 from blockml.rendering.containers import Lines
 from blockml.rendering.escapes import heading_line
-from blockml.rendering.inline import Mark, Paragraph
+from blockml.rendering.inline import BREAK, Formula, Mark, Paragraph, Picture
 from blockml.rendering.links import image_address, resolver
 from blockml.rendering.mathematics import find_formulas, formula_of_image, writes_dollars
 from blockml.rendering.pictures import Pictures
@@ -49,17 +50,16 @@ _TERM_NODES, _TERM_LENGTH = 40, 200
 _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 #: Members of enumerations are looked up slowly in Python 3.11.
 _LINK, _LINE = Mark.LINK, int(Separator.LINE)
-#: Brackets, backticks, signs that may begin a tag, and backslashes before punctuation, in the text of a picture.
-_IN_ALT = re.compile(r"[\[\]`]|<(?=[A-Za-z/!?])|\\(?=[!-/:-@\[-`{-~])")
 #: Texts of links from a heading to itself.
 _ANCHORS = PILCROWS | {"#", "§", "🔗", "\u200b"}
 
 
-def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
+def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget: Budget | None = None) -> str:
     """Render the kept blocks, given by a mask of shape (n_blocks,), as Markdown (CommonMark with tables).
 
     Links and images have absolute addresses if the page has one. List items keep their numbers if others are removed.
-    Layout tables give their text. Formulas are written as TeX between dollar signs.
+    Layout tables give their text. Formulas are written as TeX between dollar signs. What would make the output larger
+    than :class:`~blockml.rendering.bounds.Budget` allows is left out, and ``budget.warnings`` names it.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str
     Cats **rule** the [world](https://a.example/w).
     """
     rows = np.flatnonzero(np.asarray(kept, dtype=bool))
-    return _Writer(page, rows).write() if len(rows) else ""
+    return _Writer(page, rows, budget or Budget(page)).write() if len(rows) else ""
 
 
 @dataclass(slots=True)
@@ -86,8 +86,8 @@ class _Table:
 class _Writer:
     """State of a walk over the shown nodes of a page."""
 
-    def __init__(self, page: Page, rows: NDArray[np.intp]) -> None:
-        self.nodes = page.nodes
+    def __init__(self, page: Page, rows: NDArray[np.intp], budget: Budget) -> None:
+        self.nodes, self.budget = page.nodes, budget
         self.formulas, self.copies = find_formulas(page)
         self.shown = shown_nodes(page, rows, _ELEMENTS)
         if self.formulas:
@@ -97,12 +97,9 @@ class _Writer:
         self.order, self.breaks = self._order(*content_span(page.nodes, page.blocks.parent[rows]))
         self.separators = node_separators(page, rows, self.shown)
         self.texts = _normalised(page, rows)
-        self.absolute: Callable[[str], str] = resolver(page.base_url)
-        self.lines = Lines(page.nodes)
-        self.paragraph = Paragraph(
-            has_private=page.utf8 is None or b"\xf3" in page.utf8 or b"\xf4" in page.utf8,
-            has_tex=Lazy(lambda: writes_dollars(page)),
-        )
+        self.absolute: Callable[[str], str] = resolver(page.base_url, budget)
+        self.lines = Lines(page.nodes, budget)
+        self.paragraph = Paragraph(has_tex=Lazy(lambda: writes_dollars(page)), budget=budget)
         self.tables: list[_Table] = []
         self.heading = 0
         self.defines = False  # whether a definition may begin on the line after its term
@@ -141,12 +138,12 @@ class _Writer:
             while open_ends and open_ends[-1] <= node:
                 open_ends.pop()
                 closers.pop()()
-            if breaks and paragraph.parts and not (self.defines and paragraph.ends_with_break()):
+            if breaks and paragraph.content and not (self.defines and paragraph.ends_with_break()):
                 self._flush()
             if tag == 0:
-                if paragraph.parts and node in separators:
+                if paragraph.content and node in separators:
                     self._separate(separators[node])
-                paragraph.text(texts.get(node) or _with_single_spaces(nodes.texts[node]))
+                paragraph.add(texts.get(node) or _with_single_spaces(nodes.texts[node]))
                 continue
             name = names[tag]
             if self.formulas and (node in self.formulas or node in self.copies):
@@ -168,7 +165,7 @@ class _Writer:
     def _separate(self, separator: int) -> None:
         """Begin a paragraph or a word, as the page does between two kept texts."""
         if separator < _LINE:
-            self.paragraph.parts.append(" ")
+            self.paragraph.add(" ")
         elif not self.paragraph.ends_with_break():
             self._flush()
 
@@ -201,10 +198,10 @@ class _Writer:
     def _link(self, address: str) -> Callable[[], object] | None:
         """Begin a link, without an address in a heading that is a link to itself."""
         if self.heading and address.startswith("#"):
-            start = len(self.paragraph.parts)
+            start = len(self.paragraph.inner)
             return partial(self.paragraph.cut, start, _ANCHORS)
         absolute = self.absolute(address)
-        if not absolute or self.paragraph.has(_LINK):
+        if not absolute or self.paragraph.has(_LINK) or not self.budget.spend(len(absolute), "addresses"):
             return None
         self.paragraph.open(_LINK, absolute)
         without = _ANCHORS if self.heading else PILCROWS if address[:1] == "#" else frozenset[str]()
@@ -234,8 +231,8 @@ class _Writer:
         """End a term in bold; its definition begins in the next line, unless it begins with a list or the like."""
         if close is not None:
             close()
-        if self.paragraph.parts:
-            self.paragraph.line_break()
+        if self.paragraph.content:
+            self.paragraph.add(BREAK)
 
     def _end_container(self) -> None:
         self._flush()
@@ -268,7 +265,7 @@ class _Writer:
 
     def _end_table(self) -> None:
         self._flush()
-        lines = table_lines(self.tables.pop().rows)
+        lines = table_lines(self.tables.pop().rows, self.budget)
         if lines:
             self.lines.block(lines)
 
@@ -282,16 +279,17 @@ class _Writer:
             if paragraph.ends_with_break() and not self.heading:
                 self._flush()  # two line breaks separate paragraphs
             else:
-                paragraph.line_break()
+                paragraph.add(BREAK)
         else:
             attributes = self.nodes.attributes[node]
             tex = formula_of_image(attributes)
             address = self.absolute(image_address(attributes))
             if tex:
-                paragraph.raw(tex)
+                paragraph.add(Formula(tex))
             elif address and not self.pictures.leaves_out(node, address):
-                alt = _IN_ALT.sub(r"\\\g<0>", " ".join(attributes.get("alt", "").split()))
-                paragraph.raw(f"![{alt}]({address})")
+                alt = " ".join(attributes.get("alt", "").split())
+                if self.budget.spend(len(address) + len(alt), "addresses"):
+                    paragraph.add(Picture(alt, address))
 
     def _formula(self, node: int) -> None:
         """Write a formula; nothing for a copy of one."""
@@ -301,7 +299,7 @@ class _Writer:
         is_own = tex.startswith("$$") and not self.heading and not self._in_cell()
         if is_own:
             self._flush()
-        self.paragraph.raw(tex)
+        self.paragraph.add(Formula(tex))
         if is_own:
             self._flush()
 
@@ -314,9 +312,9 @@ class _Writer:
         if self.heading or self._in_cell():
             for line in lines:
                 self.paragraph.open(Mark.CODE)
-                self.paragraph.text(line)
+                self.paragraph.add(line)
                 self.paragraph.close(Mark.CODE)
-                self.paragraph.line_break()
+                self.paragraph.add(BREAK)
             self._flush()
             return
         longest = max((len(run) for line in lines if "`" in line for run in re.findall("`+", line)), default=0)
@@ -326,14 +324,14 @@ class _Writer:
     def _flush(self) -> None:
         """Write the open paragraph, if it has text; within a heading a space, and within a cell a line break."""
         paragraph = self.paragraph
-        if not paragraph.parts:
+        if not paragraph.content:
             return
         if self.heading:
-            paragraph.parts.append(" ")
+            paragraph.add(" ")
             return
         if self._in_cell():
             if not paragraph.ends_with_break():
-                paragraph.line_break()
+                paragraph.add(BREAK)
             return
         self.defines = False
         text = paragraph.take()

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from blockml.page import Attributes, Nodes, Page
-from blockml.rendering.escapes import in_dollars
 
 __all__ = ["Formulas", "find_formulas", "formula_of_image", "writes_dollars"]
 
@@ -102,7 +101,7 @@ def _in_dollars(tex: str, *, display: bool) -> str:
     """Write a formula within a text, or as one of its own (``display``)."""
     match = _WRAPPED.fullmatch(tex)
     tex = " ".join((match["inner"] if match else tex).split())
-    return in_dollars(tex, display=display)
+    return f"$${tex}$$" if display else f"${tex}$"
 
 
 def _of_mathml(nodes: Nodes, node: int, annotations: Sequence[int]) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.page import Chunk, Label, Nodes, Page, Paragraph, ParagraphKind, Separator
 from blockml.parsing.segmentation import BREAKING
+from blockml.rendering.bounds import Budget
 from blockml.rendering.shown import layout_parts, line_element, shown_nodes, text_sums
 from blockml.rendering.text import text_pieces
 
@@ -38,6 +39,7 @@ def find_paragraphs(
     labels: Sequence[Label] | None,
     *,
     removed: bool = False,
+    budget: Budget | None = None,
 ) -> tuple[Paragraph, ...]:
     """Group the kept blocks into paragraphs, or with ``removed`` the others.
 
@@ -54,7 +56,11 @@ def find_paragraphs(
         (n_blocks,) label of each block; None if the extractor tells no labels.
     removed
         Whether to group the removed blocks; these have no place in the text.
+    budget
+        Pays for headings and XPaths, which paragraphs repeat; without enough of it a paragraph has no headings, or the
+        shortest XPath.
     """
+    budget = budget or Budget(page)
     mask = ~kept if removed else kept
     rows = np.flatnonzero(mask)
     if not len(rows):
@@ -67,10 +73,13 @@ def find_paragraphs(
     text = whole.strip("\n")
     units = _units(page, rows)
     xpaths = page.nodes.xpaths([node for _, _, node in units])
+    numbers = (page.nodes.tag != 0).cumsum()
     is_quoted = _are_quoted(page.nodes, page.blocks.parent[rows])
     found: list[Paragraph] = []
     above: list[tuple[int, str]] = []  # level and text of the open headings
-    for (members, unit, _), xpath in zip(units, xpaths, strict=True):
+    for (members, unit, node), path in zip(units, xpaths, strict=True):
+        is_paid = budget.spend(len(path), "long XPaths of paragraphs")
+        xpath = path if is_paid or node < 0 else f"/descendant::*[{numbers[node]}]"
         first, last = members[0], members[-1]
         start, end = int(ends[first]) - len(texts[first]) - lead, min(int(ends[last]) - lead, len(text))
         own = text[max(start, 0) : end]
@@ -84,6 +93,8 @@ def find_paragraphs(
             level = int(page.nodes.name(unit)[1])
             above = [item for item in above if item[0] < level]
         headings = tuple([heading for _, heading in above])
+        if headings and not budget.spend(sum(map(len, headings)), "headings above paragraphs"):
+            headings = ()
         if kind is ParagraphKind.HEADING:
             above.append((level, " ".join(own.split())[:_MAX_HEADING]))
         blocks = rows[members]

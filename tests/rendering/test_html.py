@@ -166,3 +166,9 @@ def test_bare_url_is_no_warning() -> None:
     """No warning of Beautiful Soup about a text that is a URL."""
     page = blockml.parse("https://x.example/a")
     assert "x.example" in render_markdown(page, [True])
+
+
+def test_line_breaks_are_written_at_any_depth() -> None:
+    """Elements below the maximum depth are left out, but lines stay apart."""
+    page = blockml.parse("<p>a</p>" + "<div>" * 200 + "one<br>two")
+    assert "one<br>two" in render_html(page, [True] * len(page.blocks))

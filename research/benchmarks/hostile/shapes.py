@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 
-__all__ = ["ORDINARY", "SHAPES"]
+__all__ = ["ORDINARY", "OUTPUT_SHAPES", "SHAPES"]
 
 _WORDS = "the cat sat on a mat and looked at the rain that fell outside of the small house".split()
 
@@ -204,4 +204,58 @@ SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "CDATA sections": _repeated("<svg>", "<![CDATA[x]]>"),
     "scripts within scripts": _repeated("<script>", "<!--<script></script>-->"),
     "unfinished end tags of a text area": _repeated("<textarea>", "</textare"),
+}
+
+
+_INTRODUCTION = "<p>The cat sat on the mat and looked at the rain that fell, it was a nice day for all of them.</p>"
+
+
+def _long(start: str, piece: str, most: int | None = None) -> Callable[[int], bytes]:
+    """Half of a page (or ``most`` bytes) in place of ``{}`` in its start, and many pieces after it."""
+
+    def made(size: int) -> bytes:
+        length = min(size // 2, most or size)
+        pieces = piece * ((size - length) // len(piece))
+        return (start.replace("{}", "a/" * (length // 2)) + _INTRODUCTION + pieces).encode()
+
+    return made
+
+
+def _wide_table(size: int) -> bytes:
+    n = size // 14
+    return f"{_INTRODUCTION}<table><tr>{'<th>w' * n}{'<tr><td>w' * n}</table>".encode()
+
+
+#: Pages that an output may multiply, because it repeats what they have once.
+OUTPUT_SHAPES: Mapping[str, Callable[[int], bytes]] = {
+    "long base, many links": _long("<base href=http://a.b/{}>", "<a href=x>the cat</a> "),
+    "base of 2,000 characters": _long("<base href=http://a.b/{}>", "<a href=x>w</a> ", 2_000),
+    "long base, many pictures": _long("<base href=http://a.b/{}>", "w <img src=x> "),
+    "wide and long table": _wide_table,
+    "cells over 50 columns": _repeated(_INTRODUCTION + "<table>", "<tr><td colspan=50>w<td>x", "</table>"),
+    "cells over 50 rows": _repeated(_INTRODUCTION + "<table>", "<tr><td rowspan=50>w<td rowspan=50>x", "</table>"),
+    "lines in nested lists": _repeated("<ol start=123456789><li>" * 12, "w<br>"),
+    "paragraphs in nested quotations": _repeated("<blockquote>" * 12, "<p>w"),
+    "code in nested quotations": _repeated("<blockquote>" * 12 + "<pre>", "w\n"),
+    "items in nested lists": _repeated("<ul><li>w" * 12, "<li>w<p>x"),
+    "paragraphs in open emphasis": _repeated("<b><i><s><sub><sup>", "<p>w"),
+    "links around many pictures": _repeated("<p>a<a href=" + "x" * 2000 + ">", "<div><img src=i></div>", "<p>b"),
+    "emphasis that is opened again": _reopened,
+    "links that are opened again": _repeated("<p>a<a href='" + "x" * 1500 + "'>w", "<p>one two three<p></b>"),
+    "deep paragraphs": _repeated("<section>" * 250, "<p>w"),
+    "long headings": _repeated("".join(f"<h{level}>{'w ' * 250}</h{level}>" for level in range(1, 7)), "<p>w"),
+    "short paragraphs of a page": _repeated("", "<p>word"),
+    "one long picture text": _repeated("<p>a <img src=/x alt='", "*[", "'> b"),
+    "long language of code": _long("<div data-lang=x class=language-{}>", "<pre>x</pre>w "),
+    "long class of code": lambda size: (
+        f"<div class=language-{'a' * (size // 2)}>{_INTRODUCTION}{'<pre>x</pre>w ' * (size // 28)}".encode()
+    ),
+    "ampersands of text": _repeated("<p>x", "& "),
+    "quotation marks": _repeated("<p>x", '" '),
+    "backticks in code": _repeated("<p>x <code>", "`", "</code>"),
+    "Markdown signs of text": _repeated("<p>x", " *a [b](c"),
+    "keywords": _repeated("<meta name=keywords content='", "a,", "'><p>text"),
+    "authors": _repeated("", "<meta name=author content='A B'>"),
+    "nested headings and a long title": _repeated("<title>" + "cat " * 200 + "</title>" + "<h1>" * 50, "w<br>"),
+    "null characters": _repeated("<p>x", "a\0 "),
 }

@@ -1,0 +1,59 @@
+"""Outputs are at most 8 times as large as their page, and grow in proportion to it, whatever the page repeats."""
+
+from __future__ import annotations
+
+import pytest
+
+import blockml
+from blockml.rendering import render
+from blockml.rendering.bounds import MAX_RATIO, SPARE
+from research.benchmarks.hostile.outputs import OUTPUTS, extraction
+from research.benchmarks.hostile.shapes import OUTPUT_SHAPES
+
+SIZE = 15_000
+BOUNDED = [name for name in OUTPUTS if name != "view"]
+
+
+@pytest.mark.parametrize("backend", ["lxml", "html5lib", "lexbor"])
+@pytest.mark.parametrize("shape", OUTPUT_SHAPES)
+def test_outputs_are_bounded(shape: str, backend: str) -> None:
+    """Bytes of two pages of which one is twice as large; what was left out has a warning."""
+    (small, n_small), (large, n_large) = (extraction(shape, size, backend) for size in (SIZE, 2 * SIZE))
+    for name in BOUNDED:
+        first, last = (len(OUTPUTS[name](result).encode()) for result in (small, large))
+        assert last <= MAX_RATIO * n_large + SPARE, name
+        assert last <= first * (n_large / n_small) ** 1.2 + SPARE, name
+
+
+@pytest.mark.parametrize(
+    ("shape", "output", "what"),
+    [
+        ("base of 2,000 characters", "markdown", "addresses"),
+        ("long base, many links", "markdown", "beginnings of addresses"),
+        ("wide and long table", "markdown", "empty cells of tables"),
+        ("paragraphs in nested quotations", "markdown", "indents of lists and quotations"),
+        ("paragraphs in open emphasis", "markdown", "links and emphasis over several paragraphs"),
+        ("short paragraphs of a page", "json", "blocks"),
+        ("long headings", "json", "headings above paragraphs"),
+    ],
+)
+def test_what_is_left_out_has_a_warning(shape: str, output: str, what: str) -> None:
+    """The extraction names it after rendering, and so does the JSON itself."""
+    result, _ = extraction(shape, 2 * SIZE)
+    text = render(result, output)
+    warning = f"some {what} are left out: the output would be more than 8 times as large as the page"
+    assert warning in result.warnings
+    if output == "json":
+        assert f'"{warning}"' in text
+
+
+def test_pages_that_repeat_nothing_have_no_warning() -> None:
+    """Tables with spans, lists in lists and links are written whole."""
+    page = (
+        "<base href=https://a.example/b/c/>"
+        + "<ul><li>a<ul><li><a href=x>b</a><table><tr><td colspan=3>c<td>d</table>" * 5
+    )
+    result = blockml.extract(page, model="plain")
+    for output in ("text", "markdown", "html", "json"):
+        render(result, output)
+    assert not result.warnings

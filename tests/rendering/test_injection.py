@@ -1,0 +1,163 @@
+"""Markdown is read as what we wrote: no element, attribute or address in it was made by the words of a page."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from urllib.parse import unquote
+
+import commonmark
+import mistune
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from lxml.html import fragment_fromstring
+from markdown_it import MarkdownIt
+
+import blockml
+from blockml.rendering import render
+
+URL = "https://a.example/x"
+
+
+def _markdown_it(*tables: str) -> Callable[[str], str]:
+    reader = MarkdownIt("commonmark", {"html": True}).enable(["strikethrough", *tables])
+    reader.validateLink = lambda _: True  # type: ignore[method-assign,assignment]
+    return reader.render
+
+
+def _mistune(text: str) -> str:
+    renderer = mistune.HTMLRenderer(escape=False, allow_harmful_protocols=True)
+    return str(mistune.create_markdown(renderer=renderer, plugins=["strikethrough", "table"])(text))
+
+
+#: Readers that write the tags of the text and links with any scheme.
+READERS = {
+    "markdown-it": _markdown_it("table"),
+    "markdown-it without tables": _markdown_it(),
+    "mistune": _mistune,
+    "commonmark": commonmark.commonmark,
+}
+ELEMENTS = frozenset(
+    "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr img li ol p pre s strong sub sup table tbody td th thead tr "
+    "ul".split()
+)
+ATTRIBUTES = frozenset({"href", "src", "alt", "start", "class", "style"})
+
+#: Pieces of which attacks are put together, as a page writes them in its text, attributes and formulas.
+PIECES = (
+    "<", ">", "</", "<img src=x ", "<a href='", "<b onclick=x>", "onerror=evil() ", "<!--", "-->", "<?", "?>",
+    "<![CDATA[", "]]>", "<evil:x>", "<1@evil.example>", "&lt;", "&colon;", "&#60;", "evil:x", "javascript:evil()",
+    "[", "]", "(", ")", "](", "](evil:x)", "[x](evil:x)", "[a", "b]: evil:x", "[a b]", "![", "!", "\\", "\\\\", "`",
+    "``", "*", "**", "_", "~~", "$", "$$", "\\(", "\\)", "\\[", "\\]", "|", "-", "1. ", "# ", "> ", "---", "===", "```",
+    "~~~", "cat", " ", " a b ", ".", '"', "'", "=", "x='", "é",
+)  # fmt: skip
+words = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map("".join)
+texts = words.map(lambda text: html.escape(text, quote=False))
+values = words.map(html.escape)
+
+
+def _element(pattern: str, *parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.tuples(*parts).map(lambda chosen: pattern.format(*chosen))
+
+
+inline = st.recursive(
+    st.one_of(
+        texts,
+        _element("<img alt='{0}' src='/p'>", values),
+        _element("<img alt='{0}' src='{1}'>", values, values),
+        _element("<code>{0}</code>", texts),
+        _element("<math alttext='{0}'></math>", values),
+        _element("\\({0}\\)", texts),
+        _element("<img class=tex alt='x^2{0}' src=/latex>", values),
+        st.just("<br>"),
+    ),
+    lambda inner: st.one_of(
+        _element("{0}{1}", inner, inner),
+        _element("{0}<br>{1}", inner, inner),
+        _element("<a href='/b' title='{1}'>{0}</a>", inner, values),
+        _element("<a href='{1}'>{0}</a>", inner, values),
+        _element("<b>{0}</b>", inner),
+        _element("<i>{0}</i>", inner),
+        _element("<del>{0}</del><sub>{1}</sub>", inner, texts),
+    ),
+    max_leaves=6,
+)
+blocks = st.one_of(
+    _element("<p>{0}", inline),
+    _element("<p>{0}<p>{1}", inline, inline),
+    _element("<p>[{0}<br>{1}]: evil:x<p>the [{0} {1}]", texts, texts),
+    _element("<h2>{0}</h2>", inline),
+    _element("<ul><li>{0}<li>{1}<ol><li>{0}</ol></ul>", inline, inline),
+    _element("<blockquote>{0}</blockquote>", inline),
+    _element("<pre class='lang-{0}'>{1}</pre>", values, texts),
+    _element("<table><tr><th>{0}<th>{1}<tr><td>{1}<td>{2}</table>", inline, inline, inline),
+    _element("<dl><dt>{0}<dd>{1}</dl>", inline, inline),
+)
+pages = st.tuples(values, texts, st.lists(blocks, min_size=1, max_size=3)).map(
+    lambda parts: f"<base href='{parts[0]}'><title>{parts[1]}</title>" + "".join(parts[2])
+)
+FILL = "<p>The cat sat on the mat and nobody asked it to do so, it was said."
+
+
+def foreign(markdown: str, read: Callable[[str], str]) -> list[str]:
+    """Return the elements, attributes and addresses that a reader finds and that we never write."""
+    tree = fragment_fromstring(read(markdown), create_parent="div")
+    found = [str(element.tag) for element in tree.iter() if element.tag not in ELEMENTS]
+    for element in tree.iter():
+        found += [f"attribute {name!s}" for name in element.attrib if name not in ATTRIBUTES]
+        for name in ("href", "src"):
+            scheme, colon, _ = html.unescape(unquote(element.get(name, ""))).partition(":")
+            if colon and not {"/", "?", "#"}.intersection(scheme) and scheme not in ("http", "https", "mailto", "tel"):
+                found.append(f"{name} {element.get(name)}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "url"),
+    [
+        ("<base href='javascript://x/'>", '<a href="/%0aalert(1)">cat</a>', None),
+        ("", '<a href="javascript&amp;colon;alert(1)//">cat</a>', None),
+        ("", "<p>[a<br>b]: javascript:alert(1)<p>the [a b] cat", URL),
+        ("", '<img alt="a\\" src=/x>](javascript:alert(1)) cat', URL),
+        ("", '&lt;img src=x onerror=alert(1)//<img alt=">" src=/x.png> cat', URL),
+        ("", r"the \(&lt;img src=x onerror=alert(1)// \)&gt; cat", URL),
+        (r"<title>\(&lt;img src=x onerror=alert(1)// \)&gt;</title>", "", URL),
+        ("", '<math alttext="&lt;img src=x onerror=alert(1)//"></math>&gt; cat', URL),
+        ("", "<p>\\(`\\) <code>&lt;img src=x onerror=alert(1)></code>", URL),
+        ("", "<p><a href='/`'>a</a> <code>&lt;img src=x onerror=alert(1)></code>", URL),
+        ("", "<p>\\([a](javascript:alert(1))\\)", URL),
+        ("", "<p>a [b <a href=/c>c</a>](javascript:alert(1))", URL),
+        ("", "<table><tr><th>&lt;img src=x<th>onerror=alert(1)><tr><td>`<td><code>&lt;b></code></table>", URL),
+        ("", "<table><tr><th>\\([\\)<th>[b](javascript:alert(1))<tr><td>[a<td>b](javascript:alert(1))</table>", URL),
+        ("", "<p>a &lt;1@evil.example> &lt;![CDATA[&lt;img>]]>", URL),
+    ],
+)
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_attacks_are_text(head: str, body: str, url: str | None, read: Callable[[str], str]) -> None:
+    """Links and tags that are put together from pieces."""
+    markdown = render(blockml.extract(head + FILL + body, model="plain", url=url), "markdown")
+    assert not foreign(markdown, read)
+    assert not fragment_fromstring(read(markdown), create_parent="div").xpath("//img[@src='x']|//b")
+
+
+@settings(max_examples=400, deadline=None)
+@given(pages)
+def test_no_words_of_a_page_become_markup(page: str) -> None:
+    """Any pieces: titles, texts of pictures, formulas, code, tables, headings, terms, addresses and bases."""
+    markdown = render(blockml.extract(page + FILL, model="plain", url=URL), "markdown")
+    for name, read in READERS.items():
+        assert not foreign(markdown, read), (name, markdown)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(words, min_size=1, max_size=4))
+@example(["[a](b)", "<b>", "\\"])
+def test_a_reader_shows_the_words_of_a_paragraph(pieces: list[str]) -> None:
+    """Nothing of a text without formulas is lost or added."""
+    text = " ".join(" ".join(pieces).replace("$", "").replace("\\(", "").replace("\\[", "").split())
+    result = blockml.extract(f"<p>x {html.escape(text)} x", model="plain")
+    markdown = render(result, "markdown", with_title=False)
+    for read in (MarkdownIt("commonmark", {"html": True}).render, commonmark.commonmark):
+        shown = fragment_fromstring(read(markdown), create_parent="div").text_content()
+        assert "".join(shown.split()) == "".join(result.text.split()), markdown
