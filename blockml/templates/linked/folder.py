@@ -19,8 +19,6 @@ from blockml.templates.linked.layouts import PageFile, is_inside, page_files, re
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import normalise
 
-__all__ = ["FolderSource", "base_of", "open_source"]
-
 #: File names of link maps.
 _MAP_NAMES = ("pages.jsonl", "pages.jsonl.gz")
 

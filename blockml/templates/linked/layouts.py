@@ -14,8 +14,6 @@ from typing import Any, BinaryIO
 from blockml.archives.compression import DAMAGED
 from blockml.errors import InputError, UnknownNameError, UsageError
 
-__all__ = ["PageFile", "is_inside", "page_files", "read_file", "read_layout"]
-
 #: Page file within a page folder.
 _PAGE_NAMES = frozenset({"page.html", "page.html.gz", "page.htm"})
 

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from blockml.page import Page
 from blockml.templates.linked.urls import base_url, host_of, join, normalise, resolve
 
-__all__ = ["PAGE_EXTENSIONS", "Link", "PageSource", "is_page", "links", "names_of"]
-
 #: Elements that link to another page, and the attribute with its URL.
 LINKING: Mapping[str, str] = {"a": "href", "area": "href"}
 

@@ -20,8 +20,6 @@ from blockml.page.subtrees import subtree_sums, text_lengths
 from blockml.templates.linked.links import Link, PageSource, links
 from blockml.templates.linked.urls import base_url, host_of, join
 
-__all__ = ["METHODS", "WEIGHTS", "Candidate", "Menu", "find_menu", "menu_candidates"]
-
 #: Weights of the terms (public successor of the implementation of Alarte et al. 2014; the measures are our choice).
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"amplitude": 0.2, "links": 0.1, "text": 0.3, "list": 0.2, "tag": 0.1, "position": 0.1}

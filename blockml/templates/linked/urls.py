@@ -13,10 +13,8 @@ from urllib.parse import unquote
 
 from blockml.page import Page
 
-__all__ = ["base_url", "host_of", "join", "normalise", "resolve", "same_site"]
-
 #: Schemes of web pages and their default ports.
-_DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
+DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 
 #: Removed anywhere, as in browsers (URL standard, "basic URL parser").
 _BREAKS = re.compile(r"[\t\n\r]+")
@@ -135,7 +133,7 @@ def join(base: str | None, href: str) -> str | None:
     scheme = _SCHEME.match(path)
     if scheme is not None:
         name = scheme[1].lower()
-        if name not in _DEFAULT_PORTS:
+        if name not in DEFAULT_PORTS:
             return None
         path = path[scheme.end() :]
         if base is None or path.startswith("//") or not base.startswith(f"{name}://"):
@@ -185,7 +183,7 @@ def _authority(scheme: str, authority: str) -> str | None:
         host = ascii_name
     if not _PORT.fullmatch(port) or int(port or 0) > _MAX_PORT:
         return None
-    return host if not port or int(port) == _DEFAULT_PORTS[scheme] else f"{host}:{int(port)}"
+    return host if not port or int(port) == DEFAULT_PORTS[scheme] else f"{host}:{int(port)}"
 
 
 def _ascii_host(name: str) -> str | None:
