@@ -17,8 +17,6 @@ from blockml.errors import DatasetError
 from blockml.page import Label
 from blockml.parsing import parse
 
-__all__ = ["is_annotated", "read_annotated", "read_annotated_file", "split_annotation"]
-
 #: Labels by the digit in the class name (public evaluation code of the corpus).
 CLASSES = (Label.OTHER, Label.HEADING, Label.MAIN, Label.SUPPLEMENT, Label.RELATED, Label.COMMENT)
 

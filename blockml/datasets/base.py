@@ -24,21 +24,6 @@ from blockml.parsing.limits import Limits
 from blockml.text.plurals import counted
 from blockml.text.public_suffixes import registrable_domain
 
-__all__ = [
-    "HTML_SUFFIXES",
-    "UNFINISHED",
-    "Dataset",
-    "LabelledPage",
-    "check_names",
-    "declared_url",
-    "html_files",
-    "page_from_row",
-    "read_bytes",
-    "read_page",
-    "site_of",
-    "text_gold",
-]
-
 #: Suffixes of page files.
 HTML_SUFFIXES = (".html", ".htm", ".html.gz", ".htm.gz")
 #: Flag of pages that somebody has begun to label; their gold is not defective, but not to be trained on either.

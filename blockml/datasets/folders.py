@@ -18,8 +18,6 @@ from blockml.errors import DatasetError, check_name
 from blockml.page import Label
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["IGNORE", "PAGE_NAMES", "read_folders", "read_labels", "read_text", "write_labels"]
-
 #: File names of pages.
 PAGE_NAMES = ("page.html", "page.html.gz", "page.htm")
 #: Label in ``labels.jsonl`` of text that may be content or not.

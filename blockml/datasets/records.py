@@ -10,8 +10,6 @@ from typing import Any
 
 from blockml.errors import DatasetError
 
-__all__ = ["file_lines", "parse_record"]
-
 #: Fields with a text, and with a list of texts; each may be missing or null.
 _TEXTS = ("id", "url", "site", "page_type", "encoding", "main_content")
 #: Bytes of a line: twice those that are parsed of a page.

@@ -16,8 +16,6 @@ from blockml.page import Flag, Page
 from blockml.parsing import parse
 from blockml.parsing.lines import line_numbers
 
-__all__ = ["TagPoints", "TagRow", "tag_distribution", "tag_points"]
-
 #: Minimum frequency of a tag to be suggested as a parent tag (our choice).
 _MIN_COUNT = 10
 

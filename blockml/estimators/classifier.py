@@ -26,8 +26,6 @@ from blockml.training.recipes import Recipe
 from blockml.training.table import BlockTable, PageRows
 from blockml.training.train import fit_model
 
-__all__ = ["BlockClassifier", "EstimatorExtractor"]
-
 A = TypeVar("A", bound=np.generic)
 
 

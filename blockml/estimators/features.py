@@ -16,8 +16,6 @@ from blockml.features import feature_set
 from blockml.parsing.options import ParsingOptions
 from blockml.training.table import PageRows
 
-__all__ = ["BlockFeatures"]
-
 
 class BlockFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type information
     """Computes the features of the blocks of pages: one row per block, the pages one after the other.

@@ -13,8 +13,6 @@ from blockml.evaluation.blocks import checked_weights
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PrecisionRecall", "precision_recall"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrecisionRecall:

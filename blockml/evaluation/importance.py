@@ -20,8 +20,6 @@ from blockml.parsing import parse
 from blockml.predictors import TreeEnsemble
 from blockml.predictors.tree_ensemble import MeanTrees, Trees
 
-__all__ = ["Importance", "LabelledRows", "by_column", "by_family", "impurity_gains", "labelled_rows"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledRows:

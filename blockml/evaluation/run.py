@@ -24,8 +24,6 @@ from blockml.extractors import Extractor
 from blockml.page import Status
 from blockml.parsing import parse
 
-__all__ = ["METRICS", "PageResult", "evaluate_extractor", "peak_megabytes", "summarise"]
-
 #: Metrics of a page, reported as means over pages. Titles: :data:`blockml.evaluation.comparison.grid.METRICS`.
 METRICS = (
     "bag_f1", "bag_precision", "bag_recall", "bag_f05", "bag_f2", "lcs_f1", "shingle_f1", "with_rate", "without_rate",

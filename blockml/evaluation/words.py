@@ -15,11 +15,6 @@ from blockml.text.tokens import WORD, metric_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "SnippetRates", "WordScores", "bag_scores", "f_beta", "lcs_scores", "scores_from_counts", "shingle_corpus_scores",
-    "shingle_scores", "shingles", "snippet_rates",
-]  # fmt: skip
-
 
 class WordScores(NamedTuple):
     """Precision, recall and F1 of one text or of a corpus, each in [0, 1]."""

@@ -16,26 +16,14 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.decide import Decision
+from blockml.decision.decide import Decision, Prediction
 from blockml.errors import UsageError, check_name
-from blockml.extractors.base import Between, Extractor, Prediction, Traits
+from blockml.extractors.base import Between, Extractor, Traits
 from blockml.extractors.methods import METHODS
 from blockml.model import Model
 from blockml.page import Page, Status
 from blockml.parsing.lines import line_numbers
 from blockml.parsing.options import ParsingOptions
-
-__all__ = [
-    "LEAST_SCORE",
-    "Combination",
-    "Intersection",
-    "Majority",
-    "Member",
-    "Serial",
-    "Union",
-    "remaining_scores",
-    "without_blocks",
-]
 
 #: An extractor, or the name of a method: a key of :data:`blockml.extractors.methods.METHODS`.
 Member = str | Extractor

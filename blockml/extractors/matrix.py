@@ -24,8 +24,6 @@ from blockml.page import Page
 if TYPE_CHECKING:
     from blockml.templates.site import SiteTemplate
 
-__all__ = ["matrix", "page_matrix", "uses_siblings"]
-
 _SITE_COLUMNS = tuple([column.name for column in site_pages.COLUMNS])
 
 #: Number of known pages from which on more make no difference (our choice: shares are then known to 2 %).

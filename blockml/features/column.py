@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from blockml.features.page_context import PageContext
 from blockml.page import Blocks
 
-__all__ = ["Column", "Family", "Row", "columns_of"]
-
 #: Unit of a column, or unit, smallest and largest value.
 Row: TypeAlias = str | tuple[str, float, float]
 

@@ -18,8 +18,6 @@ from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
 from blockml.text.characters import CLAUSE
 
-__all__ = ["COLUMNS", "MOST_LEVELS", "container", "more_candidates", "relative_to", "smallest_holding"]
-
 #: Maximum number of levels that are counted above a candidate.
 MOST_LEVELS = 40
 

@@ -29,8 +29,6 @@ from blockml.features import (
 from blockml.features.column import Column
 from blockml.features.shipped_sets import SHIPPED_SETS
 
-__all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "describe", "feature_set", "nominal_columns"]
-
 #: Base columns by name.
 COLUMNS: Mapping[str, Column] = {
     column.name: column

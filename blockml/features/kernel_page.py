@@ -13,8 +13,6 @@ from blockml import _kernel
 from blockml.page import Nodes, Page
 from blockml.page.attributes import Attributes
 
-__all__ = ["KernelPage", "KernelRows"]
-
 
 class KernelRows(NamedTuple):
     """Columns that the C extension writes into a matrix."""

@@ -14,8 +14,6 @@ from blockml.features import block_groups, container, keywords, metadata, positi
 from blockml.features.page_context import COUNTED
 from blockml.text.characters import class_table
 
-__all__ = ["KernelColumn", "kernel_columns", "kernel_tables"]
-
 #: Lists whose items make names of columns, in the order of ``features_page_tree.h``; the first stands for no list.
 _LISTS: tuple[Iterable[object], ...] = (
     ("",), structure.LANDMARKS, keywords.KEYWORDS, vocabulary.ROLES, position.WINDOWS, structure.LEVELS,

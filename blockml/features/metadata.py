@@ -15,8 +15,6 @@ from blockml.features.tags import TagTable
 from blockml.text.characters import ALNUM, classes
 from blockml.text.tokens import metric_tokens
 
-__all__ = ["COLUMNS", "declared_metadata", "page_stats", "title_overlap", "titles"]
-
 #: Maximum number of words of a block that is compared with the title; longer blocks are no titles.
 TITLE_WORDS = 30
 

@@ -19,8 +19,6 @@ from blockml.page import Blocks, Nodes, Page
 from blockml.page.attributes import Attributes
 from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
 
-__all__ = ["COUNTED", "REACH", "PageContext"]
-
 #: Maximum number of ancestors of a block that are used (our choice: 1 in 1,000 real blocks has more), to bound the cost
 #: of deep pages.
 REACH = 32

@@ -13,8 +13,6 @@ from blockml.features.structure import FAR
 from blockml.page import Page
 from blockml.page.attribute_words import nodes_with_words
 
-__all__ = ["declares_manual", "in_comments", "in_sidebars", "is_forum"]
-
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
 
 

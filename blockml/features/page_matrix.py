@@ -21,8 +21,6 @@ from blockml.features.metadata import titles
 from blockml.features.page_context import PageContext
 from blockml.page import Blocks, Page
 
-__all__ = ["PageMatrix", "matrix", "page_context"]
-
 _NOTHING: Mapping[str, NDArray[np.float32]] = MappingProxyType({})
 
 

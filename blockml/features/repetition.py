@@ -12,8 +12,6 @@ from blockml.features.column import Row, columns_of
 from blockml.features.factorize import number_keys
 from blockml.features.page_context import PageContext
 
-__all__ = ["COLUMNS", "LEVELS", "like_siblings", "repetition", "same_path"]
-
 #: Levels above the parent whose siblings are counted.
 LEVELS = (0, 1, 2, 3)
 

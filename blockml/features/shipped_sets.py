@@ -6,8 +6,6 @@ with a new name and train on that one. Names of columns are explained in :mod:`b
 
 from __future__ import annotations
 
-__all__ = ["SHIPPED_SETS"]
-
 #: The parent tag as a code, or as a 0/1 column for each of these values.
 _CODE = ("",)
 _ONE_HOT = tuple(

@@ -14,8 +14,6 @@ from blockml.features.tags import TagTable
 from blockml.page import Flag
 from blockml.text.characters import SENTENCE
 
-__all__ = ["COLUMNS", "FAR", "ancestors", "nearest_levels", "path"]
-
 #: Tags with a code of their own; all others have that of ``other``.
 TAGS = (
     "none", "other", "div", "p", "li", "ul", "ol", "span", "td", "th", "tr", "tbody", "table", "dd", "dt", "dl", "h1",

@@ -19,8 +19,6 @@ from blockml.page import Label, Page
 from blockml.parsing import parse
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["UNFINISHED", "LabelStore", "PageToLabel"]
-
 
 @dataclass(slots=True)
 class PageToLabel:

@@ -9,8 +9,6 @@ from typing import TypeVar
 from blockml import _kernel
 from blockml.page import Attributes, Nodes
 
-__all__ = ["declarations"]
-
 _Known = TypeVar("_Known")
 #: Attributes that name what an element declares; the first one with a value counts.
 _NAMES = ("property", "name", "http-equiv")

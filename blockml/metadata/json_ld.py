@@ -10,8 +10,6 @@ from typing import Any
 
 from blockml.page import Page
 
-__all__ = ["address_of", "described", "json_ld_objects", "keywords", "names", "page_objects", "text_of"]
-
 _KIND = b"application/ld+json"
 _DECODER = json.JSONDecoder(strict=False)
 #: Halves of a pair that stand alone: JSON may escape them, and no encoding writes them.

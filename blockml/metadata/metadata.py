@@ -20,8 +20,6 @@ from blockml.page import Nodes, Page
 from blockml.page.attribute_words import nodes_with_words
 from blockml.page.metadata import Metadata
 
-__all__ = ["page_metadata"]
-
 #: Names and properties of ``meta`` elements by field, in order of preference, with their source.
 _META: Mapping[str, tuple[tuple[str, str], ...]] = {
     "title": (("og:title", "opengraph"), ("twitter:title", "opengraph"), ("dc.title", "dublin core"),

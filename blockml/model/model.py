@@ -10,8 +10,6 @@ from blockml.decision.policy import DecisionPolicy
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors import BlockTypes, Correction, Predictor, TreeEnsemble
 
-__all__ = ["Model"]
-
 
 @dataclass(frozen=True, eq=False)
 class Model:

@@ -29,8 +29,6 @@ from blockml.predictors import MLP, PREDICTORS, BlockTypes, Correction, Predicto
 from blockml.storage.arrays import file_members, read_arrays, write_arrays
 from blockml.text.words import TOKENIZERS
 
-__all__ = ["FORMAT", "load_model", "model_digest", "save_model"]
-
 #: Version of the format. Increase it when readers of the old version would misread new files.
 FORMAT = 1
 #: Identifies the header of a model.

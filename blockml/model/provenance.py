@@ -7,8 +7,6 @@ from typing import Any, TypeAlias
 
 from blockml.errors import ModelFormatError
 
-__all__ = ["METRICS", "TRAINING", "check_values"]
-
 #: A type; an object by its names, of which those ending in ``?`` may be missing and ``*`` stands for any; a list of one
 #: item for a list of any length, or a tuple for one of fixed length. Numbers of type float may be whole.
 Schema: TypeAlias = type | Mapping[str, "Schema"] | list["Schema"] | tuple["Schema", ...]

@@ -12,8 +12,6 @@ from blockml.model.model import Model
 from blockml.predictors.block_types import BlockTypeScores
 from blockml.predictors.log_odds import average_log_odds, log_odds, sigmoid
 
-__all__ = ["score_page"]
-
 
 def score_page(model: Model, page: PageMatrix, correction: NDArray[np.float64] | None = None) -> Prediction:
     """Score the blocks of a page by the features that the model was trained on.

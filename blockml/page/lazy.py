@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar, overload
 
-__all__ = ["Lazy", "LazySequence"]
-
 T = TypeVar("T")
 
 

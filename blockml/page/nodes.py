@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from blockml.text.plurals import counted
 
-__all__ = ["Flag", "Nodes"]
-
 #: Levels after which an XPath begins anew.
 _MAX_STEPS = 256
 #: Element names that an XPath can contain.

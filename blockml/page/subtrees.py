@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from blockml.page import Blocks, Flag, Nodes
 
-__all__ = ["block_of_texts", "in_blocks", "nearest", "nearest_above", "subtree_sums", "text_lengths"]
-
 
 def text_lengths(nodes: Nodes) -> NDArray[np.int64]:
     """Return (n_nodes,) characters of each text, white space normalised; 0 for elements and inside ``head``.

@@ -21,8 +21,6 @@ from blockml.reports.maps import DistanceHistogram, Style, distance_histogram, h
 from blockml.reports.templating import NONE, count, shorten, write_html
 from blockml.text.plurals import counted
 
-__all__ = ["write_clustering"]
-
 Row = Mapping[str, Any]
 
 # Maximum number of leaves of the drawn tree: it fits a screen.

@@ -15,8 +15,6 @@ from blockml.extractors.page_curve import PageCurve
 from blockml.reports.axes import Axis, brief, scale_over
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["curve_svg", "write_curve"]
-
 _WIDTH, _LEFT, _RIGHT = 1000.0, 92.0, 990.0
 _STRIP = 16.0
 #: Top of the strip of content and code, top and bottom of the curve, top of the strip of kept text.

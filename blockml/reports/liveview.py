@@ -20,8 +20,6 @@ from blockml.labelling.sanitised import sanitised
 from blockml.model.contributions import contributions
 from blockml.page import Extraction, Flag
 
-__all__ = ["LiveView", "live_view", "script_policy"]
-
 
 @dataclass(frozen=True, slots=True)
 class LiveView:

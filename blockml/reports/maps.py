@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from blockml.reports.axes import WIDTH, Axis, brief, scale_over
 
-__all__ = ["DistanceHistogram", "Style", "distance_histogram", "heat_map", "png", "point_map", "styles"]
-
 # Outlines of the marks, relative to their centre and of about equal area.
 _SHAPES = (
     "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",  # circle

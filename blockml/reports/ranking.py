@@ -8,8 +8,6 @@ from typing import Any
 
 from blockml.errors import UsageError
 
-__all__ = ["Index", "RankingSummary", "Standing", "index_tables", "leaders", "standings", "summarise_ranking"]
-
 #: Ranking metrics in order of preference: the first that the gold of a data set supports is used.
 PREFERRED = ("bag_f1", "lcs_f1", "shingle_f1", "block_f1", "with_rate", "without_rate")
 

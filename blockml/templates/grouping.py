@@ -30,8 +30,6 @@ from blockml.templates.distances.base import Progress
 from blockml.templates.distances.sets import SetMetric
 from blockml.text.hashing import stable_hash64
 
-__all__ = ["LINKAGES", "MOST_COMPARED", "PageSummary", "cluster_pages", "summarise"]
-
 #: Clustering methods: single or average linkage, or ``k`` medoids.
 LINKAGES = ("single", "average", "median")
 

@@ -19,8 +19,6 @@ from blockml.templates.frequency import SiteCounts
 from blockml.templates.mapping import Tree, learnt_tree, membership, page_template
 from blockml.text.plurals import counted
 
-__all__ = ["FORMAT", "Layout", "SiteTemplate", "loaded"]
-
 #: Version of the file format.
 FORMAT = 1
 

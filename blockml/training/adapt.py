@@ -37,8 +37,6 @@ from blockml.training.checks import check_classes, check_gold
 from blockml.training.splits import duplicate_groups
 from blockml.training.table import sketch
 
-__all__ = ["Adaptation", "PageForAdaptation", "adapt", "fit_correction", "prepare_page"]
-
 #: Fewest labelled pages: below, no page is left to measure on.
 LEAST_PAGES = 4
 #: Maximum number of folds; each page is its own up to then.

@@ -23,8 +23,6 @@ from blockml.parsing.options import ParsingOptions
 from blockml.predictors.block_types import BlockTypes
 from blockml.training.hist_gradient_boosting import Boosting, fit_boosted_classes
 
-__all__ = ["BLOCK_TYPES", "GROWTH", "BlockTypeRows", "block_type_rows", "fit_block_types", "merged"]
-
 #: The types. Supplements (captions, bylines) count as main content: few pages label them.
 BLOCK_TYPES: tuple[Label, ...] = (
     Label.MAIN,

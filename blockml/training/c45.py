@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from blockml.training.c45_growing import Node
 
-__all__ = ["C45Tree", "MultiwayTree"]
-
 FloatArray: TypeAlias = "NDArray[np.float64]"
 Rows: TypeAlias = "NDArray[np.intp]"
 

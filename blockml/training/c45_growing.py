@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SLACK", "Node", "Sample", "grow", "min_split"]
-
 FloatArray: TypeAlias = "NDArray[np.float64]"
 Rows: TypeAlias = "NDArray[np.intp]"
 

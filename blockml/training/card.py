@@ -11,8 +11,6 @@ from blockml.model import Model
 from blockml.predictors import MeanTrees
 from blockml.text.plurals import counted
 
-__all__ = ["render_card"]
-
 
 def render_card(model: Model) -> str:
     """Write the card of a model as Markdown; the same model gives the same text."""

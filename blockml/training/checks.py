@@ -13,8 +13,6 @@ from blockml.datasets.base import UNFINISHED
 from blockml.errors import UsageError
 from blockml.text.plurals import counted
 
-__all__ = ["check_classes", "check_gold"]
-
 #: Share of pages with defective gold above which training is refused: the data sets that were tried have at most .05.
 _MOST_DEFECTIVE = 0.25
 

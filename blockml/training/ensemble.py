@@ -25,8 +25,6 @@ from blockml.training.mlp_fit import TrainingPages, factorize_input, fit_mlp
 from blockml.training.recipes import Recipe
 from blockml.training.table import BlockTable
 
-__all__ = ["Ensemble", "fit_ensemble"]
-
 #: Maximum number of rows of a page to train on, drawn at random and weighted for the others. All rows would add .001 of
 #: page F1 for twice the time.
 MOST_ROWS = 400

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from blockml.features.ancestor_words import AncestorWords
 from blockml.features.factorize import factorize
 
-__all__ = ["RowGroups", "means"]
-
 FloatArray = NDArray[np.float32]
 
 

@@ -18,8 +18,6 @@ from blockml.predictors.tree_ensemble import Trees, joined
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-__all__ = ["Boosting", "bin_edges", "fit_boosted", "fit_boosted_classes"]
-
 #: Maximum number of rows for finding cuts: the standard error of one of 255 quantiles of so many is a third of a bin.
 MAX_SAMPLE = 200_000
 

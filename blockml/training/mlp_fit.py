@@ -18,8 +18,6 @@ from blockml.predictors.mlp import MLP, signed_logarithms
 from blockml.training.group_means import RowGroups
 from blockml.training.mlp_loss import Batch, Masks, Weights, loss
 
-__all__ = ["MLPOptions", "TrainingPages", "calibration", "factorize_input", "fit_mlp"]
-
 FloatArray = NDArray[np.float32]
 
 #: Mean and deviation of columns are those of every 7th row.

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from blockml.features.ancestor_words import AncestorWords
 from blockml.training.group_means import RowGroups, means
 
-__all__ = ["Batch", "Masks", "Weights", "loss"]
-
 FloatArray = NDArray[np.float32]
 Weights = dict[str, FloatArray]
 """Arrays of one network by name, as in :class:`blockml.predictors.mlp.MLP` without the dimension of networks."""

@@ -14,8 +14,6 @@ from blockml.page import MAIN_LABELS, Label
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors import PREDICTORS
 
-__all__ = ["RECIPES", "Inputs", "Recipe", "best_recipe", "recipe"]
-
 
 class Inputs(NamedTuple):
     """Fields of a recipe on which the rows of a page depend."""

@@ -31,8 +31,6 @@ from blockml.text.tokens import metric_tokens
 from blockml.training.recipes import Inputs, Recipe
 from blockml.training.shortened_pages import shortened
 
-__all__ = ["BlockTable", "PageRows", "build_table", "page_rows", "sketch"]
-
 #: Words in a shingle and hashes in a sketch for finding near duplicates (Broder et al. 1997; sizes are our choice).
 _SHINGLE, _SKETCH = 8, 64
 

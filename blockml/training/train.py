@@ -28,8 +28,6 @@ from blockml.training.splits import PROTOCOLS, n_groups
 from blockml.training.table import BlockTable, build_table
 from blockml.training.tuning import tune
 
-__all__ = ["fit_model", "train"]
-
 
 def train(
     datasets: Sequence[Dataset],

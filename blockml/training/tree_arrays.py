@@ -18,8 +18,6 @@ from blockml.training.pruning import PRUNE_SLACK, check_confidence, estimated_er
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["FlatTree", "pessimistic_prune"]
-
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int32]
 

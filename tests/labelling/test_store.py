@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from blockml.datasets import open_dataset
+from blockml.datasets.base import UNFINISHED
 from blockml.errors import DatasetError, InputError, UsageError
 from blockml.extractors import resolve
-from blockml.labelling.store import UNFINISHED, LabelStore
+from blockml.labelling.store import LabelStore
 from blockml.page import Label
 
 PAGE = "<title>{0}</title><a href=/>Home</a><h1>Cats {0}</h1><p>Cats rule the world, and nobody has asked them to.</p>"

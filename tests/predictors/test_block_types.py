@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.batch import Item, Options, predict
-from blockml.decision.decide import decide, label_names
+from blockml.decision.decide import Prediction, decide, label_names
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import ModelFormatError, UnknownNameError, UsageError
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, Plain
-from blockml.extractors.base import Prediction, Traits
+from blockml.extractors.base import Traits
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
 from blockml.page import Label, Page, Reason

@@ -15,19 +15,6 @@ from blockml.evaluation.blocks import BlockScores
 from blockml.evaluation.comparison.reference import PageScore
 from blockml.evaluation.words import f_beta
 
-__all__ = [
-    "BLOCK_METRICS",
-    "F_BETA",
-    "METRICS",
-    "OUTCOMES",
-    "WHOLES",
-    "Grid",
-    "MetricInfo",
-    "Slice",
-    "fill_grid",
-    "slice_pages",
-]
-
 _Floats = NDArray[np.float64]
 
 

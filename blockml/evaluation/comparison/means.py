@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Difference, Interval, bootstrap_systems
 from blockml.evaluation.comparison.grid import BLOCK_METRICS, METRICS, WHOLES, Grid, Slice, slice_pages
 
-__all__ = ["HEADLINES", "Settings", "block_ratios", "difference_rows", "mean_rows", "rounded"]
-
 #: Metrics by which systems are compared in pairs, page by page and site by site.
 HEADLINES = ("bag_f1", "lcs_f1", "block_f1", "with_rate")
 

@@ -16,8 +16,6 @@ from typing import Any
 
 from blockml.errors import UsageError, check_name
 
-__all__ = ["NOTE", "SAME", "Claim", "PublishedTable", "Row", "compare_with_published", "published_tables"]
-
 #: Caveat to show wherever published numbers stand next to measured ones.
 NOTE = (
     "The published numbers were measured on other pages, most of which are not public, and ours are means over "

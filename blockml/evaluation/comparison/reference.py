@@ -26,8 +26,6 @@ from blockml.parsing.options import ParsingOptions
 from blockml.text.lcs import lcs_alignment, lcs_length
 from blockml.text.tokens import metric_tokens
 
-__all__ = ["PageScore", "Reference"]
-
 # Maximum product of the word counts of two texts for an exact longest common subsequence: about a second's work.
 # Longer texts are aligned piecewise, and the score is flagged as approximate (our choice).
 _MAX_CELLS = 10**10

@@ -27,8 +27,6 @@ from blockml.parsing.options import ParsingOptions
 from blockml.text.plurals import counted
 from blockml.text.tokens import WORD
 
-__all__ = ["compare", "load_descriptions", "load_scores", "run_system", "score_systems"]
-
 # Pages per scoring task: enough to amortise the cost of sending, few enough to show progress.
 _CHUNK = 8
 

@@ -23,8 +23,6 @@ from blockml.datasets.records import file_lines
 from blockml.errors import DatasetError, UsageError
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["PageSample", "Progress", "Store", "draw_sample", "no_progress"]
-
 #: Wraps an iteration over a number of pages, to show progress.
 Progress = Callable[[Iterable[Any], int], Iterable[Any]]
 

@@ -29,8 +29,6 @@ from blockml.extractors import EXTRACTORS, Extractor, TrainedExtractor, model_na
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.parsing.options import ParsingOptions
 
-__all__ = ["GROUPS", "Chosen", "Output", "Run", "System", "choose", "read_outputs"]
-
 #: Names that stand for several systems, and their meaning.
 GROUPS: Mapping[str, str] = MappingProxyType(
     {

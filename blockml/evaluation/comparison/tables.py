@@ -28,8 +28,6 @@ from blockml.evaluation.comparison.published import compare_with_published
 from blockml.evaluation.comparison.reference import PageScore
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["SCHEMA_VERSION", "build_tables", "write_tables"]
-
 #: Incremented whenever a table changes its meaning or loses a field.
 SCHEMA_VERSION = 1
 

@@ -31,8 +31,6 @@ from blockml.text.tokens import WORD
 if TYPE_CHECKING:
     from pebble import ProcessPool
 
-__all__ = ["CannotRunError", "Result", "run_pages"]
-
 # Number of pages after which a worker is replaced, to bound memory leaks of tools (our choice).
 _PAGES_PER_WORKER = 300
 

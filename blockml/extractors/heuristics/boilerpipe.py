@@ -20,8 +20,6 @@ from blockml.features.density import link_density, word_density
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
 
-__all__ = ["BoilerpipeArticle", "BoilerpipeDefault", "Density", "NumWords"]
-
 Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
 

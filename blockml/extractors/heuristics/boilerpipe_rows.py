@@ -18,8 +18,6 @@ from blockml.features.density import wrapped_lines
 from blockml.page import Blocks, Nodes, Page
 from blockml.parsing.segmentation import PROFILES
 
-__all__ = ["Mark", "Rows", "rows_of"]
-
 
 class Mark(IntFlag):
     """Marks that the steps of a chain set on rows."""

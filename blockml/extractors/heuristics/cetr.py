@@ -15,8 +15,6 @@ from blockml.extractors.heuristics.source_lines import split_lines
 from blockml.extractors.heuristics.token_stream import block_share, token_stream
 from blockml.page import Page
 
-__all__ = ["CETR", "CETRTM", "above_deviation", "away_from_origin", "smooth", "steps_ahead"]
-
 #: Maximum number of iterations of k-means (our choice; a few suffice).
 _ROUNDS = 100
 

@@ -22,8 +22,6 @@ from blockml.page import Flag, Nodes, Page
 from blockml.page.subtrees import in_blocks, nearest, nearest_above, subtree_sums
 from blockml.text.words import find_words
 
-__all__ = ["AD_HOSTS", "Crunch"]
-
 #: Elements without prose: code, embedded pages and programs, form controls.
 _PROSELESS = frozenset("script style iframe object embed applet button select input textarea".split())
 

@@ -13,8 +13,6 @@ from blockml.extractors.heuristics.token_stream import VIEWS, block_share, token
 from blockml.extractors.page_curve import PageCurve
 from blockml.page import Page
 
-__all__ = ["DSC", "Windows", "flat_sections", "slope_curve", "slope_windows", "window_length"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Windows:

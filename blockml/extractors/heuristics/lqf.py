@@ -12,8 +12,6 @@ from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.page import Flag, Nodes, Page
 from blockml.page.subtrees import nearest, nearest_above, subtree_sums, text_lengths
 
-__all__ = ["BLOCK_NODES", "LQF", "link_quotas"]
-
 #: Elements that browsers lay out as blocks, and parts of tables. Gottron 2008 asks ``isBlockNode`` and lists none.
 BLOCK_NODES = frozenset(
     "html body div p ul ol li dl dt dd table tbody thead tfoot tr td th h1 h2 h3 h4 h5 h6 pre blockquote form fieldset "

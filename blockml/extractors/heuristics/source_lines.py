@@ -15,8 +15,6 @@ from blockml.extractors.heuristics.token_stream import TokenStream
 from blockml.text.characters import code_points
 from blockml.text.words import find_words
 
-__all__ = ["LINE_LENGTH", "Lines", "split_lines"]
-
 #: Maximum characters of text on a line; longer lines are broken (our choice: about the length of hand-written lines).
 LINE_LENGTH = 65
 

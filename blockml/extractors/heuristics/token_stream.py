@@ -22,8 +22,6 @@ from blockml.parsing.builder import DROPPED
 from blockml.parsing.lines import VOID
 from blockml.text.words import find_words
 
-__all__ = ["VIEWS", "TokenStream", "Tokens", "block_share", "block_vote", "token_stream"]
-
 #: Views of a page as a sequence of tags and texts, by name.
 VIEWS: Mapping[str, str] = {
     "raw": "tags as the source writes them, attributes and all",

@@ -15,8 +15,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.decide import Prediction
 from blockml.errors import UsageError
-from blockml.extractors.base import Between, Extractor, Prediction, Traits, parameter
+from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.extractors.combinations import Member
 from blockml.extractors.methods import METHODS
 from blockml.page import Page
@@ -37,8 +38,6 @@ from blockml.templates.frequency import (
 )
 from blockml.templates.mapping import MAJORITY, content_blocks, template_share
 from blockml.templates.site import SiteTemplate, loaded
-
-__all__ = ["IBDF", "BlockFrequency", "ClusteredMethod", "Entropy", "SiteMethod", "TextFrequency", "TreeMapping"]
 
 #: A template, or the path of its file.
 Template = SiteTemplate | str | os.PathLike[str]

@@ -12,8 +12,6 @@ from blockml.errors import UsageError
 from blockml.templates.clustering.linkage import Clustering
 from blockml.templates.clustering.matrices import as_distances, check_count, numbered
 
-__all__ = ["MedoidRun", "MedoidRuns", "k_medoids", "k_medoids_runs"]
-
 # Decimals, relative to the largest possible sum, to which sums of the same distances agree in any order of addition.
 # Without rounding that order would decide between equally central items.
 _DECIMALS = 12

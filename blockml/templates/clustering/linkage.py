@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from blockml.errors import UsageError
 from blockml.templates.clustering.matrices import as_distances, as_threshold, between, check_count, numbered
 
-__all__ = ["PRESETS", "Clustering", "Merge", "average_linkage", "cut", "merge_list", "single_linkage"]
-
 #: Published single-linkage thresholds by metric, read off the gaps in the distances of 500 pages of five news sites
 #: (Gottron 2008, table 4; shingle lengths not given); ``cp-loose`` joined three of the sites. ``rtdm`` is the 80 %
 #: similarity of Reis et al. 2004, for distances divided by the size of both trees.

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
 
-__all__ = ["as_distances", "as_threshold", "between", "check_count", "numbered"]
-
 # Asymmetry from summing in different orders, relative to the largest distance.
 _ASYMMETRY = 1e-9
 

@@ -17,8 +17,6 @@ from blockml.templates.distances.hashing import mix
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["least_jaccard", "minhash_linkage"]
-
 # Share of the leaders exactly at the threshold that the index should find; nearer ones are found far more often, missed
 # ones later by exact comparison. On synthetic sites 0.99 took two to three times as long, 0.2 about as long as 0.5.
 _RECALL = 0.5

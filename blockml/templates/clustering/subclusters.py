@@ -11,8 +11,6 @@ from blockml.errors import UsageError
 from blockml.templates.clustering.linkage import Clustering, average_linkage, cut
 from blockml.templates.clustering.matrices import as_distances, numbered
 
-__all__ = ["Subclusters", "find_subclusters", "two_level_labels"]
-
 # Silhouettes closer than this, and merge distances closer than this share, differ only by rounding.
 _ROUNDING = 1e-9
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError, check_name
 from blockml.templates.distances.sketches import PageSketch
 
-__all__ = ["MAX_NODES", "Matrix", "Metric", "Progress", "check_count", "check_size"]
-
 Features = TypeVar("Features")
 Matrix = NDArray[np.float64]
 

@@ -16,8 +16,6 @@ from blockml.templates.distances.sketches import PageSketch, sketch
 from blockml.templates.distances.tags import LongestCommonTagSubsequence, TagVector
 from blockml.templates.distances.trees import RestrictedTopDownMapping
 
-__all__ = ["METRICS", "distance", "distance_matrix"]
-
 #: Distances by name with their default settings; ``METRICS["cps"].using(q=4)`` changes a setting.
 METRICS: Mapping[str, Metric[Any]] = MappingProxyType(
     {

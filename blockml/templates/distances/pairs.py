@@ -11,8 +11,6 @@ from blockml.templates.distances.hashing import mix, run_codes
 from blockml.templates.distances.mappings import Mappings
 from blockml.templates.distances.sketches import PageSketch, Tree
 
-__all__ = ["mapped_elements"]
-
 _Ints = NDArray[np.int64]
 
 

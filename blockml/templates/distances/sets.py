@@ -13,8 +13,6 @@ from blockml.templates.distances.base import Matrix, Metric, Progress, check_cou
 from blockml.templates.distances.hashing import Codes, run_codes
 from blockml.templates.distances.sketches import PageSketch, path_codes, tag_sequence
 
-__all__ = ["CommonPathShingles", "CommonPaths", "CommonTagSequenceShingles", "SetMetric", "products"]
-
 # Rows of the matrix computed at a time. Our choice.
 _ROWS = 256
 

@@ -15,8 +15,6 @@ from blockml.parsing.lines import VOID
 from blockml.templates.distances.hashing import Codes, run_codes
 from blockml.text.hashing import stable_hash64
 
-__all__ = ["PageSketch", "Tree", "path_codes", "preorder_depths", "sketch", "tag_sequence"]
-
 _DIGITS = re.compile(r"\d+")
 
 _Column = NDArray[np.int32]

@@ -17,8 +17,6 @@ from blockml.templates.distances.sketches import PageSketch, tag_sequence
 from blockml.text.hashing import stable_hash64
 from blockml.text.lcs import lcs_length
 
-__all__ = ["ELEMENTS", "LongestCommonTagSubsequence", "TagVector"]
-
 #: Elements that a tag vector counts: those of the HTML standard and those of earlier versions and browsers.
 ELEMENTS = frozenset(
     """

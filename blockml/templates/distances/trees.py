@@ -17,8 +17,6 @@ from blockml.templates.distances.hashing import Codes, mix, run_codes
 from blockml.templates.distances.mappings import Mappings
 from blockml.templates.distances.sketches import PageSketch, Tree, preorder_depths
 
-__all__ = ["RestrictedTopDownMapping", "Subtrees"]
-
 Norm = Literal["sum", "max"]
 
 

@@ -16,8 +16,6 @@ from blockml.templates.frequency.words import WordCounts
 from blockml.text.hashing import stable_hash64
 from blockml.text.words import find_spans
 
-__all__ = ["Contents", "contents_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:

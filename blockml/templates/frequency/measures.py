@@ -13,8 +13,6 @@ from blockml.templates.frequency.counts import Counts
 from blockml.templates.frequency.site import SiteCounts
 from blockml.templates.frequency.tables import Tables
 
-__all__ = ["Measures", "measure", "weighted_sums"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measures:

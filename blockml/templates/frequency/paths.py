@@ -13,8 +13,6 @@ from blockml.page import Nodes
 from blockml.templates.frequency.counts import Counts, column, places, summed
 from blockml.text.hashing import stable_hash64
 
-__all__ = ["PathCounts", "count_texts", "path_keys"]
-
 _DIGITS = re.compile(r"\d+")
 
 #: Odd, so that no bit is lost in products; the fractional part of the golden ratio.

@@ -18,11 +18,6 @@ from blockml.templates.frequency.measures import Measures, weighted_sums
 from blockml.templates.frequency.site import SiteCounts
 from blockml.text.plurals import counted
 
-__all__ = [
-    "MIN_TRAIN", "THETA", "FallbackReason", "block_frequency", "dynamic_theta", "entropy_rule", "fallback_reason",
-    "ibdf_rule", "kept_share", "kept_texts", "text_frequency", "too_few",
-]  # fmt: skip
-
 #: "More than a third" of the pages (Gottron 2008, section 7).
 THETA = 1 / 3
 

@@ -14,8 +14,6 @@ from blockml.page import Page
 from blockml.templates.frequency.contents import Contents, contents_of
 from blockml.templates.frequency.tables import Tables, tables_from, tables_to
 
-__all__ = ["SiteCounts"]
-
 #: Pages added together (our choice): more is faster, but holds the counts of more pages in memory.
 _BATCH = 256
 

@@ -15,9 +15,6 @@ from blockml.templates.frequency.paths import PathCounts, count_texts
 from blockml.templates.frequency.vectors import BlockVectors, element_keys
 from blockml.templates.frequency.words import WordCounts
 
-__all__ = ["Tables", "tables_from", "tables_to", "vocabulary_of"]
-
-
 #: Types of the arrays. Derived columns (texts per path, the vocabulary) aren't stored.
 _TYPES: Mapping[str, type[np.generic]] = {
     "pages": np.uint64,

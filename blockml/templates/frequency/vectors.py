@@ -13,8 +13,6 @@ from blockml.page import Flag, Page
 from blockml.templates.frequency.counts import column, distinct, places, ranges
 from blockml.text.hashing import stable_hash64
 
-__all__ = ["ELEMENTS", "BlockVectors", "element_counts", "element_keys"]
-
 #: Elements counted besides words: images, links, scripts, list items and tables (Debnath et al. 2005).
 ELEMENTS = ("img", "a", "script", "li", "table")
 

@@ -10,8 +10,6 @@ from blockml.page import Flag, Page
 from blockml.page.subtrees import in_blocks, subtree_sums
 from blockml.text.words import find_words
 
-__all__ = ["MAJORITY", "content_blocks", "content_text_nodes", "main_container", "template_share"]
-
 #: Share of a block's words from which it is template: the majority of its words decides.
 MAJORITY = 0.5
 

@@ -21,8 +21,6 @@ from blockml.errors import UsageError, check_name
 from blockml.templates.mapping.similarity import PRESETS, Comparison, NodeEquality, Side
 from blockml.templates.mapping.tree import Tree
 
-__all__ = ["MATCHINGS", "map_trees"]
-
 #: Matchings of the children of a pair.
 MATCHINGS = ("greedy", "optimal")
 

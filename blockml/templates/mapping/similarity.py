@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError, check_name
 from blockml.templates.mapping.tree import Tree
 
-__all__ = ["PRESETS", "Comparison", "NodeEquality", "Side", "equality_of", "similarities", "similarity"]
-
 
 @dataclass(frozen=True, slots=True)
 class NodeEquality:

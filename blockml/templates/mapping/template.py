@@ -14,8 +14,6 @@ from blockml.templates.mapping.etdm import map_trees
 from blockml.templates.mapping.similarity import NodeEquality
 from blockml.templates.mapping.tree import Tree, tree_of
 
-__all__ = ["NodeScores", "PageTemplate", "learnt_tree", "membership", "node_scores", "page_template"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageTemplate:

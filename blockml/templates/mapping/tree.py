@@ -14,8 +14,6 @@ from blockml.errors import UsageError
 from blockml.page import Flag, Nodes, Page
 from blockml.text.hashing import stable_hash64
 
-__all__ = ["Tree", "text_hash", "tree_of"]
-
 #: Stored columns and their types; ``nodes`` refers to a page and isn't stored.
 _COLUMNS: Mapping[str, str] = {
     "tag": "int32",
