@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any
 
 from blockml.decision.policy import DecisionPolicy
@@ -17,7 +18,7 @@ class Model:
 
     name: str  #: Public name, such as ``kim2013``.
     version: str  #: Version of the model.
-    features: str  #: Name of its feature set.
+    features: str  #: Name of its feature set, or names of its columns; see :func:`blockml.features.feature_set`.
     features_hash: str  #: Fingerprint of the feature set in training.
     #: Predictors of main content by name, whose log odds are averaged.
     #: :func:`blockml.decision.page_features.page_features` compares the average with the first.
@@ -40,7 +41,7 @@ class Model:
     seed: int = 0  #: Seed of training.
 
     def __repr__(self) -> str:
-        return f"Model({self.id!r}, features={self.features!r}, predictors={list(self.predictors)})"
+        return f"Model({self.id!r}, features={shorten(self.features, 60)!r}, predictors={list(self.predictors)})"
 
     @property
     def id(self) -> str:

@@ -10,6 +10,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -17,8 +18,8 @@ from numpy.typing import NDArray
 
 from blockml.decision.page_features import PAGE_FEATURES
 from blockml.decision.policy import DecisionPolicy
-from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError, check_type
-from blockml.features import FEATURE_SETS
+from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError, UsageError, check_type
+from blockml.features import feature_set
 from blockml.features.block_groups import GROUPINGS
 from blockml.model.model import Model
 from blockml.model.provenance import METRICS, TRAINING, check_values
@@ -33,6 +34,7 @@ from blockml.text.words import TOKENIZERS
 FORMAT = 1
 #: Identifies the header of a model.
 _MARK = {"kind": "model"}
+_SHOWN = 200  # characters of the columns of a model in a message
 
 #: Fields of a model that the header holds unchanged, and their types.
 _PLAIN: Mapping[str, type] = {
@@ -117,10 +119,12 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
             raise ModelFormatError(f"the header's {name!r} is missing or of the wrong type")
     parsing = _parsing(header["parsing"])
     _check_texts(header)
-    known = FEATURE_SETS.get(header["features"])
+    known = None
+    with suppress(UsageError):
+        known = feature_set(header["features"])
     if known is None or known.hash != header["features_hash"]:
         raise FeatureMismatchError(
-            f"it was trained on feature set {header['features']!r} ({header['features_hash']}), "
+            f"it was trained on feature set {header['features'][:_SHOWN]!r} ({header['features_hash']}), "
             f"which this version {'does not know' if known is None else 'computes differently'}: train it again"
         )
     found = _predictors(header["predictors"], arrays, len(known.columns))

@@ -160,7 +160,7 @@ def fit_model(
     return Model(
         name=recipe.name,
         version=blockml.__version__,
-        features=chosen.name,
+        features=recipe.features,
         features_hash=chosen.hash,
         predictors=ensemble.predictors,
         weights=ensemble.weights,

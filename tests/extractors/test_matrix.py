@@ -163,3 +163,17 @@ def test_the_command_lists_the_set(capsys: pytest.CaptureFixture[str]) -> None:
     assert "score of crunch, block 1 before" in capsys.readouterr().out
     assert main(["features"]) == 0
     assert "set votes, version 1: 36 columns" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted(FEATURE_SETS))
+@pytest.mark.parametrize("path", sorted((DATA / "pages").glob("*/page.html"))[::5], ids=lambda path: path.parent.name)
+def test_every_feature_set_is_computed(name: str, path: Path) -> None:
+    """Values of any set are finite and inside the declared range of their column."""
+    page = blockml.parse(path.read_bytes())
+    values = matrix(page, name)
+    rows = describe(FEATURE_SETS[name].columns)
+    assert values.shape == (len(page.blocks), len(rows))
+    assert np.isfinite(values).all()
+    low, high = (np.array([row[end] for row in rows], dtype=np.float32) for end in ("low", "high"))
+    outside = ((values < low) | (values > high)).any(axis=0)
+    assert [row["name"] for row, wrong in zip(rows, outside, strict=True) if wrong] == []

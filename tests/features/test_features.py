@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,18 +52,18 @@ def column(html: str, name: str) -> list[float]:
 @pytest.mark.parametrize(
     ("n", "density"), [(5, 5), (15, 15), (16, 16), (17, 16), (20, 16), (32, 16), (33, 16), (100, 16)]
 )
-def test_ME_4_1_words_of_four_letters(n: int, density: float) -> None:
+def test_density_of_words_of_four_letters(n: int, density: float) -> None:
     """Sixteen such words fill a line of 80 characters; the last line doesn't count."""
     assert column("<p>" + "word " * n, "wd") == [density]
 
 
 @pytest.mark.parametrize(("n", "density"), [(40, 40), (41, 40), (81, 40)])
-def test_ME_4_1_words_of_one_letter(n: int, density: float) -> None:
+def test_density_of_words_of_one_letter(n: int, density: float) -> None:
     """Forty fill a line."""
     assert column("<p>" + "a " * n, "wd") == [density]
 
 
-def test_ME_4_1_sentence() -> None:
+def test_density_of_a_sentence() -> None:
     """A sentence of more than one line."""
     text = "The quick brown fox jumps over the lazy dog and then it goes back home to sleep for a while before dinner"
     assert column(f"<p>{text}</p>", "wd") == [17]
@@ -71,7 +72,7 @@ def test_ME_4_1_sentence() -> None:
 @pytest.mark.parametrize(
     ("n", "density"), [(0, 0), (1, 1), (20, 20), (80, 80), (81, 40.5), (100, 50), (160, 80), (161, 161 / 3)]
 )
-def test_ME_4_1_sentences_of_80_words(n: int, density: float) -> None:
+def test_density_by_lines_of_80_words(n: int, density: float) -> None:
     """The literal reading: n / ceil(n / 80)."""
     assert column("<p>*" + " word" * n, "wd80w") == pytest.approx([density])
 
@@ -108,7 +109,7 @@ def test_word_longer_than_a_line(length: int) -> None:
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
-def test_ME_4_2_link_density(backend: str) -> None:
+def test_link_density(backend: str) -> None:
     """Linked words divided by words; 0 for blocks without words."""
     page = blockml.parse(EXAMPLE, backend=backend)
     assert computed("ld", page.blocks).tolist() == pytest.approx([1, 1, 0, 0.2, 0, 0])
@@ -116,7 +117,7 @@ def test_ME_4_2_link_density(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
-def test_ME_4_4_distances(backend: str) -> None:
+def test_distances(backend: str) -> None:
     """Lines strictly between; 0 at the ends."""
     page = blockml.parse(EXAMPLE, backend=backend)
     assert computed("distprev", page.blocks).tolist() == [0, 4, 4, 2, 2, 1]
@@ -124,7 +125,7 @@ def test_ME_4_4_distances(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
-def test_ME_4_5_and_4_6_whole_vectors(backend: str) -> None:
+def test_whole_vectors(backend: str) -> None:
     """The 25 attributes of the first and of the fourth block of the worked example."""
     page = blockml.parse(EXAMPLE, backend=backend)
     nothing = [0, 0, "none", 0, 0]
@@ -172,10 +173,12 @@ def test_parents_of_the_paper() -> None:
     )
 
 
-def test_unknown_feature_set() -> None:
-    """The message names the legal ones."""
-    with pytest.raises(UnknownNameError, match="boilerpipe6, kim2013"):
-        features.build(blockml.parse(""), "kim2014")
+@pytest.mark.parametrize("name", ["kim2014", "", "page kim2013", None, 3])
+def test_unknown_feature_set(name: Any) -> None:
+    """The message names the legal ones, whatever sets are added."""
+    with pytest.raises(UnknownNameError) as caught:
+        features.build(blockml.parse(""), name)
+    assert set(caught.value.legal) == set(FEATURE_SETS)
 
 
 # --- any page ---------------------------------------------------------------------------------------------------------

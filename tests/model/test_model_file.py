@@ -521,7 +521,18 @@ def test_parsing_option_names_the_legal_values(place: Path, whole: bytes) -> Non
         load_bytes(place, with_header(whole, parsing=parsing))
 
 
-@pytest.mark.parametrize("changes", [{"features": "kim1999"}, {"features": "kim2013"}, {"features_hash": "0" * 16}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"features": "kim1999"},
+        {"features": "kim2013"},
+        {"features_hash": "0" * 16},
+        {"features": "wd_m1 gone_0"},
+        {"features": "wd_m1 wd_m1"},
+        {"features": f"wd_m{'9' * 5000}"},
+        {"features": "wd_0 " * 10_000},
+    ],
+)
 def test_other_features(place: Path, whole: bytes, changes: dict[str, object]) -> None:
     """A model of columns that this version computes differently, or not at all, is refused."""
     with pytest.raises(FeatureMismatchError, match="train it again"):

@@ -30,7 +30,7 @@ def written(line: Line) -> str:
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
-def test_ME_2_4(backend: str) -> None:
+def test_lines_of_the_worked_example(backend: str) -> None:
     """The worked example has these 33 lines, by either back end."""
     lines = refined_lines(blockml.parse(EXAMPLE, backend=backend).nodes)
     assert [written(line) for line in lines] == EXAMPLE_LINES

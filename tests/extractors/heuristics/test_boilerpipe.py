@@ -80,7 +80,7 @@ def slowly(rule: Any, links: Sequence[float], numbers: Sequence[float]) -> list[
     return [rule(*blocks[i : i + 3]) for i in range(len(links))]
 
 
-def test_ME_8_9() -> None:
+def test_two_rules_on_six_blocks() -> None:
     """The worked example: six blocks, two rules."""
     links = np.array([1, 0, 0.02, 0, 0.5, 0])
     assert words_rules(links, np.array([5, 8, 60, 10, 6, 12])).tolist() == [False, True, True, True, False, True]

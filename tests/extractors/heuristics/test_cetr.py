@@ -41,7 +41,7 @@ def lines_of(html: str, *, rewrap: bool = True) -> Lines:
         ("<br><br>", [0]),
     ],
 )
-def test_ME_8_10_ratios(line: str, ratios: list[float]) -> None:
+def test_tag_ratios_of_lines(line: str, ratios: list[float]) -> None:
     """Characters by tags, alone and amid others; an empty line is no line."""
     assert lines_of(line).ratio.tolist() == pytest.approx(ratios)
     assert lines_of(f"<p>ab</p>\n{line}\n<p>cd</p>").ratio.tolist() == pytest.approx([1, *ratios, 1])

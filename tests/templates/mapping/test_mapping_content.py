@@ -26,7 +26,7 @@ def n_words(text: str) -> int:
     return len(find_words([text])[0])
 
 
-def test_ME_13_1() -> None:
+def test_half_of_the_words_are_content() -> None:
     """Eight words, four of them in the template, four of content."""
     page = blockml.parse(KEY)
     template = page_template(page, [blockml.parse(DOGS), blockml.parse(BIRDS)])

@@ -49,14 +49,14 @@ equalities = st.one_of(
         (Item("p class=a role=nav", 1, 0, 3), Item("div class=a role=nav", 9, 2, 3), -inf, -inf),
     ],
 )
-def test_ME_12_3(one: Item, two: Item, new: float, old: float) -> None:
+def test_published_weights(one: Item, two: Item, new: float, old: float) -> None:
     """Published weights, new and old."""
     (a, i), (b, j) = one.tree(), two.tree()
     assert similarity(a, i, b, j) == similarity(a, i, b, j, "hybex") == pytest.approx(new, abs=1e-9)
     assert similarity(a, i, b, j, "hybex-old") == pytest.approx(old, abs=1e-9)
 
 
-def test_ME_12_4() -> None:
+def test_position_scores() -> None:
     """Position scores of 3 by 3, 2 by 4 and 4 by 2."""
     third = 1 / 3
     for n_a, n_b, expected in (

@@ -50,7 +50,7 @@ MENU_AND_FOOT = [
 ]  # fmt: skip
 
 
-def test_ME_12_5() -> None:
+def test_menu_and_footer_are_the_template() -> None:
     """Menu and foot after the first page, and after the second."""
     for others in ([DOGS], [DOGS, BIRDS], [BIRDS, DOGS], [BIRDS]):
         template = found(KEY, *others)
