@@ -20,7 +20,7 @@ from blockml.page import Extraction, Label, Metadata, Page, Paragraph, Status
 from blockml.page.lazy import Lazy
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
-from blockml.parsing.trees import Tree, is_tree, tree_bytes
+from blockml.parsing.trees import ParserTree, is_tree, tree_bytes
 from blockml.rendering.text import render_text
 
 __all__ = ["check_labels", "extract", "extract_page"]
@@ -30,7 +30,7 @@ _NO_PAGE = re.compile(r"(https?://\S+)|[^<>\s]+\.x?html?(?:\.gz)?", re.IGNORECAS
 
 
 def extract(
-    html: bytes | str | Tree,
+    html: bytes | str | ParserTree,
     *,
     url: str | None = None,
     charset: str | None = None,

@@ -11,9 +11,9 @@ import importlib
 import os
 from typing import Any, cast
 
-from blockml._kernel.protocol import AttributeValues, Compiled, PageTree, Tables
+from blockml._kernel.protocol import Compiled, KernelAttributes, PageTree, Tables
 
-__all__ = ["AttributeValues", "Compiled", "PageTree", "Tables", "compiled", "describe"]
+__all__ = ["Compiled", "KernelAttributes", "PageTree", "Tables", "compiled", "describe"]
 
 
 def _load() -> Compiled | None:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Addresses",
-    "AttributeValues",
     "Compiled",
+    "KernelAttributes",
     "PackedMLP",
     "PageTree",
     "Tables",
@@ -25,7 +25,7 @@ Addresses: TypeAlias = tuple[int, ...]
 
 #: Opaque results of ``new_page_tree``, ``new_attribute_values`` and ``new_tables``, whose contents were checked.
 PageTree: TypeAlias = object
-AttributeValues: TypeAlias = object
+KernelAttributes: TypeAlias = object
 Tables: TypeAlias = object
 
 #: Arrays of trees in the order of :data:`blockml.predictors.tree_ensemble.TREE_ARRAYS`.
@@ -136,14 +136,14 @@ class Compiled(Protocol):
         used: see :data:`blockml.features.page_context.REACH`.
         """
 
-    def new_attribute_values(self, tree: PageTree, tables: Tables, /) -> AttributeValues:
+    def new_attribute_values(self, tree: PageTree, tables: Tables, /) -> KernelAttributes:
         """Number the values of attributes and group blocks.
 
         Reference: :attr:`~blockml.features.page_context.PageContext.attribute_values` and
         :attr:`~blockml.features.page_context.PageContext.block_groups`.
         """
 
-    def block_groups(self, values: AttributeValues, /) -> bytes:
+    def block_groups(self, values: KernelAttributes, /) -> bytes:
         """Return the number of each block's group (n_groupings, n_blocks) as bytes of int32."""
 
     def family_columns(self) -> list[tuple[int, int, str]]:
@@ -152,7 +152,7 @@ class Compiled(Protocol):
     def write_columns(
         self,
         tree: PageTree,
-        values: AttributeValues | None,
+        values: KernelAttributes | None,
         tables: Tables,
         titles: tuple[str, str] | None,
         row_of: NDArray[np.int64],
@@ -167,7 +167,7 @@ class Compiled(Protocol):
     def ancestor_words(
         self,
         tree: PageTree,
-        values: AttributeValues,
+        values: KernelAttributes,
         tables: Tables,
         elsewhere: Callable[[str], bytes],
         most_names: int,

@@ -19,10 +19,10 @@ from blockml.parsing import Limits
 from blockml.rendering import page_record, render
 from blockml.templates.site import SiteTemplate
 
-__all__ = ["FORMATS", "Options", "PageExtractor", "PageRecord"]
+__all__ = ["TEXT_FORMATS", "Options", "PageExtractor", "PageRecord"]
 
 #: Formats of the field ``text``.
-FORMATS = ("text", "markdown", "html")
+TEXT_FORMATS = ("text", "markdown", "html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Options:
     threshold: float | None = None
     include: str | Iterable[str] = ()
     exclude: str | Iterable[str] = ()
-    output_format: str = "text"  #: Format of the field ``text``, one of :data:`FORMATS`.
+    output_format: str = "text"  #: Format of the field ``text``, one of :data:`TEXT_FORMATS`.
     fields: tuple[str, ...] = ()  #: Fields of a record, in this order; all if empty.
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class PageExtractor:
         self.include, self.exclude = check_labels(extractor, options.include, options.exclude)
         self.at_sites = {site: at_site(extractor, template) for site, template in sites.items()}
         with_threshold(extractor.policy, options.threshold)
-        check_name("format", options.output_format, FORMATS)
+        check_name("format", options.output_format, TEXT_FORMATS)
         for name in options.fields:
             check_name("field", name, self._blank)
         self._metadata = not options.fields or not {"title", "metadata"}.isdisjoint(options.fields)

@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from blockml.datasets.base import Dataset, LabelledPage, html_files, read_page, site_of
+from blockml.datasets.base import Dataset, LabelledPage, html_files, read_page_file, site_of
 from blockml.datasets.corpus import find_table, read_rows
 from blockml.datasets.gold import Gold, RunGold
 from blockml.errors import DatasetError
@@ -112,14 +112,14 @@ def _runs(marked: str) -> tuple[tuple[str, Label], ...]:
 def is_annotated(path: Path) -> bool:
     """Return whether a file has annotations; False for a file that can't be read."""
     try:
-        return _CLASS.search(read_page(path).decode("latin-1")) is not None
+        return _CLASS.search(read_page_file(path).decode("latin-1")) is not None
     except OSError:
         return False
 
 
 def read_annotated_file(path: Path) -> tuple[bytes, Gold | None]:
     """Read page and gold from an annotated file, which is UTF-8 whatever its page declares."""
-    page, gold = split_annotation(read_page(path).decode("utf-8", "replace"))
+    page, gold = split_annotation(read_page_file(path).decode("utf-8", "replace"))
     return page.encode("utf-8"), gold
 
 

@@ -70,13 +70,6 @@ def page_matrix(
     return features.matrix(page, features_name, given, context)
 
 
-def matrix(
-    page: Page, features_name: str, site: SiteTemplate | None = None, view: PageContext | None = None
-) -> NDArray[np.float32]:
-    """Compute the values of :func:`page_matrix` alone: (n_blocks, n_columns)."""
-    return page_matrix(page, features_name, site, view).values
-
-
 @functools.cache
 def uses_siblings(features_name: str) -> bool:
     """Whether a feature set has columns about other pages of the site.

@@ -165,12 +165,12 @@ def nominal_columns(columns: Sequence[str]) -> tuple[int, ...]:
     return tuple(i for i, (base, _, code) in enumerate(parts) if code is None and COLUMNS[base].values)
 
 
-def describe(columns: Iterable[str]) -> list[dict[str, object]]:
+def describe_columns(columns: Iterable[str]) -> list[dict[str, object]]:
     """Describe columns: name, unit, range, value beyond the ends of the page, source.
 
     Examples
     --------
-    >>> describe(["ld_m1"])[0]["unit"]
+    >>> describe_columns(["ld_m1"])[0]["unit"]
     'linked words / words, block 1 before'
     """
     rows: list[dict[str, object]] = []

@@ -46,7 +46,7 @@ class KernelPage:
         )  # fmt: skip
 
     @cached_property
-    def names(self) -> _kernel.AttributeValues:
+    def names(self) -> _kernel.KernelAttributes:
         """Numbers of attributes' values and of block groups."""
         return self.compiled.new_attribute_values(self.tree, self._tables)
 

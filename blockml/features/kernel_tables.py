@@ -16,8 +16,8 @@ from blockml.text.characters import class_table
 
 #: Lists whose items make names of columns, in the order of ``features_page_tree.h``; the first stands for no list.
 _LISTS: tuple[Iterable[object], ...] = (
-    ("",), structure.LANDMARKS, keywords.KEYWORDS, vocabulary.ROLES, position.WINDOWS, structure.LEVELS,
-    repetition.LEVELS, block_groups.GROUPINGS,
+    ("",), structure.LANDMARKS, keywords.KEYWORDS, vocabulary.ROLES, position.WINDOWS, structure.ANCESTOR_LEVELS,
+    repetition.GROUP_LEVELS, block_groups.GROUPINGS,
 )  # fmt: skip
 
 
@@ -56,8 +56,8 @@ def kernel_tables(compiled: _kernel.Compiled) -> _kernel.Tables:
     )  # fmt: skip
     arrays = (
         class_table(), _constant(COUNTED, np.uint8), *metadata.word_bits(), _constant(codes, np.int64),
-        *keywords.words(), position.weights(), _constant(structure.LEVELS, np.int64),
-        _constant(position.WINDOWS, np.int64), _constant(repetition.LEVELS, np.int64),
+        *keywords.words(), position.weights(), _constant(structure.ANCESTOR_LEVELS, np.int64),
+        _constant(position.WINDOWS, np.int64), _constant(repetition.GROUP_LEVELS, np.int64),
         _constant(block_groups.LEVELS_OF, np.int64), _constant(structure.FLAGS, np.uint8),
         _constant(numbers, np.int64),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blockml.datasets.base import HTML_SUFFIXES, UNFINISHED, html_files, page_from_row, read_page
+from blockml.datasets.base import HTML_SUFFIXES, UNFINISHED_FLAG, html_files, page_from_row, read_page_file
 from blockml.datasets.folders import PAGE_NAMES, read_labels, write_labels
 from blockml.datasets.records import parse_record
 from blockml.decision.decide import Decision
@@ -129,7 +129,9 @@ class LabelStore:
         """
         if len(labels) != len(parsed.blocks):
             raise UsageError(f"the page has {len(parsed.blocks)} blocks, got {len(labels)} labels")
-        flags = [flag for flag in page.meta.get("flags") or () if flag != UNFINISHED] + ([] if done else [UNFINISHED])
+        flags = [flag for flag in page.meta.get("flags") or () if flag != UNFINISHED_FLAG] + (
+            [] if done else [UNFINISHED_FLAG]
+        )
         meta = {**page.meta, "id": page.id, "flags": flags}
         with self._lock:
             place = self._place(page)
@@ -138,7 +140,7 @@ class LabelStore:
             with atomic_write(place / "meta.json") as stream:
                 stream.write(json.dumps(meta, ensure_ascii=False, indent=1).encode("utf-8", "replace"))
             write_labels(place / "labels.jsonl", parsed.blocks.texts, labels)
-            page.state = "done" if done else UNFINISHED
+            page.state = "done" if done else UNFINISHED_FLAG
 
     def _place(self, page: PageToLabel) -> Path:
         return self.output / page.id
@@ -147,7 +149,7 @@ class LabelStore:
         place = self._place(page)
         if not (place / "labels.jsonl").is_file():
             return "open"
-        return UNFINISHED if UNFINISHED in (_meta(place).get("flags") or ()) else "done"
+        return UNFINISHED_FLAG if UNFINISHED_FLAG in (_meta(place).get("flags") or ()) else "done"
 
 
 def _files(folder: Path, output: Path) -> list[Path]:
@@ -162,9 +164,9 @@ def _files(folder: Path, output: Path) -> list[Path]:
 
 def _copy_page(source: Path, place: Path) -> None:
     """Write a page to a page folder, unless it has the same bytes; a source may change after its first labels."""
-    content = read_page(source)
+    content = read_page_file(source)
     found = [path for name in PAGE_NAMES if (path := place / name).is_file()]
-    if [read_page(path) for path in found] == [content]:
+    if [read_page_file(path) for path in found] == [content]:
         return
     with atomic_write(place / "page.html") as stream:
         stream.write(content)

@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 from blockml.metadata.dates import iso_date
 from blockml.metadata.declarations import declarations
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, name_in_title
-from blockml.metadata.json_ld import address_of, described, keywords, names, page_objects, text_of
+from blockml.metadata.json_ld import address_of, described, keywords, names_in, page_objects, text_of
 from blockml.metadata.names import byline_names, clean_names, names_author
 from blockml.metadata.scripts import main_script
 from blockml.page import Nodes, Page
@@ -60,7 +60,7 @@ _SCHEMA: Mapping[str, tuple[str, ...]] = {
     "keywords": ("keywords",),
     "language": ("inLanguage",),
 }
-_READERS: Mapping[str, Callable[[Any], Any]] = {"authors": names, "keywords": keywords, "image": address_of}
+_READERS: Mapping[str, Callable[[Any], Any]] = {"authors": names_in, "keywords": keywords, "image": address_of}
 _SCHEMA_READERS: list[tuple[str, str, Callable[[Any], Any]]] = [
     (name, key, _READERS.get(name, text_of)) for name, keys in _SCHEMA.items() for key in keys
 ]

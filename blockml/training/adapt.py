@@ -35,7 +35,7 @@ from blockml.rendering.text import render_text
 from blockml.text.plurals import counted
 from blockml.training.checks import check_classes, check_gold
 from blockml.training.splits import duplicate_groups
-from blockml.training.table import sketch
+from blockml.training.table import token_sketch
 
 #: Fewest labelled pages: below, no page is left to measure on.
 LEAST_PAGES = 4
@@ -227,7 +227,7 @@ def prepare_page(base: Model, labelled: LabelledPage) -> PageForAdaptation:
         base=log_odds(score_page(base, matrix).scores),
         keys=block_keys(matrix.context),
         hash=content_hash(page),
-        sketch=sketch(block_tokens(page)[1]),
+        sketch=token_sketch(block_tokens(page)[1]),
     )
 
 

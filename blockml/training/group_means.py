@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.features.ancestor_words import AncestorWords
 from blockml.features.factorize import factorize
-
-FloatArray = NDArray[np.float32]
+from blockml.predictors.quantized_mlp import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

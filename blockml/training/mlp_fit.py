@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.predictors.mlp import MLP, signed_logarithms
+from blockml.predictors.quantized_mlp import FloatArray
 from blockml.training.group_means import RowGroups
 from blockml.training.mlp_loss import Batch, Masks, Weights, loss
-
-FloatArray = NDArray[np.float32]
 
 #: Mean and deviation of columns are those of every 7th row.
 _EVERY = 7

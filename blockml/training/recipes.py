@@ -16,7 +16,7 @@ from blockml.parsing.options import ParsingOptions
 from blockml.predictors import PREDICTORS
 
 
-class Inputs(NamedTuple):
+class MatrixInputs(NamedTuple):
     """Fields of a recipe on which the rows of a page depend."""
 
     features: str  #: Name of the feature set, or names of columns; see :func:`blockml.features.feature_set`.
@@ -59,9 +59,9 @@ class Recipe:
     source: str = ""
 
     @property
-    def inputs(self) -> Inputs:
+    def inputs(self) -> MatrixInputs:
         """Fields on which the rows of a page depend."""
-        return Inputs(self.features, self.parsing, self.main)
+        return MatrixInputs(self.features, self.parsing, self.main)
 
     @property
     def is_ensemble(self) -> bool:

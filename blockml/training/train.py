@@ -100,7 +100,9 @@ def train(
         f"{counted(len(table.pages), 'page')}, {counted(len(table.main), 'block')}, {table.main.mean():.2%} content; "
         f"{counted(int(table.trainable.sum()), 'block')} to train on"
     )
-    metrics, page_policy = measure(table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report)
+    metrics, page_policy = cross_validated(
+        table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report
+    )
     model = fit_model(table, recipe, seed, jobs, report)
     for ensemble in model.ensembles:
         _check_splits(ensemble.trees, table)
@@ -182,7 +184,7 @@ def _check_splits(trees: Trees, table: BlockTable) -> None:
         )
 
 
-def measure(
+def cross_validated(
     table: BlockTable,
     recipe: Recipe,
     protocols: Sequence[str],

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set, feature_sets
+from blockml.features import COLUMNS, FEATURE_SETS, describe_columns, feature_set, feature_sets
 from blockml.features.feature_sets import nominal_columns, read_columns, split_name
 
 EVERY_COLUMN = sorted({column for item in FEATURE_SETS.values() for column in item.columns})
@@ -41,7 +41,7 @@ def test_sets_are_named_and_sourced(name: str) -> None:
     """A set carries its own name, a version and a source; its columns exist."""
     item = FEATURE_SETS[name]
     assert (item.name, bool(item.source), item.version >= 1) == (name, True, True)
-    for row in describe(item.columns):
+    for row in describe_columns(item.columns):
         assert row["source"]
         assert row["unit"]
         low, empty, high = (float(str(row[key])) for key in ("low", "empty", "high"))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import blockml
 from blockml import features
 from blockml.errors import UnknownNameError, UsageError
-from blockml.features import COLUMNS, FEATURE_SETS, FeatureSet, build, describe
+from blockml.features import COLUMNS, FEATURE_SETS, FeatureSet, describe_columns
 from blockml.features.kim2013 import PARENT_VALUES
 from blockml.features.page_context import PageContext
 from blockml.page import Blocks, Page
@@ -37,7 +37,7 @@ def computed(name: str, blocks: Blocks) -> NDArray[np.float32]:
 
 def vector(page: Page, block: int) -> list[object]:
     """The 25 attributes of a block with the parent's name in place of its code."""
-    row: list[object] = features.build(page)[block].tolist()
+    row: list[object] = features.matrix(page).values[block].tolist()
     for column in range(2, 25, 5):
         row[column] = PARENT_VALUES[int(str(row[column]).removesuffix(".0"))]
     return [round(value, 6) if isinstance(value, float) else value for value in row]
@@ -136,17 +136,17 @@ def test_whole_vectors(backend: str) -> None:
 @pytest.mark.parametrize("name", sorted(FEATURE_SETS))
 def test_page_without_blocks(name: str) -> None:
     """No rows, all columns."""
-    matrix = features.build(blockml.parse(""), name)
+    matrix = features.matrix(blockml.parse(""), name).values
     assert matrix.shape == (0, len(FEATURE_SETS[name].columns))
     assert matrix.dtype == np.float32
-    assert features.build(blockml.parse("<p></p>")).shape == (0, 25)
+    assert features.matrix(blockml.parse("<p></p>")).values.shape == (0, 25)
 
 
 def test_one_block() -> None:
     """All neighbours are missing, both distances are 0."""
     nothing = [0, 0, "none", 0, 0]
     assert vector(blockml.parse("<p>one two"), 0) == [*nothing, *nothing, 2, 0, "p", 0, 0, *nothing, *nothing]
-    matrix = features.build(blockml.parse("<p>one two"), "kim2013-onehot")
+    matrix = features.matrix(blockml.parse("<p>one two"), "kim2013-onehot").values
     names = FEATURE_SETS["kim2013-onehot"].columns
     assert {name: value for name, value in zip(names, matrix[0].tolist(), strict=True) if value} == {
         "parent_m2=none": 1, "parent_m1=none": 1, "wd_0": 2, "parent_0=p": 1, "parent_p1=none": 1, "parent_p2=none": 1,
@@ -177,7 +177,7 @@ def test_parents_of_the_paper() -> None:
 def test_unknown_feature_set(name: Any) -> None:
     """The message names the legal ones, whatever sets are added."""
     with pytest.raises(UnknownNameError) as caught:
-        features.build(blockml.parse(""), name)
+        features.matrix(blockml.parse(""), name)
     assert set(caught.value.legal) == set(FEATURE_SETS)
 
 
@@ -231,12 +231,12 @@ def test_matrices_keep_the_catalogues_promises(
 ) -> None:
     """Finite float32 inside the declared range, and equal to slow look-ups of the neighbours."""
     page = blockml.parse(html, backend=backend, profile=profile, keep_wordless=keep_wordless)
-    matrix = features.build(page, name)
+    matrix = features.matrix(page, name).values
     columns = FEATURE_SETS[name].columns
     assert matrix.shape == (len(page.blocks), len(columns))
     assert matrix.dtype == np.float32
     assert np.isfinite(matrix).all()
-    rows = describe(columns)
+    rows = describe_columns(columns)
     assert (matrix >= np.array([row["low"] for row in rows], dtype=np.float64)).all()
     assert (matrix <= np.array([row["high"] for row in rows], dtype=np.float64)).all()
     bases = {base: column.compute(page.blocks).tolist() for base, column in COLUMNS.items() if column.compute}
@@ -279,21 +279,21 @@ def test_what_is_said_of_a_page_is_said_of_neighbours_too() -> None:
     """Columns of the page have their value for existing neighbours, and 0 beyond the ends."""
     page = blockml.parse("<p>one<p>two<p>three<p>four")
     names = tuple([f"pageblocks_{offset}" for offset in ("m1", "0", "p1", "p2")])
-    found = build(page, FeatureSet("made", 1, names, "made up"))
+    found = features.matrix(page, FeatureSet("made", 1, names, "made up")).values
     assert found.T.tolist() == [[0, 4, 4, 4], [4] * 4, [4, 4, 4, 0], [4, 4, 0, 0]]
 
 
 def test_threads_may_share_a_view() -> None:
     """Each thread fills its own matrix; an error leaves no state behind."""
     page = blockml.parse("<ul class=a>" + "<li><p>one two <a href=x>three</a>" * 40)
-    expected, view = build(page, "page").tobytes(), PageContext(page)
+    expected, view = features.matrix(page, "page").values.tobytes(), PageContext(page)
     with pytest.raises(UsageError):
-        build(page, FeatureSet("made", 1, ("words_0", "sitepages_0"), "made up"), view=view)
+        features.matrix(page, FeatureSet("made", 1, ("words_0", "sitepages_0"), "made up"), context=view)
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda _: build(page, "page", view=view).tobytes(), range(60)))
+            found = list(pool.map(lambda _: features.matrix(page, "page", context=view).values.tobytes(), range(60)))
     finally:
         sys.setswitchinterval(before)
     assert set(found) == {expected}

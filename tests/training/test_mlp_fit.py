@@ -10,7 +10,7 @@ import pytest
 
 from blockml.errors import UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
-from blockml.predictors.mlp import MLP, join
+from blockml.predictors.mlp import MLP, join_mlps
 from blockml.training.group_means import RowGroups
 from blockml.training.mlp_fit import MLPOptions, TrainingPages, calibration, fit_mlp
 from blockml.training.mlp_loss import Batch, Masks, loss
@@ -119,7 +119,7 @@ def test_the_same_seed_gives_the_same_net() -> None:
     scores = scores_of(one, pages)
     assert np.array_equal(scores, scores_of(again, pages))
     assert not np.array_equal(scores, scores_of(other, pages))
-    assert join([one, other]).self_weights.shape[0] == 2
+    assert join_mlps([one, other]).self_weights.shape[0] == 2
     changed = TrainingPages(pages.matrix * np.array([1, -5], np.float32), *(getattr(pages, name) for name in
                        ("labels", "n_words", "starts", "groups", "words")))  # fmt: skip
     assert np.array_equal(scores, scores_of(one, changed))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Difference, Interval, bootstrap_systems
-from blockml.evaluation.comparison.grid import BLOCK_METRICS, METRICS, WHOLES, Grid, Slice, slice_pages
+from blockml.evaluation.comparison.grid import BLOCK_METRICS, METRIC_INFO, WHOLES, Grid, Slice, slice_pages
 
 #: Metrics by which systems are compared in pairs, page by page and site by site.
 HEADLINES = ("bag_f1", "lcs_f1", "block_f1", "with_rate")
@@ -69,7 +69,7 @@ def mean_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
 
 def _rows(grid: Grid, kind: str, name: str, estimates: _Estimates) -> Iterator[dict[str, Any]]:
     for column, system in enumerate(grid.systems):
-        for metric in METRICS:
+        for metric in METRIC_INFO:
             if (metric, column) in estimates:
                 (mean, low, high), pages = estimates[metric, column]
                 yield {
@@ -87,8 +87,8 @@ def _rows(grid: Grid, kind: str, name: str, estimates: _Estimates) -> Iterator[d
 
 def _estimates(grid: Grid, part: Slice, settings: Settings, min_pages: int) -> _Estimates:
     """Return estimates by metric and column of the grid; without interval bounds for fewer than ``min_pages`` pages."""
-    wanted = HEADLINES if part.kind == "site" else tuple(METRICS)
-    averaged = [metric for metric in METRICS if metric in wanted and metric not in BLOCK_METRICS]
+    wanted = HEADLINES if part.kind == "site" else tuple(METRIC_INFO)
+    averaged = [metric for metric in METRIC_INFO if metric in wanted and metric not in BLOCK_METRICS]
     keys = [(metric, column) for metric in averaged for column in range(len(grid.systems))]
     table = np.concatenate([grid.values[metric][part.rows] for metric in averaged], axis=1)
     found = {
@@ -133,13 +133,13 @@ def _site_estimates(grid: Grid, settings: Settings) -> _Estimates:
     counts, labelled = _site_sums(grid.counts, owner)
     ratios = np.where(labelled > 0, block_ratios(counts), np.nan)
     means: list[_Floats] = []
-    for metric in METRICS:
+    for metric in METRIC_INFO:
         if metric in BLOCK_METRICS:
             means.append(ratios[..., BLOCK_METRICS.index(metric)])
         else:
             sums, known = _site_sums(grid.values[metric], owner)
             means.append(np.divide(sums, known, out=np.full(sums.shape, np.nan), where=known > 0))
-    keys = [(metric, column) for metric in METRICS for column in range(len(grid.systems))]
+    keys = [(metric, column) for metric in METRIC_INFO for column in range(len(grid.systems))]
     return {
         keys[column]: (interval, int(np.count_nonzero(~np.isnan(grid.values[keys[column][0]][:, keys[column][1]]))))
         for columns, intervals, _ in _resampled(np.concatenate(means, axis=1), settings, 2)

@@ -53,7 +53,7 @@ class PageScore:
     script: str  #: Script of most letters of the gold text, or of the page if the gold has no letters
     gold_words: int  #: Number of words of the gold text; 0 if the gold isn't a text
     flagged: bool  #: Whether the gold has a known defect
-    outcome: str  #: See :class:`blockml.evaluation.comparison.workers.Result`
+    outcome: str  #: See :class:`blockml.evaluation.comparison.workers.TaskResult`
     bag_f1: float | None
     bag_precision: float | None
     bag_recall: float | None

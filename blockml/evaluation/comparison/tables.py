@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import blockml
-from blockml.evaluation.comparison.grid import METRICS, fill_grid
+from blockml.evaluation.comparison.grid import METRIC_INFO, fill_grid
 from blockml.evaluation.comparison.means import Settings, difference_rows, mean_rows, rounded
 from blockml.evaluation.comparison.pagewise import (
     cost_rows,
@@ -29,7 +29,7 @@ from blockml.evaluation.comparison.reference import PageScore
 from blockml.storage.atomic import atomic_write
 
 #: Incremented whenever a table changes its meaning or loses a field.
-SCHEMA_VERSION = 1
+TABLES_VERSION = 1
 
 # The metric by which systems are ranked over all data sets.
 _RANKING = "bag_f1"
@@ -147,12 +147,12 @@ def build_tables(
         for dataset, by_system in runs.items()
     }
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": TABLES_VERSION,
         "created": created or max(dates, default=""),
         "blockml": blockml.__version__,
         "command": command,
         "settings": settings._asdict(),
-        "metrics": {name: metric._asdict() for name, metric in METRICS.items()},
+        "metrics": {name: metric._asdict() for name, metric in METRIC_INFO.items()},
         "datasets": [
             {
                 "name": grid.dataset,

@@ -26,7 +26,7 @@ _COMMENT = re.compile(r"<!--.*?(?:--!?>|\Z)|<[!?/][^>]*+(?:>|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lines:
+class SourceLines:
     """Non-empty lines of a page, and the stretches of text on them."""
 
     n_chars: NDArray[np.int64]  #: (n_lines,) characters of text.
@@ -42,7 +42,7 @@ class Lines:
         return ratio
 
 
-def split_lines(stream: TokenStream, *, rewrap: bool = True) -> Lines:
+def split_lines(stream: TokenStream, *, rewrap: bool = True) -> SourceLines:
     """Split tags and texts into the lines of the source.
 
     Parameters
@@ -71,7 +71,7 @@ def split_lines(stream: TokenStream, *, rewrap: bool = True) -> Lines:
     n_chars = np.array([len(text) for text in texts], dtype=np.int64)
     owner, _ = find_words(texts, "cjk")
     is_text = n_chars > 0
-    return Lines(
+    return SourceLines(
         n_chars=np.bincount(row, n_chars, n_lines).astype(np.int64),
         n_tags=np.bincount(row[~is_text], minlength=n_lines),
         line=row[is_text],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Self
 
@@ -36,13 +36,12 @@ from blockml.templates.frequency import (
     text_frequency,
     too_few,
 )
+from blockml.templates.frequency.rules import Scores
 from blockml.templates.mapping import MAJORITY, content_blocks, template_share
 from blockml.templates.site import SiteTemplate, loaded
 
 #: A template, or the path of its file.
 Template = SiteTemplate | str | os.PathLike[str]
-
-Scores = tuple[NDArray[np.float32], Sequence[str]]
 
 _REASONS = {
     FallbackReason.TOO_FEW_PAGES: "the template is of too few pages",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
-from blockml.templates.clustering.matrices import as_distances, as_threshold, between, check_count, numbered
+from blockml.templates.clustering.matrices import as_distances, as_threshold, between, check_n_clusters, numbered
 
 #: Published single-linkage thresholds by metric, read off the gaps in the distances of 500 pages of five news sites
 #: (Gottron 2008, table 4; shingle lengths not given); ``cp-loose`` joined three of the sites. ``rtdm`` is the 80 %
@@ -140,7 +140,7 @@ def _linkage(matrix: ArrayLike, method: str, threshold: float | None, k: int | N
     if threshold is not None:
         threshold = as_threshold(threshold)
     if k is not None:
-        k = check_count(k, n)
+        k = check_n_clusters(k, n)
     merges: NDArray[np.float64] = linkage(between(distances), method) if n > 1 else np.zeros((0, 4))
     if n == 0:
         return Clustering(numbered([]), merges, threshold)

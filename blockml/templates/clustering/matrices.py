@@ -49,7 +49,7 @@ def as_threshold(threshold: float) -> float:
     return value
 
 
-def check_count(k: int, n: int) -> int:
+def check_n_clusters(k: int, n: int) -> int:
     """Return a number of clusters of ``n`` items; raise UsageError unless it is an integer from 1 to ``n``."""
     try:
         count = operator.index(k)

@@ -78,7 +78,7 @@ class Metric(ABC, Generic[Features]):
         return replace(self, **settings)
 
 
-def check_count(setting: str, value: object) -> None:
+def check_positive(setting: str, value: object) -> None:
     """Raise UsageError unless the value of a setting is a positive integer."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{setting} must be a positive integer, got {value!r}")

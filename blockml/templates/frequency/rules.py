@@ -6,6 +6,7 @@ from .5 measures how clear the decision is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from fractions import Fraction
 
@@ -27,7 +28,8 @@ MIN_TRAIN = 4
 #: Greatest score of a removed block.
 _BELOW_HALF = np.nextafter(np.float32(0.5), np.float32(0))
 
-Scores = tuple[NDArray[np.float32], tuple[str, ...]]
+#: Score and reason of each block.
+Scores = tuple[NDArray[np.float32], Sequence[str]]
 
 
 class FallbackReason(StrEnum):

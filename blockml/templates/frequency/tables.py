@@ -61,7 +61,7 @@ def vocabulary_of(words: WordCounts) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tables:
+class FrequencyTables:
     """Counts of some pages, independent of their order."""
 
     #: (n_pages,) sorted keys of the pages' visible texts. The position of a page is its index.
@@ -73,7 +73,7 @@ class Tables:
     vectors: BlockVectors  #: Block vectors
 
     @classmethod
-    def combined(cls, parts: Sequence[Tables]) -> Tables:
+    def combined(cls, parts: Sequence[FrequencyTables]) -> FrequencyTables:
         """Add the counts of disjoint sets of pages."""
         fingerprints = np.sort(column(parts, "fingerprints", np.uint64))
         words = WordCounts.combined([part.words for part in parts])
@@ -91,7 +91,7 @@ class Tables:
         )
 
 
-def tables_to(tables: Tables) -> dict[str, NDArray[Any]]:
+def tables_to(tables: FrequencyTables) -> dict[str, NDArray[Any]]:
     """Return the columns of all tables by name."""
     paths, vectors = tables.paths, tables.vectors
     columns: list[NDArray[Any]] = [tables.fingerprints, tables.texts.keys, tables.texts.pages]
@@ -103,7 +103,7 @@ def tables_to(tables: Tables) -> dict[str, NDArray[Any]]:
     return dict(zip(_TYPES, columns, strict=True))
 
 
-def tables_from(arrays: Mapping[str, NDArray[Any]]) -> Tables:
+def tables_from(arrays: Mapping[str, NDArray[Any]]) -> FrequencyTables:
     """Restore tables from columns by name; raise UsageError with the name of a missing, unknown or damaged array."""
     if arrays.keys() != _TYPES.keys():
         wrong = sorted(arrays.keys() ^ _TYPES.keys())
@@ -124,7 +124,7 @@ def tables_from(arrays: Mapping[str, NDArray[Any]]) -> Tables:
     texts, once = count_texts(text_path, text_pages, len(arrays["path_keys"]))
     path_names = ("keys", "pages", "blocks", "words", "linked", "text_keys", "text_pages", "text_path")
     vector_names = ("keys", "starts", "features", "counts", "page_starts", "pages")
-    return Tables(
+    return FrequencyTables(
         fingerprints=arrays["pages"],
         texts=Counts(arrays["text_keys"], arrays["text_pages"]),
         blocks=Counts(arrays["block_keys"], arrays["block_pages"]),

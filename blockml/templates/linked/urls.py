@@ -55,7 +55,7 @@ def normalise(url: str) -> str | None:
     return join(None, url)
 
 
-def resolve(page: Page, href: str) -> str | None:
+def resolve_link(page: Page, href: str) -> str | None:
     """Return the normalised URL of a page's link (as written), resolved against its ``<base href>`` or ``url``.
 
     None if the link leads to no web page, or is relative without a base. A link to a fragment of the page is the page's
@@ -65,8 +65,8 @@ def resolve(page: Page, href: str) -> str | None:
     --------
     >>> import blockml
     >>> page = blockml.parse("<base href=/docs/><a href=one.html>one</a>", url="http://example.org/a/b.html")
-    >>> resolve(page, "one.html"), resolve(page, "//other.net"), resolve(page, "javascript:void(0)")
-    ('http://example.org/docs/one.html', 'http://other.net/', None)
+    >>> [resolve_link(page, href) for href in ("one.html", "//other.net", "javascript:void(0)")]
+    ['http://example.org/docs/one.html', 'http://other.net/', None]
     """
     return join(base_url(page), href)
 
@@ -120,7 +120,7 @@ def host_of(url: str) -> str:
 
 
 def join(base: str | None, href: str) -> str | None:
-    """Resolve a link against a normalised URL (RFC 3986, section 5.2); see :func:`resolve`.
+    """Resolve a link against a normalised URL (RFC 3986, section 5.2); see :func:`resolve_link`.
 
     Examples
     --------

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import UnknownNameError, UsageError
-from blockml.templates.mapping import PRESETS, NodeEquality, similarities, similarity, tree_of
+from blockml.templates.mapping import EQUALITIES, NodeEquality, similarities, similarity, tree_of
 from blockml.templates.mapping.similarity import _place
 from tests.strategies import messy_html
 from tests.templates.mapping.made_trees import Item, slow_place, slow_similarity
 
 equalities = st.one_of(
-    st.sampled_from(sorted(PRESETS)).map(PRESETS.__getitem__),
+    st.sampled_from(sorted(EQUALITIES)).map(EQUALITIES.__getitem__),
     st.builds(
         NodeEquality,
         cls=st.sampled_from([0, 0.3]),
@@ -104,10 +104,10 @@ def test_wrong_equalities() -> None:
     with pytest.raises(UsageError, match="cls"):
         NodeEquality(cls=float("nan"))
     with pytest.raises(UsageError, match="threshold"):
-        replace(PRESETS["hybex"], threshold=-1)
+        replace(EQUALITIES["hybex"], threshold=-1)
 
 
 def test_presets_can_not_be_changed() -> None:
     """They are shared by all who import them."""
     with pytest.raises(TypeError):
-        PRESETS["hybex"] = NodeEquality()  # type: ignore[index]
+        EQUALITIES["hybex"] = NodeEquality()  # type: ignore[index]
