@@ -10,7 +10,7 @@ from enum import StrEnum
 from blockml.page.lazy import Lazy
 from blockml.rendering.escapes import escaped
 
-__all__ = ["Mark", "Paragraph"]
+__all__ = ["InlineText", "Mark"]
 
 
 class Mark(StrEnum):
@@ -50,7 +50,7 @@ _SPACES, _BREAKS = re.compile("  +"), re.compile(" *\\n[ \\n]*")
 NO_TEX = Lazy(lambda: False)
 
 
-class Paragraph:
+class InlineText:
     """A paragraph, heading or cell under way.
 
     Marks end and begin at words, marks without text are left out, and adjacent parts with the same mark become one.
@@ -64,7 +64,7 @@ class Paragraph:
 
     Examples
     --------
-    >>> paragraph = Paragraph(has_private=False)
+    >>> paragraph = InlineText(has_private=False)
     >>> paragraph.text("2 * 3, a_b, ")
     >>> paragraph.open(Mark.STRONG)
     >>> paragraph.text(" so ")

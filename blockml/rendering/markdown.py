@@ -16,7 +16,7 @@ from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.code import code_language, code_lines, line_starts
 from blockml.rendering.containers import Lines
 from blockml.rendering.escapes import heading_line
-from blockml.rendering.inline import Mark, Paragraph
+from blockml.rendering.inline import InlineText, Mark
 from blockml.rendering.links import image_address, resolver
 from blockml.rendering.mathematics import find_formulas, formula_of_image, writes_dollars
 from blockml.rendering.pictures import Pictures
@@ -99,7 +99,7 @@ class _Writer:
         self.texts = _normalised(page, rows)
         self.absolute: Callable[[str], str] = resolver(page.base_url)
         self.lines = Lines(page.nodes)
-        self.paragraph = Paragraph(
+        self.paragraph = InlineText(
             has_private=page.utf8 is None or b"\xf3" in page.utf8 or b"\xf4" in page.utf8,
             has_tex=Lazy(lambda: writes_dollars(page)),
         )
