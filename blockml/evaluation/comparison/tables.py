@@ -120,7 +120,7 @@ def build_tables(
     --------
     >>> from types import SimpleNamespace
     >>> def page(name, f1):
-    ...     scores = {metric: f1 for metric in METRICS}
+    ...     scores = {metric: f1 for metric in METRIC_INFO}
     ...     facts = dict(id=name, site=name, page_type=None, language=None, script="Latin", gold_words=9, flagged=False)
     ...     return SimpleNamespace(**scores, **facts, outcome="ok", tp=1, fp=0, fn=0, tn=1, seconds=0.01)
     >>> scores = {"a": [page("x", 0.9), page("y", 0.7)], "b": [page("x", 0.5), page("y", 0.4)]}
