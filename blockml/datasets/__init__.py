@@ -15,19 +15,9 @@ from blockml.errors import DatasetError, UsageError, check_name
 from blockml.text.plurals import counted
 
 __all__ = [
-    "LAYOUTS",
-    "BlockLabels",
-    "Dataset",
-    "Gold",
-    "LabelledPage",
-    "RegionGold",
-    "RunGold",
-    "SnippetGold",
-    "TextGold",
-    "detect_format",
-    "open_dataset",
-    "site_of",
-]
+    "LAYOUTS", "BlockLabels", "Dataset", "Gold", "LabelledPage", "RegionGold", "RunGold", "SnippetGold", "TextGold",
+    "detect_format", "open_dataset", "site_of",
+]  # fmt: skip
 
 #: Readers by name of the layout.
 READERS: Mapping[str, Callable[[Path, str], Dataset]] = {

@@ -77,11 +77,6 @@ class Adaptation:
     difference: Difference  #: Mean gain with a 95 % interval of a paired bootstrap over pages.
     penalty: float  #: Strength of the L2 penalty that was chosen.
 
-    @property
-    def helps(self) -> bool:
-        """Whether the correction was accepted."""
-        return self.model is not None
-
     def summary(self) -> dict[str, float]:
         """Summarise cross-validation, for the model file and its card."""
         gain = self.difference

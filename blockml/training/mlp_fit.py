@@ -265,32 +265,3 @@ def _batch(
         ],
         None if pages.words is None else pages.words.take(rows),
     )
-
-
-def calibration(
-    odds: NDArray[np.floating[Any]],
-    labels: NDArray[np.number[Any] | np.bool_],
-    weight: NDArray[np.floating[Any]] | None = None,
-) -> tuple[float, float]:
-    """Fit slope and offset of log odds (n,) to labels (n,) in [0, 1] of held-out blocks (Platt 1999).
-
-    ``weight`` (n,) weights the blocks; the result is for :meth:`blockml.predictors.mlp.MLP.calibrated`.
-
-    Examples
-    --------
-    >>> odds = np.array([-4., -4, -4, -4, 4, 4, 4, 4])
-    >>> slope, offset = calibration(odds, np.array([1, 0, 0, 0, 0, 1, 1, 1]))
-    >>> round(slope * 4, 3), round(abs(offset), 3)
-    (1.099, 0.0)
-    """
-    from scipy.optimize import minimize
-
-    share = np.full(len(odds), 1 / len(odds)) if weight is None else weight / weight.sum()
-
-    def misfit(line: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        moved = line[0] * odds + line[1]
-        error = share * (0.5 + 0.5 * np.tanh(0.5 * moved) - labels)
-        return float(share @ (np.logaddexp(0, moved) - labels * moved)), np.array([error @ odds, error.sum()])
-
-    slope, offset = minimize(misfit, np.array([1.0, 0.0]), jac=True, method="BFGS").x.tolist()
-    return slope, offset

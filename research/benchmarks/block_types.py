@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 import blockml
 from blockml.cli.output import print_rows
 from blockml.datasets import Dataset, open_dataset
-from blockml.evaluation.block_types import Confusion, confusion
 from blockml.evaluation.bootstrap import bootstrap_mean
 from blockml.evaluation.run import evaluate_extractor
 from blockml.extractors import TrainedExtractor
@@ -31,6 +30,7 @@ from blockml.parsing.options import ParsingOptions
 from blockml.predictors.block_types import BlockTypes
 from blockml.training.block_types import BlockTypeRows, block_type_rows, fit_block_types, merged
 from blockml.training.recipes import recipe
+from research.benchmarks.confusion import Confusion, confusion
 
 ROOT = Path(__file__).resolve().parents[2]
 
