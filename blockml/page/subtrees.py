@@ -61,8 +61,7 @@ def subtree_sums(nodes: Nodes, values: NDArray[Any]) -> NDArray[Any]:
     """
     before = np.zeros(len(nodes) + 1, dtype=np.float64 if values.dtype.kind == "f" else np.int64)
     np.cumsum(values, out=before[1:])
-    sums: NDArray[Any] = before[nodes.end] - before[:-1]
-    return sums
+    return before[nodes.end] - before[:-1]
 
 
 def block_of_texts(nodes: Nodes, blocks: Blocks) -> NDArray[np.int32]:

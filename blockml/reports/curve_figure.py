@@ -101,8 +101,7 @@ def _columns(values: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(values) <= _COLUMNS:
         return values
     borders = np.linspace(0, len(values), _COLUMNS + 1).astype(int)
-    means: NDArray[np.float64] = np.add.reduceat(values, borders[:-1]) / np.diff(borders)
-    return means
+    return np.add.reduceat(values, borders[:-1]) / np.diff(borders)
 
 
 def _line(values: NDArray[np.float64], y: Axis) -> str:

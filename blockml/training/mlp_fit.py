@@ -237,8 +237,7 @@ def _train(
 
 
 def _dropout_mask(rng: np.random.Generator, shape: tuple[int, ...], dropout: float) -> FloatArray:
-    mask: FloatArray = (rng.random(shape, dtype=np.float32) >= dropout) * np.float32(1 / (1 - dropout))
-    return mask
+    return (rng.random(shape, dtype=np.float32) >= dropout) * np.float32(1 / (1 - dropout))
 
 
 def _batch(

@@ -231,8 +231,7 @@ def _by_site(
     if score is None:  # a mean as a ratio of sums
 
         def score(sums: _Floats) -> _Floats:
-            ratio: _Floats = sums[..., 0] / sums[..., 1]
-            return ratio
+            return sums[..., 0] / sums[..., 1]
 
         table = np.stack([table, np.ones_like(table)], axis=-1)
     sums = np.zeros((len(sites), *table.shape[1:]))

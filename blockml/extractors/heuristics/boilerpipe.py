@@ -52,8 +52,7 @@ def words_rules(links: Numbers, words: Numbers) -> NDArray[np.bool_]:
     """
     after_text = (words > 16) | (_after(words) > 15) | (_before(words) > 4)
     after_links = (words > 40) | (_after(words) > 17)
-    content: NDArray[np.bool_] = (links <= 0.333333) & np.where(_before(links) <= 0.555556, after_text, after_links)
-    return content
+    return (links <= 0.333333) & np.where(_before(links) <= 0.555556, after_text, after_links)
 
 
 def density_rules(links: Numbers, density: Numbers) -> NDArray[np.bool_]:
@@ -68,8 +67,7 @@ def density_rules(links: Numbers, density: Numbers) -> NDArray[np.bool_]:
     """
     following = _after(density)
     after_text = np.where(density <= 9, (following > 10) | (_before(density) > 4), following != 0)
-    content: NDArray[np.bool_] = (links <= 0.333333) & np.where(_before(links) <= 0.555556, after_text, following > 11)
-    return content
+    return (links <= 0.333333) & np.where(_before(links) <= 0.555556, after_text, following > 11)
 
 
 class _Boilerpipe(Extractor):

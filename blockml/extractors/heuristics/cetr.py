@@ -143,8 +143,7 @@ def _cluster(points: NDArray[np.float64], centres: NDArray[np.float64]) -> tuple
 
 def _squares(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n_points, n_centres) squared distances."""
-    squares: NDArray[np.float64] = (points[:, :1] - centres[:, 0]) ** 2 + (points[:, 1:] - centres[:, 1]) ** 2
-    return squares
+    return (points[:, :1] - centres[:, 0]) ** 2 + (points[:, 1:] - centres[:, 1]) ** 2
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

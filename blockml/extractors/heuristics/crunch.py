@@ -284,5 +284,4 @@ def _share(page: Page, words: NDArray[np.int64], left: NDArray[np.bool_]) -> NDA
     total = in_blocks(page.blocks, words)
     by_words = in_blocks(page.blocks, words * left) / np.maximum(total, 1)
     by_texts = in_blocks(page.blocks, is_text & left) / in_blocks(page.blocks, is_text)
-    share: NDArray[np.float32] = np.where(total > 0, by_words, by_texts).astype(np.float32)
-    return share
+    return np.where(total > 0, by_words, by_texts).astype(np.float32)

@@ -134,8 +134,7 @@ class LQF(Extractor):
             takes = is_block & ~nodes.named({"html", "body"})
             quotas = _largest_above(quotas, nearest_above(nodes, takes))
         # No block element begins or ends inside a text block, so all its texts have the same owner.
-        scores: NDArray[np.float32] = (1 - quotas[nearest(nodes, is_block)[page.blocks.node]]).astype(np.float32)
-        return scores
+        return (1 - quotas[nearest(nodes, is_block)[page.blocks.node]]).astype(np.float32)
 
 
 def _largest_above(values: NDArray[np.float64], above: NDArray[np.int64]) -> NDArray[np.float64]:

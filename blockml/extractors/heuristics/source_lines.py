@@ -38,8 +38,7 @@ class SourceLines:
     @property
     def ratio(self) -> NDArray[np.float64]:
         """(n_lines,) tag ratio: characters of text divided by tags, or by 1 without tags."""
-        ratio: NDArray[np.float64] = self.n_chars / np.maximum(self.n_tags, 1)
-        return ratio
+        return self.n_chars / np.maximum(self.n_tags, 1)
 
 
 def split_lines(stream: TokenStream, *, rewrap: bool = True) -> SourceLines:

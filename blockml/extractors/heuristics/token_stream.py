@@ -368,5 +368,4 @@ def block_share(chosen: NDArray[np.bool_], block: NDArray[np.int32], n_blocks: i
     inside = block >= 0
     counts = np.bincount(block[inside], minlength=n_blocks)
     hits = np.bincount(block[inside & chosen], minlength=n_blocks)
-    result: NDArray[np.float32] = (hits / np.maximum(counts, 1)).astype(np.float32)
-    return result
+    return (hits / np.maximum(counts, 1)).astype(np.float32)

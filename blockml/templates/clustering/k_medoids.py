@@ -121,8 +121,7 @@ def _medoids(distances: NDArray[np.float64], labels: NDArray[np.int64], k: int) 
     totals = distances @ members.astype(np.float64)
     scale = len(labels) * distances.max() or 1.0
     central = np.where(members, np.round(totals / scale, _DECIMALS), np.inf).argmin(axis=0)
-    medoids: NDArray[np.int64] = np.where(members.any(axis=0), central, -1)
-    return medoids
+    return np.where(members.any(axis=0), central, -1)
 
 
 def _filled(distances: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:

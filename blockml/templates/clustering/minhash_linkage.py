@@ -165,8 +165,7 @@ def _bands(n_permutations: int, similarity: float) -> tuple[int, int]:
 
 def _hashed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Spread numbers over the 32-bit range of the signatures."""
-    spread: NDArray[np.uint64] = mix(np.ones_like(values), values) >> np.uint64(32)
-    return spread
+    return mix(np.ones_like(values), values) >> np.uint64(32)
 
 
 def _near_marked(

@@ -103,8 +103,7 @@ def distance_matrix(
             distinct.append(chosen.prepare(page))
         place.append(number)
     places = np.array(place, dtype=np.intp)
-    distances: Matrix = chosen.matrix(distinct, jobs=jobs, progress=progress)[np.ix_(places, places)]
-    return distances
+    return chosen.matrix(distinct, jobs=jobs, progress=progress)[np.ix_(places, places)]
 
 
 def _chosen(metric: str, settings: Mapping[str, object]) -> Metric[Any]:

@@ -68,8 +68,7 @@ class TagVector(Metric[TagCounts]):
         weights = [page.counts.astype(np.float64) for page in features]
         shared = products([page.codes for page in features], weights, progress)
         squares = np.diagonal(shared)
-        distances: Matrix = np.sqrt(squares[:, None] + squares - 2 * shared)
-        return distances
+        return np.sqrt(squares[:, None] + squares - 2 * shared)
 
 
 @dataclass(frozen=True)

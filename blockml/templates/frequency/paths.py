@@ -42,8 +42,7 @@ def path_keys(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.uint64]:
         keys = keys + factors * keys[up]
         factors = factors * factors[up]
         up = up[up]
-    result: NDArray[np.uint64] = keys[elements]
-    return result
+    return keys[elements]
 
 
 def _above(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -182,8 +182,7 @@ def _fraction(theta: float) -> Fraction:
 def _exceeds(part: NDArray[np.int64] | NDArray[np.int32], whole: int, theta: float) -> NDArray[np.bool_]:
     """Return whether ``part / whole`` exceeds the threshold, in exact arithmetic; 0 / 0 doesn't."""
     limit = _fraction(theta)
-    result: NDArray[np.bool_] = part.astype(np.int64) * limit.denominator > whole * limit.numerator
-    return result
+    return part.astype(np.int64) * limit.denominator > whole * limit.numerator
 
 
 def _graded(values: NDArray[np.float64], limit: float, removed: NDArray[np.bool_]) -> NDArray[np.float32]:

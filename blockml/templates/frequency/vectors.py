@@ -173,8 +173,7 @@ class BlockVectors:
         products = np.where(own[place] == wanted, page.counts[place].astype(np.float64) * self.counts[entries], 0)
         dots = np.bincount(pair, weights=products, minlength=len(row))
         enough, of = _COSINE
-        similar: NDArray[np.bool_] = of**2 * dots**2 >= enough**2 * page._squares[row] * self._squares[vector]
-        return similar
+        return of**2 * dots**2 >= enough**2 * page._squares[row] * self._squares[vector]
 
     def _candidates(self, page: BlockVectors) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Yield pairs of vectors of the page and of the site, in chunks; all other pairs have a smaller cosine."""
@@ -223,7 +222,4 @@ class BlockVectors:
         rest = of**2 - enough**2
         own, others = np.diff(page.starts)[row], np.diff(self.starts)[vector]
         own_squares, other_squares = page._squares[row], self._squares[vector]
-        fits: NDArray[np.bool_] = (of**2 * (others - own) <= rest * other_squares) & (
-            of**2 * (own - others) <= rest * own_squares
-        )
-        return fits
+        return (of**2 * (others - own) <= rest * other_squares) & (of**2 * (own - others) <= rest * own_squares)

@@ -230,8 +230,7 @@ def _in_any(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     steps = np.zeros(len(nodes) + 1, dtype=np.int64)
     np.add.at(steps, np.flatnonzero(marked), 1)
     np.add.at(steps, nodes.end[marked], -1)
-    inside: NDArray[np.bool_] = np.cumsum(steps[:-1]) > 0
-    return inside
+    return np.cumsum(steps[:-1]) > 0
 
 
 #: Detection methods by name; see :func:`find_menu`.

@@ -114,9 +114,7 @@ def host_of(url: str) -> str:
     ('example.org', '')
     """
     whole = normalise(url)
-    if whole is None:
-        return ""
-    return _PORT_AT_END.sub("", whole.split("/", 3)[2]).removeprefix("www.")
+    return "" if whole is None else _PORT_AT_END.sub("", whole.split("/", 3)[2]).removeprefix("www.")
 
 
 def join(base: str | None, href: str) -> str | None:
