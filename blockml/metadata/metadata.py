@@ -319,7 +319,8 @@ class _Found:
             keep("authors", next((value for value in found if value), ()), "visible")
         keep("keywords", *self.first("keywords"))
         keep("image", *_absolute(self.first("image"), page))
-        keep("script", main_script(_longest(page)), "visible")
+        longest = page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
+        keep("script", main_script(longest), "visible")
         if self.page_type is not None:
             keep("page_type", *self.page_type)
         declared = self.values.get("title", [])
@@ -354,11 +355,6 @@ def _within(nodes: Nodes, places: list[int], place: int) -> list[int]:
     if first == len(places) or places[first] >= end:  # as most often
         return []
     return [inner for inner in places[first : place + _MAX_INNER] if inner < end]
-
-
-def _longest(page: Page) -> str:
-    """Return the text of the block with most words."""
-    return page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
 
 
 def _plain(text: str) -> str:

@@ -171,7 +171,9 @@ def difference_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
     owner = _site_indices(grid)
     for metric in HEADLINES:
         values = grid.values[metric]
-        table, score = (grid.counts, _block_f1) if metric == "block_f1" else (values, None)
+        table, score = values, None
+        if metric == "block_f1":
+            table, score = grid.counts, lambda sums: block_ratios(sums)[..., 0]
         known = ~np.isnan(values)
         groups: dict[bytes, list[tuple[int, int]]] = {}
         for a, b in combinations(range(len(grid.systems)), 2):
@@ -184,10 +186,6 @@ def difference_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
         for a, b in sorted(rows):
             names = {"dataset": grid.dataset, "metric": metric, "a": grid.systems[a], "b": grid.systems[b]}
             yield names | rows[a, b]
-
-
-def _block_f1(sums: _Floats) -> _Floats:
-    return block_ratios(sums)[..., 0]
 
 
 def _compared(

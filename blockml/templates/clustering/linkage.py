@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,15 +49,6 @@ class Clustering:
         return [members.tolist() for members in np.split(order, ends[:-1])] if len(self) else []
 
 
-class Merge(NamedTuple):
-    """Merge of two clusters, each named by its smallest member."""
-
-    first: int
-    second: int
-    distance: float
-    size: int
-
-
 def single_linkage(matrix: ArrayLike, *, threshold: float | None = None, k: int | None = None) -> Clustering:
     """Cluster by the smallest distance between members of two clusters (Gottron 2008).
 
@@ -88,26 +78,6 @@ def average_linkage(matrix: ArrayLike, *, threshold: float | None = None, k: int
     ([0, 0, 1], [0, 0, 0])
     """
     return _linkage(matrix, "average", threshold, k)
-
-
-def merge_list(clustering: Clustering) -> list[Merge]:
-    """List the merges that led to a clustering, in order; raise UsageError if it is not hierarchical.
-
-    Examples
-    --------
-    >>> merge_list(single_linkage([[0, 0.5, 0.2], [0.5, 0, 0.4], [0.2, 0.4, 0]], threshold=0.3))
-    [Merge(first=0, second=2, distance=0.2, size=2)]
-    """
-    if clustering.merges is None:
-        raise UsageError("only a hierarchical clustering has a list of merges")
-    n = len(clustering)
-    smallest = list(range(n))
-    merges = []
-    for left, right, distance, size in clustering.merges[: n - clustering.n_clusters].tolist():
-        first, second = sorted((smallest[int(left)], smallest[int(right)]))
-        smallest.append(first)
-        merges.append(Merge(first, second, distance, int(size)))
-    return merges
 
 
 def cut(merges: NDArray[np.float64], n_merges: int) -> NDArray[np.int32]:

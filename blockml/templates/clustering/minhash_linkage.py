@@ -125,7 +125,8 @@ def _lead(collection: _Collection, n_permutations: int, random_state: int) -> ND
         from datasketch import MinHash, MinHashLSH
     index = MinHashLSH(num_perm=n_permutations, params=_bands(n_permutations, least_jaccard(collection.threshold)))
     signatures = MinHash.generator(
-        (_hashed(values).tolist() for values in collection.values),
+        # spread over the 32-bit range of the signatures
+        ((mix(np.ones_like(values), values) >> np.uint64(32)).tolist() for values in collection.values),
         num_perm=n_permutations,
         seed=int(random_state),
         hashfunc=int,
@@ -161,11 +162,6 @@ def _bands(n_permutations: int, similarity: float) -> tuple[int, int]:
     found = (rows for rows in candidates if 1 - (1 - similarity**rows) ** (n_permutations // rows) >= _RECALL)
     rows = max(found, default=1)
     return n_permutations // rows, rows
-
-
-def _hashed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread numbers over the 32-bit range of the signatures."""
-    return mix(np.ones_like(values), values) >> np.uint64(32)
 
 
 def _near_marked(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.templates.clustering import PRESETS, Clustering, average_linkage, merge_list, single_linkage
-from tests.templates.clustering.made import UNUSABLE, example, matrices
+from blockml.templates.clustering import PRESETS, Clustering, average_linkage, single_linkage
+from tests.templates.clustering.made import UNUSABLE, example, matrices, merge_list
 
 LINKAGES = [single_linkage, average_linkage]
 
