@@ -173,7 +173,7 @@ def cluster_pages(
     if truth is not None and len(truth) != n:
         raise UsageError(f"{n} pages need {n} known groups, got {len(truth)}")
     if subclusters and any(page.classes is None for page in summaries):
-        raise UsageError("subclusters need summaries with classes: summarise(page, subclusters=True)")
+        raise UsageError("subclusters need summaries with classes: summarise_page(page, subclusters=True)")
     _check_method(linkage, threshold, k, metric, minhash=minhash)
 
     def distances(members: Sequence[int]) -> Matrix:
