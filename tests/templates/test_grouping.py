@@ -168,7 +168,7 @@ def test_hardly_any_pages(n: int, options: dict[str, Any]) -> None:
 def test_beyond_the_limit_it_works_without_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large collections are clustered without a matrix; threshold and spread come from a reproducible sample."""
     monkeypatch.setattr(grouping, "MOST_COMPARED", 20)
-    monkeypatch.setattr(grouping, "SAMPLE", 12)
+    monkeypatch.setattr(grouping, "SAMPLE_SIZE", 12)
     pages, ids = made(15, 15)
     result = cluster_pages(pages, ids)
     assert result["matrix"] is None
