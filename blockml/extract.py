@@ -23,7 +23,7 @@ from blockml.page.lazy import Lazy
 from blockml.page.page import Deferred
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
-from blockml.parsing.trees import Tree, is_tree, tree_bytes
+from blockml.parsing.trees import ParserTree, is_tree, tree_bytes
 from blockml.rendering.text import render_text
 
 __all__ = ["extract", "extract_page", "extract_with"]
@@ -33,7 +33,7 @@ _NO_PAGE = re.compile(rf"(https?://\S+)|[^<>\s]+{pattern(PAGE_FILES)}", re.IGNOR
 
 
 def extract(
-    html: bytes | str | Tree,
+    html: bytes | str | ParserTree,
     *,
     url: str | None = None,
     charset: str | None = None,
@@ -97,7 +97,7 @@ def extract(
 
 
 def extract_with(
-    options: Options, extractor: Extractor, html: bytes | str | Tree, *, url: str | None, charset: str | None
+    options: Options, extractor: Extractor, html: bytes | str | ParserTree, *, url: str | None, charset: str | None
 ) -> Extraction:
     """Extract the main content of a page with an extractor that the options have adapted; see :func:`extract`."""
     if isinstance(html, str) and (match := _NO_PAGE.fullmatch(html)):

@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
@@ -70,7 +72,7 @@ def top_level(tree: ast.Module) -> set[str]:
 
 @every_module
 def test_modules_list_their_names(path: Path) -> None:
-    """Names in ``__all__`` exist and occur once; every public class or function of the module is among them."""
+    """Names in ``__all__`` exist and occur once; only packages and modules that users import from have the list."""
     tree = TREES[path]
     names = listed(tree)
     if names is None:
@@ -94,6 +96,35 @@ def test_public_classes_and_functions_have_docstrings(path: Path) -> None:
                 if isinstance(child, ast.ClassDef):
                     waiting.append(child)
     assert missing == []
+
+
+#: Names that several modules of one package define, each for itself: the interface by which the package reads them.
+INTERFACES = {"COLUMNS": "features", "COMMANDS": "cli"}
+
+
+def definitions(statements: list[ast.stmt]) -> Iterator[str]:
+    """Public names that statements of a module define: classes, functions, constants and aliases."""
+    for node in statements:
+        match node:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield node.name
+            case ast.Assign() | ast.AnnAssign():
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                yield from (name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
+            case ast.If() | ast.Try():
+                yield from definitions(node.body + node.orelse)
+
+
+def test_a_public_name_has_one_definition() -> None:
+    """Two things have two names, and what two modules need is imported."""
+    modules = defaultdict[str, list[str]](list)
+    for path, tree in TREES.items():
+        for name in set(definitions(tree.body)):
+            package = path.relative_to(PACKAGE).parts[0]
+            if not name.startswith("_") and INTERFACES.get(name) != package:
+                modules[name].append(str(path.relative_to(PACKAGE)))
+    assert len(modules) > 1000
+    assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}
 
 
 def imports(tree: ast.Module) -> set[str]:

@@ -11,9 +11,9 @@ import importlib
 import os
 from typing import Any, cast
 
-from blockml._kernel.protocol import Arrays, AttributeValues, Compiled, PageTree, Tables
+from blockml._kernel.protocol import Arrays, Compiled, KernelAttributes, PageTree, Tables
 
-__all__ = ["Arrays", "AttributeValues", "Compiled", "PageTree", "Tables", "compiled", "describe"]
+__all__ = ["Arrays", "Compiled", "KernelAttributes", "PageTree", "Tables", "compiled", "describe"]
 
 
 def _load() -> Compiled | None:

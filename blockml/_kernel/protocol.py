@@ -9,14 +9,14 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Addresses", "Arrays", "AttributeValues", "Compiled", "PackedMLP", "PageTree", "Tables"]
+__all__ = ["Addresses", "Arrays", "Compiled", "KernelAttributes", "PackedMLP", "PageTree", "Tables"]
 
 #: Addresses of C functions in this process: see :mod:`blockml.parsing.libraries`.
 Addresses: TypeAlias = tuple[int, ...]
 
 #: Opaque results of ``new_page_tree``, ``new_attribute_values`` and ``new_tables``, whose contents were checked.
 PageTree: TypeAlias = object
-AttributeValues: TypeAlias = object
+KernelAttributes: TypeAlias = object
 Tables: TypeAlias = object
 
 #: Arrays by their names in the C code, which lists their types.
@@ -114,14 +114,14 @@ class Compiled(Protocol):
         :data:`blockml.features.page_context.REACH`.
         """
 
-    def new_attribute_values(self, tree: PageTree, tables: Tables, /) -> AttributeValues:
+    def new_attribute_values(self, tree: PageTree, tables: Tables, /) -> KernelAttributes:
         """Number the values of attributes and group blocks.
 
         Reference: :attr:`~blockml.features.page_context.PageContext.attribute_values` and
         :attr:`~blockml.features.page_context.PageContext.block_groups`.
         """
 
-    def block_groups(self, values: AttributeValues, /) -> bytes:
+    def block_groups(self, values: KernelAttributes, /) -> bytes:
         """Return the number of each block's group (n_groupings, n_blocks) as bytes of int32."""
 
     def family_columns(self) -> list[tuple[int, int, str]]:
@@ -130,7 +130,7 @@ class Compiled(Protocol):
     def write_columns(
         self,
         tree: PageTree,
-        values: AttributeValues | None,
+        values: KernelAttributes | None,
         tables: Tables,
         titles: tuple[str, str] | None,
         row_of_and_matrix: tuple[NDArray[np.int64], NDArray[np.float32]],
@@ -144,7 +144,7 @@ class Compiled(Protocol):
     def ancestor_words(
         self,
         tree: PageTree,
-        values: AttributeValues,
+        values: KernelAttributes,
         tables: Tables,
         bag_and_starts: tuple[NDArray[np.int64], NDArray[np.int64]],
         /,

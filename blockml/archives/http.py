@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from blockml.archives.compression import GZIP
 from blockml.errors import needed
 
-__all__ = ["HTML_TYPES", "MAX_HEADER", "REDIRECTS", "Response", "charset_of", "media_type", "read_response"]
+__all__ = [
+    "HTML_TYPES", "MAX_HEADER", "REDIRECTS", "Response", "charset_of", "inflated", "media_type", "read_response",
+]  # fmt: skip
 
 #: Media types of web pages (HTML standard, section 1.1; RFC 3236). Responses without a media type are read too.
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
@@ -144,9 +146,9 @@ def _decompressed(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
         The body is damaged.
     """
     if encoding in {"gzip", "x-gzip"}:
-        return _inflated(body, (31,), limit) if body.startswith(GZIP) else (body, True)
+        return inflated(body, (31,), limit) if body.startswith(GZIP) else (body, True)
     if encoding == "deflate":
-        return (body, True) if not body or body.lstrip().startswith(b"<") else _inflated(body, (15, -15), limit)
+        return (body, True) if not body or body.lstrip().startswith(b"<") else inflated(body, (15, -15), limit)
     if encoding in {"br", "zstd"}:
         with needed("Reading bodies compressed by Brotli or Zstandard", "warc"):
             from fastwarc.stream_io import BrotliReader, ZstdReader
@@ -159,7 +161,14 @@ def _decompressed(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
     return body, True
 
 
-def _inflated(body: bytes, formats: tuple[int, ...], limit: int) -> tuple[bytes, bool]:
+def inflated(body: bytes, formats: tuple[int, ...], limit: int) -> tuple[bytes, bool]:
+    """Decompress by the first format (``wbits`` of zlib) that fits, at most ``limit`` bytes; tell whether it is whole.
+
+    Raises
+    ------
+    OSError
+        The body is damaged.
+    """
     for number in formats:
         unzip = zlib.decompressobj(wbits=number)
         try:

@@ -17,7 +17,7 @@ from blockml.batch.packing import End, JsonLines, Piece, Records
 from blockml.batch.parts import Parts, PartWriter
 from blockml.batch.pool import Result, check_jobs, run_units
 from blockml.batch.progress import Summary
-from blockml.batch.readers import Inputs, Reading, Unit, describe, in_units
+from blockml.batch.readers import Inputs, Reading, Unit, describe_inputs, in_units
 from blockml.batch.readers.base import PARTS_SUFFIX
 from blockml.batch.readers.pages import page_file
 from blockml.batch.records import PageExtractor
@@ -311,7 +311,7 @@ def _manifest(inputs: Inputs, pages: PageExtractor, guard: Guard) -> dict[str, A
 
     files = hashlib.sha256()
     count = 0
-    for line in describe(inputs):
+    for line in describe_inputs(inputs):
         files.update(line.encode("utf-8", "backslashreplace") + b"\n")
         count += 1
     sites = hashlib.sha256(repr(sorted((site, found.id) for site, found in pages.at_sites.items())).encode())

@@ -176,13 +176,13 @@ def _write_model(model: Model, output: Path) -> None:
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
     """Evaluate extractors on data sets, with differences paired by page."""
-    from blockml.evaluation.run import METRICS, evaluate_extractor, summarise
+    from blockml.evaluation.run import PAGE_METRICS, evaluate_extractor, summarise
 
     if arguments.format == "json":
         refuse(arguments, "with --format json, which has the means by page type anyway", by_type=False)
-    metrics = arguments.metric or list(METRICS)
+    metrics = arguments.metric or list(PAGE_METRICS)
     for name in metrics:
-        check_name("metric", name, METRICS)
+        check_name("metric", name, PAGE_METRICS)
     extractors = {name: resolve(name) for name in arguments.extractors}
     reports: list[dict[str, Any]] = []
     parsing = parsing_options(arguments)
@@ -202,7 +202,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             reports.append({**place, "in_sample": in_sample, **summarise(results[name], metrics)})
             for result in results[name]:
                 page = {"id": result.id, "site": result.site, "page_type": result.page_type}
-                scores = {metric: result.metric(metric) for metric in METRICS}
+                scores = {metric: result.metric(metric) for metric in PAGE_METRICS}
                 lines.append(json.dumps({**place, **page, "status": str(result.status), **scores}))
         _note_missing(dataset, next(iter(results.values())), arguments.metric or ())
         _note_differences(dataset.name, results, metrics)

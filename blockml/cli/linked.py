@@ -18,7 +18,7 @@ from blockml.parsing import Limits, parse
 from blockml.rendering.text import render_text
 from blockml.templates.linked import ORDERS, PageSource, find_menu, find_subdigraph, menu_candidates
 from blockml.templates.mapping import (
-    PRESETS,
+    EQUALITIES,
     PageTemplate,
     content_blocks,
     page_template,
@@ -29,13 +29,13 @@ from blockml.templates.mapping import (
 from blockml.templates.site import EQUALITY, MIN_VOTES, N_MAPPED, SiteTemplate
 from blockml.text.plurals import counted
 
-__all__ = ["add_extract", "add_menu", "key_url", "note_unlinked", "opened"]
+__all__ = ["add_linked_extract", "add_menu", "key_url", "note_unlinked", "opened"]
 
 #: Replaces an unknown URL: relative links then lead to the site of the page.
 _UNKNOWN_URL = "http://page.invalid/some/page.html"
 
 
-def add_extract(parser: argparse.ArgumentParser) -> None:
+def add_linked_extract(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml templates extract``."""
     add_page(parser, url="URL of the page, instead of that of the source")
     add = parser.add_argument
@@ -53,7 +53,7 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add("--n", type=positive, default=N_MAPPED, help="number of mutually linked pages")
     add("--order", choices=sorted(ORDERS), default="document", help="order in which links are followed")
     add("--max-loads", type=positive, default=50, metavar="N", help="maximum number of pages to load")
-    add("--equality", choices=sorted(PRESETS), default=EQUALITY, help="equality of nodes")
+    add("--equality", choices=sorted(EQUALITIES), default=EQUALITY, help="equality of nodes")
     text = f"minimum number of pages with a node of the template (default: {MIN_VOTES})"
     add("--min-votes", type=positive, metavar="N", help=text)
     text = (
@@ -62,7 +62,7 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add("--successive", action="store_true", help=text)
     add("--allow-private", action="store_true", help="also fetch from private addresses")
     add_options(parser, "backend")
-    parser.set_defaults(run=run_extract)
+    parser.set_defaults(run=run_linked_extract)
 
 
 def add_menu(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +113,7 @@ def opened(
             note(f"{failed}: {reason}")
 
 
-def run_extract(arguments: argparse.Namespace) -> int:
+def run_linked_extract(arguments: argparse.Namespace) -> int:
     """Write the template of a page, or the text outside of it; return 1 if there is no template."""
     if arguments.container and not arguments.content:
         raise UsageError("--container needs --content")

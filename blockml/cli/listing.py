@@ -13,7 +13,7 @@ from blockml.cli.output import note, print_rows, progress_bar, writing
 from blockml.datasets import LAYOUTS, Dataset, open_dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import EXTRACTORS, load, model_names
-from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
+from blockml.features import COLUMNS, FEATURE_SETS, describe_columns, feature_set
 from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def add_features(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_features)
 
 
-def add_datasets(parser: argparse.ArgumentParser) -> None:
+def add_list_datasets(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml datasets``."""
     parser.description = "List the layouts of labelled pages, or check their gold; the exit code is 1 after findings."
     parser.add_argument("check", nargs="*", metavar="[NAME=]DIR", help="folder of labelled pages to check")
@@ -88,9 +88,9 @@ def run_features(arguments: argparse.Namespace) -> int:
         if arguments.output:
             _write_tags(arguments, dataset, rows)
     elif arguments.set:
-        print_rows(describe(feature_set(arguments.set).columns), arguments.format)
+        print_rows(describe_columns(feature_set(arguments.set).columns), arguments.format)
     else:
-        print_rows(describe(f"{name}_0" for name in COLUMNS), arguments.format)
+        print_rows(describe_columns(f"{name}_0" for name in COLUMNS), arguments.format)
         for item in FEATURE_SETS.values():
             note(f"set {item.name}, version {item.version}: {len(item.columns)} columns ({item.source})")
     return 0
@@ -157,5 +157,5 @@ COMMANDS = {
     "models": _add_list(run_models),
     "extractors": _add_list(run_extractors),
     "features": add_features,
-    "datasets": add_datasets,
+    "datasets": add_list_datasets,
 }

@@ -110,13 +110,13 @@ def _show_tree(arguments: argparse.Namespace, model: Model) -> int:
 
 def _show_importance(arguments: argparse.Namespace, model: Model) -> int:
     """Print impurity and permutation importance."""
-    from blockml.evaluation.importance import by_column, by_family, labelled_rows
+    from blockml.evaluation.importance import by_column, by_family, importance_rows
 
     if not arguments.dataset:
         raise UsageError("--importance needs labelled pages: give --dataset, for example data/sites")
     if not model.ensembles:
         raise UsageError(f"model {model.name} has no trees")
-    rows = labelled_rows(model, open_dataset(arguments.dataset))
+    rows = importance_rows(model, open_dataset(arguments.dataset))
     is_single = isinstance(model.ensembles[0], MeanTrees)
     repeats = arguments.repeats or _REPEATS
     by = arguments.by or ("column" if is_single else "family")

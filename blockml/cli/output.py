@@ -16,7 +16,7 @@ from blockml.storage.atomic import atomic_write
 
 __all__ = ["command_line", "note", "print_json", "print_rows", "progress_bar", "write_output", "writing"]
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 def note(text: str) -> None:
@@ -75,7 +75,7 @@ def _cell(value: Any) -> str:  # noqa: ANN401 (values of any type)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def progress_bar(total: int | None, unit: str, *, quiet: bool) -> Callable[[Iterable[T]], Iterable[T]]:
+def progress_bar(total: int | None, unit: str, *, quiet: bool) -> Callable[[Iterable[_T]], Iterable[_T]]:
     """Return a function that shows a progress bar on standard error, if that is a terminal and not ``quiet``."""
     if quiet or not sys.stderr.isatty():
         return iter
@@ -85,8 +85,8 @@ def progress_bar(total: int | None, unit: str, *, quiet: bool) -> Callable[[Iter
         note(f"(for a progress bar, {install_hint('progress')})")
         return iter
 
-    def wrap(iterable: Iterable[T]) -> Iterable[T]:
-        bar: Iterable[T] = tqdm(iterable, total=total, unit=unit, file=sys.stderr)
+    def wrap(iterable: Iterable[_T]) -> Iterable[_T]:
+        bar: Iterable[_T] = tqdm(iterable, total=total, unit=unit, file=sys.stderr)
         return bar
 
     return wrap

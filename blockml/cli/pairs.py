@@ -15,7 +15,7 @@ from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.templates.distances import distance, sketch
-from blockml.templates.mapping import PRESETS, Tree, map_trees, tree_of
+from blockml.templates.mapping import EQUALITIES, Tree, map_trees, tree_of
 
 if TYPE_CHECKING:
     from blockml.reports.pairview import MappedTrees
@@ -40,7 +40,7 @@ def add_distance(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml templates distance``."""
     add = parser.add_argument
     add("pages", metavar="PAGE", nargs=2, help=PAGE_HELP)
-    add("--equality", choices=sorted(PRESETS), default="hybex", help="equality of nodes of the mapping ETDM")
+    add("--equality", choices=sorted(EQUALITIES), default="hybex", help="equality of nodes of the mapping ETDM")
     add("-o", "--output", metavar="FILE.html", help="write a view of both trees with the nodes mapped to each other")
     add_options(parser, "backend")
     add_format(parser)

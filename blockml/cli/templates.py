@@ -65,7 +65,11 @@ def add_templates(parser: argparse.ArgumentParser) -> None:
     for name, text, add in (
         ("cluster", "cluster pages by template", _add_cluster),
         ("detect", "learn the template of a site from its pages and write it to a file", _add_detect),
-        ("extract", "extract the template of a page as clean markup, from the pages it links to", linked.add_extract),
+        (
+            "extract",
+            "extract the template of a page as clean markup, from the pages it links to",
+            linked.add_linked_extract,
+        ),
         ("distance", "print the six structural distances of two pages, and pair their nodes", pairs.add_distance),
         ("menu", "find the menu of a page by link density", linked.add_menu),
     ):
@@ -135,7 +139,7 @@ def _pages(items: Iterator[Item], failed: list[str], parsing: Mapping[str, Any])
 def run_cluster(arguments: argparse.Namespace) -> int:
     """Cluster pages; return 1 if some could not be read."""
     from blockml.evaluation.clusters import cluster_scores
-    from blockml.templates.grouping import cluster_pages, summarise
+    from blockml.templates.grouping import cluster_pages, summarise_page
 
     if arguments.truth_field and not arguments.truth:
         raise UsageError("--truth-field needs --truth FILE")
@@ -147,7 +151,7 @@ def run_cluster(arguments: argparse.Namespace) -> int:
     files = find_inputs(arguments.inputs)
     bar = progress_bar(None, "page", quiet=arguments.quiet)
     pages = bar(_pages(read_items(files), failed, parsing_options(arguments)))
-    read = [(item, summarise(page, subclusters=arguments.subclusters)) for item, page in pages]
+    read = [(item, summarise_page(page, subclusters=arguments.subclusters)) for item, page in pages]
     if not read:
         raise InputError("no page could be read", source=", ".join(arguments.inputs))
     ids = [item.id for item, _ in read]

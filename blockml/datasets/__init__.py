@@ -16,23 +16,12 @@ from blockml.errors import DatasetError, UsageError, check_name
 from blockml.text.plurals import counted
 
 __all__ = [
-    "FORMATS",
-    "LAYOUTS",
-    "BlockLabels",
-    "Dataset",
-    "Gold",
-    "LabelledPage",
-    "RegionGold",
-    "RunGold",
-    "SnippetGold",
-    "TextGold",
-    "detect_format",
-    "open_dataset",
-    "site_of",
-]
+    "LAYOUTS", "BlockLabels", "Dataset", "Gold", "LabelledPage", "RegionGold", "RunGold", "SnippetGold", "TextGold",
+    "detect_format", "open_dataset", "site_of",
+]  # fmt: skip
 
 #: Readers by name of the layout.
-FORMATS: Mapping[str, Callable[[Path, str], Dataset]] = {
+READERS: Mapping[str, Callable[[Path, str], Dataset]] = {
     "corpus": read_corpus,
     "folders": read_folders,
     "annotated": read_annotated,
@@ -49,7 +38,7 @@ LAYOUTS: Mapping[str, str] = {
 
 
 def detect_format(folder: Path) -> str:
-    """Return the layout of a folder, a key of :data:`FORMATS`.
+    """Return the layout of a folder, a key of :data:`LAYOUTS`.
 
     Raises
     ------
@@ -85,7 +74,7 @@ def open_dataset(spec: str | Path, *, layout: str | None = None) -> Dataset:
     spec
         A folder, or ``NAME=FOLDER``. The name defaults to that of the folder.
     layout
-        A key of :data:`FORMATS`; detected from the contents of the folder if None.
+        A key of :data:`LAYOUTS`; detected from the contents of the folder if None.
 
     Raises
     ------
@@ -101,5 +90,5 @@ def open_dataset(spec: str | Path, *, layout: str | None = None) -> Dataset:
         raise UsageError("a data set is NAME=FOLDER, and the name is empty", source=spec)
     folder = Path(folder_name if separator else str(spec))
     chosen = layout or detect_format(folder)
-    check_name("layout", chosen, FORMATS)
-    return FORMATS[chosen](folder, name if separator else folder.resolve().name)
+    check_name("layout", chosen, LAYOUTS)
+    return READERS[chosen](folder, name if separator else folder.resolve().name)

@@ -11,14 +11,12 @@ from itertools import pairwise
 from pathlib import Path
 
 from blockml.archives.suffixes import page_stem
-from blockml.datasets.base import Dataset, LabelledPage, html_files, read_page, site_of
+from blockml.datasets.base import Dataset, LabelledPage, html_files, read_page_file, site_of
 from blockml.datasets.corpus import find_table, read_rows
 from blockml.datasets.gold import Gold, RunGold
 from blockml.errors import DatasetError
 from blockml.page import Label
 from blockml.parsing import parse
-
-__all__ = ["is_annotated", "read_annotated", "read_annotated_file", "split_annotation"]
 
 #: Labels by the digit in the class name (public evaluation code of the corpus).
 CLASSES = (Label.OTHER, Label.HEADING, Label.MAIN, Label.SUPPLEMENT, Label.RELATED, Label.COMMENT)
@@ -115,14 +113,14 @@ def _runs(marked: str) -> tuple[tuple[str, Label], ...]:
 def is_annotated(path: Path) -> bool:
     """Return whether a file has annotations; False for a file that can't be read."""
     try:
-        return _CLASS.search(read_page(path).decode("latin-1")) is not None
+        return _CLASS.search(read_page_file(path).decode("latin-1")) is not None
     except OSError:
         return False
 
 
 def read_annotated_file(path: Path) -> tuple[bytes, Gold | None]:
     """Read page and gold from an annotated file, which is UTF-8 whatever its page declares."""
-    page, gold = split_annotation(read_page(path).decode("utf-8", "replace"))
+    page, gold = split_annotation(read_page_file(path).decode("utf-8", "replace"))
     return page.encode("utf-8"), gold
 
 

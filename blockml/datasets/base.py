@@ -22,21 +22,8 @@ from blockml.parsing.limits import Limits
 from blockml.text.plurals import counted
 from blockml.text.public_suffixes import registrable_domain
 
-__all__ = [
-    "UNFINISHED",
-    "Dataset",
-    "LabelledPage",
-    "check_names",
-    "declared_url",
-    "html_files",
-    "page_from_row",
-    "read_page",
-    "site_of",
-    "text_gold",
-]
-
 #: Flag of pages that somebody has begun to label; their gold is not defective, but not to be trained on either.
-UNFINISHED = "unfinished"
+UNFINISHED_FLAG = "unfinished"
 
 #: Bytes of a page in which its own address is searched, the elements that declare it, and the address in them.
 _HEAD = 100_000
@@ -87,7 +74,7 @@ class LabelledPage:
             The file is missing or damaged.
         """
         try:
-            return self.reader(self.path) if self.reader else (read_page(self.path), self.gold)
+            return self.reader(self.path) if self.reader else (read_page_file(self.path), self.gold)
         except OSError as error:
             raise DatasetError(f"cannot read the page ({error})", source=self.path) from error
 
@@ -108,7 +95,7 @@ class Dataset:
 
     name: str
     path: Path
-    format: str  #: Layout: a key of :data:`blockml.datasets.FORMATS`.
+    format: str  #: Layout: a key of :data:`blockml.datasets.LAYOUTS`.
     pages: tuple[LabelledPage, ...]
     licence: str = ""
     attribution: str = ""
@@ -200,7 +187,7 @@ class _Reader:
     is_wrapped: bool
 
     def __call__(self, path: Path) -> tuple[bytes, Gold | None]:
-        data = read_page(path)
+        data = read_page_file(path)
         if self.is_wrapped and (match := _WRAPPER.match(data)):
             data = match[1]
         return data.decode(self.codec, "replace").encode() if self.codec else data, self.gold
@@ -239,7 +226,7 @@ def text_gold(content: str | None, row: Mapping[str, Any]) -> Gold | None:
     return SnippetGold(required, forbidden) if required or forbidden else None
 
 
-def read_page(path: Path) -> bytes:
+def read_page_file(path: Path) -> bytes:
     """Read a page file up to a byte more than is parsed, so that parsing notices the limit."""
     return read_file(path, Limits().bytes + 1)
 

@@ -18,8 +18,6 @@ from blockml.datasets.records import file_lines, parse_record
 from blockml.errors import DatasetError
 from blockml.page import Label
 
-__all__ = ["find_table", "read_corpus", "read_rows"]
-
 #: Block types of the dataset-popular collection (Kreuzer 2013) as labels.
 REGION_LABELS: Mapping[str, Label] = {
     **dict.fromkeys(("Article", "Content", "Table"), Label.MAIN),

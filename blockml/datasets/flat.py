@@ -10,8 +10,6 @@ from blockml.datasets.folders import read_labels, read_text
 from blockml.datasets.gold import Gold, TextGold
 from blockml.errors import DatasetError
 
-__all__ = ["gold_beside", "read_flat"]
-
 
 def gold_beside(page: Path) -> Path | None:
     """Return the file with the gold of a page: its name with the suffix ``.txt`` or ``.jsonl``; None without one.

@@ -19,8 +19,6 @@ from blockml.errors import DatasetError, check_name
 from blockml.page import Label
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["IGNORE", "read_folders", "read_labels", "read_text", "write_labels"]
-
 #: Label in ``labels.jsonl`` of text that may be content or not.
 IGNORE = "ignore"
 

@@ -18,8 +18,6 @@ from blockml.page import MAIN_LABELS, Label, Page
 from blockml.text.lcs import lcs_alignment
 from blockml.text.tokens import metric_tokens
 
-__all__ = ["LABELS", "LABEL_CODE", "BlockLabels", "Gold", "RegionGold", "RunGold", "SnippetGold", "TextGold"]
-
 #: All labels, in the order of their codes.
 LABELS: tuple[Label, ...] = tuple(Label)
 #: Index of each label in :data:`LABELS`.

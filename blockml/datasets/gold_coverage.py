@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from blockml.page import Page
 
-__all__ = ["UncoveredText", "repeated_words", "uncovered_text"]
-
 #: Words per shingle to match blocks with the gold (our choice: shingles of three rarely match by coincidence).
 _SHINGLE = 3
 #: Words per shingle to count repetitions in the gold (our choice: longer than a turn of phrase).

@@ -9,8 +9,6 @@ from dataclasses import replace
 from blockml.datasets.base import Dataset, LabelledPage
 from blockml.datasets.validation import Kind, validate
 
-__all__ = ["INVALID_FOR_EVALUATION", "INVALID_FOR_TRAINING", "REPLACED", "filtered", "gold_defects"]
-
 #: Kinds that make gold invalid for any use: it is missing, of another page, incomplete or contradicted.
 _INVALID = frozenset(Kind) - {Kind.WORD_ORDER, Kind.REPETITION, Kind.DUPLICATE, Kind.CONTAMINATION}
 #: Kinds that make block labels wrong. A repetition does not, as only one of the copies is aligned.

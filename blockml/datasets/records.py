@@ -10,8 +10,6 @@ from typing import Any
 from blockml.archives.compression import open_file
 from blockml.errors import DatasetError
 
-__all__ = ["file_lines", "parse_record"]
-
 #: Fields with a text, and with a list of texts; each may be missing or null.
 _TEXTS = ("id", "url", "site", "page_type", "encoding", "main_content")
 #: Bytes of a line: twice those that are parsed of a page.
@@ -74,7 +72,10 @@ def _problem(row: Mapping[str, Any]) -> str | None:
     for name in _LISTS:
         if not _is_list(row.get(name), str):
             return f"{name!r} must be a list of strings"
-    if not _is_list(row.get("blocks"), dict) or not all(map(_is_region, row.get("blocks") or ())):
+    if not _is_list(blocks := row.get("blocks"), dict) or not all(
+        "xpath" not in block or (isinstance(block["xpath"], str) and isinstance(block.get("type"), str))
+        for block in blocks or ()
+    ):
         return "'blocks' must be a list of objects with strings 'xpath' and 'type'"
     place = PurePosixPath(row.get("id") or "")
     if place.is_absolute() or ".." in place.parts:
@@ -84,7 +85,3 @@ def _problem(row: Mapping[str, Any]) -> str | None:
 
 def _is_list(value: object, kind: type) -> bool:
     return value is None or (isinstance(value, list) and all(isinstance(item, kind) for item in value))
-
-
-def _is_region(block: Mapping[str, Any]) -> bool:
-    return "xpath" not in block or (isinstance(block["xpath"], str) and isinstance(block.get("type"), str))

@@ -6,8 +6,6 @@ import re
 
 from blockml.page import Page
 
-__all__ = ["soft_error"]
-
 #: Maximum number of words of a soft error page (our choice: error pages with a full menu have up to 500).
 _MAX_WORDS = 500
 #: Maximum number of words of an application shell, which asks to enable JavaScript (our choice).

@@ -14,9 +14,7 @@ from blockml.datasets.gold import BlockLabels
 from blockml.features.kim2013 import PARENT_TAGS
 from blockml.page import Flag, Page
 from blockml.parsing import parse
-from blockml.parsing.lines import line_numbers
-
-__all__ = ["TagPoints", "TagRow", "tag_distribution", "tag_points"]
+from blockml.parsing.lines import document_lines
 
 #: Minimum frequency of a tag to be suggested as a parent tag (our choice).
 _MIN_COUNT = 10
@@ -66,7 +64,7 @@ def tag_points(page: Page, labels: BlockLabels) -> TagPoints:
     nodes, blocks = page.nodes, page.blocks
     in_body = (nodes.tag != 0) & ((nodes.flags & (Flag.HEAD | Flag.DROPPED)) == 0) & (nodes.parent >= 0)
     elements = np.flatnonzero(in_body)
-    lines = line_numbers(nodes)[elements]
+    lines = document_lines(nodes)[elements]
     inside = np.zeros(len(elements), dtype=bool)
     if len(main := np.flatnonzero(labels.main)):
         inside = (lines > blocks.first_line[main[0]]) & (lines < blocks.last_line[main[-1]])

@@ -24,8 +24,6 @@ from blockml.text.lcs import lcs_alignment
 from blockml.text.plurals import counted
 from blockml.text.tokens import WORD, metric_tokens
 
-__all__ = ["Finding", "Kind", "check_pages", "content_hash", "validate", "validate_page"]
-
 
 class Kind(StrEnum):
     """Kinds of findings; docs/gold.md describes them."""

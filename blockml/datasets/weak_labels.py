@@ -16,8 +16,6 @@ from blockml.datasets.gold import LABEL_CODE, LABELS, BlockLabels
 from blockml.features.page_context import PageContext
 from blockml.page import Label, Nodes, Page
 
-__all__ = ["FORUM", "weak_labels"]
-
 #: Page type of pages whose comments are main content.
 FORUM = "forum"
 

@@ -16,7 +16,7 @@ from blockml.errors import UsageError
 from blockml.estimators.pages import AnyPage, as_pages, as_recipe, check_prepared, labelled_rows, parsed
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.extractors.base import Traits
-from blockml.extractors.matrix import matrix
+from blockml.extractors.matrix import page_matrix
 from blockml.features import feature_set
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
@@ -25,8 +25,6 @@ from blockml.training.ensemble import Ensemble
 from blockml.training.recipes import Recipe
 from blockml.training.table import BlockTable, PageRows
 from blockml.training.train import fit_model
-
-__all__ = ["BlockClassifier", "EstimatorExtractor"]
 
 A = TypeVar("A", bound=np.generic)
 
@@ -176,7 +174,7 @@ class EstimatorExtractor(Extractor):
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Predict the probability of content, (n_blocks,)."""
-        return _content_probabilities(self.estimator, matrix(page, self.features))
+        return _content_probabilities(self.estimator, page_matrix(page, self.features).values)
 
 
 def _content_probabilities(estimator: Any, rows: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ANN401

@@ -11,12 +11,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from blockml.errors import UsageError
 from blockml.estimators.pages import AnyPage, as_pages, parsed
-from blockml.extractors.matrix import matrix
+from blockml.extractors.matrix import page_matrix
 from blockml.features import feature_set
 from blockml.parsing.options import ParsingOptions
 from blockml.training.table import PageRows
-
-__all__ = ["BlockFeatures"]
 
 
 class BlockFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type information
@@ -79,7 +77,7 @@ class BlockFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
             if page.inputs is None or page.inputs.features != self.features:
                 raise UsageError(f"a page was prepared for another feature set than {self.features}")
             return page.matrix
-        return matrix(parsed(page, self.parsing or ParsingOptions()), self.features)
+        return page_matrix(parsed(page, self.parsing or ParsingOptions()), self.features).values
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002
         """Return the names of the columns, (n_features,)."""

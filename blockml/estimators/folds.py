@@ -13,8 +13,6 @@ from blockml.estimators.pages import as_pages
 from blockml.training.splits import duplicate_groups, fold_pages
 from blockml.training.table import PageRows
 
-__all__ = ["GroupFolds", "page_groups"]
-
 
 def page_groups(pages: Sequence[PageRows], by: str = "site") -> NDArray[np.int64]:
     """Number the groups of pages that no split may separate: pages of one site, and near duplicates.

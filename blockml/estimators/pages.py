@@ -19,17 +19,6 @@ from blockml.training.recipes import Recipe
 from blockml.training.recipes import recipe as named_recipe
 from blockml.training.table import BlockTable, PageRows, build_table
 
-__all__ = [
-    "AnyPage",
-    "as_pages",
-    "as_recipe",
-    "block_rows",
-    "check_prepared",
-    "labelled_rows",
-    "parsed",
-    "prepare_pages",
-]
-
 #: A sample: a page as bytes, as text, parsed, labelled, or prepared by :func:`prepare_pages`.
 AnyPage: TypeAlias = bytes | str | Page | LabelledPage | PageRows
 _P = TypeVar("_P")

@@ -20,18 +20,10 @@ from blockml.evaluation.bootstrap import (
     means_by,
     paired_difference,
 )
-from blockml.evaluation.words import (
-    SnippetRates,
-    WordScores,
-    bag_scores,
-    lcs_scores,
-    shingle_corpus_scores,
-    shingle_scores,
-    snippet_rates,
-)
+from blockml.evaluation.words import SnippetRates, WordScores, bag_scores, lcs_scores, shingle_scores, snippet_rates
 
 __all__ = [
     "BlockScores", "Difference", "Interval", "Resampled", "SnippetRates", "WordScores", "bag_scores", "block_scores",
     "bootstrap_mean", "bootstrap_systems", "lcs_scores", "mean_of_means", "means_by", "paired_difference",
-    "shingle_corpus_scores", "shingle_scores", "snippet_rates",
+    "shingle_scores", "snippet_rates",
 ]  # fmt: skip

@@ -12,8 +12,6 @@ from blockml.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["BlockScores", "block_scores", "checked_weights"]
-
 
 @dataclass(frozen=True, slots=True)
 class BlockScores:

@@ -15,11 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
 
-__all__ = [
-    "MIN_DOCUMENTS", "Difference", "Interval", "Resampled", "bootstrap_mean", "bootstrap_systems", "mean_of_means",
-    "means_by", "paired_difference",
-]  # fmt: skip
-
 #: Minimum number of documents (or sites) for an interval of a difference: resamples of fewer hardly differ.
 MIN_DOCUMENTS = 5
 

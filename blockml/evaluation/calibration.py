@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Routing", "rank_correlation", "reliability", "routing"]
-
 
 def reliability(
     probabilities: NDArray[np.floating[Any]],

@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError, check_name
 
-__all__ = ["adjusted_rand", "cluster_scores", "dunn", "mutual_information", "nmi", "purity", "rand"]
-
 _PAIRS = ("unordered", "ordered")
 _NORMALISATIONS = ("strehl", "gottron", "log_kg", "nats")
 

@@ -13,8 +13,6 @@ from blockml.evaluation.blocks import checked_weights
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PrecisionRecall", "precision_recall"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrecisionRecall:
@@ -28,15 +26,6 @@ class PrecisionRecall:
     def average_precision(self) -> float:
         """Mean precision weighted by the gain of recall, without interpolation; in [0, 1]."""
         return float(np.diff(self.recall, prepend=0.0) @ self.precision)
-
-    def precision_at(self, recall: float) -> float:
-        """Return the best precision of the thresholds that reach a recall in [0, 1].
-
-        Raises UsageError for another recall.
-        """
-        if not 0 <= recall <= 1:
-            raise UsageError(f"recall must be between 0 and 1, got {recall!r}")
-        return float(self.precision[self.recall >= recall - 1e-12].max())
 
     def best_f(self, beta: float = 1.0) -> tuple[float, float]:
         """Return the threshold with the greatest F-beta, and that score; the highest of equally good thresholds."""
@@ -59,8 +48,8 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | N
     >>> curve = precision_recall([True, False, True, False], [0.9, 0.8, 0.7, 0.1])
     >>> curve.thresholds.tolist(), curve.recall.tolist()
     ([0.9, 0.8, 0.7, 0.1], [0.5, 0.5, 1.0, 1.0])
-    >>> round(curve.average_precision, 4), round(curve.precision_at(1.0), 4)
-    (0.8333, 0.6667)
+    >>> round(curve.average_precision, 4)
+    0.8333
     """
     main, values = np.asarray(truth, dtype=bool), np.asarray(scores, dtype=np.float64)
     if main.shape != values.shape or main.ndim != 1 or not np.isfinite(values).all():

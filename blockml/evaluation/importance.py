@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 from blockml.datasets import Dataset
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.curves import precision_recall
-from blockml.extractors.matrix import matrix
+from blockml.extractors.matrix import page_matrix
 from blockml.features import COLUMNS, feature_set
 from blockml.features.feature_sets import split_name
 from blockml.model import Model
 from blockml.parsing import parse
 from blockml.predictors import TreeEnsemble
 from blockml.predictors.tree_ensemble import MeanTrees, Trees
-
-__all__ = ["Importance", "LabelledRows", "by_column", "by_family", "impurity_gains", "labelled_rows"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +43,7 @@ class Importance:
     spread: float  #: Standard deviation of that loss over permutations
 
 
-def labelled_rows(model: Model, dataset: Dataset) -> LabelledRows:
+def importance_rows(model: Model, dataset: Dataset) -> LabelledRows:
     """Compute the features of a model on the labelled pages of a data set, parsed as in training.
 
     Raises DatasetError if no block is labelled, or a page can't be read.
@@ -57,7 +55,7 @@ def labelled_rows(model: Model, dataset: Dataset) -> LabelledRows:
             continue
         page = parse(html, url=labelled.url, charset=labelled.charset, **model.parsing.options())
         found = gold.label(page)
-        matrices.append(matrix(page, model.features)[found.known])
+        matrices.append(page_matrix(page, model.features).values[found.known])
         labels.append(found.main[found.known])
     main = np.concatenate(labels) if labels else np.zeros(0, dtype=bool)
     if not main.any() or main.all():

@@ -24,10 +24,8 @@ from blockml.extractors import Extractor
 from blockml.page import Status
 from blockml.parsing import parse
 
-__all__ = ["METRICS", "PageResult", "evaluate_extractor", "peak_megabytes", "summarise"]
-
-#: Metrics of a page, reported as means over pages. Titles: :data:`blockml.evaluation.comparison.grid.METRICS`.
-METRICS = (
+#: Metrics of a page, reported as means over pages. Titles: :data:`blockml.evaluation.comparison.grid.METRIC_INFO`.
+PAGE_METRICS = (
     "bag_f1", "bag_precision", "bag_recall", "bag_f05", "bag_f2", "lcs_f1", "shingle_f1", "with_rate", "without_rate",
 )  # fmt: skip
 
@@ -56,7 +54,7 @@ class PageResult:
     peak_megabytes: float | None  #: Peak memory of the process so far; None where the system doesn't report it
 
     def metric(self, name: str) -> float | None:
-        """Return the value of one of :data:`METRICS`; None if the page's gold has no such information."""
+        """Return the value of one of :data:`PAGE_METRICS`; None if the page's gold has no such information."""
         kind, _, field = name.partition("_")
         if field == "rate":
             return self.with_rate if kind == "with" else self.without_rate
@@ -128,7 +126,7 @@ def _evaluate_page(extractor: Extractor, labelled: LabelledPage, parsing: Mappin
     )
 
 
-def summarise(results: Sequence[PageResult], metrics: Sequence[str] = METRICS) -> dict[str, Any]:
+def summarise(results: Sequence[PageResult], metrics: Sequence[str] = PAGE_METRICS) -> dict[str, Any]:
     """Average the scores of pages, with 95 % bootstrap intervals, per page type and over sites; pool block counts.
 
     Returns ``pages``, ``statuses``, ``metrics`` (name to mean, low, high, pages, site_mean, clean_mean), ``by_type``,

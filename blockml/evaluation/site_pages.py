@@ -13,8 +13,6 @@ from blockml.page import Page
 from blockml.parsing import parse
 from blockml.parsing.options import ParsingOptions
 
-__all__ = ["MAX_SITE_PAGES", "fit_to_site", "group_by_site", "parse_pages"]
-
 #: Maximum number of pages of a site to fit on: more hardly change which text repeats (our choice; Gottron 2008 asks
 #: for a limit).
 MAX_SITE_PAGES = 50

@@ -13,12 +13,7 @@ from blockml.text.lcs import lcs_length
 from blockml.text.tokens import WORD, metric_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-__all__ = [
-    "SnippetRates", "WordScores", "bag_scores", "f_beta", "lcs_scores", "scores_from_counts", "shingle_corpus_scores",
-    "shingle_scores", "shingles", "snippet_rates",
-]  # fmt: skip
+    from collections.abc import Sequence
 
 
 class WordScores(NamedTuple):
@@ -127,32 +122,8 @@ def shingle_scores(gold: str, extracted: str, size: int = 4, *, lower: bool = Fa
     >>> [round(value, 3) for value in scores]
     [0.667, 0.667, 0.667]
     """
-    return scores_from_counts(*_shingle_counts(gold, extracted, size, lower=lower))
-
-
-def shingle_corpus_scores(pairs: Iterable[tuple[str, str]], size: int = 4, *, lower: bool = False) -> WordScores:
-    """Score the shingles of a corpus as the public article extraction benchmark of Scrapinghub does.
-
-    Precision is the mean over the documents with extracted shingles, recall the mean over the documents with gold
-    shingles, and F1 the harmonic mean of these two means. ``pairs`` are gold text and extracted text of each document;
-    for ``size`` and ``lower`` see :func:`shingles`. Raises UsageError without documents, or for a ``size`` below 1.
-
-    Examples
-    --------
-    >>> shingle_corpus_scores([("a b c d", "a b c d"), ("e f g h", "")])
-    WordScores(precision=1.0, recall=0.5, f1=0.666...)
-    """
-    counts = [_shingle_counts(gold, extracted, size, lower=lower) for gold, extracted in pairs]
-    if not counts:
-        raise UsageError("a corpus score needs at least one document")
-    precisions = [shared / found for shared, found, _ in counts if found]
-    recalls = [shared / relevant for shared, _, relevant in counts if relevant]
-    if not precisions and not recalls:
-        return WordScores(1.0, 1.0, 1.0)
-    precision = sum(precisions) / len(precisions) if precisions else 0.0
-    recall = sum(recalls) / len(recalls) if recalls else 0.0
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return WordScores(precision, recall, f1)
+    relevant, found = shingles(gold, size, lower=lower), shingles(extracted, size, lower=lower)
+    return scores_from_counts((relevant & found).total(), found.total(), relevant.total())
 
 
 def snippet_rates(extracted: str, with_: Sequence[str], without: Sequence[str]) -> SnippetRates:
@@ -172,12 +143,6 @@ def snippet_rates(extracted: str, with_: Sequence[str], without: Sequence[str]) 
         sum(snippet in text for snippet in required) / len(required) if required else None,
         sum(snippet in text for snippet in forbidden) / len(forbidden) if forbidden else None,
     )
-
-
-def _shingle_counts(gold: str, extracted: str, size: int, *, lower: bool) -> tuple[int, int, int]:
-    """Count the shared, the extracted and the gold shingles."""
-    relevant, found = shingles(gold, size, lower=lower), shingles(extracted, size, lower=lower)
-    return (relevant & found).total(), found.total(), relevant.total()
 
 
 def _normalised(text: str) -> str:

@@ -23,8 +23,6 @@ from blockml.model import Model
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
 
-__all__ = ["Between", "Extractor", "HasExtractor", "Legal", "Prediction", "Traits", "parameter"]
-
 
 @dataclass(frozen=True, slots=True)
 class Between:

@@ -17,25 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.decide import Decision
+from blockml.decision.prediction import Prediction
 from blockml.errors import UsageError, check_name
-from blockml.extractors.base import Between, Extractor, Prediction, Traits
+from blockml.extractors.base import Between, Extractor, Traits
 from blockml.extractors.methods import METHODS
 from blockml.model import Model
 from blockml.page import Page, Status
-from blockml.parsing.lines import line_numbers
+from blockml.parsing.lines import document_lines
 from blockml.parsing.options import ParsingOptions
-
-__all__ = [
-    "LEAST_SCORE",
-    "Combination",
-    "Intersection",
-    "Majority",
-    "Member",
-    "Serial",
-    "Union",
-    "remaining_scores",
-    "without_blocks",
-]
 
 #: An extractor, or the name of a method: a key of :data:`blockml.extractors.methods.METHODS`.
 Member = str | Extractor
@@ -372,7 +361,7 @@ def without_blocks(page: Page, removed: NDArray[np.bool_]) -> Page:
     stays = (nodes.tag != 0) | (np.cumsum(borders)[:-1] == 0)
     number = (np.cumsum(stays) - stays).astype(np.int32)  # of a node, among those that stay
     left, rest = nodes.only(stays), blocks.only(~removed)
-    lines, node, last_node = line_numbers(left), number[rest.node], number[rest.last_node]
+    lines, node, last_node = document_lines(left), number[rest.node], number[rest.last_node]
     rest = replace(
         rest,
         first_line=lines[node],

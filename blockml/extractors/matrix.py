@@ -24,8 +24,6 @@ from blockml.page import Page
 if TYPE_CHECKING:
     from blockml.templates.site import SiteTemplate
 
-__all__ = ["matrix", "page_matrix", "uses_siblings"]
-
 _SITE_COLUMNS = tuple([column.name for column in site_pages.COLUMNS])
 
 #: Number of known pages from which on more make no difference (our choice: shares are then known to 2 %).
@@ -70,13 +68,6 @@ def page_matrix(
     if uses_siblings(features_name):
         given |= _from_site(page, site)
     return features.matrix(page, features_name, given, context)
-
-
-def matrix(
-    page: Page, features_name: str, site: SiteTemplate | None = None, view: PageContext | None = None
-) -> NDArray[np.float32]:
-    """Compute the values of :func:`page_matrix` alone: (n_blocks, n_columns)."""
-    return page_matrix(page, features_name, site, view).values
 
 
 @functools.cache

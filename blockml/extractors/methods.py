@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 
 from blockml.extractors.base import Extractor
 
-__all__ = ["COMBINATIONS", "METHODS", "SITE_METHODS", "Extractors"]
-
 
 class Extractors(Mapping[str, type[Extractor]]):
     """Classes of extractors by public name, imported on first use.

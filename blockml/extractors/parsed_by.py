@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.policy import DecisionPolicy
+from blockml.decision.prediction import Prediction
 from blockml.errors import check_name
-from blockml.extractors.base import Extractor, Prediction, Traits
+from blockml.extractors.base import Extractor, Traits
 from blockml.extractors.page_curve import PageCurve
 from blockml.model import Model
 from blockml.page import Page
 from blockml.parsing import BACKENDS
 from blockml.parsing.options import ParsingOptions
-
-__all__ = ["ParsedBy"]
 
 
 class ParsedBy(Extractor):

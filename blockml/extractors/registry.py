@@ -17,8 +17,6 @@ from blockml.extractors.methods import COMBINATIONS, METHODS, SITE_METHODS, Extr
 from blockml.extractors.trained import TrainedExtractor
 from blockml.model import Model, load_model
 
-__all__ = ["EXTRACTORS", "PLUG_INS", "as_extractor", "load", "model_names", "plug_ins", "resolve"]
-
 #: Extractors that need no training, by public name.
 EXTRACTORS = Extractors({**METHODS.places, **COMBINATIONS.places, **SITE_METHODS.places})
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from blockml.decision.decide import with_threshold
 from blockml.decision.policy import DecisionPolicy
+from blockml.decision.prediction import Prediction
 from blockml.errors import UsageError
-from blockml.extractors.base import Between, Extractor, Prediction, Traits, parameter
+from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.extractors.matrix import page_matrix, uses_siblings
 from blockml.model import Model, score_page
 from blockml.page import Page
@@ -21,8 +22,6 @@ from blockml.parsing.options import ParsingOptions
 
 if TYPE_CHECKING:
     from blockml.templates.site import SiteTemplate
-
-__all__ = ["TrainedExtractor"]
 
 
 @dataclass(eq=False, repr=False)

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from blockml.features.attribute_values import ATTRIBUTES
 from blockml.features.page_context import PageContext
 
-__all__ = ["NUMBERS", "N_HASHED_WORDS", "AncestorWords", "ancestor_words", "word_checksums"]
-
 #: Range of the hashed words, a power of two (our choice; Weinberger et al. 2009, *Feature Hashing for Large Scale
 #: Multitask Learning*, on why collisions do little harm).
 N_HASHED_WORDS = 2**13

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from blockml.page import Nodes
 
-__all__ = ["ATTRIBUTES", "AttributeValues"]
-
 #: Attributes whose values are numbered.
 ATTRIBUTES = ("class", "role", "id", "itemprop", "property")
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from blockml.features.factorize import number_keys
 from blockml.page import Nodes
 
-__all__ = ["GROUPINGS", "LEVELS_OF", "Levels", "group_blocks"]
-
 #: Multiplier of a polynomial hash (odd, from the golden ratio; Knuth, *The Art of Computer Programming* 3, 6.4).
 _FACTOR = 0x9E3779B97F4A7C15
 

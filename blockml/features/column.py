@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from blockml.features.page_context import PageContext
 from blockml.page import Blocks
 
-__all__ = ["Column", "Family", "Row", "columns_of"]
-
 #: Unit of a column, or unit, smallest and largest value.
-Row: TypeAlias = str | tuple[str, float, float]
+ColumnRange: TypeAlias = str | tuple[str, float, float]
 
 #: Function from a page to columns that share intermediate results: (n_blocks,) numbers by name, or one for all blocks.
 Family: TypeAlias = Callable[
@@ -39,7 +37,7 @@ class Column:
     family: Family | None = None  #: Function that computes it, together with others, from the page
 
 
-def columns_of(family: Family, source: str, rows: Mapping[str, Row]) -> tuple[Column, ...]:
+def columns_of(family: Family, source: str, rows: Mapping[str, ColumnRange]) -> tuple[Column, ...]:
     """Make the numeric columns of a family, from paper and section, and the row of each column by name.
 
     The default range is 0 to infinity. Values of neighbours beyond the ends of a page are 0.

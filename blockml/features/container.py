@@ -12,13 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import Row, columns_of
+from blockml.features.column import ColumnRange, columns_of
 from blockml.features.keywords import KEYWORDS
 from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
 from blockml.text.characters import CLAUSE
-
-__all__ = ["COLUMNS", "MOST_LEVELS", "container", "more_candidates", "relative_to", "smallest_holding"]
 
 #: Maximum number of levels that are counted above a candidate.
 MOST_LEVELS = 40
@@ -222,7 +220,7 @@ def _largest(marked: NDArray[np.bool_], mass: NDArray[np.float64]) -> int:
     return int(candidates[mass[candidates].argmax()]) if len(candidates) else -1
 
 
-def _candidate(name: str) -> dict[str, Row]:
+def _candidate(name: str) -> dict[str, ColumnRange]:
     what = CANDIDATES[name]
     return {
         f"outof{name}": (f"levels from {what} up to one that holds the block", -2, MOST_LEVELS + 1),
@@ -235,7 +233,7 @@ def _candidate(name: str) -> dict[str, Row]:
 
 #: Candidates of :func:`more_candidates`.
 _MORE_CANDIDATES = {"all", "titled", "article"}
-_SCORES: dict[str, Row] = {
+_SCORES: dict[str, ColumnRange] = {
     "scoreup": ("best score of paragraphs in an element above / the page's best", 0, 1),
     "scoreparent": ("score of paragraphs in the parent / the page's best", 0, 1),
 }

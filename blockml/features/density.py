@@ -13,8 +13,6 @@ from blockml import _kernel
 from blockml.features.column import Column
 from blockml.page import Blocks
 
-__all__ = ["COLUMNS", "link_density", "word_density", "word_density_80w", "word_density_sentence", "wrapped_lines"]
-
 #: Width of a line in characters (boilerpipe, public source). Kim et al. read it as "a sentence of 80 words".
 LINE_WIDTH = 80
 #: Words of a "sentence" (Kim et al. 2013, section 2.2, literally).

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["factorize", "number_keys"]
-
 
 def factorize(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Sort keys and rank the unique ones.
@@ -34,5 +32,4 @@ def number_keys(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     [0, 1, 0]
     """
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    numbers: NDArray[np.int64] = np.argsort(np.argsort(first))[inverse].astype(np.int64, copy=False)
-    return numbers
+    return np.argsort(np.argsort(first))[inverse].astype(np.int64, copy=False)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from blockml.errors import UnknownNameError, check_name
+from blockml.errors import UnknownNameError, UsageError, check_name
 from blockml.features import (
     container,
     density,
@@ -29,8 +31,7 @@ from blockml.features import (
 )
 from blockml.features.column import Column
 from blockml.features.shipped_sets import SHIPPED_SETS
-
-__all__ = ["COLUMNS", "FEATURE_SETS", "FeatureSet", "describe", "feature_set", "nominal_columns"]
+from blockml.text.plurals import counted
 
 #: Base columns by name.
 COLUMNS: Mapping[str, Column] = {
@@ -50,7 +51,7 @@ COLUMNS: Mapping[str, Column] = {
     )
     for column in family.COLUMNS
 }
-_NAME = re.compile(r"(?P<base>[a-z0-9]+)_(?P<offset>0|[mp]\d+)(?:=(?P<value>\w+))?")
+_NAME = re.compile(r"(?P<base>[a-z0-9]+)_(?P<offset>0|[mp]\d{1,4})(?:=(?P<value>\w+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +102,61 @@ FEATURE_SETS: Mapping[str, FeatureSet] = {
 }
 
 
-@functools.cache
-def feature_set(name: str) -> FeatureSet:
-    """Look a feature set up.
+def feature_set(features: str) -> FeatureSet:
+    """Look a feature set up by its name, or make one of the names of its columns, separated by white space.
 
-    Raises UnknownNameError for an unknown set.
+    Raises UnknownNameError for an unknown set or column, and UsageError for a column that is named twice.
+
+    Examples
+    --------
+    >>> feature_set("boilerpipe6").columns
+    ('wd_m1', 'ld_m1', 'wd_0', 'ld_0', 'wd_p1', 'ld_p1')
+    >>> feature_set("words_0 ld_0")
+    FeatureSet(name='2 columns', version=2, columns=('words_0', 'ld_0'), source='columns chosen by name')
     """
-    check_name("feature set", name, FEATURE_SETS)
-    return FEATURE_SETS[name]
+    names = str(features)
+    if names not in FEATURE_SETS and "_" in names:
+        return _set_of_columns(names)
+    check_name("feature set", features, FEATURE_SETS)
+    return FEATURE_SETS[features]
+
+
+@functools.cache
+def _set_of_columns(names: str) -> FeatureSet:
+    columns = tuple(names.split())
+    for name in columns:
+        split_name(name)
+    if repeated := sorted({name for name in columns if columns.count(name) > 1}):
+        raise UsageError(f"a feature set has each column once, not twice: {', '.join(repeated)}")
+    # A model of these columns is refused once a released set has them computed differently.
+    version = max((item.version for item in FEATURE_SETS.values() if {*columns} & {*item.columns}), default=1)
+    return FeatureSet(counted(len(columns), "column"), version, columns, "columns chosen by name")
+
+
+def read_columns(path: str | os.PathLike[str]) -> str:
+    """Read the names of a feature set's columns from a file, one per line, for :func:`feature_set`.
+
+    Empty lines, and what follows a ``#``, are ignored. Raises UsageError if the file has no names, and names all
+    unknown ones.
+    """
+    lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    names = [name for line in lines if (name := line.partition("#")[0].strip())]
+    if unknown := [name for name in names if not _is_column(name)]:
+        raise UsageError(
+            f"unknown feature columns: {', '.join(map(repr, unknown))}; 'blockml features' lists the columns",
+            source=path,
+        )
+    if not names:
+        raise UsageError("a file of feature columns must have a name on each line", source=path)
+    return " ".join(names)
+
+
+def _is_column(name: str) -> bool:
+    try:
+        split_name(name)
+    except UnknownNameError:
+        return False
+    return True
 
 
 def nominal_columns(columns: Sequence[str]) -> tuple[int, ...]:
@@ -117,12 +165,12 @@ def nominal_columns(columns: Sequence[str]) -> tuple[int, ...]:
     return tuple(i for i, (base, _, code) in enumerate(parts) if code is None and COLUMNS[base].values)
 
 
-def describe(columns: Iterable[str]) -> list[dict[str, object]]:
+def describe_columns(columns: Iterable[str]) -> list[dict[str, object]]:
     """Describe columns: name, unit, range, value beyond the ends of the page, source.
 
     Examples
     --------
-    >>> describe(["ld_m1"])[0]["unit"]
+    >>> describe_columns(["ld_m1"])[0]["unit"]
     'linked words / words, block 1 before'
     """
     rows: list[dict[str, object]] = []

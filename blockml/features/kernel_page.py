@@ -13,8 +13,6 @@ from blockml.page import Nodes, Page
 from blockml.page.attributes import Attributes
 from blockml.page.cached import cached_property
 
-__all__ = ["KernelPage", "KernelRows"]
-
 
 class KernelRows(NamedTuple):
     """Columns that the C extension writes into a matrix."""
@@ -45,7 +43,7 @@ class KernelPage:
         self.tree = compiled.new_page_tree(reach, tuple(nodes.names), tuple(blocks.texts), given, pairs, columns)
 
     @cached_property
-    def names(self) -> _kernel.AttributeValues:
+    def names(self) -> _kernel.KernelAttributes:
         """Numbers of attributes' values and of block groups."""
         return self.compiled.new_attribute_values(self.tree, self._tables)
 

@@ -24,12 +24,10 @@ from blockml.features import (
 from blockml.features.page_context import COUNTED
 from blockml.text.characters import class_table
 
-__all__ = ["KernelColumn", "kernel_columns", "kernel_tables"]
-
 #: Lists whose items make names of columns, in the order of ``features_page_tree.h``; the first stands for no list.
 _LISTS: tuple[Iterable[object], ...] = (
-    ("",), structure.LANDMARKS, keywords.KEYWORDS, vocabulary.ROLES, position.WINDOWS, structure.LEVELS,
-    repetition.LEVELS, block_groups.GROUPINGS,
+    ("",), structure.LANDMARKS, keywords.KEYWORDS, vocabulary.ROLES, position.WINDOWS, structure.ANCESTOR_LEVELS,
+    repetition.GROUP_LEVELS, block_groups.GROUPINGS,
 )  # fmt: skip
 
 
@@ -76,9 +74,9 @@ def kernel_tables(compiled: _kernel.Compiled) -> _kernel.Tables:
         **ancestor_words.NUMBERS,
     }
     levels: dict[str, ArrayLike] = {
-        "ancestor_levels": structure.LEVELS,
+        "ancestor_levels": structure.ANCESTOR_LEVELS,
         "windows": position.WINDOWS,
-        "sibling_levels": repetition.LEVELS,
+        "sibling_levels": repetition.GROUP_LEVELS,
         "grouping_levels": block_groups.LEVELS_OF,
     }
     arrays: _kernel.Arrays = {

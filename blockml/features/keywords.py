@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KEYWORDS", "keyword_bits", "words"]
-
 #: Words by group, collected from the markup of public design systems and content management systems. A model learns
 #: which groups matter.
 KEYWORDS: Mapping[str, tuple[str, ...]] = {

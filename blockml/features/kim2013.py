@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from blockml.features.column import Column
 from blockml.page import Blocks
 
-__all__ = ["COLUMNS", "PARENT_VALUES", "distance_next", "distance_previous", "parent_tag"]
-
 #: Kim et al. 2013, table 1. ``br`` and ``img`` can't hold text in a repaired tree; they are kept for fidelity.
 PARENT_TAGS = (
     "a", "b", "blockquote", "br", "dd", "dl", "dt", "font", "h1", "h2", "h3", "h4", "h5", "h6", "img", "li", "ol", "p",

@@ -9,19 +9,17 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import Row, columns_of
+from blockml.features.column import ColumnRange, columns_of
 from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
 from blockml.text.characters import ALNUM, classes
 from blockml.text.tokens import token_lists
 
-__all__ = ["COLUMNS", "declared_metadata", "page_stats", "title_overlap", "titles"]
-
 #: Maximum number of words of a block that is compared with the title; longer blocks are no titles.
 TITLE_WORDS = 30
 
 #: Kinds of pages, with the values of ``og:type`` and the schema.org types that declare them.
-KINDS: Mapping[str, tuple[str, ...]] = {
+PAGE_KINDS: Mapping[str, tuple[str, ...]] = {
     "article": ("article", "newsarticle", "blogposting", "reportagenewsarticle", "opinionnewsarticle"),
     "product": ("product", "product.item", "og:product", "productgroup"),
     "discussion": ("discussionforumposting", "qapage", "question", "socialmediaposting"),
@@ -30,7 +28,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "firm": ("organization", "localbusiness", "service", "professionalservice", "corporation", "person"),
     "website": ("website", "webpage"),
 }
-_KIND_OF = {word: number for number, words in enumerate(KINDS.values()) for word in words}
+_KIND_OF = {word: number for number, words in enumerate(PAGE_KINDS.values()) for word in words}
 # Possessive: runs of blanks are scanned once.
 _SCHEMA = re.compile(rb'"@type"\s*+:\s*+(?:\[\s*+)?+"(\w++)"')
 #: Kinds of addresses, with words that tell them; the first word counts at each position; # is any digit, and | the end
@@ -161,7 +159,7 @@ def declared_metadata(context: PageContext) -> Mapping[str, float]:
 
     A page without a canonical address has the address that it was parsed with, if any.
     """
-    kinds = [0.0] * len(KINDS)
+    kinds = [0.0] * len(PAGE_KINDS)
     if (own := _KIND_OF.get(context.meta.get("og:type", "").lower())) is not None:
         kinds[own] = 1
     for number in {_KIND_OF[word] for word in map(str.lower, _types(context.page.utf8 or b"")) if word in _KIND_OF}:
@@ -197,8 +195,8 @@ def _types(source: bytes) -> Iterator[str]:
         sign = source.find(b"@", match.end() + 1 if match is not None else sign + 1)
 
 
-_DECLARED: dict[str, Row] = {
-    **{f"is{name}": ("1 by og:type, 2 by schema.org, 3 by both", 0, 3) for name in KINDS},
+_DECLARED: dict[str, ColumnRange] = {
+    **{f"is{name}": ("1 by og:type, 2 by schema.org, 3 by both", 0, 3) for name in PAGE_KINDS},
     "urlparts": ("parts of the page's address, canonical if declared, -1 without one", -1, np.inf),
     "urldashes": "dashes in it",
     "urldigits": "digits in it",

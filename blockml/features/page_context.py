@@ -19,8 +19,6 @@ from blockml.page.attributes import Attributes
 from blockml.page.cached import cached_property
 from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
 
-__all__ = ["COUNTED", "REACH", "BlockAmounts", "PageContext"]
-
 #: Maximum number of ancestors of a block that are used (our choice: 1 in 1,000 real blocks has more), to bound the cost
 #: of deep pages.
 REACH = 32
@@ -107,8 +105,7 @@ class PageContext:
     def started(self) -> NDArray[np.int64]:
         """(n_nodes + 1,) number of blocks that start before each node; at the end number of all blocks."""
         counts = np.bincount(self.blocks.node, minlength=len(self.nodes))
-        started: NDArray[np.int64] = np.append(0, np.cumsum(counts)).astype(np.int64)
-        return started
+        return np.append(0, np.cumsum(counts)).astype(np.int64)
 
     def levels(self, ks: Sequence[int]) -> NDArray[np.int64]:
         """(len(ks), n_blocks) ancestors ``ks`` levels above the parent, or the outermost one if there are fewer."""
@@ -136,8 +133,7 @@ class PageContext:
         """(…, *nodes.shape) sums of values (…, n_blocks) over the blocks in some nodes."""
         before = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
         np.cumsum(values, axis=-1, dtype=np.float64, out=before[..., 1:])
-        sums: NDArray[np.float64] = before.take(self.high[nodes], axis=-1) - before.take(self.low[nodes], axis=-1)
-        return sums
+        return before.take(self.high[nodes], axis=-1) - before.take(self.low[nodes], axis=-1)
 
     @cached_property
     def words(self) -> NDArray[np.float64]:
@@ -204,8 +200,7 @@ class PageContext:
     def codes_above(self, table: TagTable) -> NDArray[Any]:
         """(at most 4, n_blocks) codes of the names of a block's four nearest ancestors."""
         tag = np.append(self.nodes.tag, np.int32(len(self.nodes.names)))
-        codes: NDArray[Any] = self.tag_codes(table)[tag[self.chain[:4]]]
-        return codes
+        return self.tag_codes(table)[tag[self.chain[:4]]]
 
     def codes_of_nodes(self, table: TagTable) -> NDArray[Any]:
         """(n_nodes + 1,) code of each node's name, and at the end of "no node"."""
@@ -242,8 +237,7 @@ class PageContext:
         """
         values = self.attribute_values
         of_value = np.array(list(map(keyword_bits, values.values)), dtype=np.int64)
-        bits: NDArray[np.int64] = of_value[values.of["class"]] | of_value[values.of["id"]]
-        return bits
+        return of_value[values.of["class"]] | of_value[values.of["id"]]
 
     @cached_property
     def meta(self) -> Mapping[str, str]:

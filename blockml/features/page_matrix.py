@@ -22,8 +22,6 @@ from blockml.features.page_context import BlockAmounts, PageContext
 from blockml.page import Blocks, Page
 from blockml.page.cached import cached_property
 
-__all__ = ["PageMatrix", "matrix", "page_context"]
-
 _NOTHING: Mapping[str, NDArray[np.float32]] = MappingProxyType({})
 
 

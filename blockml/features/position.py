@@ -12,8 +12,6 @@ from blockml.features.column import columns_of
 from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
 
-__all__ = ["COLUMNS", "around", "position"]
-
 #: Number of blocks on each side in windows.
 WINDOWS = (1, 2, 4, 8, 16)
 #: Width of the smoothing over blocks (our choice), in blocks.

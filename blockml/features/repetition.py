@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.block_groups import GROUPINGS
-from blockml.features.column import Row, columns_of
+from blockml.features.column import ColumnRange, columns_of
 from blockml.features.factorize import number_keys
 from blockml.features.page_context import PageContext
 
-__all__ = ["COLUMNS", "LEVELS", "like_siblings", "repetition", "same_path"]
-
 #: Levels above the parent whose siblings are counted.
-LEVELS = (0, 1, 2, 3)
+GROUP_LEVELS = (0, 1, 2, 3)
 
 
 def repetition(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
@@ -53,7 +51,7 @@ def like_siblings(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """Count the siblings of ancestors that have their tag and class, and measure their texts."""
     nodes, n_tags = context.nodes, len(context.nodes.names)
     has_ancestors = np.zeros(len(nodes) + 1, dtype=bool)  # the last entry is the parent of roots, which are siblings
-    has_ancestors[nodes.parent[context.levels(LEVELS)]] = True
+    has_ancestors[nodes.parent[context.levels(GROUP_LEVELS)]] = True
     elements = np.flatnonzero((nodes.tag != 0) & has_ancestors[nodes.parent]).astype(np.int64, copy=False)
     classes = context.attribute_values.more_classes(nodes, elements)
     kind = nodes.tag[elements] + n_tags * classes[elements].astype(np.int64)
@@ -62,16 +60,18 @@ def like_siblings(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
     size = np.bincount(group)
     of_node = np.zeros(len(nodes), dtype=np.intp)
     of_node[elements] = group
-    here = of_node[context.levels(LEVELS)]
+    here = of_node[context.levels(GROUP_LEVELS)]
     totals = context.total_of(elements, np.array([context.words, context.linked]))
     words, links = (np.bincount(group, total) for total in totals)
     measures = {"alike": size, "wordsalike": words / size, "linksalike": links / np.maximum(words, 1)}
     return {
-        f"{name}{k}up": row for name, values in measures.items() for k, row in zip(LEVELS, values[here], strict=True)
+        f"{name}{k}up": row
+        for name, values in measures.items()
+        for k, row in zip(GROUP_LEVELS, values[here], strict=True)
     }
 
 
-def _rows(suffix: str, what: str) -> dict[str, Row]:
+def _rows(suffix: str, what: str) -> dict[str, ColumnRange]:
     return {
         f"size{suffix}": f"blocks with the same {what}",
         f"share{suffix}": ("their words / words of the page", 0, 1),
@@ -82,7 +82,7 @@ def _rows(suffix: str, what: str) -> dict[str, Row]:
     }
 
 
-def _level(k: int) -> dict[str, Row]:
+def _level(k: int) -> dict[str, ColumnRange]:
     return {
         f"alike{k}up": f"siblings with tag and class of the ancestor {k} levels above the parent",
         f"wordsalike{k}up": "their words / their number",
@@ -99,5 +99,5 @@ COLUMNS = (
         _rows("near", "tags and classes of the three nearest ancestors")
         | _rows("far", "tags and classes of all ancestors from the third on"),
     ),
-    *columns_of(like_siblings, _SOURCE, {name: row for k in LEVELS for name, row in _level(k).items()}),
+    *columns_of(like_siblings, _SOURCE, {name: row for k in GROUP_LEVELS for name, row in _level(k).items()}),
 )

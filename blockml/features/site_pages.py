@@ -11,8 +11,6 @@ import numpy as np
 
 from blockml.features.column import Column
 
-__all__ = ["COLUMNS", "UNKNOWN"]
-
 #: Value of every column without pages of the site.
 UNKNOWN = -1.0
 

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.column import Row, columns_of
+from blockml.features.column import ColumnRange, columns_of
 from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
 from blockml.page import Flag
 from blockml.text.characters import SENTENCE
-
-__all__ = ["COLUMNS", "FAR", "ancestors", "nearest_levels", "path"]
 
 #: Tags with a code of their own; all others have that of ``other``.
 TAGS = (
@@ -38,7 +36,7 @@ CODES = TagTable({name: code for code, name in enumerate(TAGS)}, other=TAGS.inde
 LANDMARK_BITS = TagTable({tag: 1 << number for number, group in enumerate(LANDMARKS.values()) for tag in group})
 
 #: Levels above the parent whose contents are measured.
-LEVELS = (0, 1, 2, 3, 4, 6)
+ANCESTOR_LEVELS = (0, 1, 2, 3, 4, 6)
 #: Distance to a landmark that is not among the ancestors.
 FAR = 99
 
@@ -80,7 +78,7 @@ def ancestors(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
     sentences = context.characters(SENTENCE)
     in_p = np.where(is_paragraph[context.nodes.tag[context.blocks.parent]], context.words, 0)
     values = np.array([context.words, context.linked, context.prose, in_p, np.ones(len(context)), sentences])
-    words, links, prose, in_p, blocks, sentences = context.total_of(context.levels(LEVELS), values)
+    words, links, prose, in_p, blocks, sentences = context.total_of(context.levels(ANCESTOR_LEVELS), values)
     amount = np.maximum(words, 1)
     measures = {
         "words": words,
@@ -92,10 +90,12 @@ def ancestors(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
         "density": words / np.maximum(blocks, 1),
         "sentences": sentences / amount,
     }
-    return {f"{name}{k}up": row for name, rows in measures.items() for k, row in zip(LEVELS, rows, strict=True)}
+    return {
+        f"{name}{k}up": row for name, rows in measures.items() for k, row in zip(ANCESTOR_LEVELS, rows, strict=True)
+    }
 
 
-def _level(k: int) -> dict[str, Row]:
+def _level(k: int) -> dict[str, ColumnRange]:
     return {
         f"words{k}up": "words",
         f"share{k}up": ("words / words of the page", 0, 1),
@@ -108,7 +108,7 @@ def _level(k: int) -> dict[str, Row]:
     }
 
 
-_PATH: dict[str, Row] = {
+_PATH: dict[str, ColumnRange] = {
     **{f"tag{k}": ("code of the tag", 0, len(TAGS) - 1) for k in range(4)},
     "depth": "ancestors",
     **{f"to{name}": ("levels", 0, FAR) for name in LANDMARKS},
@@ -120,6 +120,6 @@ COLUMNS = (
     *columns_of(
         ancestors,
         "text and links of elements above a block, as CETR and link quotas count them for lines and elements",
-        {name: row for k in LEVELS for name, row in _level(k).items()},
+        {name: row for k in ANCESTOR_LEVELS for name, row in _level(k).items()},
     ),
 )

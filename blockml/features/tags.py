@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["TagTable"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TagTable:

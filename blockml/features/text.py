@@ -11,8 +11,6 @@ from blockml.features.column import columns_of
 from blockml.features.page_context import PageContext
 from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER
 
-__all__ = ["COLUMNS", "text"]
-
 
 def text(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """Count characters by class and words, and tell how the text begins and ends."""

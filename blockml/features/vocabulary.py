@@ -13,8 +13,6 @@ from blockml.features.keywords import KEYWORDS
 from blockml.features.page_context import PageContext
 from blockml.features.structure import FAR, nearest_levels
 
-__all__ = ["COLUMNS", "ROLES", "ROLE_BITS", "role_bits", "vocabulary_distance"]
-
 #: Groups of roles and properties of ARIA, microdata and RDFa.
 ROLES: Mapping[str, tuple[str, ...]] = {
     "rolemain": ("main", "article"),

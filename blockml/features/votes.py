@@ -10,8 +10,6 @@ from collections.abc import Mapping
 
 from blockml.features.column import Column
 
-__all__ = ["COLUMNS", "VOTERS"]
-
 #: Extractors whose scores are columns, with their papers: fast heuristics that use different properties of a page.
 _PAPERS: Mapping[str, str] = {
     "accb": "Gottron 2008",

@@ -16,8 +16,6 @@ from blockml.page.subtrees import block_of_texts
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 
-__all__ = ["sanitised"]
-
 #: Elements that are written as they are; others become ``div`` or ``span``. Without ``details`` and ``dialog``, which
 #: hide their content.
 _ELEMENTS = frozenset(

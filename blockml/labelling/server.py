@@ -24,8 +24,6 @@ from blockml.labelling.sanitised import sanitised
 from blockml.labelling.store import LabelStore, PageToLabel
 from blockml.page import Label, Page
 
-__all__ = ["LabelServer"]
-
 _ADDRESS = "127.0.0.1"
 #: Bytes of a change: pages have at most some hundred thousand blocks.
 _MAX_BODY = 8_000_000

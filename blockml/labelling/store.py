@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from blockml.archives.suffixes import PAGES, is_page_of_folder, page_stem
-from blockml.datasets.base import UNFINISHED, html_files, page_from_row, read_page
+from blockml.datasets.base import UNFINISHED_FLAG, html_files, page_from_row, read_page_file
 from blockml.datasets.folders import read_labels, write_labels
 from blockml.datasets.records import parse_record
 from blockml.decision.decide import Decision
@@ -19,8 +19,6 @@ from blockml.extractors import Extractor
 from blockml.page import Label, Page
 from blockml.parsing import parse
 from blockml.storage.atomic import atomic_write
-
-__all__ = ["UNFINISHED", "LabelStore", "PageToLabel"]
 
 
 @dataclass(slots=True)
@@ -132,7 +130,9 @@ class LabelStore:
         """
         if len(labels) != len(parsed.blocks):
             raise UsageError(f"the page has {len(parsed.blocks)} blocks, got {len(labels)} labels")
-        flags = [flag for flag in page.meta.get("flags") or () if flag != UNFINISHED] + ([] if done else [UNFINISHED])
+        flags = [flag for flag in page.meta.get("flags") or () if flag != UNFINISHED_FLAG] + (
+            [] if done else [UNFINISHED_FLAG]
+        )
         meta = {**page.meta, "id": page.id, "flags": flags}
         with self._lock:
             place = self._place(page)
@@ -141,7 +141,7 @@ class LabelStore:
             with atomic_write(place / "meta.json") as stream:
                 stream.write(json.dumps(meta, ensure_ascii=False, indent=1).encode("utf-8", "replace"))
             write_labels(place / "labels.jsonl", parsed.blocks.texts, labels)
-            page.state = "done" if done else UNFINISHED
+            page.state = "done" if done else UNFINISHED_FLAG
 
     def _place(self, page: PageToLabel) -> Path:
         return self.output / page.id
@@ -150,7 +150,7 @@ class LabelStore:
         place = self._place(page)
         if not (place / "labels.jsonl").is_file():
             return "open"
-        return UNFINISHED if UNFINISHED in (_meta(place).get("flags") or ()) else "done"
+        return UNFINISHED_FLAG if UNFINISHED_FLAG in (_meta(place).get("flags") or ()) else "done"
 
 
 def _files(folder: Path, output: Path) -> list[Path]:
@@ -165,9 +165,9 @@ def _files(folder: Path, output: Path) -> list[Path]:
 
 def _copy_page(source: Path, place: Path) -> None:
     """Write a page to a page folder, unless it has the same bytes; a source may change after its first labels."""
-    content = read_page(source)
+    content = read_page_file(source)
     found = html_files(path for path in place.iterdir() if is_page_of_folder(path.name))
-    if [read_page(path) for path in found] == [content]:
+    if [read_page_file(path) for path in found] == [content]:
         return
     with atomic_write(place / "page.html") as stream:
         stream.write(content)

@@ -6,8 +6,6 @@ import re
 from datetime import date, datetime
 from email.utils import parsedate_to_datetime
 
-__all__ = ["iso_date", "month_number"]
-
 _ISO = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})"
     r"(?:[Tt ]+(\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d+)?)?\s*([Zz]|[Uu][Tt][Cc]|[Gg][Mm][Tt]|[+-]\d{2}:?\d{2})?)?"

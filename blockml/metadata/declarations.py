@@ -6,8 +6,6 @@ from typing import TypeVar
 
 from blockml.page import Nodes
 
-__all__ = ["declarations"]
-
 _Known = TypeVar("_Known")
 
 

@@ -14,8 +14,6 @@ from blockml.text.characters import PILCROWS
 from blockml.text.public_suffixes import registrable_domain
 from blockml.text.tokens import metric_tokens
 
-__all__ = ["element_text", "headline", "headline_blocks", "name_in_title", "without_site"]
-
 _SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹｜–—]\s*|::|：|_(?=[^_\s]+\Z)")
 #: What phpBB writes before the title of a topic, in its languages.
 _TOPIC = re.compile(

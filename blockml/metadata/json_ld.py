@@ -11,8 +11,6 @@ from typing import Any
 from blockml.page import Page
 from blockml.page.attribute_words import nodes_with_words
 
-__all__ = ["address_of", "described", "field_texts", "json_ld_objects", "keywords", "names", "page_objects", "text_of"]
-
 _KIND = b"application/ld+json"
 _DECODER = json.JSONDecoder(strict=False)
 #: Halves of a pair that stand alone: JSON may escape them, and no encoding writes them.
@@ -242,13 +240,13 @@ def address_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
     return text_of(value)
 
 
-def names(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
+def names_in(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
     """Return the names of persons or organisations: a string, an object with a name, or a list of these."""
     items = value if isinstance(value, list) else [value]
     found: list[str] = []
     for item in items:
         name = item.get("name") if isinstance(item, dict) else item
-        found += names(name) if isinstance(name, list) else [text] if (text := text_of(name)) else []
+        found += names_in(name) if isinstance(name, list) else [text] if (text := text_of(name)) else []
     return tuple(dict.fromkeys(found))
 
 

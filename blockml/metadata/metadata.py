@@ -13,14 +13,12 @@ from urllib.parse import urljoin, urlsplit
 from blockml.metadata.dates import iso_date
 from blockml.metadata.declarations import declarations
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, name_in_title
-from blockml.metadata.json_ld import address_of, described, keywords, names, page_objects, text_of
+from blockml.metadata.json_ld import address_of, described, keywords, names_in, page_objects, text_of
 from blockml.metadata.names import byline_names, clean_names, names_author
 from blockml.metadata.scripts import main_script
 from blockml.page import Nodes, Page
 from blockml.page.attribute_words import nodes_with_words
 from blockml.page.metadata import Metadata
-
-__all__ = ["page_metadata"]
 
 #: Names and properties of ``meta`` elements by field, in order of preference, with their source.
 _META: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -62,7 +60,7 @@ _SCHEMA: Mapping[str, tuple[str, ...]] = {
     "keywords": ("keywords",),
     "language": ("inLanguage",),
 }
-_READERS: Mapping[str, Callable[[Any], Any]] = {"authors": names, "keywords": keywords, "image": address_of}
+_READERS: Mapping[str, Callable[[Any], Any]] = {"authors": names_in, "keywords": keywords, "image": address_of}
 _SCHEMA_READERS: list[tuple[str, str, Callable[[Any], Any]]] = [
     (name, key, _READERS.get(name, text_of)) for name, keys in _SCHEMA.items() for key in keys
 ]
@@ -321,7 +319,8 @@ class _Found:
             keep("authors", next((value for value in found if value), ()), "visible")
         keep("keywords", *self.first("keywords"))
         keep("image", *_absolute(self.first("image"), page))
-        keep("script", main_script(_longest(page)), "visible")
+        longest = page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
+        keep("script", main_script(longest), "visible")
         if self.page_type is not None:
             keep("page_type", *self.page_type)
         declared = self.values.get("title", [])
@@ -356,11 +355,6 @@ def _within(nodes: Nodes, places: list[int], place: int) -> list[int]:
     if first == len(places) or places[first] >= end:  # as most often
         return []
     return [inner for inner in places[first : place + _MAX_INNER] if inner < end]
-
-
-def _longest(page: Page) -> str:
-    """Return the text of the block with most words."""
-    return page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
 
 
 def _plain(text: str) -> str:

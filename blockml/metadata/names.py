@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from blockml.metadata.dates import month_number
 
-__all__ = ["byline_names", "clean_names", "names_author"]
-
 #: Words before the name of an author, and text after it.
 _BY = re.compile(
     r"\A(?:(?:#\d+\s+)?(?:(?:(?:written|posted|published|submitted|started|authored|created|article|post|recipe|review"

@@ -6,8 +6,6 @@ import re
 from bisect import bisect
 from collections import Counter
 
-__all__ = ["main_script"]
-
 #: First code point and script of ranges of letters (Unicode, Blocks.txt).
 _RANGES = (
     (0x0000, "Latn"), (0x0370, "Grek"), (0x0400, "Cyrl"), (0x0530, "Armn"), (0x0590, "Hebr"), (0x0600, "Arab"),

@@ -19,8 +19,6 @@ from blockml.features.page_matrix import PageMatrix
 from blockml.model.model import Model
 from blockml.predictors import MLP
 
-__all__ = ["ANCESTOR_WORDS", "CORRECTION", "contributions"]
-
 #: Names of contributions that have no columns: words above a block, which MLPs read, and the weights of an adaptation.
 ANCESTOR_WORDS, CORRECTION = "ancestor words", "adaptation"
 

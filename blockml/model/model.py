@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any
 
 from blockml.decision.policy import DecisionPolicy
 from blockml.page.cached import cached_property
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors import BlockTypes, Correction, Predictor, TreeEnsemble
-
-__all__ = ["Model"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +19,7 @@ class Model:
 
     name: str  #: Public name, such as ``kim2013``.
     version: str  #: Version of the model.
-    features: str  #: Name of its feature set.
+    features: str  #: Name of its feature set, or names of its columns; see :func:`blockml.features.feature_set`.
     features_hash: str  #: Fingerprint of the feature set in training.
     #: Predictors of main content by name, whose log odds are averaged.
     #: :func:`blockml.predictors.page_features.page_features` compares the average with the first.
@@ -43,7 +42,7 @@ class Model:
     seed: int = 0  #: Seed of training.
 
     def __repr__(self) -> str:
-        return f"Model({self.id!r}, features={self.features!r}, predictors={list(self.predictors)})"
+        return f"Model({self.id!r}, features={shorten(self.features, 60)!r}, predictors={list(self.predictors)})"
 
     @cached_property
     def id(self) -> str:

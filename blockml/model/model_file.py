@@ -10,17 +10,18 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 from numpy.typing import NDArray
 
 from blockml.decision.policy import DecisionPolicy
-from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError, check_type
-from blockml.features import FEATURE_SETS
+from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError, UnknownNameError, UsageError, check_type
+from blockml.features import feature_set
 from blockml.features.block_groups import GROUPINGS
 from blockml.model.model import Model
-from blockml.model.provenance import METRICS, TRAINING, check_values
+from blockml.model.provenance import METRICS_SCHEMA, TRAINING_SCHEMA, check_values
 from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.parsing.options import ParsingOptions
@@ -29,12 +30,11 @@ from blockml.predictors.page_features import PAGE_FEATURES
 from blockml.storage.arrays import file_members, read_arrays, write_arrays
 from blockml.text.words import TOKENIZERS
 
-__all__ = ["FORMAT", "load_model", "model_digest", "save_model"]
-
 #: Version of the format. Increase it when readers of the old version would misread new files.
-FORMAT = 1
+MODEL_FORMAT = 1
 #: Identifies the header of a model.
 _MARK = {"kind": "model"}
+_SHOWN = 200  # characters of the columns of a model in a message
 
 #: Fields of a model that the header holds unchanged, and their types.
 _PLAIN: Mapping[str, type] = {
@@ -72,7 +72,7 @@ def _content(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     others = {name: predictor for name in _OTHERS if (predictor := getattr(model, name)) is not None}
     named: dict[str, Predictor] = {**model.predictors, **others}
     header = {
-        "format": FORMAT,
+        "format": MODEL_FORMAT,
         **_MARK,
         **{name: getattr(model, name) for name in _PLAIN},
         "parsing": asdict(model.parsing),
@@ -107,7 +107,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         Trained on features that this version does not compute, or computes differently.
     """
     try:
-        return _build(*read_arrays(path, "model file", FORMAT, _MARK))
+        return _build(*read_arrays(path, "model file", MODEL_FORMAT, _MARK))
     except ModelError as error:
         raise type(error)(str(error), source=os.fspath(path)) from error
 
@@ -119,10 +119,12 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
             raise ModelFormatError(f"the header's {name!r} is missing or of the wrong type")
     parsing = _parsing(header["parsing"])
     _check_texts(header)
-    known = FEATURE_SETS.get(header["features"])
+    known = None
+    with suppress(UsageError):
+        known = feature_set(header["features"])
     if known is None or known.hash != header["features_hash"]:
         raise FeatureMismatchError(
-            f"it was trained on feature set {header['features']!r} ({header['features_hash']}), "
+            f"it was trained on feature set {header['features'][:_SHOWN]!r} ({header['features_hash']}), "
             f"which this version {'does not know' if known is None else 'computes differently'}: train it again"
         )
     found = _predictors(header["predictors"], arrays, len(known.columns))
@@ -167,8 +169,8 @@ def _check_texts(header: Mapping[str, Any]) -> None:
         raise ModelFormatError(f"labels must be among: {', '.join(sorted(legal))}")
     if not all(isinstance(text, str) for text in header["notes"]):
         raise ModelFormatError("the header's notes must be texts")
-    check_values(header["training"], TRAINING, "training")
-    check_values(header["metrics"], METRICS, "metrics")
+    check_values(header["training"], TRAINING_SCHEMA, "training")
+    check_values(header["metrics"], METRICS_SCHEMA, "metrics")
 
 
 def _predictors(kinds: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_columns: int) -> dict[str, Predictor]:

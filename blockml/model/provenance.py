@@ -7,8 +7,6 @@ from typing import Any, TypeAlias
 
 from blockml.errors import ModelFormatError
 
-__all__ = ["METRICS", "TRAINING", "check_values"]
-
 #: A type; an object by its names, of which those ending in ``?`` may be missing and ``*`` stands for any; a list of one
 #: item for a list of any length, or a tuple for one of fixed length. Numbers of type float may be whole.
 Schema: TypeAlias = type | Mapping[str, "Schema"] | list["Schema"] | tuple["Schema", ...]
@@ -27,13 +25,13 @@ _PROTOCOL: Schema = {
     "confidence?": dict.fromkeys(("correlation", "worst", "others"), float),
 }
 #: Values of :attr:`blockml.model.Model.metrics`.
-METRICS: Schema = {
+METRICS_SCHEMA: Schema = {
     **dict.fromkeys(("block?", "page?", "site?"), _PROTOCOL),
     "gaps?": {"*": float},
     "adaptation?": {"pages": int, **dict.fromkeys(("before", "after", "difference", "low", "high"), float)},
 }
 #: Values of :attr:`blockml.model.Model.training`.
-TRAINING: Schema = [
+TRAINING_SCHEMA: Schema = [
     {
         **dict.fromkeys(("pages", "flagged_pages", "sites", "blocks", "content_blocks"), int),
         **dict.fromkeys(("name", "checksum", "licence", "attribution"), str),
@@ -60,7 +58,7 @@ def check_values(value: Any, schema: Schema, place: str) -> None:  # noqa: ANN40
 
     Examples
     --------
-    >>> check_values({"gaps": {"page - site": "?"}}, METRICS, "metrics")
+    >>> check_values({"gaps": {"page - site": "?"}}, METRICS_SCHEMA, "metrics")
     Traceback (most recent call last):
     blockml.errors.ModelFormatError: the header's metrics.gaps.page - site is missing or of the wrong type
     """

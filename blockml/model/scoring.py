@@ -12,8 +12,6 @@ from blockml.predictors.base import average_predictors
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.predictors.page_features import article_probability
 
-__all__ = ["score_page"]
-
 
 def score_page(model: Model, page: PageMatrix, correction: NDArray[np.float64] | None = None) -> Prediction:
     """Score the blocks of a page by the features that the model was trained on.

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from blockml import _kernel
 from blockml.page import Attributes, Nodes, Page
 
-__all__ = ["ElementNames", "blocks_in", "nodes_with_words"]
-
 #: Numbers of the bits that are set, by byte.
 _SET_BITS = [[k for k in range(8) if byte & (1 << k)] for byte in range(256)]
 

@@ -13,8 +13,6 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NO_ATTRIBUTES", "Attributes"]
-
 NO_ATTRIBUTES: Mapping[str, str] = {}
 
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from blockml.page.nodes import Flag
 from blockml.text.plurals import counted
 
-__all__ = ["Block", "Blocks", "Separator"]
-
 
 class Separator(IntEnum):
     """Separator between a block's text and the text before it, by the default layout of browsers.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["MAIN_LABELS", "Label", "Reason", "Status"]
-
 
 class Label(StrEnum):
     """Type of a block. Binary labels follow from it: see :data:`MAIN_LABELS`."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar, overload
 
-__all__ = ["Lazy", "LazySequence"]
-
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-class LazySequence(Sequence[T]):
+class LazySequence(Sequence[_T]):
     """Values computed together on first access; equal to a tuple of them, and pickled as one.
 
     Parameters
@@ -27,12 +25,12 @@ class LazySequence(Sequence[T]):
     (3, 4, True)
     """
 
-    def __init__(self, n: int, compute: Callable[[], tuple[T, ...]]) -> None:
+    def __init__(self, n: int, compute: Callable[[], tuple[_T, ...]]) -> None:
         self._n = n
-        self._compute: Callable[[], tuple[T, ...]] | None = compute
-        self._values: tuple[T, ...] = ()
+        self._compute: Callable[[], tuple[_T, ...]] | None = compute
+        self._values: tuple[_T, ...] = ()
 
-    def _all(self) -> tuple[T, ...]:
+    def _all(self) -> tuple[_T, ...]:
         if (compute := self._compute) is not None:  # two threads may both compute; the values are equal
             self._values = compute()
             self._compute = None  # releases the data that the closure refers to
@@ -42,10 +40,10 @@ class LazySequence(Sequence[T]):
         return self._n
 
     @overload
-    def __getitem__(self, index: int) -> T: ...
+    def __getitem__(self, index: int) -> _T: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+    def __getitem__(self, index: slice) -> tuple[_T, ...]: ...
+    def __getitem__(self, index: int | slice) -> _T | tuple[_T, ...]:
         return self._all()[index]
 
     def __eq__(self, other: object) -> bool:
@@ -57,11 +55,11 @@ class LazySequence(Sequence[T]):
     def __repr__(self) -> str:
         return repr(self._all())
 
-    def __reduce__(self) -> tuple[type[tuple[T, ...]], tuple[tuple[T, ...]]]:
+    def __reduce__(self) -> tuple[type[tuple[_T, ...]], tuple[tuple[_T, ...]]]:
         return tuple, (self._all(),)
 
 
-class Lazy(Generic[T]):
+class Lazy(Generic[_T]):
     """A value computed on first access; pickled as the value.
 
     Parameters
@@ -77,22 +75,22 @@ class Lazy(Generic[T]):
 
     __slots__ = ("_compute", "_values")
 
-    def __init__(self, compute: Callable[[], T]) -> None:
-        self._compute: Callable[[], T] | None = compute
-        self._values: tuple[T, ...] = ()
+    def __init__(self, compute: Callable[[], _T]) -> None:
+        self._compute: Callable[[], _T] | None = compute
+        self._values: tuple[_T, ...] = ()
 
     @property
-    def value(self) -> T:
+    def value(self) -> _T:
         """The value."""
         if (compute := self._compute) is not None:  # two threads may both compute; the values are equal
             self._values = (compute(),)
             self._compute = None
         return self._values[0]
 
-    def __reduce__(self) -> tuple[Callable[[T], Lazy[T]], tuple[T]]:
+    def __reduce__(self) -> tuple[Callable[[_T], Lazy[_T]], tuple[_T]]:
         return _known, (self.value,)
 
 
-def _known(value: T) -> Lazy[T]:
+def _known(value: _T) -> Lazy[_T]:
     """Return a lazy value that is known already."""
     return Lazy(lambda: value)

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from blockml.text.plurals import counted
 
-__all__ = ["Flag", "Nodes"]
-
 #: Levels after which an XPath begins anew, and characters of all XPaths for each node and beside these.
 _MAX_STEPS, _PER_NODE, _SPARE = 256, 128, 2**20
 #: Element names that an XPath can contain.

@@ -18,8 +18,6 @@ from blockml.page.nodes import Nodes
 from blockml.page.paragraphs import Paragraph
 from blockml.text.plurals import counted
 
-__all__ = ["Deferred", "Extraction", "Page"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Page:

@@ -7,8 +7,6 @@ from enum import StrEnum
 
 from blockml.page.labels import Label
 
-__all__ = ["Chunk", "Paragraph", "ParagraphKind"]
-
 
 class ParagraphKind(StrEnum):
     """Kind of a paragraph."""

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from blockml.page import Blocks, Flag, Nodes
 
-__all__ = ["block_of_texts", "in_blocks", "nearest", "nearest_above", "subtree_sums", "text_lengths"]
-
 
 def text_lengths(nodes: Nodes) -> NDArray[np.int64]:
     """Return (n_nodes,) characters of each text, white space normalised; 0 for elements and inside ``head``.
@@ -63,8 +61,7 @@ def subtree_sums(nodes: Nodes, values: NDArray[Any]) -> NDArray[Any]:
     """
     before = np.zeros(len(nodes) + 1, dtype=np.float64 if values.dtype.kind == "f" else np.int64)
     np.cumsum(values, out=before[1:])
-    sums: NDArray[Any] = before[nodes.end] - before[:-1]
-    return sums
+    return before[nodes.end] - before[:-1]
 
 
 def block_of_texts(nodes: Nodes, blocks: Blocks) -> NDArray[np.int32]:

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes
 
-__all__ = ["VOID", "line_numbers"]
+__all__ = ["VOID", "document_lines"]
 
 #: Elements without an end tag (HTML standard, "void elements", and the obsolete ``param``).
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 
 
-def line_numbers(nodes: Nodes) -> NDArray[np.int32]:
+def document_lines(nodes: Nodes) -> NDArray[np.int32]:
     """Return (n_nodes,) line of each node's start tag or text, from 1.
 
     Scripts, styles and similar elements are pruned from the refined document; they get the line of the next node.

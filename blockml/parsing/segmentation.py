@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from blockml import _kernel
 from blockml.errors import check_name
 from blockml.page import Blocks, Flag, Nodes, Separator
-from blockml.parsing.lines import VOID, line_numbers
+from blockml.parsing.lines import VOID, document_lines
 from blockml.text.characters import class_table
 from blockml.text.words import TOKENIZERS, find_words
 
@@ -120,7 +120,7 @@ def _segment(nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
     stops = np.append(starts[1:], len(text_nodes))[: len(starts)]
     word_block = (np.cumsum(is_first) - 1)[owner]
     is_linked = (nodes.flags[text_nodes] & Flag.LINK)[owner] > 0
-    lines = line_numbers(nodes)[text_nodes]
+    lines = document_lines(nodes)[text_nodes]
     first_node, last_node = text_nodes[starts], text_nodes[stops - 1]
     parent = common_ancestor(nodes, first_node, last_node)
     glued = (separators == Separator.GLUED).tolist()

@@ -14,7 +14,7 @@ from lxml import etree
 
 from blockml.page import Extraction
 
-__all__ = ["HasRoot", "Tree", "is_tree", "kept_elements", "tree_bytes"]
+__all__ = ["HasRoot", "ParserTree", "is_tree", "kept_elements", "tree_bytes"]
 
 #: First step of the path of a deep element: its number on the page.
 _NUMBERED = re.compile(r"descendant::\*\[(\d+)\]")
@@ -30,10 +30,10 @@ class HasRoot(Protocol):
 
 
 #: A page as a tree: an element or document of lxml, or a selector around an element.
-Tree: TypeAlias = "etree._Element | etree._ElementTree | HasRoot"  # noqa: SLF001 (lxml has no public names for them)
+ParserTree: TypeAlias = "etree._Element | etree._ElementTree | HasRoot"  # noqa: SLF001 (lxml has no public names for them)
 
 
-def is_tree(value: object) -> TypeGuard[Tree]:
+def is_tree(value: object) -> TypeGuard[ParserTree]:
     """Whether a value is an element or document of lxml, or holds one as ``root``.
 
     Examples
@@ -44,7 +44,7 @@ def is_tree(value: object) -> TypeGuard[Tree]:
     return _element(value) is not None
 
 
-def tree_bytes(tree: Tree) -> bytes:
+def tree_bytes(tree: ParserTree) -> bytes:
     """Write a tree as HTML in UTF-8.
 
     Examples
@@ -58,7 +58,7 @@ def tree_bytes(tree: Tree) -> bytes:
     return etree.tostring(element, encoding="utf-8", method="html", with_tail=False)
 
 
-def kept_elements(result: Extraction, tree: Tree) -> list[etree._Element]:
+def kept_elements(result: Extraction, tree: ParserTree) -> list[etree._Element]:
     """Return the elements of a tree that hold the kept blocks of its extraction, in document order, each once.
 
     A block's element is the one that its text begins in. An element that the second parse has moved, so that its path

@@ -22,11 +22,9 @@ from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.features.page_matrix import PageMatrix
 from blockml.page.cached import cached_property
 from blockml.predictors.log_odds import log_odds, sigmoid
-from blockml.predictors.quantized_mlp import BOUND, MAX_TERMS, QuantizedMLP, quantize, quantized_log_odds
+from blockml.predictors.quantized_mlp import BOUND, MAX_TERMS, FloatArray, QuantizedMLP, quantize, quantized_log_odds
 
-__all__ = ["MLP", "NO_WORDS", "join", "signed_logarithms"]
-
-FloatArray = NDArray[np.float32]
+__all__ = ["MLP", "NO_WORDS", "join_mlps", "signed_logarithms"]
 
 #: Ancestor words of a page without blocks.
 NO_WORDS = AncestorWords(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
@@ -280,7 +278,7 @@ def _dtype(name: str) -> np.dtype[Any]:
     return np.dtype(np.float32 if name in _SINGLE_PRECISION else np.float16)
 
 
-def join(mlps: Sequence[MLP]) -> MLP:
+def join_mlps(mlps: Sequence[MLP]) -> MLP:
     """Join MLPs with equal inputs and sizes: the log odds of the result are the mean of theirs.
 
     Raises

@@ -18,7 +18,7 @@ from blockml.errors import UsageError
 from blockml.features.ancestor_words import AncestorWords
 from blockml.features.factorize import factorize
 
-__all__ = ["BOUND", "MAX_TERMS", "QuantizedMLP", "quantize", "quantize_weights", "quantized_log_odds"]
+__all__ = ["BOUND", "MAX_TERMS", "FloatArray", "QuantizedMLP", "quantize", "quantize_weights", "quantized_log_odds"]
 
 FloatArray = NDArray[np.float32]
 Int16 = NDArray[np.int16]

@@ -14,7 +14,7 @@ from blockml.page.lazy import Lazy
 from blockml.rendering.bounds import Budget
 from blockml.rendering.escapes import Kind, Line, escaped, needs_escape
 
-__all__ = ["BREAK", "Formula", "Inline", "Mark", "Paragraph", "Picture", "Span", "inline_markdown"]
+__all__ = ["BREAK", "Formula", "Inline", "InlineText", "Mark", "Picture", "Span", "inline_markdown"]
 
 
 class Mark(StrEnum):
@@ -71,7 +71,7 @@ _MAX_TAGS, _REPEATED = 17, "links and emphasis over several paragraphs"
 NO_TEX = Lazy(lambda: False)
 
 
-class Paragraph:
+class InlineText:
     """The content of a paragraph, heading or cell under way.
 
     Parameters
@@ -84,7 +84,7 @@ class Paragraph:
     Examples
     --------
     >>> import blockml
-    >>> paragraph = Paragraph(budget=Budget(blockml.parse("")))
+    >>> paragraph = InlineText(budget=Budget(blockml.parse("")))
     >>> paragraph.add("2 * 3, a_b, ")
     >>> paragraph.open(Mark.STRONG)
     >>> paragraph.add(" so ")

@@ -17,7 +17,7 @@ from blockml.rendering.bounds import Budget
 from blockml.rendering.code import code_language, code_lines, line_starts
 from blockml.rendering.containers import Lines
 from blockml.rendering.escapes import heading_line
-from blockml.rendering.inline import BREAK, Formula, Mark, Paragraph, Picture
+from blockml.rendering.inline import BREAK, Formula, InlineText, Mark, Picture
 from blockml.rendering.links import image_address, resolver
 from blockml.rendering.mathematics import find_formulas, formula_of_image, writes_dollars
 from blockml.rendering.pictures import Pictures
@@ -99,7 +99,7 @@ class _Writer:
         self.texts = _normalised(page, rows)
         self.absolute: Callable[[str], str] = resolver(page.base_url, budget)
         self.lines = Lines(page.nodes, budget)
-        self.paragraph = Paragraph(has_tex=Lazy(lambda: writes_dollars(page)), budget=budget)
+        self.paragraph = InlineText(has_tex=Lazy(lambda: writes_dollars(page)), budget=budget)
         self.tables: list[_Table] = []
         self.heading = 0
         self.defines = False  # whether a definition may begin on the line after its term

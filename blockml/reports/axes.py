@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["WIDTH", "Axis", "axis_over", "brief", "scale_over"]
-
 #: Width of a figure: shown 1:1, it fits a telephone of 390 pixels with its margins.
 WIDTH = 366.0
 

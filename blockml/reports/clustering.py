@@ -17,13 +17,10 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.reports.dendrograms import dendrogram, leaf_order, page_order
-from blockml.reports.maps import DistanceHistogram, Style, distance_histogram, heat_map, point_map, styles
+from blockml.reports.maps import HistogramFigure, Style, heat_map, histogram_figure, point_map, styles
+from blockml.reports.ranking import Row
 from blockml.reports.templating import NONE, count, shorten, write_html
 from blockml.text.plurals import counted
-
-__all__ = ["write_clustering"]
-
-Row = Mapping[str, Any]
 
 # Maximum number of leaves of the drawn tree: it fits a screen.
 _MAX_LEAVES = 40
@@ -284,13 +281,13 @@ def _cloud(points: NDArray[np.float64], result: Row, clusters: Sequence[Cluster]
     return {"figure": figure, "points": [item[2] for item in drawn], "stress": stress, "quality": quality}
 
 
-def _histogram(given: Row | None, threshold: float | None) -> DistanceHistogram | None:
+def _histogram(given: Row | None, threshold: float | None) -> HistogramFigure | None:
     if not given or not sum(given["counts"]):
         return None
     edges, counts = [float(edge) for edge in given["edges"]], [int(n) for n in given["counts"]]
     if len(edges) != len(counts) + 1 or any(left > right for left, right in pairwise(edges)):
         raise UsageError(f"{len(counts)} bins need {len(counts) + 1} increasing edges, not {len(edges)}")
-    return distance_histogram(edges, counts, threshold)
+    return histogram_figure(edges, counts, threshold)
 
 
 def _number(value: float | None) -> str:

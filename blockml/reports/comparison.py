@@ -12,8 +12,6 @@ from blockml.reports.panels import MIN_PAGES, HeatTable, coloured_by_column, pan
 from blockml.reports.ranking import Index, Row, Standing, index_tables
 from blockml.reports.templating import write_html
 
-__all__ = ["write_comparison"]
-
 
 def write_comparison(tables: Mapping[str, Any], directory: str | os.PathLike[str]) -> Path:
     """Write the report of a comparison to ``report.html`` in a directory, as a self-contained HTML file.

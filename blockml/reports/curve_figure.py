@@ -15,8 +15,6 @@ from blockml.extractors.page_curve import PageCurve
 from blockml.reports.axes import Axis, brief, scale_over
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["curve_svg", "write_curve"]
-
 _WIDTH, _LEFT, _RIGHT = 1000.0, 92.0, 990.0
 _STRIP = 16.0
 #: Top of the strip of content and code, top and bottom of the curve, top of the strip of kept text.
@@ -103,8 +101,7 @@ def _columns(values: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(values) <= _COLUMNS:
         return values
     borders = np.linspace(0, len(values), _COLUMNS + 1).astype(int)
-    means: NDArray[np.float64] = np.add.reduceat(values, borders[:-1]) / np.diff(borders)
-    return means
+    return np.add.reduceat(values, borders[:-1]) / np.diff(borders)
 
 
 def _line(values: NDArray[np.float64], y: Axis) -> str:

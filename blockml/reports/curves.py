@@ -13,8 +13,6 @@ from blockml.evaluation.curves import PrecisionRecall
 from blockml.reports.axes import Axis, brief
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["curves_svg", "write_curves"]
-
 #: Colours that colour-blind readers can tell apart (Okabe and Ito 2008), dark enough for thin lines on white.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a6a00", "#56b4e9", "#000000")
 _LEFT, _TOP, _RIGHT, _BOTTOM = 54.0, 34.0, 454.0, 354.0

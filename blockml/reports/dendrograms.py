@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 
 from blockml.reports.axes import WIDTH, Axis, brief, scale_over
 
-__all__ = ["Dendrogram", "Leaf", "dendrogram", "leaf_order", "page_order"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tree:

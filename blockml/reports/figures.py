@@ -9,8 +9,6 @@ from itertools import groupby
 
 from blockml.reports.axes import WIDTH, Axis, axis_over, brief
 
-__all__ = ["DotRow", "Point", "Scatter", "dot_plot", "heat", "histograms", "profile", "scatter"]
-
 # Names are left of this range, values right of it.
 _LEFT, _RIGHT = 144.0, 318.0
 _ROW, _TALL_ROW, _TOP = 19.0, 23.0, 22.0

@@ -21,8 +21,6 @@ from blockml.model.contributions import contributions
 from blockml.options import Options
 from blockml.page import Extraction, Flag
 
-__all__ = ["LiveView", "live_view", "script_policy"]
-
 
 @dataclass(frozen=True, slots=True)
 class LiveView:

@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from blockml.reports.axes import WIDTH, Axis, brief, scale_over
 
-__all__ = ["DistanceHistogram", "Style", "distance_histogram", "heat_map", "png", "point_map", "styles"]
-
 # Outlines of the marks, relative to their centre and of about equal area.
 _SHAPES = (
     "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",  # circle
@@ -198,7 +196,7 @@ def point_map(points: ArrayLike) -> PointMap:
 
 
 @dataclass(frozen=True, slots=True)
-class DistanceHistogram:
+class HistogramFigure:
     """Numbers of pairs by their distance, on a logarithmic scale that shows single pairs next to thousands."""
 
     width: float
@@ -214,7 +212,7 @@ class DistanceHistogram:
 _BARS_LEFT, _BARS_RIGHT, _BARS_TOP, _BARS_BASE = 46.0, 358.0, 18.0, 190.0
 
 
-def distance_histogram(edges: Sequence[float], counts: Sequence[float], threshold: float | None) -> DistanceHistogram:
+def histogram_figure(edges: Sequence[float], counts: Sequence[float], threshold: float | None) -> HistogramFigure:
     """Lay out a histogram of the distances of all pairs of pages.
 
     ``edges`` are (n + 1,) increasing bin edges, ``counts`` the (n,) numbers of pairs; ``threshold`` is the distance at
@@ -222,7 +220,7 @@ def distance_histogram(edges: Sequence[float], counts: Sequence[float], threshol
 
     Examples
     --------
-    >>> figure = distance_histogram([0, 1, 2], [50, 0], 0.5)
+    >>> figure = histogram_figure([0, 1, 2], [50, 0], 0.5)
     >>> figure.path, figure.y_ticks[0], figure.threshold
     ('M46 190V18H202V190z', (164.11, '1'), 124.0)
     """
@@ -239,4 +237,4 @@ def distance_histogram(edges: Sequence[float], counts: Sequence[float], threshol
     powers = [10**i for i in range(int(math.log10(most)) + 1)]
     ticks = tuple((round(_BARS_BASE - unit * math.log(2 * power), 2), f"{power:,}") for power in powers)
     cut = None if threshold is None else x.at(threshold)
-    return DistanceHistogram(WIDTH, _BARS_BASE + 36, x, ticks, _BARS_TOP, _BARS_BASE, "".join(bars), cut)
+    return HistogramFigure(WIDTH, _BARS_BASE + 36, x, ticks, _BARS_TOP, _BARS_BASE, "".join(bars), cut)

@@ -27,8 +27,6 @@ from blockml.reports.figures import profile
 from blockml.reports.liveview import live_view, script_policy
 from blockml.reports.templating import figure, write_html
 
-__all__ = ["PagePredictions", "view_name", "write_page_views", "write_view"]
-
 # Characters that are not allowed in file names everywhere, or need quoting in a link.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_NAME = 80

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from blockml.reports.templating import write_html
 
-__all__ = ["MappedTrees", "OutlineRow", "outline", "write_pair_view"]
-
 #: Rows of an outline that are shown: more make the file slow to open.
 _MOST_ROWS = 4000
 

@@ -13,8 +13,6 @@ from blockml.reports.pageview import view_name
 from blockml.reports.ranking import Index, RankingSummary, Row, Standing, leaders, standings, summarise_ranking
 from blockml.reports.templating import shorten
 
-__all__ = ["MIN_PAGES", "HeatTable", "coloured_by_column", "panel", "run_costs"]
-
 #: Kinds of slices that are shown as heat tables, with their titles.
 SLICES = {
     "page_type": "page type",

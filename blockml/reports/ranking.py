@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from blockml.errors import UsageError
-
-__all__ = ["Index", "RankingSummary", "Standing", "index_tables", "leaders", "standings", "summarise_ranking"]
+from blockml.evaluation.comparison.tables import TABLES_VERSION
 
 #: Ranking metrics in order of preference: the first that the gold of a data set supports is used.
 PREFERRED = ("bag_f1", "lcs_f1", "shingle_f1", "block_f1", "with_rate", "without_rate")
 
-#: Version of the tables that these functions read.
-SCHEMA_VERSION = 1
-
 #: Kinds of systems, which figures and legends distinguish.
-KINDS = ("own", "peer", "outputs")
+SYSTEM_KINDS = ("own", "peer", "outputs")
 
 Row = Mapping[str, Any]
 
@@ -53,7 +49,7 @@ class PairwiseResult:
 class Index:
     """Rows of the tables by the keys they are looked up with."""
 
-    kinds: Mapping[str, str]  #: System to one of :data:`KINDS`, in the order of the tables
+    kinds: Mapping[str, str]  #: System to one of :data:`SYSTEM_KINDS`, in the order of the tables
     trained_on: Mapping[str, frozenset[str]]  #: System to its training data sets
     better: Mapping[str, str]  #: Metric to ``high`` or ``low``
     titles: Mapping[str, str]  #: Metric to its title
@@ -80,8 +76,8 @@ def index_tables(tables: Mapping[str, Any]) -> Index:
 
     Raises UsageError for tables of another version.
     """
-    if tables.get("schema_version") != SCHEMA_VERSION:
-        raise UsageError(f"tables of schema {SCHEMA_VERSION} are needed, not of {tables.get('schema_version')!r}")
+    if tables.get("schema_version") != TABLES_VERSION:
+        raise UsageError(f"tables of schema {TABLES_VERSION} are needed, not of {tables.get('schema_version')!r}")
     means: dict[tuple[str, str, str], dict[str, dict[str, Row]]] = {}
     for row in tables["means"]:
         slices = means.setdefault((row["dataset"], row["metric"], row["slice_kind"]), {})
@@ -100,7 +96,7 @@ def index_tables(tables: Mapping[str, Any]) -> Index:
         pairwise[dataset, metric, b, a] = result if low_is_better else result.reversed()
     return Index(
         # The kind of outputs read from a file may be unknown.
-        kinds={row["name"]: row["kind"] if row["kind"] in KINDS else "outputs" for row in tables["systems"]},
+        kinds={row["name"]: row["kind"] if row["kind"] in SYSTEM_KINDS else "outputs" for row in tables["systems"]},
         trained_on={row["name"]: frozenset(row.get("in_sample") or ()) for row in tables["systems"]},
         better=better,
         titles={name: item["title"] for name, item in tables["metrics"].items()},

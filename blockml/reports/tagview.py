@@ -11,8 +11,6 @@ from blockml.datasets.tags import TagPoints, TagRow
 from blockml.reports.axes import brief, scale_over
 from blockml.reports.templating import figure, write_html
 
-__all__ = ["points_svg", "shares_svg", "write_tags"]
-
 #: Tags drawn: those that occur less often say little.
 _MOST_TAGS = 45
 

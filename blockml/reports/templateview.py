@@ -14,8 +14,6 @@ from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.reports.templating import write_html
 
-__all__ = ["write_template_view"]
-
 # Without their style sheets, icons would fill the frame.
 _ICONS = "<!DOCTYPE html><style>svg { max-width: 2em; max-height: 2em }</style>"
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["figure", "write_html"]
-
 #: Placeholder for a missing number.
 NONE = "–"
 

@@ -11,8 +11,6 @@ from blockml.predictors.tree_ensemble import Trees
 from blockml.reports.axes import brief
 from blockml.reports.templating import figure, write_html
 
-__all__ = ["TreeRow", "tree_rows", "tree_svg", "tree_text", "write_tree"]
-
 #: Leaves listed from either end.
 _MOST_LEAVES = 250
 

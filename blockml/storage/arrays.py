@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from blockml.errors import ModelFormatError
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["file_members", "read_arrays", "write_arrays"]
-
 #: Maximum sizes in bytes. Headers have a few kB and the arrays of a file a few MB.
 _MAX_HEADER, _MAX_ARRAYS = 2**24, 2**30
 #: Date of every member, so that equal content gives equal bytes.

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["atomic_write"]
-
 #: Folders of the system's names for devices and open files, such as ``/dev/stdout``.
 _SYSTEM = ("/dev/", "/proc/")
 

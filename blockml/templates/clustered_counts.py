@@ -15,8 +15,6 @@ from blockml.templates.clustering import PRESETS, single_linkage
 from blockml.templates.distances import METRICS, PageSketch, distance_matrix, sketch
 from blockml.templates.site import SiteTemplate
 
-__all__ = ["ClusteredCounts"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusteredCounts:

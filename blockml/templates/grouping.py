@@ -26,11 +26,9 @@ from blockml.templates.clustering import (
     single_linkage,
 )
 from blockml.templates.distances import METRICS, Metric, PageSketch, distance_matrix, sketch
-from blockml.templates.distances.base import Progress
+from blockml.templates.distances.base import Matrix, Progress
 from blockml.templates.distances.sets import SetMetric
 from blockml.text.hashing import stable_hash64
-
-__all__ = ["LINKAGES", "MOST_COMPARED", "PageSummary", "cluster_pages", "summarise"]
 
 #: Clustering methods: single or average linkage, or ``k`` medoids.
 LINKAGES = ("single", "average", "median")
@@ -39,7 +37,7 @@ LINKAGES = ("single", "average", "median")
 MOST_COMPARED = 2_000
 
 #: Sample for the threshold, and for the spread of a large cluster, where there is no matrix (our choice).
-SAMPLE = 300
+SAMPLE_SIZE = 300
 _SEED = 0
 
 #: Number of pages up to which a map is computed, in quadratic time (our choice).
@@ -53,8 +51,7 @@ _SUBCLUSTER_METRIC = "cps"
 
 _NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
 
-Matrix = NDArray[np.float64]
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,13 +68,13 @@ class PageSummary:
     words: NDArray[np.int64]  #: (n_texts,) words of the blocks with each text
 
 
-def summarise(page: Page, *, subclusters: bool = False) -> PageSummary:
+def summarise_page(page: Page, *, subclusters: bool = False) -> PageSummary:
     """Extract what :func:`cluster_pages` needs, for subclusters too if wanted, so that the page need not be kept.
 
     Examples
     --------
     >>> import blockml
-    >>> summary = summarise(blockml.parse("<title>Cats</title><p>Home</p><p>Cats rule.</p><p>Home</p>"))
+    >>> summary = summarise_page(blockml.parse("<title>Cats</title><p>Home</p><p>Cats rule.</p><p>Home</p>"))
     >>> summary.title, summary.n_blocks, sorted(summary.words.tolist())
     ('Cats', 3, [2, 2])
     """
@@ -121,7 +118,7 @@ def cluster_pages(
     Parameters
     ----------
     pages
-        n pages, or their summaries from :func:`summarise`.
+        n pages, or their summaries from :func:`summarise_page`.
     ids
         n distinct names.
     distance
@@ -166,7 +163,9 @@ def cluster_pages(
     """
     check_name("distance", distance, METRICS)
     metric = METRICS[distance].using(**settings)
-    summaries = [page if isinstance(page, PageSummary) else summarise(page, subclusters=subclusters) for page in pages]
+    summaries = [
+        page if isinstance(page, PageSummary) else summarise_page(page, subclusters=subclusters) for page in pages
+    ]
     minhash = minhash or len(summaries) > MOST_COMPARED
     n = len(summaries)
     if len(ids) != n or len(set(ids)) != n:
@@ -174,7 +173,7 @@ def cluster_pages(
     if truth is not None and len(truth) != n:
         raise UsageError(f"{n} pages need {n} known groups, got {len(truth)}")
     if subclusters and any(page.classes is None for page in summaries):
-        raise UsageError("subclusters need summaries with classes: summarise(page, subclusters=True)")
+        raise UsageError("subclusters need summaries with classes: summarise_page(page, subclusters=True)")
     _check_method(linkage, threshold, k, metric, minhash=minhash)
 
     def distances(members: Sequence[int]) -> Matrix:
@@ -182,7 +181,7 @@ def cluster_pages(
 
     seconds: dict[str, float] = {}
 
-    def timed(name: str, step: Callable[..., T], *arguments: Any, **options: Any) -> T:  # noqa: ANN401
+    def timed(name: str, step: Callable[..., _T], *arguments: Any, **options: Any) -> _T:  # noqa: ANN401
         start = time.perf_counter()
         result = step(*arguments, **options)
         seconds[name] = time.perf_counter() - start
@@ -303,9 +302,9 @@ def _cluster_sets(
 
 def _sample(members: Sequence[int]) -> list[int]:
     """Return up to 300 of the members, in order, always the same ones."""
-    if len(members) <= SAMPLE:
+    if len(members) <= SAMPLE_SIZE:
         return list(members)
-    drawn = np.random.default_rng(_SEED).choice(len(members), SAMPLE, replace=False)
+    drawn = np.random.default_rng(_SEED).choice(len(members), SAMPLE_SIZE, replace=False)
     return [members[i] for i in np.sort(drawn).tolist()]
 
 

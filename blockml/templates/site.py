@@ -19,10 +19,8 @@ from blockml.templates.frequency import SiteCounts
 from blockml.templates.mapping import Tree, learnt_tree, membership, page_template
 from blockml.text.plurals import counted
 
-__all__ = ["FORMAT", "Layout", "SiteTemplate", "loaded"]
-
 #: Version of the file format.
-FORMAT = 1
+TEMPLATE_FORMAT = 1
 
 #: Distance that separates layouts: as good as any, and the fastest (Gottron 2008, section 7).
 METRIC = "cp"
@@ -165,14 +163,14 @@ class SiteTemplate:
                 arrays |= {f"{_LAYOUT}{number}-{key}": array for key, array in columns.items()}
             layouts.append({"n_pages": layout.n_pages, "tree": strings})
         parsing = list(self.parsing) if self.parsing else None
-        header = {"format": FORMAT, "kind": "site", "name": self.name, "parsing": parsing, "layouts": layouts}
+        header = {"format": TEMPLATE_FORMAT, "kind": "site", "name": self.name, "parsing": parsing, "layouts": layouts}
         write_arrays(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read and check a file; raise ModelFormatError if it is missing, damaged, of another kind or too new."""
         try:
-            header, arrays = read_arrays(path, "site template", FORMAT, {"kind": "site"})
+            header, arrays = read_arrays(path, "site template", TEMPLATE_FORMAT, {"kind": "site"})
             try:
                 return cls(
                     name=str(header["name"]),

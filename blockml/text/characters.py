@@ -9,21 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "ALNUM",
-    "CJK",
-    "CLAUSE",
-    "DIGIT",
-    "JOINER",
-    "PILCROWS",
-    "SENTENCE",
-    "SPACE",
-    "UPPER",
-    "class_table",
-    "classes",
-    "code_points",
-]
-
 #: Texts of links to themselves, by Sphinx and its theme of Read the Docs.
 PILCROWS = frozenset({"¶", "\uf0c1"})
 

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["stable_hash64"]
-
 
 def stable_hash64(texts: Iterable[str]) -> NDArray[np.uint64]:
     """Compute a 64-bit hash of each text, which does not depend on process or machine.

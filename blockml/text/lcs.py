@@ -19,8 +19,6 @@ from blockml.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-__all__ = ["lcs_alignment", "lcs_length"]
-
 # Multiplier of the n-gram hash: large and odd, so that neighbouring token numbers spread over 64 bits.
 _HASH_BASE = 1_000_003
 

@@ -10,8 +10,6 @@ import functools
 import gzip
 from pathlib import Path
 
-__all__ = ["FILE", "ascii_host", "registrable_domain"]
-
 #: The rules, one per line (Public Suffix List, Mozilla Public License 2.0).
 FILE = Path(__file__).with_name("public_suffixes.txt.gz")
 #: Most characters of a host (RFC 1035). A page may name longer ones; the last characters of those are read.

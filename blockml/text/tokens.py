@@ -8,8 +8,6 @@ from typing import Final
 
 from blockml.errors import UnknownNameError
 
-__all__ = ["MODES", "WORD", "metric_tokens", "token_lists"]
-
 #: Token modes: words of letters, digits and underscores, or pieces between white space.
 MODES: Final = ("w", "ws")
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from blockml.errors import check_name
 from blockml.text.characters import ALNUM, CJK, JOINER, SPACE, classes, code_points
 
-__all__ = ["TOKENIZERS", "find_spans", "find_words"]
-
 #: Definition of a word by name of the tokenizer.
 TOKENIZERS: Mapping[str, str] = {
     "space": "pieces between white space that contain a letter or digit",

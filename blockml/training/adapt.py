@@ -35,9 +35,7 @@ from blockml.rendering.text import render_text
 from blockml.text.plurals import counted
 from blockml.training.checks import check_classes, check_gold
 from blockml.training.splits import duplicate_groups
-from blockml.training.table import sketch
-
-__all__ = ["Adaptation", "PageForAdaptation", "adapt", "fit_correction", "prepare_page"]
+from blockml.training.table import token_sketch
 
 #: Fewest labelled pages: below, no page is left to measure on.
 LEAST_PAGES = 4
@@ -78,11 +76,6 @@ class Adaptation:
     after: tuple[float, ...]  #: Page F1 of corrections learnt from the other pages.
     difference: Difference  #: Mean gain with a 95 % interval of a paired bootstrap over pages.
     penalty: float  #: Strength of the L2 penalty that was chosen.
-
-    @property
-    def helps(self) -> bool:
-        """Whether the correction was accepted."""
-        return self.model is not None
 
     def summary(self) -> dict[str, float]:
         """Summarise cross-validation, for the model file and its card."""
@@ -229,7 +222,7 @@ def prepare_page(base: Model, labelled: LabelledPage) -> PageForAdaptation:
         base=log_odds(score_page(base, matrix).scores),
         keys=block_keys(matrix.context),
         hash=content_hash(page),
-        sketch=sketch(block_tokens(page)[1]),
+        sketch=token_sketch(block_tokens(page)[1]),
     )
 
 

@@ -14,7 +14,8 @@ from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.gold import RegionGold
 from blockml.datasets.weak_labels import FORUM, weak_labels
 from blockml.errors import DatasetError, UsageError
-from blockml.features import build, feature_set
+from blockml.extractors.matrix import page_matrix
+from blockml.features import feature_set
 from blockml.features.structure import FAR
 from blockml.features.vocabulary import COLUMNS as VOCABULARY
 from blockml.page import Label
@@ -22,8 +23,6 @@ from blockml.parsing import parse
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors.block_types import BlockTypes
 from blockml.training.hist_gradient_boosting import Boosting, fit_boosted_classes
-
-__all__ = ["BLOCK_TYPES", "GROWTH", "BlockTypeRows", "block_type_rows", "fit_block_types", "merged"]
 
 #: The types. Supplements (captions, bylines) count as main content: few pages label them.
 BLOCK_TYPES: tuple[Label, ...] = (
@@ -41,11 +40,11 @@ BLANKED = frozenset(column.name for column in VOCABULARY) | frozenset(
     "tonav tofooter toheader toaside tomain toarticle".split()
 )
 #: Settings of the trees. Measured by ``research/benchmarks/block_types.py``.
-GROWTH: Boosting = {
+BOOSTING: Boosting = {
     "n_trees": 25, "leaves": 24, "rate": 0.25, "min_leaf": 40, "l2": 5.0, "max_features": 0.25, "max_bins": 127,
 }  # fmt: skip
 #: Maximum number of rows of a label from one page: a menu of a thousand links teaches no more than one of ten.
-MOST_ROWS = 14
+MAX_ROWS = 14
 #: Share of the pages with weak labels whose :data:`BLANKED` columns are blanked.
 BLANK = 0.5
 #: Weight of blocks that are only known not to be main content, which train as :attr:`Label.OTHER`, relative to others.
@@ -83,7 +82,7 @@ def block_type_rows(
     *,
     features: str = "page",
     parsing: ParsingOptions | None = None,
-    most: int | None = MOST_ROWS,
+    most: int | None = MAX_ROWS,
     seed: int = 0,
     jobs: int = 1,
 ) -> BlockTypeRows:
@@ -123,7 +122,7 @@ def _page_rows(
     """Select rows of one page: matrix, label, whether only known not to be main content, whether weak."""
     html, gold = labelled.load()
     page = parse(html, url=labelled.url, charset=labelled.charset, **parsing.options())
-    matrix = build(page, features)
+    matrix = page_matrix(page, features).values
     code = np.full(len(page.blocks), -1, dtype=np.int64)
     rest = np.zeros(len(code), dtype=bool)
     is_weak = False
@@ -155,7 +154,7 @@ def fit_block_types(
     *,
     blank: float = BLANK,
     seed: int = 0,
-    growth: Boosting = GROWTH,
+    growth: Boosting = BOOSTING,
     report: Callable[[str], None] = lambda _: None,
 ) -> BlockTypes | None:
     """Train block types on those that occur; None without main content, or without other blocks.

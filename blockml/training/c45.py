@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from blockml.errors import UsageError
-from blockml.training.c45_growing import SLACK, Sample, grow
+from blockml.training.c45_growing import SLACK, DoubleArray, Rows, Sample, grow
 from blockml.training.pruning import check_confidence, collapse, prune
 from blockml.training.tree_arrays import FlatTree
 
@@ -31,11 +31,6 @@ if TYPE_CHECKING:
 
     from blockml.training.c45_growing import Node
 
-__all__ = ["C45Tree", "MultiwayTree"]
-
-FloatArray: TypeAlias = "NDArray[np.float64]"
-Rows: TypeAlias = "NDArray[np.intp]"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MultiwayTree:
@@ -43,11 +38,11 @@ class MultiwayTree:
 
     feature: NDArray[np.int32]  #: Column of the test, −1 at leaves.
     #: The left of two children is taken iff ``value <= threshold``; NaN at nominal tests and at leaves.
-    threshold: FloatArray
+    threshold: DoubleArray
     first_child: NDArray[np.int32]  #: The branch of code ``k`` is ``first_child + k``.
     n_children: NDArray[np.int32]
-    counts: FloatArray  #: (n_nodes, 2) training weight of class 0 and class 1.
-    value: FloatArray  #: Share of class 1; at an empty branch that at the parent.
+    counts: DoubleArray  #: (n_nodes, 2) training weight of class 0 and class 1.
+    value: DoubleArray  #: Share of class 1; at an empty branch that at the parent.
 
     @classmethod
     def from_nodes(cls, root: Node) -> Self:
@@ -68,7 +63,7 @@ class MultiwayTree:
             value=np.array(value),
         )
 
-    def apply(self, matrix: FloatArray) -> Rows:
+    def apply(self, matrix: DoubleArray) -> Rows:
         """Find the node at which each row ends: a leaf, or an inner node without a branch for the row's code."""
         end = np.zeros(matrix.shape[0], dtype=np.intp)
         active = np.arange(matrix.shape[0])
@@ -198,7 +193,7 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         if any(not 0 <= column < n_columns for column in self.nominal):
             raise UsageError(f"nominal must list column indices 0 … {n_columns - 1}, got {tuple(self.nominal)!r}")
 
-    def predict_proba(self, X: ArrayLike) -> FloatArray:  # noqa: N803
+    def predict_proba(self, X: ArrayLike) -> DoubleArray:  # noqa: N803
         """Predict the probability of each class, (n, len(classes_)), for finite numbers (n, f).
 
         Raises
@@ -255,7 +250,7 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
             raise UsageError(f"the tree reads column {error.args[0]}, which is not in the mappings") from error
 
 
-def _checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
+def _checked_weight(sample_weight: ArrayLike | None, n_rows: int) -> DoubleArray:
     if sample_weight is None:
         return np.ones(n_rows)
     weight = np.asarray(sample_weight, dtype=np.float64)

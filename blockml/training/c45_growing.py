@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SLACK", "Node", "Sample", "grow", "min_split"]
-
-FloatArray: TypeAlias = "NDArray[np.float64]"
+DoubleArray: TypeAlias = "NDArray[np.float64]"
 Rows: TypeAlias = "NDArray[np.intp]"
 
 # Tolerance of floating-point comparisons (WEKA).
@@ -43,8 +41,8 @@ MANY_VALUES = 0.3
 class Sample:
     """A two-class training sample."""
 
-    matrix: FloatArray  #: (n, f); nominal columns hold codes 0, 1, ….
-    class_weight: FloatArray  #: (2, n) weight of each row in the row of its class, and 0 in the other.
+    matrix: DoubleArray  #: (n, f); nominal columns hold codes 0, 1, ….
+    class_weight: DoubleArray  #: (2, n) weight of each row in the row of its class, and 0 in the other.
 
     def counts(self, rows: Rows) -> tuple[float, float]:
         """Sum the weights of class 0 and class 1 over rows.
@@ -188,7 +186,7 @@ class _Grower:
         return 2
 
     def _score_numeric(
-        self, node: Node, order: NDArray[np.intp], gains: FloatArray, ratios: FloatArray
+        self, node: Node, order: NDArray[np.intp], gains: DoubleArray, ratios: DoubleArray
     ) -> dict[int, float]:
         """Score the numeric columns in place; returns the mid-points of their best cuts."""
         weight = node.weight
@@ -220,7 +218,7 @@ class _Grower:
                 middles[feature] = middle if lower <= middle < upper else lower
         return middles
 
-    def _score_nominal(self, node: Node, gains: FloatArray, ratios: FloatArray) -> None:
+    def _score_nominal(self, node: Node, gains: DoubleArray, ratios: DoubleArray) -> None:
         """Score the nominal columns in place."""
         for index, feature in enumerate(self.nominal):
             codes, n_codes = self.codes[index, node.rows], self.n_codes[index]
@@ -246,11 +244,11 @@ def min_split(weight: float, min_leaf: float) -> float:
     return min_leaf if share <= min_leaf + SLACK else min(share, SIDE_MAXIMUM)
 
 
-def _x_log2_x(x: FloatArray) -> FloatArray:
+def _x_log2_x(x: DoubleArray) -> DoubleArray:
     return np.asarray(x * np.log2(np.where(x > 0.0, x, 1.0)))
 
 
-def _information_gain(tables: FloatArray) -> FloatArray:
+def _information_gain(tables: DoubleArray) -> DoubleArray:
     """Compute the information gain in bits of class weights (k, branches, 2) of equal totals."""
     of_class, of_branch = _x_log2_x(tables.sum(axis=1)), _x_log2_x(tables.sum(axis=2))
     total = tables.sum(axis=(1, 2))
@@ -258,14 +256,14 @@ def _information_gain(tables: FloatArray) -> FloatArray:
     return np.where(np.abs(bits) > SLACK, bits / np.maximum(total, SLACK), 0.0)
 
 
-def _split_information(table: FloatArray) -> float:
+def _split_information(table: DoubleArray) -> float:
     """Compute the entropy in bits of the distribution over branches, at least two of which hold rows."""
     of_branch = table.sum(axis=1)
     total = of_branch.sum()
     return float((_x_log2_x(total) - _x_log2_x(of_branch).sum()) / total)
 
 
-def _first_best(scores: FloatArray) -> int:
+def _first_best(scores: DoubleArray) -> int:
     """Find the best score from left to right, counting only improvements by more than SLACK; −1 without any above 0."""
     peaks = np.maximum.accumulate(scores)
     best, at = 0.0, -1

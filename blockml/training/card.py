@@ -7,11 +7,10 @@ from dataclasses import fields
 from typing import Any
 
 from blockml.decision.policy import DecisionPolicy
+from blockml.features import feature_set
 from blockml.model import Model
 from blockml.predictors import MeanTrees
 from blockml.text.plurals import counted
-
-__all__ = ["render_card"]
 
 
 def render_card(model: Model) -> str:
@@ -39,7 +38,7 @@ def render_card(model: Model) -> str:
         _table(
             ["what", "value"],
             [
-                ["feature set", f"{model.features} ({model.features_hash})"],
+                ["feature set", f"{feature_set(model.features).name} ({model.features_hash})"],
                 ["recipe", ", ".join(f"{key} {value}" for key, value in model.recipe.items())],
                 ["predictors", ", ".join(f"{name} ({item.kind}, weight {model.weights[name]:g})"
                                          for name, item in model.predictors.items())],

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset
-from blockml.datasets.base import UNFINISHED
+from blockml.datasets.base import UNFINISHED_FLAG
 from blockml.errors import UsageError
 from blockml.text.plurals import counted
-
-__all__ = ["check_classes", "check_gold"]
 
 #: Share of pages with defective gold above which training is refused: the data sets that were tried have at most .05.
 _MOST_DEFECTIVE = 0.25
@@ -35,7 +33,7 @@ def check_gold(datasets: Sequence[Dataset], *, left_out: bool) -> None:
         The gold of more pages is defective.
     """
     for dataset in datasets:
-        finished = [page for page in dataset.pages if UNFINISHED not in page.flags]
+        finished = [page for page in dataset.pages if UNFINISHED_FLAG not in page.flags]
         flagged = [page for page in finished if page.flags]
         if len(flagged) > _MOST_DEFECTIVE * len(finished):
             kinds = Counter(flag for page in flagged for flag in page.flags).most_common()

@@ -20,8 +20,6 @@ from blockml.training.splits import PROTOCOLS, folds
 from blockml.training.table import BlockTable
 from blockml.training.tuning import Tuning, tune
 
-__all__ = ["CrossValidation", "check_protocols", "cross_validate", "gaps"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossValidation:

@@ -18,18 +18,16 @@ from blockml.features.ancestor_words import AncestorWords
 from blockml.features.block_groups import GROUPINGS
 from blockml.predictors import PREDICTORS, Predictor, TreeEnsemble
 from blockml.predictors.base import average_predictors
-from blockml.predictors.mlp import join
+from blockml.predictors.mlp import join_mlps
 from blockml.training.hist_gradient_boosting import fit_boosted
 from blockml.training.lightgbm_trees import fit_lightgbm
 from blockml.training.mlp_fit import TrainingPages, factorize_input, fit_mlp
 from blockml.training.recipes import Recipe
 from blockml.training.table import BlockTable
 
-__all__ = ["Ensemble", "fit_ensemble"]
-
 #: Maximum number of rows of a page to train on, drawn at random and weighted for the others. All rows would add .001 of
 #: page F1 for twice the time.
-MOST_ROWS = 400
+MAX_PAGE_ROWS = 400
 #: Slope and offset that calibrate log odds of MLPs on unseen pages, which the loss, soft F1, makes too extreme.
 #: Measured on WCXB, folds by site (research/studies/model-log.md).
 _CALIBRATION = (0.59, -0.03)
@@ -62,7 +60,7 @@ def learning_rows(
     weight = np.where(training, np.sqrt(words + 1), 0.0)
     per_page = np.bincount(table.page_of_row, weight, minlength=len(table.pages))
     size = np.bincount(table.page_of_row, training, minlength=len(table.pages))
-    drawn = np.minimum(1, MOST_ROWS / np.maximum(size, 1))[table.page_of_row]
+    drawn = np.minimum(1, MAX_PAGE_ROWS / np.maximum(size, 1))[table.page_of_row]
     chosen = training & (np.random.default_rng(seed).random(len(training)) < drawn)
     weight /= drawn * np.maximum(per_page, 1e-9)[table.page_of_row]
     rows = np.flatnonzero(chosen)
@@ -107,7 +105,7 @@ def fit_ensemble(
             joblib.delayed(fit_mlp)(pages, chosen, seed=seed + number) for number in range(recipe.n_mlps)
         )
     sample = table.matrix[np.flatnonzero(training)[::_EVERY]]
-    mlp = factorize_input(join(members), sample, _FACTORS) if len(sample) > 1 else join(members)
+    mlp = factorize_input(join_mlps(members), sample, _FACTORS) if len(sample) > 1 else join_mlps(members)
     weights = {name: 1 - recipe.mlp_weight, "mlp": recipe.mlp_weight}
     return Ensemble({name: first, "mlp": mlp.calibrated(*_CALIBRATION)}, weights)
 

@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.features.ancestor_words import AncestorWords
 from blockml.features.factorize import factorize
-
-__all__ = ["RowGroups", "means"]
-
-FloatArray = NDArray[np.float32]
+from blockml.predictors.quantized_mlp import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,13 +45,11 @@ class RowGroups:
 
     def sum(self, rows: FloatArray) -> FloatArray:
         """Sum rows (n, k) by group, (n_groups, k)."""
-        sums: FloatArray = np.add.reduceat(rows if self.order is None else rows[self.order], self.starts, axis=0)
-        return sums
+        return np.add.reduceat(rows if self.order is None else rows[self.order], self.starts, axis=0)
 
     def mean(self, rows: FloatArray) -> FloatArray:
         """Average rows (n, k) by group, (n_groups, k)."""
-        means: FloatArray = np.divide(self.sum(rows), self.size)
-        return means
+        return np.divide(self.sum(rows), self.size)
 
 
 def means(vectors: FloatArray, words: AncestorWords) -> FloatArray:
@@ -69,5 +64,4 @@ def means(vectors: FloatArray, words: AncestorWords) -> FloatArray:
     found = vectors[words.hashed_words]
     bags = RowGroups.runs(np.diff(words.starts))
     counts = bags.sum((found != 0).any(axis=1)[:, None].astype(np.float32))
-    mean: FloatArray = np.divide(bags.sum(found), np.maximum(counts, 1))
-    return mean
+    return np.divide(bags.sum(found), np.maximum(counts, 1))

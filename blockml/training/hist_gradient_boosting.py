@@ -18,8 +18,6 @@ from blockml.predictors.tree_ensemble import Trees, joined
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-__all__ = ["Boosting", "bin_edges", "fit_boosted", "fit_boosted_classes"]
-
 #: Maximum number of rows for finding cuts: the standard error of one of 255 quantiles of so many is a third of a bin.
 MAX_SAMPLE = 200_000
 
@@ -141,8 +139,7 @@ def bin_edges(column: NDArray[np.float32], max_bins: int, seed: int) -> NDArray[
         wanted = np.arange(1, max_bins) * (len(column) / max_bins)
         below = np.unique(np.minimum(np.searchsorted(np.cumsum(counts), wanted), len(values) - 2))
     wide = values.astype(np.float64)
-    halfway: NDArray[np.float64] = (wide[below] + wide[below + 1]) / 2
-    return halfway
+    return (wide[below] + wide[below + 1]) / 2
 
 
 def _codes(matrix: NDArray[np.float32], edges: list[NDArray[np.float64]]) -> NDArray[np.float64]:

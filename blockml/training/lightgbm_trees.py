@@ -18,8 +18,6 @@ from blockml.errors import UsageError, install_hint
 from blockml.predictors.tree_ensemble import Trees, joined
 from blockml.training.hist_gradient_boosting import Boosting
 
-__all__ = ["check_lightgbm", "fit_lightgbm"]
-
 #: Equal trees on every run, for any number of threads; no special treatment of zero or of missing values.
 _FIXED: Mapping[str, Any] = {
     "deterministic": True,

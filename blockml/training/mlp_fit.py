@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.predictors.mlp import MLP, signed_logarithms
+from blockml.predictors.quantized_mlp import FloatArray
 from blockml.training.group_means import RowGroups
 from blockml.training.mlp_loss import Batch, Masks, Weights, loss
-
-__all__ = ["MLPOptions", "TrainingPages", "calibration", "factorize_input", "fit_mlp"]
-
-FloatArray = NDArray[np.float32]
 
 #: Mean and deviation of columns are those of every 7th row.
 _EVERY = 7
@@ -240,8 +237,7 @@ def _train(
 
 
 def _dropout_mask(rng: np.random.Generator, shape: tuple[int, ...], dropout: float) -> FloatArray:
-    mask: FloatArray = (rng.random(shape, dtype=np.float32) >= dropout) * np.float32(1 / (1 - dropout))
-    return mask
+    return (rng.random(shape, dtype=np.float32) >= dropout) * np.float32(1 / (1 - dropout))
 
 
 def _batch(
@@ -268,32 +264,3 @@ def _batch(
         ],
         None if pages.words is None else pages.words.take(rows),
     )
-
-
-def calibration(
-    odds: NDArray[np.floating[Any]],
-    labels: NDArray[np.number[Any] | np.bool_],
-    weight: NDArray[np.floating[Any]] | None = None,
-) -> tuple[float, float]:
-    """Fit slope and offset of log odds (n,) to labels (n,) in [0, 1] of held-out blocks (Platt 1999).
-
-    ``weight`` (n,) weights the blocks; the result is for :meth:`blockml.predictors.mlp.MLP.calibrated`.
-
-    Examples
-    --------
-    >>> odds = np.array([-4., -4, -4, -4, 4, 4, 4, 4])
-    >>> slope, offset = calibration(odds, np.array([1, 0, 0, 0, 0, 1, 1, 1]))
-    >>> round(slope * 4, 3), round(abs(offset), 3)
-    (1.099, 0.0)
-    """
-    from scipy.optimize import minimize
-
-    share = np.full(len(odds), 1 / len(odds)) if weight is None else weight / weight.sum()
-
-    def misfit(line: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        moved = line[0] * odds + line[1]
-        error = share * (0.5 + 0.5 * np.tanh(0.5 * moved) - labels)
-        return float(share @ (np.logaddexp(0, moved) - labels * moved)), np.array([error @ odds, error.sum()])
-
-    slope, offset = minimize(misfit, np.array([1.0, 0.0]), jac=True, method="BFGS").x.tolist()
-    return slope, offset

@@ -10,14 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blockml.features.ancestor_words import AncestorWords
+from blockml.predictors.quantized_mlp import FloatArray
 from blockml.training.group_means import RowGroups, means
 
-__all__ = ["Batch", "Masks", "Weights", "loss"]
-
-FloatArray = NDArray[np.float32]
 Weights = dict[str, FloatArray]
 """Arrays of one network by name, as in :class:`blockml.predictors.mlp.MLP` without the dimension of networks."""
 

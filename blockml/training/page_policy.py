@@ -17,8 +17,6 @@ from blockml.training.lightgbm_trees import fit_lightgbm
 from blockml.training.recipes import Recipe
 from blockml.training.table import BlockTable
 
-__all__ = ["HeldOut", "PagePolicy", "fit_page_policy"]
-
 #: Small trees, for a thousand rows and a dozen columns (our choice).
 _SMALL: Boosting = {"n_trees": 60, "leaves": 6, "rate": 0.08, "min_leaf": 25, "l2": 5.0, "max_features": 0.6}
 _ARTICLE = "article"

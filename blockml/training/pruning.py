@@ -20,8 +20,6 @@ from blockml.training.c45_growing import SLACK
 if TYPE_CHECKING:
     from blockml.training.c45_growing import Node, Rows, Sample
 
-__all__ = ["added_errors", "collapse", "prune"]
-
 # Sub-trees that save fewer training errors are collapsed (C4.5).
 COLLAPSE_SLACK = 1e-3
 # Estimated errors that a smaller tree may cost (C4.5).

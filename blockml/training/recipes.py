@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UnknownNameError, UsageError, check_name
-from blockml.features.feature_sets import FEATURE_SETS, feature_set, nominal_columns
+from blockml.features.feature_sets import FEATURE_SETS, feature_set, nominal_columns, read_columns
 from blockml.page import MAIN_LABELS, Label
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors import PREDICTORS
 
-__all__ = ["RECIPES", "Inputs", "Recipe", "best_recipe", "recipe"]
 
-
-class Inputs(NamedTuple):
+class MatrixInputs(NamedTuple):
     """Fields of a recipe on which the rows of a page depend."""
 
-    features: str  #: Name of the feature set.
+    features: str  #: Name of the feature set, or names of columns; see :func:`blockml.features.feature_set`.
     parsing: ParsingOptions  #: Options of parsing.
     main: frozenset[Label]  #: Labels that count as content.
 
@@ -30,7 +29,7 @@ class Recipe:
     """Everything that decides how a model is trained from given pages."""
 
     name: str
-    features: str  #: Name of the feature set.
+    features: str  #: Name of the feature set, or names of columns; see :func:`blockml.features.feature_set`.
     #: ``cart``: scikit-learn's entropy tree; ``c45``: C4.5 as WEKA's J48; ``boosted``: scikit-learn's histogram
     #: boosting; ``lightgbm``: LightGBM, which is faster. Otherwise a kind of :data:`blockml.predictors.PREDICTORS`
     #: whose class has a method ``fit``.
@@ -60,9 +59,9 @@ class Recipe:
     source: str = ""
 
     @property
-    def inputs(self) -> Inputs:
+    def inputs(self) -> MatrixInputs:
         """Fields on which the rows of a page depend."""
-        return Inputs(self.features, self.parsing, self.main)
+        return MatrixInputs(self.features, self.parsing, self.main)
 
     @property
     def is_ensemble(self) -> bool:
@@ -77,16 +76,21 @@ class Recipe:
     def but(self, **parameters: Any) -> Recipe:  # noqa: ANN401 (values of any recipe parameter)
         """Return the recipe with other fields (features, learner) or parameters of the learner.
 
+        ``features`` may also be the path of a file of columns: see :func:`blockml.features.feature_sets.read_columns`.
+
         Another learner has its own default parameters; threshold and shrinkage are fields that single trees have.
 
         Raises
         ------
         UnknownNameError
-            No such learner, parameter or feature set.
+            No such learner, parameter, feature set or column.
         UsageError
             A value outside its range.
         """
         fields = {key: parameters.pop(key) for key in (*_SETTABLE, *_OF_SINGLE_TREES) if key in parameters}
+        features = fields.get("features")
+        if isinstance(features, str) and features not in FEATURE_SETS and Path(features).is_file():
+            fields["features"] = read_columns(features)
         learner = fields.get("learner", self.learner)
         defaults = self.parameters if learner == self.learner else _DEFAULTS.get(str(learner), {})
         settable = (*_SETTABLE, *_OF_SINGLE_TREES) if learner in _SINGLE_TREES else _SETTABLE
@@ -99,11 +103,12 @@ class Recipe:
         """Return the recipe itself after checking it, as in :meth:`but`."""
         learners = [*_DEFAULTS, *(name for name, kind in PREDICTORS.items() if hasattr(kind, "fit"))]
         check_name("learner", self.learner, learners)
-        columns = feature_set(str(self.features)).columns
-        if nominal_columns(columns):
-            one_hot = [name for name, item in FEATURE_SETS.items() if not nominal_columns(item.columns)]
+        columns = feature_set(self.features).columns
+        if nominal := nominal_columns(columns):
+            one_hot = sorted(name for name, item in FEATURE_SETS.items() if not nominal_columns(item.columns))
             raise UsageError(
-                f"trees need one-hot features, not {self.features!r}; choose one of: {', '.join(sorted(one_hot))}"
+                f"trees need one-hot features, not {columns[nominal[0]]!r}; columns such as parent_0=p, or one of: "
+                f"{', '.join(one_hot)}"
             )
         given = {name: value for name in _OF_SINGLE_TREES if (value := getattr(self, name)) is not None}
         if self.is_ensemble and given:

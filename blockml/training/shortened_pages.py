@@ -19,8 +19,6 @@ from blockml.page.subtrees import block_of_texts
 from blockml.parsing.options import ParsingOptions
 from blockml.parsing.segmentation import segment
 
-__all__ = ["shortened", "without_nodes"]
-
 #: Minimum words of content of a page that is shortened, bounds of the words that are left, and the maximum share of
 #: the content that is left (our choice).
 _MIN_WORDS, _LEFT, _MAX_SHARE = 150, (50, 900), 0.6

@@ -16,8 +16,6 @@ from blockml.predictors.tree_ensemble import Trees
 from blockml.training.recipes import Recipe
 from blockml.training.tree_arrays import FlatTree, pessimistic_prune
 
-__all__ = ["c45_attributes", "fit_tree", "shrink", "to_trees"]
-
 _SITE_COLUMNS = frozenset(column.name for column in site_pages.COLUMNS)
 #: Column that is known where other pages of the site are.
 _GATE = "sitepages_0"

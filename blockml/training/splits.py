@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError, check_name
 from blockml.training.table import BlockTable
 
-__all__ = ["PROTOCOLS", "duplicate_groups", "fold_pages", "folds", "n_groups"]
-
 #: Cross-validation protocols.
 PROTOCOLS: Mapping[str, str] = {
     "block": "folds over all blocks, as in Kim et al. 2013; leaks, as blocks of a page are in training and test folds",

@@ -18,7 +18,7 @@ from blockml.datasets.validation import content_hash
 from blockml.decision.policy import PolicyColumns
 from blockml.errors import DatasetError
 from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site, parse_pages
-from blockml.extractors.matrix import matrix, uses_siblings
+from blockml.extractors.matrix import page_matrix, uses_siblings
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.page_context import BlockAmounts
 from blockml.features.page_matrix import PageMatrix, page_context
@@ -28,10 +28,8 @@ from blockml.predictors.mlp import NO_WORDS
 from blockml.templates.site import SiteTemplate
 from blockml.text.hashing import stable_hash64
 from blockml.text.tokens import metric_tokens
-from blockml.training.recipes import Inputs, Recipe
+from blockml.training.recipes import MatrixInputs, Recipe
 from blockml.training.shortened_pages import shortened
-
-__all__ = ["BlockTable", "PageRows", "build_table", "page_rows", "sketch"]
 
 #: Words in a shingle and hashes in a sketch for finding near duplicates (Broder et al. 1997; sizes are our choice).
 _SHINGLE, _SKETCH = 8, 64
@@ -59,7 +57,7 @@ class PageRows:
     groups: tuple[NDArray[np.int32], ...]
     ancestor_words: AncestorWords | None = None  #: Ancestor words of each block, for recipes with MLPs.
     dataset: str = ""  #: Name of the data set.
-    inputs: Inputs | None = None  #: Fields of the recipe that it was prepared for; None if unknown.
+    inputs: MatrixInputs | None = None  #: Fields of the recipe that it was prepared for; None if unknown.
     variant: PageRows | None = None  #: A shortened variant to train on, for recipes with some.
 
     @property
@@ -214,7 +212,7 @@ def _rows(
         site=labelled.site,
         page_type=labelled.page_type,
         usable=labelled.trusted,
-        matrix=matrix(page, recipe.features, site, context),
+        matrix=page_matrix(page, recipe.features, site, context).values,
         main=labels.main,
         known=labels.known,
         owner=owner,
@@ -222,14 +220,14 @@ def _rows(
         gold_counts=None if text is None else gold_counts,
         policy_columns=PolicyColumns.of(context, recipe.policy).detached(),
         hash=content_hash(page),
-        sketch=sketch(tokens),
+        sketch=token_sketch(tokens),
         groups=context.block_groups,
         ancestor_words=ancestor_words(context) if recipe.n_mlps and len(context) else None,
         inputs=recipe.inputs,
     )
 
 
-def sketch(tokens: Sequence[str]) -> frozenset[int]:
+def token_sketch(tokens: Sequence[str]) -> frozenset[int]:
     """Compute the smallest hashes of word shingles, whose overlap estimates that of the shingles of two pages."""
     if len(tokens) < _SHINGLE:
         return frozenset()

@@ -28,8 +28,6 @@ from blockml.training.splits import PROTOCOLS, n_groups
 from blockml.training.table import BlockTable, build_table
 from blockml.training.tuning import tune
 
-__all__ = ["fit_model", "train"]
-
 
 def train(
     datasets: Sequence[Dataset],
@@ -102,7 +100,9 @@ def train(
         f"{counted(len(table.pages), 'page')}, {counted(len(table.main), 'block')}, {table.main.mean():.2%} content; "
         f"{counted(int(table.trainable.sum()), 'block')} to train on"
     )
-    metrics, page_policy = measure(table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report)
+    metrics, page_policy = cross_validated(
+        table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report
+    )
     model = fit_model(table, recipe, seed, jobs, report)
     for ensemble in model.ensembles:
         _check_splits(ensemble.trees, table)
@@ -162,7 +162,7 @@ def fit_model(
     return Model(
         name=recipe.name,
         version=blockml.__version__,
-        features=chosen.name,
+        features=recipe.features,
         features_hash=chosen.hash,
         predictors=ensemble.predictors,
         weights=ensemble.weights,
@@ -184,7 +184,7 @@ def _check_splits(trees: Trees, table: BlockTable) -> None:
         )
 
 
-def measure(
+def cross_validated(
     table: BlockTable,
     recipe: Recipe,
     protocols: Sequence[str],

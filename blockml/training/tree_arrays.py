@@ -12,15 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.training.c45_growing import SLACK
+from blockml.training.c45_growing import SLACK, DoubleArray
 from blockml.training.pruning import PRUNE_SLACK, check_confidence, estimated_errors
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["FlatTree", "pessimistic_prune"]
-
-FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int32]
 
 
@@ -32,13 +29,13 @@ class FlatTree:
     """
 
     feature: IntArray  #: Column of the test, −1 at leaves.
-    threshold: FloatArray  #: Threshold of the test, 0 at leaves.
+    threshold: DoubleArray  #: Threshold of the test, 0 at leaves.
     left: IntArray  #: Left child, −1 at leaves.
     right: IntArray  #: Right child, −1 at leaves.
     #: Probability of class 1, also at inner nodes: its share of the training weight at the node or, where that is 0, at
     #: the parent.
-    value: FloatArray
-    weight: FloatArray  #: Training weight at the node.
+    value: DoubleArray
+    weight: DoubleArray  #: Training weight at the node.
 
     @classmethod
     def from_sklearn(cls, estimator: DecisionTreeClassifier) -> Self:
@@ -75,7 +72,7 @@ class FlatTree:
         )
 
 
-def _undo_float32(threshold: FloatArray) -> FloatArray:
+def _undo_float32(threshold: DoubleArray) -> DoubleArray:
     """Find the largest float64 that is at most the threshold after rounding to float32."""
     below = threshold.astype(np.float32)
     below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)

@@ -14,8 +14,6 @@ from blockml.training.single_tree import fit_tree, to_trees
 from blockml.training.splits import duplicate_groups, fold_pages
 from blockml.training.table import BlockTable
 
-__all__ = ["Tuning", "tune"]
-
 #: Candidates.
 THRESHOLDS = np.round(np.arange(0.05, 0.96, 0.025), 3)
 SHRINKAGES = (0.0, 30.0, 100.0, 300.0, 1000.0)

@@ -80,7 +80,7 @@ def measure(base: Model, dataset: Dataset, name: str, pages: Sequence[LabelledPa
         "data set": dataset.name,
         "group": name,
         "pages": len(before),
-        "adapted": found.helps,
+        "adapted": found.model is not None,
         "before": round(float(np.mean(before)), 3),
         "after": round(float(np.mean(after)), 3),
         "difference": round(gain.mean, 3),

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 import blockml
 from blockml.cli.output import print_rows
 from blockml.datasets import Dataset, open_dataset
-from blockml.evaluation.block_types import Confusion, confusion
 from blockml.evaluation.bootstrap import bootstrap_mean
 from blockml.evaluation.run import evaluate_extractor
 from blockml.extractors import TrainedExtractor
-from blockml.features import build
+from blockml.extractors.matrix import page_matrix
 from blockml.model import Model
 from blockml.page import Label
 from blockml.parsing import parse
@@ -31,6 +30,7 @@ from blockml.parsing.options import ParsingOptions
 from blockml.predictors.block_types import BlockTypes
 from blockml.training.block_types import BlockTypeRows, block_type_rows, fit_block_types, merged
 from blockml.training.recipes import recipe
+from research.benchmarks.confusion import Confusion, confusion
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,7 +55,7 @@ class Measured:
             told = gold.label(page) if gold is not None else None
             if told is None or told.labels is None or not told.known.any():
                 continue
-            matrices.append(build(page, recipe("default").features)[told.known])
+            matrices.append(page_matrix(page, recipe("default").features).values[told.known])
             names += [str(merged(label)) for label, known in zip(told.labels, told.known, strict=True) if known]
             words.append(page.blocks.n_words[told.known])
             sizes.append(int(told.known.sum()))

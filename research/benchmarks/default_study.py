@@ -180,7 +180,7 @@ def _predict_fold(
 
 
 def split(mlp: MLP) -> list[MLP]:
-    """Split a joined MLP into its members: the reverse of :func:`blockml.predictors.mlp.join`."""
+    """Split a joined MLP into its members: the reverse of :func:`blockml.predictors.mlp.join_mlps`."""
     members, units = mlp.self_weights.shape[:2]
     vector = mlp.word_projection.shape[1]
     return [

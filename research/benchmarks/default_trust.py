@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from blockml.cli.output import write_output
 from blockml.decision.decide import confidence
 from blockml.evaluation import bootstrap_mean
 from blockml.evaluation.bootstrap import Resampled, bootstrap_systems
 from blockml.predictors.log_odds import log_odds
-from blockml.training.mlp_fit import calibration as best_line
 from research.benchmarks.default_chart import chart
 from research.benchmarks.default_study import Probabilities, Study, Table
 
@@ -217,3 +218,30 @@ def best_possible(f1: Floats, n: int) -> float:
     """Compute the mean F1 if the n pages with the lowest F1 were perfect."""
     ordered = np.sort(f1)
     return float((n + ordered[n:].sum()) / len(ordered))
+
+
+def best_line(
+    odds: NDArray[np.floating[Any]],
+    labels: NDArray[np.number[Any] | np.bool_],
+    weight: NDArray[np.floating[Any]] | None = None,
+) -> tuple[float, float]:
+    """Fit slope and offset of log odds (n,) to labels (n,) in [0, 1] of held-out blocks (Platt 1999).
+
+    ``weight`` (n,) weights the blocks; the result is for :meth:`blockml.predictors.mlp.MLP.calibrated`.
+
+    Examples
+    --------
+    >>> odds = np.array([-4., -4, -4, -4, 4, 4, 4, 4])
+    >>> slope, offset = best_line(odds, np.array([1, 0, 0, 0, 0, 1, 1, 1]))
+    >>> round(slope * 4, 3), round(abs(offset), 3)
+    (1.099, 0.0)
+    """
+    share = np.full(len(odds), 1 / len(odds)) if weight is None else weight / weight.sum()
+
+    def misfit(line: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        moved = line[0] * odds + line[1]
+        error = share * (0.5 + 0.5 * np.tanh(0.5 * moved) - labels)
+        return float(share @ (np.logaddexp(0, moved) - labels * moved)), np.array([error @ odds, error.sum()])
+
+    slope, offset = minimize(misfit, np.array([1.0, 0.0]), jac=True, method="BFGS").x.tolist()
+    return slope, offset

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import blockml
 from blockml.datasets import open_dataset
 from blockml.extractors import Extractor
-from blockml.extractors.matrix import matrix
+from blockml.extractors.matrix import page_matrix
 from blockml.extractors.trained import TrainedExtractor
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.page_matrix import page_context
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         view = page_context(page)
         if not len(view):
             continue
-        rows = matrix(page, extractor.model.features, None, view)
+        rows = page_matrix(page, extractor.model.features, None, view).values
         given = rows, view.block_groups, view.words, ancestor_words(view)
         found.append((in_floats(net, *given), net.predict(*given)))
     floats, whole = (np.concatenate(column) for column in zip(*found, strict=True))

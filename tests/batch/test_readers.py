@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from blockml import _kernel
 from blockml.archives.http import read_response
 from blockml.batch import Inputs, Item, RecordFields, find_inputs, predict, read_items
-from blockml.batch.readers import Reading, WarcRange, describe
+from blockml.batch.readers import Reading, WarcRange, describe_inputs
 from blockml.batch.readers.lines import page_of
 from blockml.errors import InputError, UsageError
 from blockml.extractors import Plain
@@ -65,7 +65,7 @@ def test_links_in_a_folder(tmp_path: Path) -> None:
     assert statuses == {"a": "ok", "b": "ok", "c": "unreadable", "f": "unreadable"}
     assert inputs.passed_over == {"links to folders": 2}
     assert inputs.size() == 8
-    assert len(list(describe(inputs))) == 4
+    assert len(list(describe_inputs(inputs))) == 4
 
 
 def test_globs_and_single_files(tmp_path: Path) -> None:

@@ -103,24 +103,24 @@ def published_matrix(name: str) -> NDArray[np.float64]:
 
 
 def test_example_of_the_dunn_index() -> None:
-    """ME-10.6."""
+    """Smallest distance between clusters by the largest diameter."""
     assert dunn(example(), TRUTH) == pytest.approx(2.333333, abs=1e-6)
 
 
 def test_example_of_the_rand_index() -> None:
-    """ME-10.7."""
+    """Unordered pairs, and ordered ones as published."""
     assert rand(CLUSTERS, TRUTH) == 0.6
     assert rand(CLUSTERS, TRUTH, pairs="ordered") == 0.68
 
 
 def test_example_of_purity() -> None:
-    """ME-10.8."""
+    """Mean over clusters, and weighted by their sizes."""
     assert purity(CLUSTERS, TRUTH) == pytest.approx(0.833333, abs=1e-6)
     assert purity(CLUSTERS, TRUTH, weighted=True) == 0.8
 
 
 def test_example_of_mutual_information() -> None:
-    """ME-10.9."""
+    """Each of the four normalisations."""
     expected = {"nats": 0.291103, "log_kg": 0.209987, "gottron": 0.151473, "strehl": 0.419973}
     for normalise, value in expected.items():
         assert mutual_information(CLUSTERS, TRUTH, normalise) == pytest.approx(value, abs=1e-6)

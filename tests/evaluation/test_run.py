@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.datasets import open_dataset
 from blockml.errors import DatasetError
-from blockml.evaluation.run import METRICS, evaluate_extractor, summarise
+from blockml.evaluation.run import PAGE_METRICS, evaluate_extractor, summarise
 from blockml.extractors import Plain
 from blockml.page import Page
 
@@ -49,7 +49,7 @@ def test_scores_of_plain_are_known(tmp_path: Path) -> None:
     assert summary["metrics"]["with_rate"]["pages"] == 1
     assert summary["metrics"]["with_rate"]["low"] is summary["metrics"]["with_rate"]["high"] is None
     assert summary["by_type"]["forum"]["bag_f1"] == 1
-    assert set(summary["metrics"]) == set(METRICS)
+    assert set(summary["metrics"]) == set(PAGE_METRICS)
 
 
 def test_what_the_first_extraction_imports_costs_no_page(tmp_path: Path) -> None:

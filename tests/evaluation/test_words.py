@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.evaluation import WordScores, bag_scores, lcs_scores, shingle_corpus_scores, shingle_scores, snippet_rates
+from blockml.evaluation import WordScores, bag_scores, lcs_scores, shingle_scores, snippet_rates
 from blockml.text.tokens import metric_tokens
 
 GOLD = "the cat sat on the mat"
@@ -101,29 +101,10 @@ def test_shingle_case_option() -> None:
     """Case counts unless lower is asked for."""
     assert shingle_scores("A b c d", "a b c d").f1 == 0
     assert shingle_scores("A b c d", "a b c d", lower=True).f1 == 1
-    assert shingle_corpus_scores([("A b c d", "a b c d")]).f1 == 0
-    assert shingle_corpus_scores([("A b c d", "a b c d")], lower=True).f1 == 1
-
-
-def test_corpus_means_leave_out_documents_without_shingles_of_that_side() -> None:
-    """An empty extract does not enter mean precision, an empty gold text not mean recall."""
-    pairs = [("a b c d e f", "x a b c d e"), ("a b c d", ""), ("", "a b c d"), ("", "")]
-    precision, recall = (2 / 3 + 0) / 2, (2 / 3 + 0) / 2
-    assert shingle_corpus_scores(pairs) == pytest.approx((precision, recall, 1 / 3))
-    assert shingle_corpus_scores(pairs[:2]) == pytest.approx((2 / 3, 1 / 3, 4 / 9))
-
-
-def test_corpus_without_any_shingles_of_a_side() -> None:
-    """Nothing extracted and nothing relevant is perfect; only one of them scores 0."""
-    assert shingle_corpus_scores([("", ""), ("", "")]) == (1, 1, 1)
-    assert shingle_corpus_scores([("a", "")]) == (0, 0, 0)
-    assert shingle_corpus_scores([("", "a")]) == (0, 0, 0)
 
 
 def test_impossible_shingle_calls_are_refused() -> None:
-    """A corpus has documents and a shingle has words."""
-    with pytest.raises(UsageError, match="at least one document"):
-        shingle_corpus_scores([])
+    """A shingle has words."""
     with pytest.raises(UsageError, match="at least 1 word, not 0"):
         shingle_scores("a", "a", size=0)
 

@@ -70,7 +70,7 @@ PAGE = blockml.parse("<p>one</p><p>two</p><p>three</p><p>four</p>")
 # --- votes ------------------------------------------------------------------------------------------------------------
 
 
-def test_ME_8_11() -> None:
+def test_majority_of_three_votes() -> None:
     """Two of three votes keep, one of three does not."""
     voters = [Fixed([1, 1]), Fixed([0, 0]), Fixed([1, 0])]
     page = blockml.parse("<p>one</p><p>two</p>")

@@ -97,7 +97,7 @@ def test_every_parameter_has_legal_values(name: str) -> None:
 
 
 def test_plain_is_all_text_in_order() -> None:
-    """The text of the page's body is complete (ME-8.1)."""
+    """The text of the page's body is complete."""
     html = (
         "<html><body>\n<ul><li><a href='/'>Home</a></li><li><a href='/n'>News</a></li></ul>\n<h1>Big title</h1>\n"
         "<p>First <a href='x'>linked</a> paragraph text here.</p>\n<p>Second line<br>after break.</p>\n</body></html>"

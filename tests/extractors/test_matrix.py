@@ -17,8 +17,8 @@ from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import FeatureMismatchError, UsageError
 from blockml.extractors import TrainedExtractor, load, resolve
-from blockml.extractors.matrix import matrix
-from blockml.features import FEATURE_SETS, describe
+from blockml.extractors.matrix import page_matrix
+from blockml.features import FEATURE_SETS, describe_columns
 from blockml.features.votes import VOTERS
 from blockml.model import Model, save_model
 from blockml.training.recipes import recipe
@@ -59,16 +59,16 @@ def test_votes_are_the_extractors_scores(html: str) -> None:
     """Columns hold votes of the block and both neighbours, 0 beyond the ends, within the catalogue's ranges."""
     page = blockml.parse(html)
     n = len(page.blocks)
-    found = matrix(page, "votes")
+    found = page_matrix(page, "votes").values
     assert found.dtype == np.float32
     assert found.shape == (n, len(SET.columns))
-    words, links = (features.build(page, "boilerpipe6")[:, column].tolist() for column in (2, 3))
+    words, links = (features.matrix(page, "boilerpipe6").values[:, column].tolist() for column in (2, 3))
     scores = {base: resolve(name).score(page).tolist() for base, name in VOTERS.items()} | {"wd": words, "ld": links}
     for column, row in zip(SET.columns, found.T.tolist(), strict=True):
         base, offset = column.split("_")
         padded = [0.0, *scores[base], 0.0]
         assert row == padded[1 + OFFSETS[offset] : 1 + OFFSETS[offset] + n]
-    rows = describe(SET.columns)
+    rows = describe_columns(SET.columns)
     assert (found >= np.array([row["low"] for row in rows], dtype=np.float32)).all()
     assert (found <= np.array([row["high"] for row in rows], dtype=np.float32)).all()
 
@@ -78,7 +78,7 @@ def test_the_set_names_its_extractors() -> None:
     assert list(VOTERS.values()) == "accb tccb dsc bte lqf crunch numwords density cetr-tm fe".split()
     assert len(SET.columns) == 36
     assert SET.columns[:2] == ("voteaccb_m1", "votetccb_m1")
-    assert describe(["votecetrtm_p1"]) == [
+    assert describe_columns(["votecetrtm_p1"]) == [
         {
             "name": "votecetrtm_p1",
             "unit": "score of cetr-tm, block 1 after",
@@ -100,9 +100,11 @@ def test_version_of_the_set_follows_the_extractors_defaults() -> None:
 def test_features_alone_do_not_make_votes() -> None:
     """The message names the function that does; a model asks for them itself."""
     with pytest.raises(UsageError, match=r"extractors\.matrix\.page_matrix"):
-        features.build(blockml.parse("<p>one"), "votes")
+        features.matrix(blockml.parse("<p>one"), "votes")
     page = blockml.parse("<p>one")
-    assert np.array_equal(TrainedExtractor(votes_model()).score(page), scores_of(votes_model(), matrix(page, "votes")))
+    assert np.array_equal(
+        TrainedExtractor(votes_model()).score(page), scores_of(votes_model(), page_matrix(page, "votes").values)
+    )
 
 
 def test_the_table_of_a_recipe_holds_votes(dataset: Dataset) -> None:
@@ -110,7 +112,7 @@ def test_the_table_of_a_recipe_holds_votes(dataset: Dataset) -> None:
     labelled = dataset.pages[0]
     html, _ = labelled.load()
     page = blockml.parse(html, url=labelled.url, charset=labelled.charset)
-    assert np.array_equal(page_rows(labelled, recipe("stacking")).matrix, matrix(page, "votes"))
+    assert np.array_equal(page_rows(labelled, recipe("stacking")).matrix, page_matrix(page, "votes").values)
 
 
 def test_a_trained_model_tells_content(model: Model, dataset: Dataset) -> None:
@@ -133,7 +135,7 @@ def test_a_model_file_is_loaded_as_stacking(tmp_path: Path) -> None:
     loaded = load(path)
     page = blockml.parse("<p>one</p><p>" + "word " * 60 + "</p>")
     assert loaded.model.features == "votes"
-    assert np.array_equal(loaded.score(page), scores_of(votes_model(), matrix(page, "votes")))
+    assert np.array_equal(loaded.score(page), scores_of(votes_model(), page_matrix(page, "votes").values))
     assert resolve("union", {"members": [str(path)]}).score(page).tolist() == (loaded.score(page) >= 0.5).tolist()
 
 
@@ -163,3 +165,17 @@ def test_the_command_lists_the_set(capsys: pytest.CaptureFixture[str]) -> None:
     assert "score of crunch, block 1 before" in capsys.readouterr().out
     assert main(["features"]) == 0
     assert "set votes, version 1: 36 columns" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted(FEATURE_SETS))
+@pytest.mark.parametrize("path", sorted((DATA / "pages").glob("*/page.html"))[::5], ids=lambda path: path.parent.name)
+def test_every_feature_set_is_computed(name: str, path: Path) -> None:
+    """Values of any set are finite and inside the declared range of their column."""
+    page = blockml.parse(path.read_bytes())
+    values = page_matrix(page, name).values
+    rows = describe_columns(FEATURE_SETS[name].columns)
+    assert values.shape == (len(page.blocks), len(rows))
+    assert np.isfinite(values).all()
+    low, high = (np.array([row[end] for row in rows], dtype=np.float32) for end in ("low", "high"))
+    outside = np.flatnonzero(((values < low) | (values > high)).any(axis=0))
+    assert [rows[column]["name"] for column in outside] == []

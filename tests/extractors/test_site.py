@@ -19,7 +19,7 @@ from blockml.evaluation.run import evaluate_extractor
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, TrainedExtractor, resolve
 from blockml.extractors.combinations import Intersection, Majority, Union
-from blockml.extractors.matrix import matrix
+from blockml.extractors.matrix import page_matrix
 from blockml.extractors.methods import SITE_METHODS
 from blockml.extractors.site.at_site import at_site
 from blockml.extractors.site.methods import BlockFrequency, TextFrequency, TreeMapping
@@ -206,14 +206,14 @@ def test_columns_about_siblings() -> None:
     names = [f"{column.name}_0" for column in COLUMNS]
     places = [FEATURE_SETS["kim2013-site"].columns.index(name) for name in names]
     page = animals(("worms",))[0]
-    known, unknown = matrix(page, "kim2013-site", site), matrix(page, "kim2013-site")
+    known, unknown = page_matrix(page, "kim2013-site", site).values, page_matrix(page, "kim2013-site").values
     assert (unknown[:, places] == UNKNOWN).all()
     assert (known[:, places] >= 0).all()
     assert (known[:, places] <= [column.high for column in COLUMNS]).all()
     assert np.array_equal(known[:, :140], unknown[:, :140])
     assert known[:, names.index("sitetext_0") + 140].tolist() == [1.0, pytest.approx(1 / 6)]
     few = SiteTemplate.learn(animals()[:2])
-    assert np.array_equal(matrix(page, "kim2013-site", few), unknown)
+    assert np.array_equal(page_matrix(page, "kim2013-site", few).values, unknown)
 
 
 def test_models_use_siblings_if_their_features_do() -> None:
@@ -222,8 +222,8 @@ def test_models_use_siblings_if_their_features_do() -> None:
     knowing = site_model().fit(pages)
     assert (knowing.uses_siblings, knowing.template is None) == (True, False)
     site = SiteTemplate.learn(pages)
-    assert np.array_equal(knowing.score(page), scores_of(knowing.model, matrix(page, "kim2013-site", site)))
-    assert np.array_equal(site_model().score(page), scores_of(knowing.model, matrix(page, "kim2013-site")))
+    assert np.array_equal(knowing.score(page), scores_of(knowing.model, page_matrix(page, "kim2013-site", site).values))
+    assert np.array_equal(site_model().score(page), scores_of(knowing.model, page_matrix(page, "kim2013-site").values))
     other = TrainedExtractor(small_model()).fit(pages)
     assert (other.uses_siblings, other.template) == (False, None)
     assert isinstance(at_site(site_model(), SiteTemplate.count(pages)), TrainedExtractor)
@@ -241,7 +241,7 @@ def test_tables_hold_what_extraction_will_see() -> None:
     known = SiteTemplate.learn(parsed)
     rows = {page.id: page.matrix for page in table.pages}
     for labelled, page in zip(of_site, parsed, strict=True):
-        assert np.array_equal(rows[labelled.id], matrix(page, "kim2013-site", known))
+        assert np.array_equal(rows[labelled.id], page_matrix(page, "kim2013-site", known).values)
 
 
 def test_siblings_help() -> None:
@@ -285,8 +285,8 @@ def test_layouts_without_a_tree_are_unknown() -> None:
     """Counts alone tell nothing about trees."""
     place = FEATURE_SETS["kim2013-site"].columns.index("sitetree_0")
     page = animals(("worms",))[0]
-    assert (matrix(page, "kim2013-site", SiteTemplate.count(animals()))[:, place] == UNKNOWN).all()
-    assert matrix(page, "kim2013-site", SiteTemplate.learn(animals()))[:, place].tolist() == [1, 0]
+    assert (page_matrix(page, "kim2013-site", SiteTemplate.count(animals())).values[:, place] == UNKNOWN).all()
+    assert page_matrix(page, "kim2013-site", SiteTemplate.learn(animals())).values[:, place].tolist() == [1, 0]
 
 
 def test_a_page_is_not_lost_to_what_repeats() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from pathlib import Path
 
 import pytest
 
-from blockml.errors import UnknownNameError
-from blockml.features import COLUMNS, FEATURE_SETS, describe, feature_set
-from blockml.features.feature_sets import nominal_columns, split_name
+from blockml.errors import UnknownNameError, UsageError
+from blockml.features import COLUMNS, FEATURE_SETS, describe_columns, feature_set, feature_sets
+from blockml.features.feature_sets import nominal_columns, read_columns, split_name
 
 EVERY_COLUMN = sorted({column for item in FEATURE_SETS.values() for column in item.columns})
 
@@ -40,7 +41,7 @@ def test_sets_are_named_and_sourced(name: str) -> None:
     """A set carries its own name, a version and a source; its columns exist."""
     item = FEATURE_SETS[name]
     assert (item.name, bool(item.source), item.version >= 1) == (name, True, True)
-    for row in describe(item.columns):
+    for row in describe_columns(item.columns):
         assert row["source"]
         assert row["unit"]
         low, empty, high = (float(str(row[key])) for key in ("low", "empty", "high"))
@@ -104,3 +105,49 @@ def test_unknown_set_names_the_legal_ones() -> None:
     """The error lists every feature set."""
     with pytest.raises(UnknownNameError, match=", ".join(sorted(FEATURE_SETS))):
         feature_set("nothing")
+
+
+def test_columns_by_name() -> None:
+    """Names of columns make a set; its fingerprint depends on them and their order."""
+    chosen = feature_set("words_0 ld_m1\n parent_0=p")
+    assert chosen.columns == ("words_0", "ld_m1", "parent_0=p")
+    assert feature_set("words_0 ld_m1 parent_0=p").hash == chosen.hash
+    assert feature_set("ld_m1 words_0 parent_0=p").hash != chosen.hash
+    with pytest.raises(UsageError, match="not twice: ld_0"):
+        feature_set("ld_0 words_0 ld_0")
+    with pytest.raises(UnknownNameError, match="unknown feature column 'nothing_0'"):
+        feature_set("ld_0 nothing_0")
+
+
+def test_columns_chosen_by_name_follow_the_released_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models of a column are refused after a release that computes it differently, and only those."""
+    columns = "linkshare_0 endssentence_0", "wdsent_0 ld_m2"
+    before = [feature_set(names).hash for names in columns]
+    changed = dataclasses.replace(FEATURE_SETS["page"], version=FEATURE_SETS["page"].version + 1)
+    monkeypatch.setattr(feature_sets, "FEATURE_SETS", {**FEATURE_SETS, "page": changed})
+    monkeypatch.setattr(feature_sets, "_set_of_columns", feature_sets._set_of_columns.__wrapped__)
+    after = [feature_set(names).hash for names in columns]
+    assert (before[0] == after[0], before[1] == after[1]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("words_0\nnothing_0\nld_x\n", "unknown feature columns: 'nothing_0', 'ld_x'"),
+        ("# only a comment\n\n", "must have a name on each line"),
+        ("words_0 ld_0\n", "unknown feature columns: 'words_0 ld_0'"),
+    ],
+)
+def test_files_without_columns_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    """The error names the file and every unknown column."""
+    path = tmp_path / "mine.txt"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=message) as caught:
+        read_columns(path)
+    assert str(path) in str(caught.value)
+
+
+def test_files_of_columns(tmp_path: Path) -> None:
+    """One name per line; empty lines and comments are ignored."""
+    (tmp_path / "mine.txt").write_text("# text\nwords_0\n\nld_m1  # of the block before\n")
+    assert feature_set(read_columns(tmp_path / "mine.txt")).columns == ("words_0", "ld_m1")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import blockml
 from blockml import features
 from blockml.errors import UnknownNameError, UsageError
-from blockml.features import COLUMNS, FEATURE_SETS, FeatureSet, build, describe
+from blockml.features import COLUMNS, FEATURE_SETS, FeatureSet, describe_columns
 from blockml.features.kim2013 import PARENT_VALUES
 from blockml.features.page_context import PageContext
 from blockml.page import Blocks, Page
@@ -36,7 +36,7 @@ def computed(name: str, blocks: Blocks) -> NDArray[np.float32]:
 
 def vector(page: Page, block: int) -> list[object]:
     """The 25 attributes of a block with the parent's name in place of its code."""
-    row: list[object] = features.build(page)[block].tolist()
+    row: list[object] = features.matrix(page).values[block].tolist()
     for column in range(2, 25, 5):
         row[column] = PARENT_VALUES[int(str(row[column]).removesuffix(".0"))]
     return [round(value, 6) if isinstance(value, float) else value for value in row]
@@ -51,18 +51,18 @@ def column(html: str, name: str) -> list[float]:
 @pytest.mark.parametrize(
     ("n", "density"), [(5, 5), (15, 15), (16, 16), (17, 16), (20, 16), (32, 16), (33, 16), (100, 16)]
 )
-def test_ME_4_1_words_of_four_letters(n: int, density: float) -> None:
+def test_density_of_words_of_four_letters(n: int, density: float) -> None:
     """Sixteen such words fill a line of 80 characters; the last line doesn't count."""
     assert column("<p>" + "word " * n, "wd") == [density]
 
 
 @pytest.mark.parametrize(("n", "density"), [(40, 40), (41, 40), (81, 40)])
-def test_ME_4_1_words_of_one_letter(n: int, density: float) -> None:
+def test_density_of_words_of_one_letter(n: int, density: float) -> None:
     """Forty fill a line."""
     assert column("<p>" + "a " * n, "wd") == [density]
 
 
-def test_ME_4_1_sentence() -> None:
+def test_density_of_a_sentence() -> None:
     """A sentence of more than one line."""
     text = "The quick brown fox jumps over the lazy dog and then it goes back home to sleep for a while before dinner"
     assert column(f"<p>{text}</p>", "wd") == [17]
@@ -71,7 +71,7 @@ def test_ME_4_1_sentence() -> None:
 @pytest.mark.parametrize(
     ("n", "density"), [(0, 0), (1, 1), (20, 20), (80, 80), (81, 40.5), (100, 50), (160, 80), (161, 161 / 3)]
 )
-def test_ME_4_1_sentences_of_80_words(n: int, density: float) -> None:
+def test_density_by_lines_of_80_words(n: int, density: float) -> None:
     """The literal reading: n / ceil(n / 80)."""
     assert column("<p>*" + " word" * n, "wd80w") == pytest.approx([density])
 
@@ -108,7 +108,7 @@ def test_word_longer_than_a_line(length: int) -> None:
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
-def test_ME_4_2_link_density(backend: str) -> None:
+def test_link_density(backend: str) -> None:
     """Linked words divided by words; 0 for blocks without words."""
     page = blockml.parse(EXAMPLE, backend=backend)
     assert computed("ld", page.blocks).tolist() == pytest.approx([1, 1, 0, 0.2, 0, 0])
@@ -116,7 +116,7 @@ def test_ME_4_2_link_density(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
-def test_ME_4_4_distances(backend: str) -> None:
+def test_distances(backend: str) -> None:
     """Lines strictly between; 0 at the ends."""
     page = blockml.parse(EXAMPLE, backend=backend)
     assert computed("distprev", page.blocks).tolist() == [0, 4, 4, 2, 2, 1]
@@ -124,7 +124,7 @@ def test_ME_4_4_distances(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
-def test_ME_4_5_and_4_6_whole_vectors(backend: str) -> None:
+def test_whole_vectors(backend: str) -> None:
     """The 25 attributes of the first and of the fourth block of the worked example."""
     page = blockml.parse(EXAMPLE, backend=backend)
     nothing = [0, 0, "none", 0, 0]
@@ -135,17 +135,17 @@ def test_ME_4_5_and_4_6_whole_vectors(backend: str) -> None:
 @pytest.mark.parametrize("name", sorted(FEATURE_SETS))
 def test_page_without_blocks(name: str) -> None:
     """No rows, all columns."""
-    matrix = features.build(blockml.parse(""), name)
+    matrix = features.matrix(blockml.parse(""), name).values
     assert matrix.shape == (0, len(FEATURE_SETS[name].columns))
     assert matrix.dtype == np.float32
-    assert features.build(blockml.parse("<p></p>")).shape == (0, 25)
+    assert features.matrix(blockml.parse("<p></p>")).values.shape == (0, 25)
 
 
 def test_one_block() -> None:
     """All neighbours are missing, both distances are 0."""
     nothing = [0, 0, "none", 0, 0]
     assert vector(blockml.parse("<p>one two"), 0) == [*nothing, *nothing, 2, 0, "p", 0, 0, *nothing, *nothing]
-    matrix = features.build(blockml.parse("<p>one two"), "kim2013-onehot")
+    matrix = features.matrix(blockml.parse("<p>one two"), "kim2013-onehot").values
     names = FEATURE_SETS["kim2013-onehot"].columns
     assert {name: value for name, value in zip(names, matrix[0].tolist(), strict=True) if value} == {
         "parent_m2=none": 1, "parent_m1=none": 1, "wd_0": 2, "parent_0=p": 1, "parent_p1=none": 1, "parent_p2=none": 1,
@@ -172,10 +172,12 @@ def test_parents_of_the_paper() -> None:
     )
 
 
-def test_unknown_feature_set() -> None:
-    """The message names the legal ones."""
-    with pytest.raises(UnknownNameError, match="boilerpipe6, kim2013"):
-        features.build(blockml.parse(""), "kim2014")
+@pytest.mark.parametrize("name", ["kim2014", "", "page kim2013"])
+def test_unknown_feature_set(name: str) -> None:
+    """The message names the legal ones, whatever sets are added."""
+    with pytest.raises(UnknownNameError) as caught:
+        features.matrix(blockml.parse(""), name)
+    assert set(caught.value.legal) == set(FEATURE_SETS)
 
 
 # --- any page ---------------------------------------------------------------------------------------------------------
@@ -228,12 +230,12 @@ def test_matrices_keep_the_catalogues_promises(
 ) -> None:
     """Finite float32 inside the declared range, and equal to slow look-ups of the neighbours."""
     page = blockml.parse(html, backend=backend, profile=profile, keep_wordless=keep_wordless)
-    matrix = features.build(page, name)
+    matrix = features.matrix(page, name).values
     columns = FEATURE_SETS[name].columns
     assert matrix.shape == (len(page.blocks), len(columns))
     assert matrix.dtype == np.float32
     assert np.isfinite(matrix).all()
-    rows = describe(columns)
+    rows = describe_columns(columns)
     assert (matrix >= np.array([row["low"] for row in rows], dtype=np.float64)).all()
     assert (matrix <= np.array([row["high"] for row in rows], dtype=np.float64)).all()
     bases = {base: column.compute(page.blocks).tolist() for base, column in COLUMNS.items() if column.compute}
@@ -276,21 +278,21 @@ def test_what_is_said_of_a_page_is_said_of_neighbours_too() -> None:
     """Columns of the page have their value for existing neighbours, and 0 beyond the ends."""
     page = blockml.parse("<p>one<p>two<p>three<p>four")
     names = tuple([f"pageblocks_{offset}" for offset in ("m1", "0", "p1", "p2")])
-    found = build(page, FeatureSet("made", 1, names, "made up"))
+    found = features.matrix(page, FeatureSet("made", 1, names, "made up")).values
     assert found.T.tolist() == [[0, 4, 4, 4], [4] * 4, [4, 4, 4, 0], [4, 4, 0, 0]]
 
 
 def test_threads_may_share_a_view() -> None:
     """Each thread fills its own matrix; an error leaves no state behind."""
     page = blockml.parse("<ul class=a>" + "<li><p>one two <a href=x>three</a>" * 40)
-    expected, view = build(page, "page").tobytes(), PageContext(page)
+    expected, view = features.matrix(page, "page").values.tobytes(), PageContext(page)
     with pytest.raises(UsageError):
-        build(page, FeatureSet("made", 1, ("words_0", "sitepages_0"), "made up"), view=view)
+        features.matrix(page, FeatureSet("made", 1, ("words_0", "sitepages_0"), "made up"), context=view)
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda _: build(page, "page", view=view).tobytes(), range(60)))
+            found = list(pool.map(lambda _: features.matrix(page, "page", context=view).values.tobytes(), range(60)))
     finally:
         sys.setswitchinterval(before)
     assert set(found) == {expected}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import blockml
-from blockml.features.metadata import KINDS, declared_metadata, page_stats, title_overlap
+from blockml.features.metadata import PAGE_KINDS, declared_metadata, page_stats, title_overlap
 from blockml.features.page_context import PageContext
 
 
@@ -63,18 +63,18 @@ def test_sizes_of_the_page_by_hand() -> None:
         "pagepars": 1, "pagescripts": 1, "pagedepth": 5, "urlparts": -1, "urldashes": 0, "urldigits": 0,
     }  # fmt: skip
     assert {name: found[name] for name in expected} == pytest.approx(expected)
-    assert all(found[f"is{name}"] == 0 for name in KINDS)
+    assert all(found[f"is{name}"] == 0 for name in PAGE_KINDS)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PAGE_KINDS)
 def test_kinds(kind: str) -> None:
     """1 by og:type, 2 by schema.org, 3 by both; other kinds are left out."""
-    word = KINDS[kind][0]
+    word = PAGE_KINDS[kind][0]
     own = f"<meta property=og:type content='{word.upper()}'>"
     schema = f"<script type=application/ld+json>{json.dumps({'@type': word.title(), 'x': {'@type': 'Thing'}})}</script>"
     for html, value in ((own, 1), (schema, 2), (own + schema, 3), ("", 0)):
         found = page(f"{html}<p>one")
-        assert {name: found[f"is{name}"] for name in KINDS} == dict.fromkeys(KINDS, 0) | {kind: value}
+        assert {name: found[f"is{name}"] for name in PAGE_KINDS} == dict.fromkeys(PAGE_KINDS, 0) | {kind: value}
 
 
 @pytest.mark.parametrize(

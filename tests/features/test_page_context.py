@@ -15,7 +15,7 @@ import blockml
 from blockml import features
 from blockml.features import (
     container,
-    describe,
+    describe_columns,
     feature_set,
     metadata,
     position,
@@ -168,11 +168,11 @@ def test_the_catalogue_lists_what_families_give() -> None:
 
 def assert_promises_kept(page: Page) -> None:
     """Finite float32 in the declared range, equal to what each family gives, neighbours beside it."""
-    matrix = features.build(page, "page")
+    matrix = features.matrix(page, "page").values
     assert matrix.shape == (len(page.blocks), len(COLUMNS))
     assert matrix.dtype == np.float32
     assert np.isfinite(matrix).all()
-    for number, row in enumerate(describe(COLUMNS)):
+    for number, row in enumerate(describe_columns(COLUMNS)):
         values = matrix[:, number]
         assert (values >= float(str(row["low"]))).all(), row["name"]
         assert (values <= float(str(row["high"]))).all(), row["name"]
@@ -212,14 +212,14 @@ def test_a_view_that_is_there_is_used() -> None:
     """The matrix is computed from the given context."""
     page = blockml.parse("<h1>One</h1><p>two three")
     view = PageContext(page)
-    assert np.array_equal(features.build(page, "page", view=view), features.build(page, "page"))
+    assert np.array_equal(features.matrix(page, "page", context=view).values, features.matrix(page, "page").values)
     assert "kernel_page" in view.__dict__
 
 
 def test_a_view_goes_as_soon_as_nobody_holds_it() -> None:
     """It is freed without the cyclic garbage collector, as it holds a page."""
     view = PageContext(blockml.parse("<p class=a>one two"))
-    features.build(view.page, "page", view=view)
+    features.matrix(view.page, "page", context=view)
     ancestor_words(view)
     assert view.block_groups
     gone = weakref.ref(view)
@@ -247,7 +247,7 @@ def test_a_view_goes_as_soon_as_nobody_holds_it() -> None:
 )
 def test_time_does_not_explode(html: str) -> None:
     """A hostile page costs no more than a large one: some of these would take minutes, were any step quadratic."""
-    assert np.isfinite(features.build(blockml.parse(html), "page")).all()
+    assert np.isfinite(features.matrix(blockml.parse(html), "page").values).all()
 
 
 _NAMES = st.sampled_from(["Description", "og:TYPE", "og:url", "description", "oescription", "OG:Title", "x"])

@@ -11,7 +11,7 @@ from hypothesis import given
 import blockml
 from blockml.features.block_groups import GROUPINGS
 from blockml.features.page_context import REACH, PageContext
-from blockml.features.repetition import LEVELS, like_siblings, repetition, same_path
+from blockml.features.repetition import GROUP_LEVELS, like_siblings, repetition, same_path
 from blockml.page import Nodes
 from tests.strategies import messy_html, path_of
 
@@ -37,7 +37,7 @@ def test_groups_by_hand() -> None:
     assert found["alike0up"] == [2, 1, 2]
     assert found["wordsalike0up"] == [1.5, 2, 1.5]
     assert found["linksalike0up"] == pytest.approx([1 / 3, 0, 1 / 3])
-    for k in LEVELS[1:]:
+    for k in GROUP_LEVELS[1:]:
         assert found[f"alike{k}up"] == [1, 1, 1]
         assert found[f"wordsalike{k}up"] == [5, 5, 5]
 
@@ -88,7 +88,7 @@ def test_siblings_are_those_with_the_same_parent_tag_and_class(html: str) -> Non
     nodes, words = view.nodes, view.total_of(np.arange(len(view.nodes)), view.words)
     found: dict[str, Any] = dict(like_siblings(view))
     kinds = [(int(nodes.parent[i]), nodes.name(i), nodes.attributes[i].get("class", "")) for i in range(len(nodes))]
-    for k in LEVELS:
+    for k in GROUP_LEVELS:
         for block, node in enumerate(view.levels((k,))[0].tolist()):
             like = [other for other in range(len(nodes)) if kinds[other] == kinds[node]]
             assert found[f"alike{k}up"][block] == len(like)

@@ -9,7 +9,7 @@ from hypothesis import given
 
 import blockml
 from blockml.features.page_context import REACH, PageContext
-from blockml.features.structure import FAR, LANDMARKS, LEVELS, TAGS, ancestors, path
+from blockml.features.structure import ANCESTOR_LEVELS, FAR, LANDMARKS, TAGS, ancestors, path
 from tests.strategies import messy_html, path_of
 
 
@@ -69,7 +69,7 @@ def test_what_elements_above_hold() -> None:
     assert found["density1up"] == pytest.approx([15 / 2, 15 / 2, 17 / 3])
     assert found["sentences1up"] == pytest.approx([12 / 15, 12 / 15, 12 / 17])
     assert found["inp0up"] == pytest.approx([1, 0, 12 / 17])
-    for k in LEVELS[-2:]:  # beyond the outermost element it is that one
+    for k in ANCESTOR_LEVELS[-2:]:  # beyond the outermost element it is that one
         assert found[f"words{k}up"] == [17, 17, 17]
 
 
@@ -86,7 +86,7 @@ def test_amounts_grow_on_the_way_up(html: str) -> None:
     view = PageContext(blockml.parse(html))
     found: dict[str, Any] = dict(ancestors(view))
     before = view.words
-    for k in LEVELS:
+    for k in ANCESTOR_LEVELS:
         assert (found[f"words{k}up"] >= before).all()
         before = found[f"words{k}up"]
         assert (found[f"blocks{k}up"] >= 1).all()

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from blockml.datasets import open_dataset
+from blockml.datasets.base import UNFINISHED_FLAG
 from blockml.errors import DatasetError, InputError, UsageError
 from blockml.extractors import resolve
-from blockml.labelling.store import UNFINISHED, LabelStore
+from blockml.labelling.store import LabelStore
 from blockml.page import Label
 
 PAGE = "<title>{0}</title><a href=/>Home</a><h1>Cats {0}</h1><p>Cats rule the world, and nobody has asked them to.</p>"
@@ -61,7 +62,7 @@ def test_unfinished_pages_are_flagged_and_resumed(folder: Path) -> None:
     parsed, decision = store.propose(page)
     chosen = [Label.FOOTER, Label.MAIN, Label.COMMENT]
     store.save(page, parsed, chosen, done=False)
-    assert open_dataset(store.output).pages[0].flags == (UNFINISHED,)
+    assert open_dataset(store.output).pages[0].flags == (UNFINISHED_FLAG,)
     again = store_of(folder)
     assert again.pages["a"].state == "unfinished"
     assert again.labels(again.pages["a"], parsed, decision) == chosen

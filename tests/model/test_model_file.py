@@ -25,7 +25,7 @@ from blockml.extract import extract_page
 from blockml.extractors.trained import TrainedExtractor
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.model import Model, load_model, save_model
-from blockml.model.model_file import FORMAT
+from blockml.model.model_file import MODEL_FORMAT
 from blockml.page import Label
 from blockml.predictors import MLP, BlockTypes, Predictor, TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees
@@ -141,7 +141,7 @@ def test_file_is_a_zip_of_plain_data(whole: bytes) -> None:
     """Anything that reads zip, JSON and npy can read it."""
     parts = members(whole)
     assert set(parts) == {"header.json", *(f"tree.{name}.npy" for name in ARRAYS)}
-    assert json.loads(parts["header.json"])["format"] == FORMAT
+    assert json.loads(parts["header.json"])["format"] == MODEL_FORMAT
     for name in ARRAYS:
         array = np.load(io.BytesIO(parts[f"tree.{name}.npy"]), allow_pickle=False)
         assert array.tolist() == getattr(small_trees(), name).tolist()
@@ -436,7 +436,7 @@ def test_flags_of_the_container(place: Path, whole: bytes, flag: int) -> None:
 def test_newer_format_is_refused_with_advice(place: Path, whole: bytes) -> None:
     """The message asks for a newer version of blockml."""
     with pytest.raises(ModelFormatError, match="newer blockml"):
-        load_bytes(place, with_header(whole, format=FORMAT + 1))
+        load_bytes(place, with_header(whole, format=MODEL_FORMAT + 1))
 
 
 @pytest.mark.parametrize("number", [0, -1, "1", 1.0, None, [], ...])
@@ -520,7 +520,18 @@ def test_parsing_option_names_the_legal_values(place: Path, whole: bytes) -> Non
         load_bytes(place, with_header(whole, parsing=parsing))
 
 
-@pytest.mark.parametrize("changes", [{"features": "kim1999"}, {"features": "kim2013"}, {"features_hash": "0" * 16}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"features": "kim1999"},
+        {"features": "kim2013"},
+        {"features_hash": "0" * 16},
+        {"features": "wd_m1 gone_0"},
+        {"features": "wd_m1 wd_m1"},
+        {"features": f"wd_m{'9' * 5000}"},
+        {"features": "wd_0 " * 10_000},
+    ],
+)
 def test_other_features(place: Path, whole: bytes, changes: dict[str, object]) -> None:
     """A model of columns that this version computes differently, or not at all, is refused."""
     with pytest.raises(FeatureMismatchError, match="train it again"):
@@ -622,7 +633,7 @@ def test_names_of_members(complete: bytes) -> None:
     parts = members(complete)
     header = json.loads(parts["header.json"])
     kinds = ("tree_ensemble", "mlp", "tree_ensemble", "block_types")
-    assert (header["format"], header["predictors"]) == (FORMAT, dict(zip(PREDICTORS, kinds, strict=True)))
+    assert (header["format"], header["predictors"]) == (MODEL_FORMAT, dict(zip(PREDICTORS, kinds, strict=True)))
     assert {name.partition(".")[0] for name in parts} == {"header", *PREDICTORS}
 
 
@@ -631,7 +642,7 @@ def test_an_extraction_has_the_confidence_of_its_policy() -> None:
     trees: dict[str, Any] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
     bare = whole_model(**trees, block_types=None)
     result = extract_page(PAGE, TrainedExtractor(bare))
-    probabilities = scores_of(bare, blockml.features.build(PAGE, bare.features))
+    probabilities = scores_of(bare, blockml.features.matrix(PAGE, bare.features).values)
     assert result.confidence == predicted_f1(probabilities, result.kept, PAGE.blocks.n_words.astype(float))
     assert 0 < result.confidence < 1
     assert extract_page(blockml.parse(""), TrainedExtractor(whole_model())).confidence == 0
@@ -651,7 +662,7 @@ def test_articles_have_a_larger_penalty() -> None:
 def test_scores_of_one_tree_are_its_leaves() -> None:
     """Scores equal leaf values bit for bit, so that a block whose score equals the threshold is kept."""
     model = small_model()
-    expected = scores_of(model, blockml.features.build(PAGE, "boilerpipe6"))
+    expected = scores_of(model, blockml.features.matrix(PAGE, "boilerpipe6").values)
     assert np.array_equal(TrainedExtractor(model).score(PAGE), expected)
 
 

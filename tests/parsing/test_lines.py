@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 import blockml
 from blockml.parsing import BACKENDS
-from blockml.parsing.lines import VOID, line_numbers
+from blockml.parsing.lines import VOID, document_lines
 from tests.refined import Line, refined_lines
 from tests.strategies import is_dropped, messy_html
 
@@ -30,7 +30,7 @@ def written(line: Line) -> str:
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
-def test_ME_2_4(backend: str) -> None:
+def test_lines_of_the_worked_example(backend: str) -> None:
     """The worked example has these 33 lines, by either back end."""
     lines = refined_lines(blockml.parse(EXAMPLE, backend=backend).nodes)
     assert [written(line) for line in lines] == EXAMPLE_LINES
@@ -62,7 +62,7 @@ def test_numbers_are_those_of_the_lines_written_out(backend: str, html: str) -> 
     """The columns computed at once number start tags and texts as writing the document out does."""
     nodes = blockml.parse(html, backend=backend).nodes
     lines = refined_lines(nodes)
-    numbers = line_numbers(nodes)
+    numbers = document_lines(nodes)
     assert [line.number for line in lines] == list(range(1, len(lines) + 1))
     first = {line.node: line.number for line in reversed(lines)}
     assert all(numbers[node] == number for node, number in first.items())

@@ -35,7 +35,7 @@ def texts(html: bytes | str, **options: Any) -> list[str]:
 
 
 @both
-def test_ME_3_1(backend: str) -> None:
+def test_blocks_of_the_worked_example(backend: str) -> None:
     """The worked example has six blocks with these lines, words, linked words and parents."""
     blocks = blockml.parse(EXAMPLE, backend=backend).blocks
     rows = [

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from blockml import _kernel
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
-from blockml.predictors.mlp import MLP, join
+from blockml.predictors.mlp import MLP, join_mlps
 from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.training.group_means import RowGroups
 from blockml.training.mlp_fit import factorize_input
@@ -136,10 +136,10 @@ def test_joined_mlps_average_their_log_odds(reads_words: bool) -> None:  # noqa:
     mlps = [small_mlp(seed, reads_words=reads_words) for seed in range(3)]
     mlps = [replace(mlp, scale=mlps[0].scale) for mlp in mlps]
     odds = [np.log(p / (1 - p)) for p in (mlp.predict(*page).astype(np.float64) for mlp in mlps)]
-    joined = join(mlps)
+    joined = join_mlps(mlps)
     joined.check(COLUMNS)
     assert joined.predict(*page) == pytest.approx(1 / (1 + np.exp(-np.mean(odds, axis=0))), abs=1e-4)
-    assert join([joined, mlps[0]]).self_weights.shape[0] == 4
+    assert join_mlps([joined, mlps[0]]).self_weights.shape[0] == 4
 
 
 def in_two_factors(members: int) -> tuple[MLP, MLP]:
@@ -162,7 +162,7 @@ def test_two_factors_give_what_their_product_gives(members: int) -> None:
     with pytest.raises(ModelFormatError, match="'input_v' has the shape"):
         replace(mlp, input_v=mlp.input_v[:, 1:]).check(COLUMNS)
     with pytest.raises(UsageError):
-        join([mlp, mlp])
+        join_mlps([mlp, mlp])
 
 
 def test_factors_are_found_again() -> None:
@@ -184,7 +184,7 @@ def test_mlps_that_differ_in_their_inputs_are_not_joined() -> None:
     mlp = small_mlp()
     for others in ([], [mlp, replace(mlp, center=mlp.center + 1)], [mlp, small_mlp(n_groupings=1)]):
         with pytest.raises(UsageError):
-            join(others)
+            join_mlps(others)
 
 
 def test_calibration_moves_the_log_odds() -> None:

@@ -14,7 +14,7 @@ pytest.importorskip("jinja2")
 from lxml import html
 
 from blockml.errors import MissingExtraError, UsageError
-from blockml.evaluation.comparison.grid import METRICS
+from blockml.evaluation.comparison.grid import METRIC_INFO
 from blockml.evaluation.comparison.tables import build_tables
 from blockml.reports import templating, view_name, write_comparison
 from tests.browser import chromium, watched
@@ -271,8 +271,8 @@ def test_names_fit_their_columns(tmp_path: Path) -> None:
         for row in tables[name]:
             row.update({key: "x" * 200 for key in ("system", "a", "b", "name") if row.get(key) == "kim2013"})
     whole = [row for row in tables["means"] if (row["metric"], row["slice_kind"]) == ("bag_f1", "all")]
-    tables["metrics"] = {name: metric._asdict() for name, metric in METRICS.items()}
-    tables["means"] += [row | {"metric": name} for row in whole for name in METRICS if name != "bag_f1"]
+    tables["metrics"] = {name: metric._asdict() for name, metric in METRIC_INFO.items()}
+    tables["means"] += [row | {"metric": name} for row in whole for name in METRIC_INFO if name != "bag_f1"]
     tables["means"] += [row | {"slice_kind": kind, "slice": kind} for row in whole for kind in ("clean", "site_mean")]
     address = write_comparison(tables, tmp_path).as_uri()
     broken = """[...document.querySelectorAll('#slices thead th')].flatMap(th => [...th.childNodes]).filter(node => {
@@ -300,7 +300,7 @@ def test_real_tables_can_be_reported(tmp_path: Path) -> None:
             "id": f"p{number}", "site": f"s{number % 3}", "page_type": ("article", "forum")[number % 2],
             "language": "en", "script": "Latin", "gold_words": 40 * number, "flagged": number == 3,
         }  # fmt: skip
-        scores = {**dict.fromkeys(METRICS, f1), "with_rate": None, "without_rate": None}
+        scores = {**dict.fromkeys(METRIC_INFO, f1), "with_rate": None, "without_rate": None}
         return SimpleNamespace(**facts, **scores, outcome="ok", tp=number, fp=1, fn=1, tn=2, seconds=0.01)
 
     runs = {"good": [scored(i, 0.9) for i in range(12)], "bad": [scored(i, 0.2 + i / 50) for i in range(12)]}

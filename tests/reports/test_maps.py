@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from blockml.reports.axes import scale_over
 from blockml.reports.dendrograms import dendrogram, leaf_order, page_order
-from blockml.reports.maps import distance_histogram, heat_map, png, point_map, styles
+from blockml.reports.maps import heat_map, histogram_figure, png, point_map, styles
 
 Pixels = NDArray[np.uint8]
 
@@ -263,7 +263,7 @@ def test_points_keep_their_distances(points: list[tuple[float, float]]) -> None:
 
 def test_bars_of_distances_are_logarithmic() -> None:
     """Ten times as many pairs are as much higher anywhere; a single pair is seen; no pair has no bar."""
-    figure = distance_histogram([0, 1, 2, 3, 4, 5], [1, 10, 0, 100, 1000], None)
+    figure = histogram_figure([0, 1, 2, 3, 4, 5], [1, 10, 0, 100, 1000], None)
     bars = re.findall(r"M([\d.]+) 190V([\d.]+)H([\d.]+)V190z", figure.path)
     tops = [float(top) for _, top, _ in bars]
     assert len(tops) == 4
@@ -279,6 +279,6 @@ def test_bars_of_distances_are_logarithmic() -> None:
 @pytest.mark.parametrize("threshold", [0.25, 7.0])
 def test_threshold_lies_on_the_scale(threshold: float) -> None:
     """The scale is made longer where it has to be."""
-    figure = distance_histogram([0, 0.5, 1], [3, 4], threshold)
+    figure = histogram_figure([0, 0.5, 1], [3, 4], threshold)
     assert figure.threshold == figure.x.at(threshold)
     assert figure.x.high == max(1, threshold)

@@ -18,7 +18,7 @@ from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Page
 from blockml.templates import grouping
 from blockml.templates.distances import distance
-from blockml.templates.grouping import PageSummary, cluster_pages, summarise
+from blockml.templates.grouping import PageSummary, cluster_pages, summarise_page
 from tests.strategies import messy_html
 
 #: Two ways to build a page, with texts of their own and of all.
@@ -114,12 +114,12 @@ def test_spread_and_median_by_definition(htmls: list[str]) -> None:
 def test_summaries_stand_for_their_pages() -> None:
     """Summaries can be pickled and give the same result as pages."""
     pages, ids = made(3, 2)
-    kept = [pickle.loads(pickle.dumps(summarise(page, subclusters=True))) for page in pages]  # noqa: S301 (our own)
+    kept = [pickle.loads(pickle.dumps(summarise_page(page, subclusters=True))) for page in pages]  # noqa: S301 (our own)
     assert all(isinstance(page, PageSummary) for page in kept)
     one, other = cluster_pages(kept, ids, subclusters=True), cluster_pages(pages, ids, subclusters=True)
     assert (one["pages"], one["clusters"]) == (other["pages"], other["clusters"])
     with pytest.raises(UsageError, match="subclusters=True"):
-        cluster_pages([summarise(page) for page in pages], ids, subclusters=True)
+        cluster_pages([summarise_page(page) for page in pages], ids, subclusters=True)
 
 
 def test_subclusters_are_separated_by_classes() -> None:
@@ -168,7 +168,7 @@ def test_hardly_any_pages(n: int, options: dict[str, Any]) -> None:
 def test_beyond_the_limit_it_works_without_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large collections are clustered without a matrix; threshold and spread come from a reproducible sample."""
     monkeypatch.setattr(grouping, "MOST_COMPARED", 20)
-    monkeypatch.setattr(grouping, "SAMPLE", 12)
+    monkeypatch.setattr(grouping, "SAMPLE_SIZE", 12)
     pages, ids = made(15, 15)
     result = cluster_pages(pages, ids)
     assert result["matrix"] is None
@@ -220,7 +220,7 @@ def test_ids_are_different_and_as_many_as_pages() -> None:
 def test_sites_of_the_sample_are_told_apart() -> None:
     """Markup alone separates the generated sites; no subcluster mixes two of them."""
     files = sorted(SITES.glob("*/*/page.html"))
-    pages = [summarise(blockml.parse(file.read_bytes()), subclusters=True) for file in files]
+    pages = [summarise_page(blockml.parse(file.read_bytes()), subclusters=True) for file in files]
     sites = [json.loads((file.parent / "meta.json").read_text(encoding="utf-8"))["site"] for file in files]
     result = cluster_pages(pages, [file.parent.name for file in files], subclusters=True, truth=sites)
     assert all(len(row["truth"]) == 1 for row in result["clusters"])

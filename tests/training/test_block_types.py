@@ -18,7 +18,7 @@ from blockml.predictors import BlockTypes
 from blockml.training.block_types import (
     BLANKED,
     BLOCK_TYPES,
-    MOST_ROWS,
+    MAX_ROWS,
     BlockTypeRows,
     blanked,
     block_type_rows,
@@ -61,7 +61,7 @@ def test_each_page_gives_a_few_rows_of_each_label(rows: BlockTypeRows, own: Data
     """A long menu thus does not outweigh other labels."""
     counts = np.zeros((len(own), len(BLOCK_TYPES)), dtype=int)
     np.add.at(counts, (rows.page, rows.label), 1)
-    assert counts.max() == MOST_ROWS
+    assert counts.max() == MAX_ROWS
     assert (counts.sum(axis=0) > 0).all()
     assert not rows.weak.any()
     assert not rows.rest.any()

@@ -16,7 +16,7 @@ from blockml.features.page_context import BlockAmounts
 from blockml.predictors import MLP, TreeEnsemble
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
-from blockml.training.ensemble import MOST_ROWS, Ensemble, fit_ensemble, learning_rows, training_pages
+from blockml.training.ensemble import MAX_PAGE_ROWS, Ensemble, fit_ensemble, learning_rows, training_pages
 from blockml.training.recipes import Recipe, recipe
 from blockml.training.table import BlockTable, PageRows, build_table
 
@@ -85,10 +85,10 @@ def test_pages_count_alike_and_words_by_their_square_root() -> None:
 
 def test_of_long_pages_some_rows_stand_for_all() -> None:
     """About as many as are allowed, which differ with the seed and count for the others."""
-    table = BlockTable.stack([page(0, [3.0] * 10 * MOST_ROWS), page(1, [3.0] * 30)])
+    table = BlockTable.stack([page(0, [3.0] * 10 * MAX_PAGE_ROWS), page(1, [3.0] * 30)])
     rows, weight = learning_rows(table, table.trainable, 0)
     long = table.page_of_row[rows] == 0
-    assert 0.8 * MOST_ROWS < long.sum() < 1.2 * MOST_ROWS
+    assert 0.8 * MAX_PAGE_ROWS < long.sum() < 1.2 * MAX_PAGE_ROWS
     assert (~long).sum() == 30
     assert weight[long].sum() == pytest.approx(weight[~long].sum(), rel=0.2)
     again, other = (learning_rows(table, table.trainable, seed)[0] for seed in (0, 1))

@@ -1,4 +1,4 @@
-"""Training of MLPs: gradient, generalisation, determinism and calibration."""
+"""Training of MLPs: gradient, generalisation, and determinism."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from blockml.errors import UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
-from blockml.predictors.mlp import MLP, join
+from blockml.predictors.mlp import MLP, join_mlps
 from blockml.training.group_means import RowGroups
-from blockml.training.mlp_fit import MLPOptions, TrainingPages, calibration, fit_mlp
+from blockml.training.mlp_fit import MLPOptions, TrainingPages, fit_mlp
 from blockml.training.mlp_loss import Batch, Masks, loss
 
 QUICK = MLPOptions(units=16, vector=4, epochs=30, pages=5, min_pages=2)
@@ -119,7 +119,7 @@ def test_the_same_seed_gives_the_same_net() -> None:
     scores = scores_of(one, pages)
     assert np.array_equal(scores, scores_of(again, pages))
     assert not np.array_equal(scores, scores_of(other, pages))
-    assert join([one, other]).self_weights.shape[0] == 2
+    assert join_mlps([one, other]).self_weights.shape[0] == 2
     changed = TrainingPages(pages.matrix * np.array([1, -5], np.float32), *(getattr(pages, name) for name in
                        ("labels", "n_words", "starts", "groups", "words")))  # fmt: skip
     assert np.array_equal(scores, scores_of(one, changed))
@@ -156,14 +156,3 @@ def test_nothing_to_learn_from_is_refused() -> None:
         fit_mlp(pages, np.zeros(0, dtype=np.intp))
     with pytest.raises(UsageError, match="one entry for each"):
         fit_mlp(TrainingPages(pages.matrix, pages.labels[1:], pages.n_words, pages.starts, pages.groups))
-
-
-def test_calibration_finds_slope_and_offset() -> None:
-    """Labels drawn from known log odds give them back; weights of 0 leave blocks out."""
-    rng = np.random.default_rng(0)
-    odds = rng.normal(scale=3, size=20_000)
-    labels = rng.random(20_000) < 1 / (1 + np.exp(-(0.6 * odds - 0.5)))
-    assert calibration(odds, labels) == pytest.approx((0.6, -0.5), abs=0.05)
-    weight = np.repeat([1.0, 0.0], 10_000)
-    wrong = np.where(weight > 0, labels, ~labels)
-    assert calibration(odds, wrong, weight) == pytest.approx(calibration(odds[:10_000], labels[:10_000]), abs=1e-3)

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import blockml
 from blockml.datasets import open_dataset
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UnknownNameError, UsageError
 from blockml.estimators import BlockClassifier
-from blockml.model import save_model
+from blockml.extractors import TrainedExtractor
+from blockml.model import load_model, save_model
 from blockml.training import recipes
 from blockml.training.card import render_card
 from blockml.training.hist_gradient_boosting import fit_boosted
@@ -98,3 +100,35 @@ def test_the_card_of_trees_with_one_threshold() -> None:
     card = render_card(train([open_dataset(DATA / "pages")], chosen, protocols=("page",), n_folds=2))
     assert "bag-of-words F1 at 0.5, averaged" in card
     assert "Scores are probabilities, and blocks are kept from the same one on all pages." in card
+
+
+@pytest.mark.parametrize("base", ["kim2013", "boosted"])
+def test_columns_of_a_file(tmp_path: Path, base: str) -> None:
+    """A model of columns that a file names is trained, saved, loaded without the file, and extracts."""
+    (tmp_path / "mine.txt").write_text("words_0\nlinkshare_0\nparent_0=p\nwords_m1\n")
+    learner = {"learner": "boosted", "n_trees": 5} if base == "boosted" else {}
+    chosen = recipes.recipe(base).but(features=str(tmp_path / "mine.txt"), **learner)
+    dataset = open_dataset(DATA / "sites")
+    model = train([replace(dataset, pages=dataset.pages[::4])], chosen, protocols=())
+    (tmp_path / "mine.txt").unlink()
+    save_model(model, tmp_path / "m.blockml")
+    loaded = load_model(tmp_path / "m.blockml")
+    assert loaded.features == "words_0 linkshare_0 parent_0=p words_m1"
+    assert "| feature set | 4 columns (" in render_card(loaded)
+    page = blockml.parse((DATA / "pages" / "short-article" / "page.html").read_bytes())
+    scores = TrainedExtractor(loaded).score(page)
+    assert scores.tolist() == TrainedExtractor(model).score(page).tolist()
+    assert len({*scores.tolist()}) > 1
+
+
+def test_unknown_columns_of_a_file(tmp_path: Path) -> None:
+    """They are named before training; codes of tags are no amounts."""
+    path = tmp_path / "mine.txt"
+    path.write_text("words_0\nword_0\n")
+    with pytest.raises(UsageError, match="unknown feature columns: 'word_0'"):
+        recipes.recipe("boosted").but(features=str(path))
+    path.write_text("words_0\nparent_0\n")
+    with pytest.raises(UsageError, match="trees need one-hot features, not 'parent_0'"):
+        recipes.recipe("boosted").but(features=str(path))
+    with pytest.raises(UnknownNameError, match=r"unknown feature set 'nowhere\.txt'"):
+        recipes.recipe("boosted").but(features="nowhere.txt")

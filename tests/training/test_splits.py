@@ -70,7 +70,7 @@ def test_page_f1_is_the_bag_metric(table: BlockTable) -> None:
 
 @pytest.mark.parametrize("protocol", ["page", "site"])
 def test_pages_and_sites_stay_on_one_side(table: BlockTable, protocol: str) -> None:
-    """ME-6.4: no page (no site) has rows in two folds; every fold has rows."""
+    """No page (no site) has rows in two folds; every fold has rows."""
     fold = folds(table, protocol, 3)
     keys = np.array([page.site if protocol == "site" else page.id for page in table.pages])[table.page_of_row]
     assert all(len(np.unique(fold[keys == key])) == 1 for key in np.unique(keys))
@@ -78,7 +78,7 @@ def test_pages_and_sites_stay_on_one_side(table: BlockTable, protocol: str) -> N
 
 
 def test_folds_over_blocks_leak(table: BlockTable) -> None:
-    """ME-6.4: there a page stands on both sides, which is why the protocol is only for comparison."""
+    """There a page stands on both sides, which is why the protocol is only for comparison."""
     fold = folds(table, "block", 10)
     assert any(len(np.unique(fold[table.page_of_row == page])) > 1 for page in range(len(table.pages)))
     shares = [table.main[fold == number].mean() for number in range(10)]

@@ -32,7 +32,7 @@ __all__ = [
     "RecordFields",
     "Unit",
     "WarcRange",
-    "describe",
+    "describe_inputs",
     "find_inputs",
     "in_units",
     "read_items",
@@ -305,7 +305,7 @@ def _is_json(line: bytes) -> bool:
         return False
 
 
-def describe(inputs: Inputs) -> Iterable[str]:
+def describe_inputs(inputs: Inputs) -> Iterable[str]:
     """Yield a line for each file: path and size, so that two runs can be compared."""
     for file in inputs.files():
         yield json.dumps([str(file.path), file_size(file.path)])

@@ -14,14 +14,6 @@ import blockml
 from blockml.errors import UsageError
 from blockml.model import Model, model_digest
 
-__all__ = [
-    "class_fingerprint",
-    "extraction_fingerprint",
-    "model_fingerprint",
-    "scoring_fingerprint",
-    "source_fingerprint",
-]
-
 # The C sources belong to the code; only an sdist or a checkout has them, a wheel changes its version instead.
 _SUFFIXES = frozenset({".py", ".c", ".h"})
 

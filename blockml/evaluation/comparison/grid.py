@@ -15,19 +15,6 @@ from blockml.evaluation.blocks import BlockScores
 from blockml.evaluation.comparison.reference import PageScore
 from blockml.evaluation.words import f_beta
 
-__all__ = [
-    "BLOCK_METRICS",
-    "F_BETA",
-    "METRICS",
-    "OUTCOMES",
-    "WHOLES",
-    "Grid",
-    "MetricInfo",
-    "Slice",
-    "fill_grid",
-    "slice_pages",
-]
-
 _Floats = NDArray[np.float64]
 
 
@@ -39,7 +26,7 @@ class MetricInfo(NamedTuple):
 
 
 #: Metrics by name. Those of blocks are pooled over pages, the others are means over pages.
-METRICS: Mapping[str, MetricInfo] = MappingProxyType(
+METRIC_INFO: Mapping[str, MetricInfo] = MappingProxyType(
     {
         "bag_f1": MetricInfo("bag-of-words F1"),
         "bag_precision": MetricInfo("bag-of-words precision"),
@@ -108,9 +95,9 @@ def fill_grid(dataset: str, scores: Mapping[str, Sequence[PageScore]]) -> Grid:
     rows = {page: row for row, page in enumerate(sorted(first))}
     columns = {system: column for column, system in enumerate(scores)}
     shape = (len(rows), len(columns))
-    values = {metric: np.full(shape, np.nan) for metric in METRICS}
+    values = {metric: np.full(shape, np.nan) for metric in METRIC_INFO}
     counts = np.full((*shape, 3), np.nan)
-    page_metrics = [metric for metric in METRICS if metric not in BLOCK_METRICS and metric not in F_BETA]
+    page_metrics = [metric for metric in METRIC_INFO if metric not in BLOCK_METRICS and metric not in F_BETA]
     for (page_id, system), page in cells.items():
         cell = rows[page_id], columns[system]
         for metric in page_metrics:

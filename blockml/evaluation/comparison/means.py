@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Difference, Interval, bootstrap_systems
-from blockml.evaluation.comparison.grid import BLOCK_METRICS, METRICS, WHOLES, Grid, Slice, slice_pages
-
-__all__ = ["HEADLINES", "Settings", "block_ratios", "difference_rows", "mean_rows", "rounded"]
+from blockml.evaluation.comparison.grid import BLOCK_METRICS, METRIC_INFO, WHOLES, Grid, Slice, slice_pages
 
 #: Metrics by which systems are compared in pairs, page by page and site by site.
 HEADLINES = ("bag_f1", "lcs_f1", "block_f1", "with_rate")
@@ -71,7 +69,7 @@ def mean_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
 
 def _rows(grid: Grid, kind: str, name: str, estimates: _Estimates) -> Iterator[dict[str, Any]]:
     for column, system in enumerate(grid.systems):
-        for metric in METRICS:
+        for metric in METRIC_INFO:
             if (metric, column) in estimates:
                 (mean, low, high), pages = estimates[metric, column]
                 yield {
@@ -89,8 +87,8 @@ def _rows(grid: Grid, kind: str, name: str, estimates: _Estimates) -> Iterator[d
 
 def _estimates(grid: Grid, part: Slice, settings: Settings, min_pages: int) -> _Estimates:
     """Return estimates by metric and column of the grid; without interval bounds for fewer than ``min_pages`` pages."""
-    wanted = HEADLINES if part.kind == "site" else tuple(METRICS)
-    averaged = [metric for metric in METRICS if metric in wanted and metric not in BLOCK_METRICS]
+    wanted = HEADLINES if part.kind == "site" else tuple(METRIC_INFO)
+    averaged = [metric for metric in METRIC_INFO if metric in wanted and metric not in BLOCK_METRICS]
     keys = [(metric, column) for metric in averaged for column in range(len(grid.systems))]
     table = np.concatenate([grid.values[metric][part.rows] for metric in averaged], axis=1)
     found = {
@@ -135,13 +133,13 @@ def _site_estimates(grid: Grid, settings: Settings) -> _Estimates:
     counts, labelled = _site_sums(grid.counts, owner)
     ratios = np.where(labelled > 0, block_ratios(counts), np.nan)
     means: list[_Floats] = []
-    for metric in METRICS:
+    for metric in METRIC_INFO:
         if metric in BLOCK_METRICS:
             means.append(ratios[..., BLOCK_METRICS.index(metric)])
         else:
             sums, known = _site_sums(grid.values[metric], owner)
             means.append(np.divide(sums, known, out=np.full(sums.shape, np.nan), where=known > 0))
-    keys = [(metric, column) for metric in METRICS for column in range(len(grid.systems))]
+    keys = [(metric, column) for metric in METRIC_INFO for column in range(len(grid.systems))]
     return {
         keys[column]: (interval, int(np.count_nonzero(~np.isnan(grid.values[keys[column][0]][:, keys[column][1]]))))
         for columns, intervals, _ in _resampled(np.concatenate(means, axis=1), settings, 2)
@@ -173,7 +171,9 @@ def difference_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
     owner = _site_indices(grid)
     for metric in HEADLINES:
         values = grid.values[metric]
-        table, score = (grid.counts, _block_f1) if metric == "block_f1" else (values, None)
+        table, score = values, None
+        if metric == "block_f1":
+            table, score = grid.counts, lambda sums: block_ratios(sums)[..., 0]
         known = ~np.isnan(values)
         groups: dict[bytes, list[tuple[int, int]]] = {}
         for a, b in combinations(range(len(grid.systems)), 2):
@@ -186,10 +186,6 @@ def difference_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
         for a, b in sorted(rows):
             names = {"dataset": grid.dataset, "metric": metric, "a": grid.systems[a], "b": grid.systems[b]}
             yield names | rows[a, b]
-
-
-def _block_f1(sums: _Floats) -> _Floats:
-    return block_ratios(sums)[..., 0]
 
 
 def _compared(
@@ -233,8 +229,7 @@ def _by_site(
     if score is None:  # a mean as a ratio of sums
 
         def score(sums: _Floats) -> _Floats:
-            ratio: _Floats = sums[..., 0] / sums[..., 1]
-            return ratio
+            return sums[..., 0] / sums[..., 1]
 
         table = np.stack([table, np.ones_like(table)], axis=-1)
     sums = np.zeros((len(sites), *table.shape[1:]))

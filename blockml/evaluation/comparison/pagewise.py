@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from blockml.evaluation.comparison.grid import OUTCOMES, Grid
 from blockml.evaluation.comparison.means import HEADLINES, rounded
 
-__all__ = ["cost_rows", "distribution_rows", "hardest_rows", "outcome_rows", "page_score_rows", "worst_rows"]
-
 #: Number of pages listed of each kind of bad page.
 N_LISTED = 10
 

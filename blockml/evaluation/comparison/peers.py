@@ -17,8 +17,6 @@ from blockml.errors import install_hint
 from blockml.extract import extract
 from blockml.extractors import Plain
 
-__all__ = ["PEERS", "Adapter", "Peer"]
-
 #: Takes a page as text and its URL, if known, and returns the main content as text.
 Adapter = Callable[[str, str | None], str]
 

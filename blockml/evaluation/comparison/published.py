@@ -16,8 +16,6 @@ from typing import Any
 
 from blockml.errors import UsageError, check_name
 
-__all__ = ["NOTE", "SAME", "Claim", "PublishedTable", "Row", "compare_with_published", "published_tables"]
-
 #: Caveat to show wherever published numbers stand next to measured ones.
 NOTE = (
     "The published numbers were measured on other pages, most of which are not public, and ours are means over "
@@ -31,7 +29,7 @@ _FOLDER = Path(__file__).with_name("papers")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PublishedRow:
     """One row of a published table, as printed."""
 
     name: str  #: Collection of pages, site or measure
@@ -90,7 +88,7 @@ class PublishedTable:
     source: str  #: Citation of the paper
     place: str  #: Table number or section in the paper
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PublishedRow, ...]
     #: Names in blockml by column, for methods that blockml implements; of several, the first that was measured counts
     systems: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     #: Experimental conditions
@@ -164,7 +162,8 @@ def _table(entry: Mapping[str, Any], source: str) -> PublishedTable:
         place=entry["place"],
         columns=tuple(entry["columns"]),
         rows=tuple(
-            Row(**{"metric": metric, **row, "values": tuple(map(float, row["values"]))}) for row in entry["rows"]
+            PublishedRow(**{"metric": metric, **row, "values": tuple(map(float, row["values"]))})
+            for row in entry["rows"]
         ),
         systems=MappingProxyType(
             {

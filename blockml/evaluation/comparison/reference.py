@@ -26,8 +26,6 @@ from blockml.parsing.options import ParsingOptions
 from blockml.text.lcs import lcs_alignment, lcs_length
 from blockml.text.tokens import metric_tokens
 
-__all__ = ["PageScore", "Reference"]
-
 # Maximum product of the word counts of two texts for an exact longest common subsequence: about a second's work.
 # Longer texts are aligned piecewise, and the score is flagged as approximate (our choice).
 _MAX_CELLS = 10**10
@@ -55,7 +53,7 @@ class PageScore:
     script: str  #: Script of most letters of the gold text, or of the page if the gold has no letters
     gold_words: int  #: Number of words of the gold text; 0 if the gold isn't a text
     flagged: bool  #: Whether the gold has a known defect
-    outcome: str  #: See :class:`blockml.evaluation.comparison.workers.Result`
+    outcome: str  #: See :class:`blockml.evaluation.comparison.workers.TaskResult`
     bag_f1: float | None
     bag_precision: float | None
     bag_recall: float | None

@@ -19,15 +19,13 @@ from blockml.datasets.base import check_names
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.fingerprints import scoring_fingerprint
 from blockml.evaluation.comparison.reference import PageScore, Reference
-from blockml.evaluation.comparison.store import PageSample, Progress, Store, no_progress
+from blockml.evaluation.comparison.store import PageSample, ProgressBar, Store, no_progress
 from blockml.evaluation.comparison.systems import Chosen, System, read_outputs
 from blockml.evaluation.comparison.tables import build_tables, write_tables
-from blockml.evaluation.comparison.workers import CannotRunError, Result, run_pages
+from blockml.evaluation.comparison.workers import CannotRunError, TaskResult, run_pages
 from blockml.parsing.options import ParsingOptions
 from blockml.text.plurals import counted
 from blockml.text.tokens import WORD
-
-__all__ = ["compare", "load_descriptions", "load_scores", "run_system", "score_systems"]
 
 # Pages per scoring task: enough to amortise the cost of sending, few enough to show progress.
 _CHUNK = 8
@@ -41,7 +39,7 @@ def compare(
     jobs: int = 1,
     timeout: float = 30,
     command: str = "",
-    progress: Progress = no_progress,
+    progress: ProgressBar = no_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run every system on every data set, score the outputs, and write and return the tables.
@@ -120,7 +118,7 @@ def run_system(
     *,
     jobs: int = 1,
     timeout: float = 30,
-    progress: Progress = no_progress,
+    progress: ProgressBar = no_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run a system on a data set and store its outputs, unless current outputs are stored already.
@@ -172,7 +170,7 @@ def run_system(
     return store.write("outputs", dataset, name, rows(), description)
 
 
-def _given(system: System, sample: PageSample, report: Callable[[str], None]) -> Iterator[Result]:
+def _given(system: System, sample: PageSample, report: Callable[[str], None]) -> Iterator[TaskResult]:
     """Yield the outputs of another tool, read from a file."""
     texts, n_others = read_outputs(system, [page.id for page in sample.dataset.pages])
     if n_others:
@@ -182,7 +180,7 @@ def _given(system: System, sample: PageSample, report: Callable[[str], None]) ->
     for page in sample.dataset.pages:
         text = texts.get(page.id)
         outcome = "missing" if text is None else "ok" if WORD.search(text) else "empty"
-        yield Result(page.id, outcome, text or "")
+        yield TaskResult(page.id, outcome, text or "")
 
 
 def score_systems(
@@ -191,7 +189,7 @@ def score_systems(
     store: Store,
     *,
     jobs: int = 1,
-    progress: Progress = no_progress,
+    progress: ProgressBar = no_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Score the stored outputs of systems on a data set, unless outputs, gold and scoring code are unchanged.

@@ -23,16 +23,14 @@ from blockml.datasets.records import file_lines
 from blockml.errors import DatasetError, UsageError
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["PageSample", "Progress", "Store", "draw_sample", "no_progress"]
-
 #: Wraps an iteration over a number of pages, to show progress.
-Progress = Callable[[Iterable[Any], int], Iterable[Any]]
+ProgressBar = Callable[[Iterable[Any], int], Iterable[Any]]
 
 # Names of the data sets and systems of the last comparison.
 _CONTENTS = "contents.json"
 
 
-def no_progress(pages: Iterable[Any], total: int) -> Iterable[Any]:  # noqa: ARG001 (the signature of Progress)
+def no_progress(pages: Iterable[Any], total: int) -> Iterable[Any]:  # noqa: ARG001 (the signature of ProgressBar)
     """Iterate over pages without showing progress."""
     return pages
 

@@ -29,8 +29,6 @@ from blockml.extractors import EXTRACTORS, Extractor, TrainedExtractor, model_na
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.parsing.options import ParsingOptions
 
-__all__ = ["GROUPS", "Chosen", "Output", "Run", "System", "choose", "read_outputs"]
-
 #: Names that stand for several systems, and their meaning.
 GROUPS: Mapping[str, str] = MappingProxyType(
     {
@@ -41,7 +39,7 @@ GROUPS: Mapping[str, str] = MappingProxyType(
 )
 
 
-class Output(NamedTuple):
+class SystemOutput(NamedTuple):
     """Text, and of blockml's systems indices of the kept blocks and status of the extraction."""
 
     text: str
@@ -50,7 +48,7 @@ class Output(NamedTuple):
 
 
 #: Takes a page as text and its URL, if known.
-Run = Callable[[str, str | None], Output]
+Run = Callable[[str, str | None], SystemOutput]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +136,7 @@ def _peer(name: str) -> System:
 
 def _make_peer(name: str, parameters: Mapping[str, Any], site_pages: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (the signature of makers)
     adapter = PEERS[name].adapter
-    return lambda html, url: Output(adapter(html, url))
+    return lambda html, url: SystemOutput(adapter(html, url))
 
 
 def _own(spec: str) -> System:
@@ -170,9 +168,9 @@ def _own(spec: str) -> System:
 def _make_own(source: str, parameters: Mapping[str, Any], site_pages: Sequence[LabelledPage]) -> Run:
     extractor = fit_to_site(_resolved(source, parameters), site_pages)
 
-    def run(html: str, url: str | None) -> Output:
+    def run(html: str, url: str | None) -> SystemOutput:
         result = extract(html, url=url, model=extractor)
-        return Output(result.text, np.flatnonzero(result.kept).tolist(), str(result.status))
+        return SystemOutput(result.text, np.flatnonzero(result.kept).tolist(), str(result.status))
 
     return run
 

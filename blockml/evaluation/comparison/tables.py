@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import blockml
-from blockml.evaluation.comparison.grid import METRICS, fill_grid
+from blockml.evaluation.comparison.grid import METRIC_INFO, fill_grid
 from blockml.evaluation.comparison.means import Settings, difference_rows, mean_rows, rounded
 from blockml.evaluation.comparison.pagewise import (
     cost_rows,
@@ -28,10 +28,8 @@ from blockml.evaluation.comparison.published import compare_with_published
 from blockml.evaluation.comparison.reference import PageScore
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["SCHEMA_VERSION", "build_tables", "write_tables"]
-
 #: Incremented whenever a table changes its meaning or loses a field.
-SCHEMA_VERSION = 1
+TABLES_VERSION = 1
 
 # The metric by which systems are ranked over all data sets.
 _RANKING = "bag_f1"
@@ -122,7 +120,7 @@ def build_tables(
     --------
     >>> from types import SimpleNamespace
     >>> def page(name, f1):
-    ...     scores = {metric: f1 for metric in METRICS}
+    ...     scores = {metric: f1 for metric in METRIC_INFO}
     ...     facts = dict(id=name, site=name, page_type=None, language=None, script="Latin", gold_words=9, flagged=False)
     ...     return SimpleNamespace(**scores, **facts, outcome="ok", tp=1, fp=0, fn=0, tn=1, seconds=0.01)
     >>> scores = {"a": [page("x", 0.9), page("y", 0.7)], "b": [page("x", 0.5), page("y", 0.4)]}
@@ -149,12 +147,12 @@ def build_tables(
         for dataset, by_system in runs.items()
     }
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": TABLES_VERSION,
         "created": created or max(dates, default=""),
         "blockml": blockml.__version__,
         "command": command,
         "settings": settings._asdict(),
-        "metrics": {name: metric._asdict() for name, metric in METRICS.items()},
+        "metrics": {name: metric._asdict() for name, metric in METRIC_INFO.items()},
         "datasets": [
             {
                 "name": grid.dataset,

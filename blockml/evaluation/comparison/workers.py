@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from blockml.datasets import LabelledPage
 from blockml.errors import BlockmlError, UsageError, install_hint
-from blockml.evaluation.comparison.systems import Output, Run, System
+from blockml.evaluation.comparison.systems import Run, System, SystemOutput
 from blockml.evaluation.run import peak_megabytes
 from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site
 from blockml.parsing.decoding import decode
@@ -30,8 +30,6 @@ from blockml.text.tokens import WORD
 
 if TYPE_CHECKING:
     from pebble import ProcessPool
-
-__all__ = ["CannotRunError", "Result", "run_pages"]
 
 # Number of pages after which a worker is replaced, to bound memory leaks of tools (our choice).
 _PAGES_PER_WORKER = 300
@@ -61,7 +59,7 @@ class CannotRunError(BlockmlError):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TaskResult:
     """Outcome of running a system on one page."""
 
     id: str
@@ -73,7 +71,7 @@ class Result:
     wall: float | None = None  #: Wall-clock time; the limit if it was reached
     error: str | None = None
     kept: list[int] | None = None
-    status: str | None = None  #: See :class:`blockml.evaluation.comparison.systems.Output`
+    status: str | None = None  #: See :class:`blockml.evaluation.comparison.systems.SystemOutput`
 
 
 def run_pages(
@@ -83,7 +81,7 @@ def run_pages(
     jobs: int = 1,
     timeout: float = 30,
     peaks: list[float] | None = None,
-) -> Iterator[Result]:
+) -> Iterator[TaskResult]:
     """Run a system on pages in worker processes; results are yielded in the order of the pages.
 
     ``jobs`` is the number of processes, ``timeout`` the maximum wall-clock time per page in seconds. ``peaks`` receives
@@ -113,7 +111,7 @@ def run_pages(
             # A worker ended, and the pool can't tell on which page. Continue with a new pool; a page that a pool both
             # begins and breaks with is the cause.
             if waiting[0] is first:
-                yield Result(waiting.popleft().id, "crash", error="the process ended")
+                yield TaskResult(waiting.popleft().id, "crash", error="the process ended")
         finally:
             pool.stop()
             pool.join()
@@ -166,15 +164,15 @@ def _schedule(
         raise BrokenProcessPool from error
 
 
-def _result(future: Future[Any], page: LabelledPage, timeout: float) -> tuple[Result, float | None]:
+def _result(future: Future[Any], page: LabelledPage, timeout: float) -> tuple[TaskResult, float | None]:
     from pebble import ProcessExpired
 
     try:
-        result: tuple[Result, float | None] = future.result()
+        result: tuple[TaskResult, float | None] = future.result()
     except TimeoutError:
-        return Result(page.id, "timeout", wall=timeout, error=f"not done after {timeout:g} seconds"), None
+        return TaskResult(page.id, "timeout", wall=timeout, error=f"not done after {timeout:g} seconds"), None
     except ProcessExpired as error:
-        return Result(page.id, "crash", error=f"the process ended with exit code {error.exitcode}"), None
+        return TaskResult(page.id, "crash", error=f"the process ended with exit code {error.exitcode}"), None
     return result
 
 
@@ -204,11 +202,11 @@ def _made(system: System, site_pages: tuple[LabelledPage, ...] = ()) -> Run:
     return system.make(site_pages)
 
 
-def _work(system: System, page: LabelledPage, site_pages: tuple[LabelledPage, ...]) -> tuple[Result, float | None]:
+def _work(system: System, page: LabelledPage, site_pages: tuple[LabelledPage, ...]) -> tuple[TaskResult, float | None]:
     """Run the system on a page, in a worker; return the result and the peak memory of the worker."""
     data, _ = page.load()
     html = decode(data, page.charset).text
-    run, error, output = _made(system, site_pages), None, Output("")
+    run, error, output = _made(system, site_pages), None, SystemOutput("")
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         output = run(html, page.url)
@@ -217,4 +215,4 @@ def _work(system: System, page: LabelledPage, site_pages: tuple[LabelledPage, ..
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     text = str(output.text)  # a tool may return a subclass of str that references its page
     outcome = "error" if error else "ok" if WORD.search(text) else "empty"
-    return Result(page.id, outcome, text, cpu, wall, error, output.kept, output.status), peak_megabytes()
+    return TaskResult(page.id, outcome, text, cpu, wall, error, output.kept, output.status), peak_megabytes()

@@ -17,8 +17,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["blur", "kernel"]
-
 #: Number of rounds computed at once.
 _STRIDE = 32
 

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.extractors.base import Extractor, Traits, parameter
-from blockml.extractors.heuristics.boilerpipe_rows import Mark, Rows, rows_of
+from blockml.extractors.heuristics.boilerpipe_rows import BlockRows, RowMark, rows_of
 from blockml.features.density import link_density, word_density
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
-
-__all__ = ["BoilerpipeArticle", "BoilerpipeDefault", "Density", "NumWords"]
 
 Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
@@ -54,8 +52,7 @@ def words_rules(links: Numbers, words: Numbers) -> NDArray[np.bool_]:
     """
     after_text = (words > 16) | (_after(words) > 15) | (_before(words) > 4)
     after_links = (words > 40) | (_after(words) > 17)
-    content: NDArray[np.bool_] = (links <= 0.333333) & np.where(_before(links) <= 0.555556, after_text, after_links)
-    return content
+    return (links <= 0.333333) & np.where(_before(links) <= 0.555556, after_text, after_links)
 
 
 def density_rules(links: Numbers, density: Numbers) -> NDArray[np.bool_]:
@@ -70,8 +67,7 @@ def density_rules(links: Numbers, density: Numbers) -> NDArray[np.bool_]:
     """
     following = _after(density)
     after_text = np.where(density <= 9, (following > 10) | (_before(density) > 4), following != 0)
-    content: NDArray[np.bool_] = (links <= 0.333333) & np.where(_before(links) <= 0.555556, after_text, following > 11)
-    return content
+    return (links <= 0.333333) & np.where(_before(links) <= 0.555556, after_text, following > 11)
 
 
 class _Boilerpipe(Extractor):
@@ -129,132 +125,134 @@ class Density(_Boilerpipe):
 
 
 #: A step of a chain.
-Step = Callable[[Rows], Rows]
+Step = Callable[[BlockRows], BlockRows]
 
 
-def take_the_first_title(rows: Rows) -> Rows:
+def take_the_first_title(rows: BlockRows) -> BlockRows:
     """Unmark all titles except the first."""
-    return rows.marked(Mark.TITLE, rows.has(Mark.TITLE) & (np.cumsum(rows.has(Mark.TITLE)) == 1))
+    return rows.marked(RowMark.TITLE, rows.has(RowMark.TITLE) & (np.cumsum(rows.has(RowMark.TITLE)) == 1))
 
 
-def fuse_equal_densities(rows: Rows) -> Rows:
+def fuse_equal_densities(rows: BlockRows) -> BlockRows:
     """Fuse neighbours of equal text density."""
     return rows.fused(np.concatenate([[False], rows.density[1:] == rows.density[:-1]]))
 
 
-def _close(rows: Rows) -> NDArray[np.bool_]:
+def _close(rows: BlockRows) -> NDArray[np.bool_]:
     """(n,) whether a row is content with at most one block between it and the row before."""
     near = np.concatenate([[False], rows.first[1:] - rows.last[:-1] - 1 <= 1])
-    close: NDArray[np.bool_] = rows.has(Mark.CONTENT) & near
+    close: NDArray[np.bool_] = rows.has(RowMark.CONTENT) & near
     return close
 
 
-def fuse_with_the_row_before(rows: Rows) -> Rows:
+def fuse_with_the_row_before(rows: BlockRows) -> BlockRows:
     """Fuse content with the row before, which becomes content."""
     return rows.fused(_close(rows))
 
 
-def _content_before(rows: Rows) -> NDArray[np.bool_]:
-    return np.concatenate([[False], rows.has(Mark.CONTENT)[:-1]])
+def _content_before(rows: BlockRows) -> NDArray[np.bool_]:
+    return np.concatenate([[False], rows.has(RowMark.CONTENT)[:-1]])
 
 
-def fuse_content(rows: Rows) -> Rows:
+def fuse_content(rows: BlockRows) -> BlockRows:
     """Fuse neighbours that are both content."""
     return rows.fused(_close(rows) & _content_before(rows))
 
 
-def fuse_content_of_one_level(rows: Rows) -> Rows:
+def fuse_content_of_one_level(rows: BlockRows) -> BlockRows:
     """Fuse neighbours that are both content and equally deep."""
     same_level = np.concatenate([[False], rows.level[1:] == rows.level[:-1]])
     return rows.fused(_close(rows) & _content_before(rows) & same_level)
 
 
-def classify_by_words(rows: Rows) -> Rows:
+def classify_by_words(rows: BlockRows) -> BlockRows:
     """Apply the rules on numbers of words."""
-    return rows.marked(Mark.CONTENT, words_rules(rows.links, rows.words))
+    return rows.marked(RowMark.CONTENT, words_rules(rows.links, rows.words))
 
 
-def classify_by_density(rows: Rows) -> Rows:
+def classify_by_density(rows: BlockRows) -> BlockRows:
     """Apply the rules on densities."""
-    return rows.marked(Mark.CONTENT, density_rules(rows.links, rows.density))
+    return rows.marked(RowMark.CONTENT, density_rules(rows.links, rows.density))
 
 
-def cut_after_the_end(rows: Rows) -> Rows:
+def cut_after_the_end(rows: BlockRows) -> BlockRows:
     """Unmark content after an end mark that at least 60 words of dense content precede."""
-    content = rows.has(Mark.CONTENT)
+    content = rows.has(RowMark.CONTENT)
     dense_words = np.cumsum(np.where(content & (rows.density >= 9), rows.words, 0))
-    ended = np.maximum.accumulate(rows.has(Mark.END) & (dense_words >= 60))
-    return rows.marked(Mark.CONTENT, content & ~ended)
+    ended = np.maximum.accumulate(rows.has(RowMark.END) & (dense_words >= 60))
+    return rows.marked(RowMark.CONTENT, content & ~ended)
 
 
-def cut_trailing_headings(rows: Rows) -> Rows:
+def cut_trailing_headings(rows: BlockRows) -> BlockRows:
     """Unmark headings at the end of the content."""
-    body = np.flatnonzero(rows.has(Mark.CONTENT) & ~rows.has(Mark.HEADING))
+    body = np.flatnonzero(rows.has(RowMark.CONTENT) & ~rows.has(RowMark.HEADING))
     last = body[-1] if len(body) else -1
-    return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) & (np.arange(len(rows)) <= last))
+    return rows.marked(RowMark.CONTENT, rows.has(RowMark.CONTENT) & (np.arange(len(rows)) <= last))
 
 
-def drop_other(rows: Rows) -> Rows:
+def drop_other(rows: BlockRows) -> BlockRows:
     """Drop rows that are not content."""
-    return rows.only(rows.has(Mark.CONTENT))
+    return rows.only(rows.has(RowMark.CONTENT))
 
 
-def drop_other_but_titles(rows: Rows) -> Rows:
+def drop_other_but_titles(rows: BlockRows) -> BlockRows:
     """Drop rows that are neither content nor titles."""
-    return rows.only(rows.has(Mark.CONTENT) | rows.has(Mark.TITLE))
+    return rows.only(rows.has(RowMark.CONTENT) | rows.has(RowMark.TITLE))
 
 
-def keep_the_largest(rows: Rows) -> Rows:
+def keep_the_largest(rows: BlockRows) -> BlockRows:
     """Keep the content row with the most words, the first of equals."""
     if len(rows) < 2:
         return rows
     is_largest = np.zeros(len(rows), dtype=bool)
-    if rows.has(Mark.CONTENT).any():
-        is_largest[np.where(rows.has(Mark.CONTENT), rows.words, -1).argmax()] = True
-    rows = rows.marked(Mark.LARGEST, is_largest).marked(Mark.SMALLER, ~is_largest)
-    return rows.marked(Mark.CONTENT, is_largest)
+    if rows.has(RowMark.CONTENT).any():
+        is_largest[np.where(rows.has(RowMark.CONTENT), rows.words, -1).argmax()] = True
+    rows = rows.marked(RowMark.LARGEST, is_largest).marked(RowMark.SMALLER, ~is_largest)
+    return rows.marked(RowMark.CONTENT, is_largest)
 
 
-def keep_the_largest_and_its_level(rows: Rows) -> Rows:
+def keep_the_largest_and_its_level(rows: BlockRows) -> BlockRows:
     """Keep the largest row, and rows of 150 words at its level without a higher row in between."""
     rows = keep_the_largest(rows)
-    largest = np.flatnonzero(rows.has(Mark.LARGEST))
+    largest = np.flatnonzero(rows.has(RowMark.LARGEST))
     if not len(largest):
         return rows
     level = rows.level[largest[0]]
     part = np.cumsum(rows.level < level)
     found = (part == part[largest[0]]) & (rows.level == level) & (rows.words >= 150)
-    return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) | found)
+    return rows.marked(RowMark.CONTENT, rows.has(RowMark.CONTENT) | found)
 
 
-def expand_to_the_title(rows: Rows) -> Rows:
+def expand_to_the_title(rows: BlockRows) -> BlockRows:
     """Mark the rows between the last title and the content after it."""
-    content = np.flatnonzero(rows.has(Mark.CONTENT))
+    content = np.flatnonzero(rows.has(RowMark.CONTENT))
     start = content[0] if len(content) else 0
-    titles = np.flatnonzero(rows.has(Mark.TITLE)[:start])
-    if not len(titles) or rows.has(Mark.TITLE)[start]:
+    titles = np.flatnonzero(rows.has(RowMark.TITLE)[:start])
+    if not len(titles) or rows.has(RowMark.TITLE)[start]:
         return rows
     places = np.arange(len(rows))
-    between = (places >= titles[-1]) & (places < start) & rows.has(Mark.SMALLER)
-    return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) | between)
+    between = (places >= titles[-1]) & (places < start) & rows.has(RowMark.SMALLER)
+    return rows.marked(RowMark.CONTENT, rows.has(RowMark.CONTENT) | between)
 
 
-def add_large_of_one_level(rows: Rows) -> Rows:
+def add_large_of_one_level(rows: BlockRows) -> BlockRows:
     """Mark rows of 100 words at the level of the largest row."""
-    largest = np.flatnonzero(rows.has(Mark.LARGEST))
+    largest = np.flatnonzero(rows.has(RowMark.LARGEST))
     found = np.isin(rows.level, rows.level[largest]) & (rows.words >= 100)
-    return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) | found)
+    return rows.marked(RowMark.CONTENT, rows.has(RowMark.CONTENT) | found)
 
 
-def add_the_list_at_the_end(rows: Rows) -> Rows:
+def add_the_list_at_the_end(rows: BlockRows) -> BlockRows:
     """Mark list items without links that directly follow the largest row at a lower level."""
-    largest = np.flatnonzero(rows.has(Mark.LARGEST))
+    largest = np.flatnonzero(rows.has(RowMark.LARGEST))
     if not len(largest):
         return rows
-    fits = rows.has(Mark.ITEM) & rows.has(Mark.SMALLER) & (rows.linked == 0) & (rows.level > rows.level[largest[0]])
+    fits = (
+        rows.has(RowMark.ITEM) & rows.has(RowMark.SMALLER) & (rows.linked == 0) & (rows.level > rows.level[largest[0]])
+    )
     fits[: largest[0] + 1] = True
     items = np.logical_and.accumulate(fits) & (np.arange(len(rows)) > largest[0])
-    return rows.marked(Mark.CONTENT, rows.has(Mark.CONTENT) | items)
+    return rows.marked(RowMark.CONTENT, rows.has(RowMark.CONTENT) | items)
 
 
 #: The chain of boilerpipe's DefaultExtractor, without a step of the public source that has no effect: it fuses content
@@ -317,7 +315,7 @@ class _Chain(_Boilerpipe):
         rows = rows_of(page)
         for step in self.chain:
             rows = step(rows) if len(rows) else rows
-            yield step, np.append(rows.has(Mark.CONTENT), False)[rows.row_of_block]
+            yield step, np.append(rows.has(RowMark.CONTENT), False)[rows.row_of_block]
 
 
 class BoilerpipeDefault(_Chain):

@@ -18,10 +18,8 @@ from blockml.features.density import wrapped_lines
 from blockml.page import Blocks, Nodes, Page
 from blockml.parsing.segmentation import PROFILES
 
-__all__ = ["Mark", "Rows", "rows_of"]
 
-
-class Mark(IntFlag):
+class RowMark(IntFlag):
     """Marks that the steps of a chain set on rows."""
 
     CONTENT = 1
@@ -34,7 +32,7 @@ class Mark(IntFlag):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class BlockRows:
     """The blocks of a page, some of them fused, as columns of ``n`` rows in document order."""
 
     first: NDArray[np.int64]  #: (n,) number of the row's first block, counted over the blocks that boilerpipe sees.
@@ -45,7 +43,7 @@ class Rows:
     lines: NDArray[np.int64]  #: (n,) full lines; 1 for a block without such.
     #: (n,) open elements that are not inline, at the first text of any of its blocks: the smallest number.
     level: NDArray[np.int64]
-    marks: NDArray[np.uint8]  #: (n,) :class:`Mark` bits.
+    marks: NDArray[np.uint8]  #: (n,) :class:`RowMark` bits.
     row_of_block: NDArray[np.int64]  #: (n_blocks,) row that a block is part of; -1 for none.
 
     def __len__(self) -> int:
@@ -61,29 +59,29 @@ class Rows:
         """(n,) words per line."""
         return self.wrapped / self.lines
 
-    def has(self, mark: Mark) -> NDArray[np.bool_]:
+    def has(self, mark: RowMark) -> NDArray[np.bool_]:
         """(n,) whether a row has the mark."""
         return (self.marks & mark) > 0
 
-    def marked(self, mark: Mark, where: NDArray[np.bool_]) -> Rows:
+    def marked(self, mark: RowMark, where: NDArray[np.bool_]) -> BlockRows:
         """Give the mark to these rows and take it from all others."""
         return replace(self, marks=np.where(where, self.marks | mark, self.marks & ~np.uint8(mark)).astype(np.uint8))
 
-    def only(self, where: NDArray[np.bool_]) -> Rows:
+    def only(self, where: NDArray[np.bool_]) -> BlockRows:
         """Leave out all other rows."""
-        columns = [name for name in Rows.__slots__ if name != "row_of_block"]
+        columns = [name for name in BlockRows.__slots__ if name != "row_of_block"]
         number = np.where(where, np.cumsum(where) - 1, -1)
-        return Rows(
+        return BlockRows(
             **{name: getattr(self, name)[where] for name in columns},
             row_of_block=np.append(number, -1)[self.row_of_block],
         )
 
-    def fused(self, joins: NDArray[np.bool_]) -> Rows:
+    def fused(self, joins: NDArray[np.bool_]) -> BlockRows:
         """Fuse each of these rows with the row before, all marks kept."""
         starts = np.flatnonzero(~joins)
         if len(starts) == len(self):
             return self
-        return Rows(
+        return BlockRows(
             first=self.first[starts],
             last=np.maximum.reduceat(self.last, starts),
             words=np.add.reduceat(self.words, starts),
@@ -102,13 +100,13 @@ _IGNORED: Final = frozenset({"option", "object", "embed", "applet", "noscript"})
 _INLINE: Final = PROFILES["boilerpipe"] - {"a"}
 
 
-def rows_of(page: Page) -> Rows:
+def rows_of(page: Page) -> BlockRows:
     """Make one row per block, with the marks that precede all steps."""
     blocks, nodes = page.blocks, page.nodes
     wrapped, lines = wrapped_lines(blocks)
     elements = set(nodes.names) - {"#text"}
     seen = _open(nodes, _IGNORED)[blocks.node] == 0
-    rows = Rows(
+    rows = BlockRows(
         first=np.cumsum(seen),
         last=np.cumsum(seen),
         words=blocks.n_words.astype(np.int64),
@@ -119,10 +117,10 @@ def rows_of(page: Page) -> Rows:
         marks=np.zeros(len(blocks), dtype=np.uint8),
         row_of_block=np.arange(len(blocks)),
     )
-    rows = rows.marked(Mark.TITLE, _repeats_title(blocks.texts, page.title))
-    rows = rows.marked(Mark.END, _ends_article(blocks))
-    rows = rows.marked(Mark.HEADING, _open(nodes, {"h1", "h2", "h3"})[blocks.node] > 0)
-    rows = rows.marked(Mark.ITEM, _open(nodes, {"li"})[blocks.node] > 0)
+    rows = rows.marked(RowMark.TITLE, _repeats_title(blocks.texts, page.title))
+    rows = rows.marked(RowMark.END, _ends_article(blocks))
+    rows = rows.marked(RowMark.HEADING, _open(nodes, {"h1", "h2", "h3"})[blocks.node] > 0)
+    rows = rows.marked(RowMark.ITEM, _open(nodes, {"li"})[blocks.node] > 0)
     return rows.only(seen)
 
 

@@ -12,8 +12,6 @@ from blockml.extractors.base import Extractor, Traits, parameter
 from blockml.extractors.heuristics.token_stream import VIEWS, TokenStream, block_share, token_stream
 from blockml.page import Page
 
-__all__ = ["BTE", "body_text"]
-
 
 def body_text(is_tag: NDArray[np.bool_]) -> tuple[int, int]:
     """Find the run of tokens that makes the objective largest.

@@ -15,8 +15,6 @@ from blockml.extractors.page_curve import PageCurve
 from blockml.page import Page
 from blockml.text.words import find_spans
 
-__all__ = ["ACCB", "CCB", "TCCB", "THRESHOLD"]
-
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 

@@ -14,8 +14,6 @@ from blockml.extractors.heuristics.token_stream import Tokens, TokenStream
 from blockml.page import Page
 from blockml.page.subtrees import subtree_sums
 
-__all__ = ["INLINE", "TreeCCB", "WeightedCCB"]
-
 #: Elements inside a line of text (HTML standard: sections 4.5 "text-level semantics" and 4.7 "edits", and their
 #: obsolete elements of section 16.2).
 INLINE = frozenset(

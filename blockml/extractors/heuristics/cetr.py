@@ -15,8 +15,6 @@ from blockml.extractors.heuristics.source_lines import split_lines
 from blockml.extractors.heuristics.token_stream import block_share, token_stream
 from blockml.page import Page
 
-__all__ = ["CETR", "CETRTM", "above_deviation", "away_from_origin", "smooth", "steps_ahead"]
-
 #: Maximum number of iterations of k-means (our choice; a few suffice).
 _ROUNDS = 100
 
@@ -145,8 +143,7 @@ def _cluster(points: NDArray[np.float64], centres: NDArray[np.float64]) -> tuple
 
 def _squares(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n_points, n_centres) squared distances."""
-    squares: NDArray[np.float64] = (points[:, :1] - centres[:, 0]) ** 2 + (points[:, 1:] - centres[:, 1]) ** 2
-    return squares
+    return (points[:, :1] - centres[:, 0]) ** 2 + (points[:, 1:] - centres[:, 1]) ** 2
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

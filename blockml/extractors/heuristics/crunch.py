@@ -22,8 +22,6 @@ from blockml.page import Flag, Nodes, Page
 from blockml.page.subtrees import in_blocks, nearest, nearest_above, subtree_sums
 from blockml.text.words import find_words
 
-__all__ = ["AD_HOSTS", "Crunch"]
-
 #: Elements without prose: code, embedded pages and programs, form controls.
 _PROSELESS = frozenset("script style iframe object embed applet button select input textarea".split())
 
@@ -286,5 +284,4 @@ def _share(page: Page, words: NDArray[np.int64], left: NDArray[np.bool_]) -> NDA
     total = in_blocks(page.blocks, words)
     by_words = in_blocks(page.blocks, words * left) / np.maximum(total, 1)
     by_texts = in_blocks(page.blocks, is_text & left) / in_blocks(page.blocks, is_text)
-    share: NDArray[np.float32] = np.where(total > 0, by_words, by_texts).astype(np.float32)
-    return share
+    return np.where(total > 0, by_words, by_texts).astype(np.float32)

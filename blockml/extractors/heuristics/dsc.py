@@ -13,8 +13,6 @@ from blockml.extractors.heuristics.token_stream import VIEWS, block_share, token
 from blockml.extractors.page_curve import PageCurve
 from blockml.page import Page
 
-__all__ = ["DSC", "Windows", "flat_sections", "slope_curve", "slope_windows", "window_length"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Windows:
@@ -27,8 +25,7 @@ class Windows:
     @property
     def slope(self) -> NDArray[np.float64]:
         """(n,) mean slope of the curve over the window, in [0, 1]: the share of its tokens that are tags."""
-        slope: NDArray[np.float64] = self.n_tags / (self.end - self.start)
-        return slope
+        return self.n_tags / (self.end - self.start)
 
 
 def slope_curve(is_tag: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -117,8 +114,7 @@ def flat_sections(
     change = np.zeros(n + 1, dtype=np.int64)
     np.add.at(change, windows.start[first[long]], 1)
     np.add.at(change, windows.end[last[long] - 1], -1)
-    chosen: NDArray[np.bool_] = np.cumsum(change)[:-1] > 0
-    return chosen
+    return np.cumsum(change)[:-1] > 0
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -17,8 +17,6 @@ from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.page import Nodes, Page
 from blockml.page.subtrees import nearest, text_lengths
 
-__all__ = ["CONTAINERS", "FE", "FEATURES", "KFE"]
-
 #: Elements that divide a page into parts: tables and divisions, and (our choice) cells and all kinds of sections.
 CONTAINERS = frozenset("html body table td th div section article main aside header footer nav".split())
 

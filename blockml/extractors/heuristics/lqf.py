@@ -12,8 +12,6 @@ from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.page import Flag, Nodes, Page
 from blockml.page.subtrees import nearest, nearest_above, subtree_sums, text_lengths
 
-__all__ = ["BLOCK_NODES", "LQF", "link_quotas"]
-
 #: Elements that browsers lay out as blocks, and parts of tables. Gottron 2008 asks ``isBlockNode`` and lists none.
 BLOCK_NODES = frozenset(
     "html body div p ul ol li dl dt dd table tbody thead tfoot tr td th h1 h2 h3 h4 h5 h6 pre blockquote form fieldset "
@@ -136,8 +134,7 @@ class LQF(Extractor):
             takes = is_block & ~nodes.named({"html", "body"})
             quotas = _largest_above(quotas, nearest_above(nodes, takes))
         # No block element begins or ends inside a text block, so all its texts have the same owner.
-        scores: NDArray[np.float32] = (1 - quotas[nearest(nodes, is_block)[page.blocks.node]]).astype(np.float32)
-        return scores
+        return (1 - quotas[nearest(nodes, is_block)[page.blocks.node]]).astype(np.float32)
 
 
 def _largest_above(values: NDArray[np.float64], above: NDArray[np.int64]) -> NDArray[np.float64]:

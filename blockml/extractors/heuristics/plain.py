@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from blockml.extractors.base import Extractor, Traits
 from blockml.page import Page
 
-__all__ = ["Plain"]
-
 
 class Plain(Extractor):
     """Keeps every block.

@@ -15,8 +15,6 @@ from blockml.extractors.heuristics.token_stream import TokenStream
 from blockml.text.characters import code_points
 from blockml.text.words import find_words
 
-__all__ = ["LINE_LENGTH", "Lines", "split_lines"]
-
 #: Maximum characters of text on a line; longer lines are broken (our choice: about the length of hand-written lines).
 LINE_LENGTH = 65
 
@@ -28,7 +26,7 @@ _COMMENT = re.compile(r"<!--.*?(?:--!?>|\Z)|<[!?/][^>]*+(?:>|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lines:
+class SourceLines:
     """Non-empty lines of a page, and the stretches of text on them."""
 
     n_chars: NDArray[np.int64]  #: (n_lines,) characters of text.
@@ -40,11 +38,10 @@ class Lines:
     @property
     def ratio(self) -> NDArray[np.float64]:
         """(n_lines,) tag ratio: characters of text divided by tags, or by 1 without tags."""
-        ratio: NDArray[np.float64] = self.n_chars / np.maximum(self.n_tags, 1)
-        return ratio
+        return self.n_chars / np.maximum(self.n_tags, 1)
 
 
-def split_lines(stream: TokenStream, *, rewrap: bool = True) -> Lines:
+def split_lines(stream: TokenStream, *, rewrap: bool = True) -> SourceLines:
     """Split tags and texts into the lines of the source.
 
     Parameters
@@ -73,7 +70,7 @@ def split_lines(stream: TokenStream, *, rewrap: bool = True) -> Lines:
     n_chars = np.array([len(text) for text in texts], dtype=np.int64)
     owner, _ = find_words(texts, "cjk")
     is_text = n_chars > 0
-    return Lines(
+    return SourceLines(
         n_chars=np.bincount(row, n_chars, n_lines).astype(np.int64),
         n_tags=np.bincount(row[~is_text], minlength=n_lines),
         line=row[is_text],

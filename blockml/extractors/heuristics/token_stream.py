@@ -22,8 +22,6 @@ from blockml.parsing.builder import DROPPED
 from blockml.parsing.lines import VOID
 from blockml.text.words import find_words
 
-__all__ = ["VIEWS", "TokenStream", "Tokens", "block_share", "block_vote", "token_stream"]
-
 #: Views of a page as a sequence of tags and texts, by name.
 VIEWS: Mapping[str, str] = {
     "raw": "tags as the source writes them, attributes and all",
@@ -370,5 +368,4 @@ def block_share(chosen: NDArray[np.bool_], block: NDArray[np.int32], n_blocks: i
     inside = block >= 0
     counts = np.bincount(block[inside], minlength=n_blocks)
     hits = np.bincount(block[inside & chosen], minlength=n_blocks)
-    result: NDArray[np.float32] = (hits / np.maximum(counts, 1)).astype(np.float32)
-    return result
+    return (hits / np.maximum(counts, 1)).astype(np.float32)

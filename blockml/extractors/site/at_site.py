@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.lines import line_numbers, line_weights
-from blockml.extractors.base import Extractor, Prediction
+from blockml.decision.prediction import Prediction
+from blockml.extractors.base import Extractor
 from blockml.extractors.combinations import LEAST_SCORE, Combination, Member, remaining_scores
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.site.methods import TextFrequency
@@ -22,8 +23,6 @@ from blockml.templates.site import SiteTemplate, loaded
 
 if TYPE_CHECKING:
     from blockml.templates.linked import PageSource, TrainingSet
-
-__all__ = ["Unrepeated", "at_site", "from_links"]
 
 
 @dataclass(eq=False, repr=False)

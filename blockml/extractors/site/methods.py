@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.prediction import Prediction
 from blockml.errors import UsageError
-from blockml.extractors.base import Between, Extractor, Prediction, Traits, parameter
+from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.extractors.combinations import Member
 from blockml.extractors.methods import METHODS
 from blockml.page import Page
@@ -35,15 +36,12 @@ from blockml.templates.frequency import (
     text_frequency,
     too_few,
 )
+from blockml.templates.frequency.rules import Scores
 from blockml.templates.mapping import MAJORITY, content_blocks, template_share
 from blockml.templates.site import SiteTemplate, loaded
 
-__all__ = ["IBDF", "BlockFrequency", "ClusteredMethod", "Entropy", "SiteMethod", "TextFrequency", "TreeMapping"]
-
 #: A template, or the path of its file.
 Template = SiteTemplate | str | os.PathLike[str]
-
-Scores = tuple[NDArray[np.float32], Sequence[str]]
 
 _REASONS = {
     FallbackReason.TOO_FEW_PAGES: "the template is of too few pages",

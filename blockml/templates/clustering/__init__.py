@@ -1,10 +1,10 @@
 """Cluster pages by template, from a distance matrix or from sets of page features."""
 
 from blockml.templates.clustering.k_medoids import MedoidRun, MedoidRuns, k_medoids, k_medoids_runs
-from blockml.templates.clustering.linkage import PRESETS, Clustering, Merge, average_linkage, merge_list, single_linkage
+from blockml.templates.clustering.linkage import PRESETS, Clustering, average_linkage, single_linkage
 from blockml.templates.clustering.mds import Embedding, mds
 from blockml.templates.clustering.minhash_linkage import minhash_linkage
-from blockml.templates.clustering.subclusters import Subclusters, find_subclusters, two_level_labels
+from blockml.templates.clustering.subclusters import Subclusters, find_subclusters
 from blockml.templates.clustering.thresholds import (
     DistanceHistogram,
     Threshold,
@@ -16,8 +16,8 @@ from blockml.templates.clustering.thresholds import (
 )
 
 __all__ = [
-    "PRESETS", "Clustering", "DistanceHistogram", "Embedding", "MedoidRun", "MedoidRuns", "Merge", "Subclusters",
+    "PRESETS", "Clustering", "DistanceHistogram", "Embedding", "MedoidRun", "MedoidRuns", "Subclusters",
     "Threshold", "auto_threshold", "average_linkage", "distance_histogram", "find_subclusters", "gap_threshold",
-    "histogram_threshold", "k_medoids", "k_medoids_runs", "mds", "merge_list", "minhash_linkage",
-    "silhouette_threshold", "single_linkage", "two_level_labels",
+    "histogram_threshold", "k_medoids", "k_medoids_runs", "mds", "minhash_linkage",
+    "silhouette_threshold", "single_linkage",
 ]  # fmt: skip

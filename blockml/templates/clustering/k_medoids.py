@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
 from blockml.templates.clustering.linkage import Clustering
-from blockml.templates.clustering.matrices import as_distances, check_count, numbered
-
-__all__ = ["MedoidRun", "MedoidRuns", "k_medoids", "k_medoids_runs"]
+from blockml.templates.clustering.matrices import as_distances, check_n_clusters, numbered
 
 # Decimals, relative to the largest possible sum, to which sums of the same distances agree in any order of addition.
 # Without rounding that order would decide between equally central items.
@@ -64,7 +62,7 @@ def k_medoids(
     ([0, 0, 1, 1], [0, 2], 3.0)
     """
     distances = as_distances(matrix)
-    k = check_count(k, len(distances))
+    k = check_n_clusters(k, len(distances))
     if max_iter < 1:
         raise UsageError(f"max_iter must be at least 1, got {max_iter}")
     return _run(distances, k, _start(start, len(distances), k, random_state), max_iter)
@@ -83,7 +81,7 @@ def k_medoids_runs(matrix: ArrayLike, k: int, n_runs: int = 100, *, max_iter: in
     (10, [0, 0, 1], 1.0)
     """
     distances = as_distances(matrix)
-    k = check_count(k, len(distances))
+    k = check_n_clusters(k, len(distances))
     if n_runs < 1 or max_iter < 1:
         raise UsageError(f"n_runs and max_iter must be at least 1, got {n_runs} and {max_iter}")
     runs = [_run(distances, k, _start(None, len(distances), k, seed), max_iter) for seed in range(n_runs)]
@@ -123,8 +121,7 @@ def _medoids(distances: NDArray[np.float64], labels: NDArray[np.int64], k: int) 
     totals = distances @ members.astype(np.float64)
     scale = len(labels) * distances.max() or 1.0
     central = np.where(members, np.round(totals / scale, _DECIMALS), np.inf).argmin(axis=0)
-    medoids: NDArray[np.int64] = np.where(members.any(axis=0), central, -1)
-    return medoids
+    return np.where(members.any(axis=0), central, -1)
 
 
 def _filled(distances: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
-from blockml.templates.clustering.matrices import as_distances, as_threshold, between, check_count, numbered
-
-__all__ = ["PRESETS", "Clustering", "Merge", "average_linkage", "cut", "merge_list", "single_linkage"]
+from blockml.templates.clustering.matrices import as_distances, as_threshold, between, check_n_clusters, numbered
 
 #: Published single-linkage thresholds by metric, read off the gaps in the distances of 500 pages of five news sites
 #: (Gottron 2008, table 4; shingle lengths not given); ``cp-loose`` joined three of the sites. ``rtdm`` is the 80 %
@@ -52,15 +49,6 @@ class Clustering:
         return [members.tolist() for members in np.split(order, ends[:-1])] if len(self) else []
 
 
-class Merge(NamedTuple):
-    """Merge of two clusters, each named by its smallest member."""
-
-    first: int
-    second: int
-    distance: float
-    size: int
-
-
 def single_linkage(matrix: ArrayLike, *, threshold: float | None = None, k: int | None = None) -> Clustering:
     """Cluster by the smallest distance between members of two clusters (Gottron 2008).
 
@@ -90,26 +78,6 @@ def average_linkage(matrix: ArrayLike, *, threshold: float | None = None, k: int
     ([0, 0, 1], [0, 0, 0])
     """
     return _linkage(matrix, "average", threshold, k)
-
-
-def merge_list(clustering: Clustering) -> list[Merge]:
-    """List the merges that led to a clustering, in order; raise UsageError if it is not hierarchical.
-
-    Examples
-    --------
-    >>> merge_list(single_linkage([[0, 0.5, 0.2], [0.5, 0, 0.4], [0.2, 0.4, 0]], threshold=0.3))
-    [Merge(first=0, second=2, distance=0.2, size=2)]
-    """
-    if clustering.merges is None:
-        raise UsageError("only a hierarchical clustering has a list of merges")
-    n = len(clustering)
-    smallest = list(range(n))
-    merges = []
-    for left, right, distance, size in clustering.merges[: n - clustering.n_clusters].tolist():
-        first, second = sorted((smallest[int(left)], smallest[int(right)]))
-        smallest.append(first)
-        merges.append(Merge(first, second, distance, int(size)))
-    return merges
 
 
 def cut(merges: NDArray[np.float64], n_merges: int) -> NDArray[np.int32]:
@@ -142,7 +110,7 @@ def _linkage(matrix: ArrayLike, method: str, threshold: float | None, k: int | N
     if threshold is not None:
         threshold = as_threshold(threshold)
     if k is not None:
-        k = check_count(k, n)
+        k = check_n_clusters(k, n)
     merges: NDArray[np.float64] = linkage(between(distances), method) if n > 1 else np.zeros((0, 4))
     if n == 0:
         return Clustering(numbered([]), merges, threshold)

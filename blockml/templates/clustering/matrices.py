@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
 
-__all__ = ["as_distances", "as_threshold", "between", "check_count", "numbered"]
-
 # Asymmetry from summing in different orders, relative to the largest distance.
 _ASYMMETRY = 1e-9
 
@@ -51,7 +49,7 @@ def as_threshold(threshold: float) -> float:
     return value
 
 
-def check_count(k: int, n: int) -> int:
+def check_n_clusters(k: int, n: int) -> int:
     """Return a number of clusters of ``n`` items; raise UsageError unless it is an integer from 1 to ``n``."""
     try:
         count = operator.index(k)
@@ -65,8 +63,7 @@ def check_count(k: int, n: int) -> int:
 def between(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the (n (n - 1) / 2,) distances of all pairs, row by row."""
     n = len(distances)
-    pairs: NDArray[np.float64] = distances[np.arange(n)[:, None] < np.arange(n)]
-    return pairs
+    return distances[np.arange(n)[:, None] < np.arange(n)]
 
 
 def numbered(labels: ArrayLike) -> NDArray[np.int32]:

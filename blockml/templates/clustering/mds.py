@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from blockml.errors import UsageError
 from blockml.templates.clustering.matrices import as_distances, between
 
-__all__ = ["Embedding", "mds", "monotone_fit", "stress"]
-
 # Relative tolerance: smaller coordinates and eigenvalues are rounding errors, so their signs mean nothing.
 _ROUNDING = 1e-9
 

@@ -17,8 +17,6 @@ from blockml.templates.distances.hashing import mix
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["least_jaccard", "minhash_linkage"]
-
 # Share of the leaders exactly at the threshold that the index should find; nearer ones are found far more often, missed
 # ones later by exact comparison. On synthetic sites 0.99 took two to three times as long, 0.2 about as long as 0.5.
 _RECALL = 0.5
@@ -127,7 +125,8 @@ def _lead(collection: _Collection, n_permutations: int, random_state: int) -> ND
         from datasketch import MinHash, MinHashLSH
     index = MinHashLSH(num_perm=n_permutations, params=_bands(n_permutations, least_jaccard(collection.threshold)))
     signatures = MinHash.generator(
-        (_hashed(values).tolist() for values in collection.values),
+        # spread over the 32-bit range of the signatures
+        ((mix(np.ones_like(values), values) >> np.uint64(32)).tolist() for values in collection.values),
         num_perm=n_permutations,
         seed=int(random_state),
         hashfunc=int,
@@ -163,12 +162,6 @@ def _bands(n_permutations: int, similarity: float) -> tuple[int, int]:
     found = (rows for rows in candidates if 1 - (1 - similarity**rows) ** (n_permutations // rows) >= _RECALL)
     rows = max(found, default=1)
     return n_permutations // rows, rows
-
-
-def _hashed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread numbers over the 32-bit range of the signatures."""
-    spread: NDArray[np.uint64] = mix(np.ones_like(values), values) >> np.uint64(32)
-    return spread
 
 
 def _near_marked(

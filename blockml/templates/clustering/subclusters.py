@@ -11,8 +11,6 @@ from blockml.errors import UsageError
 from blockml.templates.clustering.linkage import Clustering, average_linkage, cut
 from blockml.templates.clustering.matrices import as_distances, numbered
 
-__all__ = ["Subclusters", "find_subclusters", "two_level_labels"]
-
 # Silhouettes closer than this, and merge distances closer than this share, differ only by rounding.
 _ROUNDING = 1e-9
 
@@ -70,32 +68,3 @@ def find_subclusters(
         return Subclusters(whole, None)
     score, labels = best
     return Subclusters(Clustering(labels, merges) if score >= min_silhouette else whole, score)
-
-
-def two_level_labels(
-    labels: ArrayLike, matrix: ArrayLike, *, min_silhouette: float = 0.25, max_clusters: int = 20, min_items: int = 4
-) -> NDArray[np.int32]:
-    """Find subclusters within every cluster.
-
-    Returns (n, 2) labels of cluster and subcluster within it, both numbered from 0 by smallest member. Raises
-    UsageError on invalid labels, matrix or options. ``labels`` are the (n,) clusters, ``matrix`` the (n, n) distances,
-    possibly of another metric; for the options see :func:`find_subclusters`.
-
-    Examples
-    --------
-    >>> matrix = [[0, 0.1, 0.4, 0.4], [0.1, 0, 0.4, 0.4], [0.4, 0.4, 0, 0.1], [0.4, 0.4, 0.1, 0]]
-    >>> two_level_labels([0, 0, 0, 0], matrix).tolist()
-    [[0, 0], [0, 0], [0, 1], [0, 1]]
-    """
-    distances = as_distances(matrix)
-    given = np.asarray(labels)
-    if given.shape != (len(distances),) or (len(given) and given.dtype.kind not in "iu"):
-        raise UsageError(f"labels must be {len(distances)} integers, one per item of the matrix")
-    top = Clustering(numbered(given))
-    levels = np.zeros((len(top), 2), dtype=np.int32)
-    levels[:, 0] = top.labels
-    options = {"min_silhouette": min_silhouette, "max_clusters": max_clusters, "min_items": min_items}
-    for members in top.groups():
-        found = find_subclusters(distances[np.ix_(members, members)], **options)  # type: ignore[arg-type]
-        levels[members, 1] = found.clustering.labels
-    return levels

@@ -11,11 +11,6 @@ from blockml.errors import UsageError
 from blockml.templates.clustering.linkage import PRESETS, cut, single_linkage
 from blockml.templates.clustering.matrices import as_distances, between
 
-__all__ = [
-    "DistanceHistogram", "Threshold", "auto_threshold", "distance_histogram", "gap_threshold", "histogram_threshold",
-    "silhouette_threshold",
-]  # fmt: skip
-
 # Least number of items (45 pairs) for which a gap in the distances is meaningful. Our choice.
 _FEWEST = 10
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError, check_name
 from blockml.templates.distances.sketches import PageSketch
 
-__all__ = ["MAX_NODES", "Matrix", "Metric", "Progress", "check_count", "check_size"]
-
 Features = TypeVar("Features")
 Matrix = NDArray[np.float64]
 
@@ -80,7 +78,7 @@ class Metric(ABC, Generic[Features]):
         return replace(self, **settings)
 
 
-def check_count(setting: str, value: object) -> None:
+def check_positive(setting: str, value: object) -> None:
     """Raise UsageError unless the value of a setting is a positive integer."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{setting} must be a positive integer, got {value!r}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Places", "mix", "run_codes"]
-
 #: 64-bit hashes of names or runs.
 Codes = NDArray[np.uint64]
 

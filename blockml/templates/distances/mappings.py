@@ -9,8 +9,6 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Mappings"]
-
 # Number of children above which a row of the table is computed as an array; below, numpy's overhead exceeds a loop's
 # cost. Measured.
 _WIDE = 80

@@ -16,8 +16,6 @@ from blockml.templates.distances.sketches import PageSketch, sketch
 from blockml.templates.distances.tags import LongestCommonTagSubsequence, TagVector
 from blockml.templates.distances.trees import RestrictedTopDownMapping
 
-__all__ = ["METRICS", "distance", "distance_matrix"]
-
 #: Distances by name with their default settings; ``METRICS["cps"].using(q=4)`` changes a setting.
 METRICS: Mapping[str, Metric[Any]] = MappingProxyType(
     {
@@ -105,8 +103,7 @@ def distance_matrix(
             distinct.append(chosen.prepare(page))
         place.append(number)
     places = np.array(place, dtype=np.intp)
-    distances: Matrix = chosen.matrix(distinct, jobs=jobs, progress=progress)[np.ix_(places, places)]
-    return distances
+    return chosen.matrix(distinct, jobs=jobs, progress=progress)[np.ix_(places, places)]
 
 
 def _chosen(metric: str, settings: Mapping[str, object]) -> Metric[Any]:

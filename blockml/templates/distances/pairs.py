@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from blockml.templates.distances.hashing import mix, run_codes
 from blockml.templates.distances.mappings import Mappings
-from blockml.templates.distances.sketches import PageSketch, Tree
-
-__all__ = ["mapped_elements"]
+from blockml.templates.distances.sketches import PageSketch, TagTree
 
 _Ints = NDArray[np.int64]
 
@@ -104,7 +102,7 @@ def _children(page: PageSketch) -> dict[int, list[int]]:
 
 def _numbered(page: PageSketch, mappings: Mappings) -> list[int]:
     """Add the distinct subtrees of a page and return the number of each element's subtree."""
-    tree = Tree.of(page, with_text=False)
+    tree = TagTree.of(page, with_text=False)
     n = len(tree.codes)
     step = np.append(np.arange(1, n), -1)[:n]
     signs = run_codes(mix(tree.codes, tree.size.astype(np.uint64)), step, tree.size)

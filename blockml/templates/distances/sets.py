@@ -9,11 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.templates.distances.base import Matrix, Metric, Progress, check_count
+from blockml.templates.distances.base import Matrix, Metric, Progress, check_positive
 from blockml.templates.distances.hashing import Codes, run_codes
 from blockml.templates.distances.sketches import PageSketch, path_codes, tag_sequence
-
-__all__ = ["CommonPathShingles", "CommonPaths", "CommonTagSequenceShingles", "SetMetric", "products"]
 
 # Rows of the matrix computed at a time. Our choice.
 _ROWS = 256
@@ -61,7 +59,7 @@ class CommonPathShingles(SetMetric):
     q: int = 3
 
     def __post_init__(self) -> None:
-        check_count("q", self.q)
+        check_positive("q", self.q)
 
     def prepare(self, page: PageSketch) -> Codes:
         """Return the codes of the shingles."""
@@ -82,7 +80,7 @@ class CommonTagSequenceShingles(SetMetric):
     q: int = 8
 
     def __post_init__(self) -> None:
-        check_count("q", self.q)
+        check_positive("q", self.q)
 
     def prepare(self, page: PageSketch) -> Codes:
         """Return the codes of the shingles."""

@@ -15,8 +15,6 @@ from blockml.parsing.lines import VOID
 from blockml.templates.distances.hashing import Codes, run_codes
 from blockml.text.hashing import stable_hash64
 
-__all__ = ["PageSketch", "Tree", "path_codes", "preorder_depths", "sketch", "tag_sequence"]
-
 _DIGITS = re.compile(r"\d+")
 
 _Column = NDArray[np.int32]
@@ -61,7 +59,7 @@ class PageSketch:
         return tuple(name.partition(" ")[0] for name in self.names)
 
 
-class Tree(NamedTuple):
+class TagTree(NamedTuple):
     """Tree in pre-order, the input of a tree distance."""
 
     codes: Codes  #: (n,) code of each node's name
@@ -69,7 +67,7 @@ class Tree(NamedTuple):
     size: NDArray[np.int64]  #: (n,) nodes of each subtree, its root included
 
     @classmethod
-    def of(cls, page: PageSketch, *, with_text: bool = False) -> Tree:
+    def of(cls, page: PageSketch, *, with_text: bool = False) -> TagTree:
         """Build the tree of a page's elements and, with ``with_text``, of its texts as leaves of one name."""
         n, m = len(page), len(page.text_place)
         size = page.end - np.arange(n)

@@ -10,14 +10,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.templates.distances.base import MAX_NODES, Matrix, Metric, Progress, check_count, check_size
+from blockml.templates.distances.base import MAX_NODES, Matrix, Metric, Progress, check_positive, check_size
 from blockml.templates.distances.hashing import Codes
 from blockml.templates.distances.sets import products
 from blockml.templates.distances.sketches import PageSketch, tag_sequence
 from blockml.text.hashing import stable_hash64
 from blockml.text.lcs import lcs_length
-
-__all__ = ["ELEMENTS", "LongestCommonTagSubsequence", "TagVector"]
 
 #: Elements that a tag vector counts: those of the HTML standard and those of earlier versions and browsers.
 ELEMENTS = frozenset(
@@ -34,7 +32,7 @@ ELEMENTS = frozenset(
 )
 
 
-class Counts(NamedTuple):
+class TagCounts(NamedTuple):
     """Occurrences of each element name in a page: (k,) sorted codes of the names and (k,) counts."""
 
     codes: Codes
@@ -42,7 +40,7 @@ class Counts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TagVector(Metric[Counts]):
+class TagVector(Metric[TagCounts]):
     """Distance TV (Cruz et al. 1998; Gottron 2008): Euclidean distance of element counts; unbounded.
 
     Unknown element names are ignored; elements are counted, not tags (our choice). Cost O(n₁ + n₂).
@@ -50,28 +48,27 @@ class TagVector(Metric[Counts]):
 
     name: ClassVar[str] = "tv"
 
-    def prepare(self, page: PageSketch) -> Counts:
+    def prepare(self, page: PageSketch) -> TagCounts:
         """Count the known element names."""
         counts = np.bincount(page.tag, minlength=len(page.names))
         known = np.array([element in ELEMENTS for element in page.elements()], dtype=bool) & (counts > 0)
         codes = stable_hash64(page.names)[known]
         order = np.argsort(codes)
-        return Counts(codes[order], counts[known][order])
+        return TagCounts(codes[order], counts[known][order])
 
-    def compare(self, a: Counts, b: Counts) -> float:
+    def compare(self, a: TagCounts, b: TagCounts) -> float:
         """Return the distance of two vectors, at least 0."""
         _, in_a, in_b = np.intersect1d(a.codes, b.codes, assume_unique=True, return_indices=True)
         shared = int(a.counts[in_a] @ b.counts[in_b])
         return sqrt(int(a.counts @ a.counts) + int(b.counts @ b.counts) - 2 * shared)
 
-    def matrix(self, features: Sequence[Counts], *, jobs: int = 1, progress: Progress = iter) -> Matrix:
+    def matrix(self, features: Sequence[TagCounts], *, jobs: int = 1, progress: Progress = iter) -> Matrix:
         """Return the (n, n) distances of all pairs, as one sparse product in one process."""
         del jobs
         weights = [page.counts.astype(np.float64) for page in features]
         shared = products([page.codes for page in features], weights, progress)
         squares = np.diagonal(shared)
-        distances: Matrix = np.sqrt(squares[:, None] + squares - 2 * shared)
-        return distances
+        return np.sqrt(squares[:, None] + squares - 2 * shared)
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class LongestCommonTagSubsequence(Metric[Codes]):
     max_nodes: int = MAX_NODES
 
     def __post_init__(self) -> None:
-        check_count("max_nodes", self.max_nodes)
+        check_positive("max_nodes", self.max_nodes)
 
     def prepare(self, page: PageSketch) -> Codes:
         """Return the tag sequence; raise UsageError for more than ``max_nodes`` elements."""

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.templates.distances.base import MAX_NODES, Matrix, Metric, check_count, check_size
+from blockml.templates.distances.base import MAX_NODES, Matrix, Metric, check_positive, check_size
 from blockml.templates.distances.hashing import Codes, mix, run_codes
 from blockml.templates.distances.mappings import Mappings
-from blockml.templates.distances.sketches import PageSketch, Tree, preorder_depths
-
-__all__ = ["RestrictedTopDownMapping", "Subtrees"]
+from blockml.templates.distances.sketches import PageSketch, TagTree, preorder_depths
 
 Norm = Literal["sum", "max"]
 
@@ -68,11 +66,11 @@ class RestrictedTopDownMapping(Metric[Subtrees]):
         number = isinstance(self.cutoff, int | float) and not isinstance(self.cutoff, bool)
         if self.cutoff is not None and not (number and self.cutoff >= 0):
             raise UsageError(f"cutoff must be None or a non-negative number, got {self.cutoff!r}")
-        check_count("max_nodes", self.max_nodes)
+        check_positive("max_nodes", self.max_nodes)
 
     def prepare(self, page: PageSketch) -> Subtrees:
         """Return the distinct subtrees; raise UsageError for more than ``max_nodes`` nodes."""
-        tree = Tree.of(page, with_text=self.with_text)
+        tree = TagTree.of(page, with_text=self.with_text)
         check_size(self.name, len(tree.codes), self.max_nodes)
         return _subtrees(tree)
 
@@ -108,7 +106,7 @@ class RestrictedTopDownMapping(Metric[Subtrees]):
         return limit
 
 
-def _subtrees(tree: Tree) -> Subtrees:
+def _subtrees(tree: TagTree) -> Subtrees:
     n = len(tree.codes)
     # Names and sizes in pre-order determine a tree.
     step = np.append(np.arange(1, n), -1)[:n]

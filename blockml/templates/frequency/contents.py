@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Page
 from blockml.templates.frequency.counts import Counts, unified
 from blockml.templates.frequency.paths import PathCounts, path_keys
-from blockml.templates.frequency.tables import Tables, vocabulary_of
+from blockml.templates.frequency.tables import FrequencyTables, vocabulary_of
 from blockml.templates.frequency.vectors import BlockVectors, element_counts, element_keys
 from blockml.templates.frequency.words import WordCounts
 from blockml.text.hashing import stable_hash64
 from blockml.text.words import find_spans
-
-__all__ = ["Contents", "contents_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +31,7 @@ class Contents:
     word_places: NDArray[np.int64]  #: (n_pairs,) index of the word in ``tables.words``
     word_times: NDArray[np.int64]  #: (n_pairs,) occurrences in the block
     vector_rows: NDArray[np.int64]  #: (n_blocks,) index of the block's vector in ``tables.vectors``
-    tables: Tables  #: Counts of this page alone
+    tables: FrequencyTables  #: Counts of this page alone
 
 
 def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False) -> Contents:
@@ -72,7 +70,7 @@ def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False
         word_places=word_places,
         word_times=word_times,
         vector_rows=rows,
-        tables=Tables(
+        tables=FrequencyTables(
             fingerprints=stable_hash64(["\n".join(texts)]),  # unified texts contain no line breaks
             texts=Counts.of_page(keys),
             blocks=Counts.of_page(block_keys),

@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Counts", "column", "distinct", "places", "ranges", "summed", "unified"]
-
 _Number = TypeVar("_Number", np.uint64, np.int64)
 
 _DIGITS = re.compile(r"\d+")

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from blockml.page import Page
 from blockml.templates.frequency.counts import Counts
 from blockml.templates.frequency.site import SiteCounts
-from blockml.templates.frequency.tables import Tables
-
-__all__ = ["Measures", "measure", "weighted_sums"]
+from blockml.templates.frequency.tables import FrequencyTables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +81,7 @@ def measure(
     contents, tables = site.contents(page), site.tables
     place = int(np.searchsorted(tables.fingerprints, contents.tables.fingerprints)[0])
     learnt = place < site.n_pages and tables.fingerprints[place] == contents.tables.fingerprints[0]
-    own = contents.tables if learnt else Tables.combined([])
+    own = contents.tables if learnt else FrequencyTables.combined([])
     n_others, added = site.n_pages - bool(learnt), int(include_self)
     n_pages = n_others + added
     text_pages = _on_others(tables.texts, own.texts, contents.text_keys) + added

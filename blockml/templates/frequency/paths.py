@@ -13,8 +13,6 @@ from blockml.page import Nodes
 from blockml.templates.frequency.counts import Counts, column, places, summed
 from blockml.text.hashing import stable_hash64
 
-__all__ = ["PathCounts", "count_texts", "path_keys"]
-
 _DIGITS = re.compile(r"\d+")
 
 #: Odd, so that no bit is lost in products; the fractional part of the golden ratio.
@@ -37,22 +35,16 @@ def path_keys(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.uint64]:
     """
     # Polynomial hash of the path's steps by doubling: each round doubles the number of steps summed per node. The last
     # entry stands for the place above all roots.
-    keys = np.append(_step_keys(nodes, _above(nodes, elements)), np.uint64(0))
+    before = np.append(0, np.cumsum(np.bincount(elements[elements >= 0], minlength=len(nodes))))
+    with_ancestors = np.flatnonzero(before[nodes.end] > before[:-1])
+    keys = np.append(_step_keys(nodes, with_ancestors), np.uint64(0))
     factors = np.full(len(keys), _FACTOR)
     up = np.append(nodes.parent, np.int32(-1))
     while (up >= 0).any():
         keys = keys + factors * keys[up]
         factors = factors * factors[up]
         up = up[up]
-    result: NDArray[np.uint64] = keys[elements]
-    return result
-
-
-def _above(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the indices of these elements and their ancestors."""
-    marks = np.bincount(elements[elements >= 0], minlength=len(nodes))
-    before = np.append(0, np.cumsum(marks))
-    return np.flatnonzero(before[nodes.end] > before[:-1])
+    return keys[elements]
 
 
 def _step_keys(nodes: Nodes, elements: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -6,6 +6,7 @@ from .5 measures how clear the decision is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from fractions import Fraction
 
@@ -18,11 +19,6 @@ from blockml.templates.frequency.measures import Measures, weighted_sums
 from blockml.templates.frequency.site import SiteCounts
 from blockml.text.plurals import counted
 
-__all__ = [
-    "MIN_TRAIN", "THETA", "FallbackReason", "block_frequency", "dynamic_theta", "entropy_rule", "fallback_reason",
-    "ibdf_rule", "kept_share", "kept_texts", "text_frequency", "too_few",
-]  # fmt: skip
-
 #: "More than a third" of the pages (Gottron 2008, section 7).
 THETA = 1 / 3
 
@@ -32,7 +28,8 @@ MIN_TRAIN = 4
 #: Greatest score of a removed block.
 _BELOW_HALF = np.nextafter(np.float32(0.5), np.float32(0))
 
-Scores = tuple[NDArray[np.float32], tuple[str, ...]]
+#: Score and reason of each block.
+Scores = tuple[NDArray[np.float32], Sequence[str]]
 
 
 class FallbackReason(StrEnum):
@@ -185,8 +182,7 @@ def _fraction(theta: float) -> Fraction:
 def _exceeds(part: NDArray[np.int64] | NDArray[np.int32], whole: int, theta: float) -> NDArray[np.bool_]:
     """Return whether ``part / whole`` exceeds the threshold, in exact arithmetic; 0 / 0 doesn't."""
     limit = _fraction(theta)
-    result: NDArray[np.bool_] = part.astype(np.int64) * limit.denominator > whole * limit.numerator
-    return result
+    return part.astype(np.int64) * limit.denominator > whole * limit.numerator
 
 
 def _graded(values: NDArray[np.float64], limit: float, removed: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.templates.frequency.contents import Contents, contents_of
-from blockml.templates.frequency.tables import Tables, tables_from, tables_to
-
-__all__ = ["SiteCounts"]
+from blockml.templates.frequency.tables import FrequencyTables, tables_from, tables_to
 
 #: Pages added together (our choice): more is faster, but holds the counts of more pages in memory.
 _BATCH = 256
@@ -39,7 +37,7 @@ class SiteCounts:
 
     casefold: bool  #: Whether texts are compared without regard to case
     mask_digits: bool  #: Whether all numbers are equal
-    tables: Tables  #: Counts
+    tables: FrequencyTables  #: Counts
 
     @property
     def n_pages(self) -> int:
@@ -53,13 +51,13 @@ class SiteCounts:
         ``casefold`` and ``mask_digits`` say when texts are equal, see
         :func:`~blockml.templates.frequency.counts.unified`.
         """
-        return cls(casefold, mask_digits, Tables.combined([])).updated(pages)
+        return cls(casefold, mask_digits, FrequencyTables.combined([])).updated(pages)
 
     def updated(self, pages: Iterable[Page]) -> SiteCounts:
         """Return counts with further pages; these are unchanged."""
         tables = self.tables
         known = set(tables.fingerprints.tolist())
-        waiting: list[Tables] = []
+        waiting: list[FrequencyTables] = []
         for page in pages:
             contents = self.contents(page)
             fingerprint = int(contents.tables.fingerprints[0])
@@ -68,10 +66,10 @@ class SiteCounts:
             known.add(fingerprint)
             waiting.append(contents.tables)
             if len(waiting) == _BATCH:
-                tables = Tables.combined([tables, *waiting])
+                tables = FrequencyTables.combined([tables, *waiting])
                 waiting = []
         if waiting:
-            tables = Tables.combined([tables, *waiting])
+            tables = FrequencyTables.combined([tables, *waiting])
         return SiteCounts(self.casefold, self.mask_digits, tables)
 
     def merged(self, other: SiteCounts) -> SiteCounts:
@@ -84,7 +82,7 @@ class SiteCounts:
         both = np.intersect1d(self.tables.fingerprints, other.tables.fingerprints)
         if len(both):
             raise UsageError(f"counts can only be merged without common pages; these share {len(both)}")
-        return SiteCounts(self.casefold, self.mask_digits, Tables.combined([self.tables, other.tables]))
+        return SiteCounts(self.casefold, self.mask_digits, FrequencyTables.combined([self.tables, other.tables]))
 
     def contents(self, page: Page) -> Contents:
         """Return what a page would add."""

@@ -15,34 +15,17 @@ from blockml.templates.frequency.paths import PathCounts, count_texts
 from blockml.templates.frequency.vectors import BlockVectors, element_keys
 from blockml.templates.frequency.words import WordCounts
 
-__all__ = ["Tables", "tables_from", "tables_to", "vocabulary_of"]
-
-
 #: Types of the arrays. Derived columns (texts per path, the vocabulary) aren't stored.
 _TYPES: Mapping[str, type[np.generic]] = {
     "pages": np.uint64,
-    "text_keys": np.uint64,
-    "text_pages": np.int32,
-    "block_keys": np.uint64,
-    "block_pages": np.int32,
-    "path_keys": np.uint64,
-    "path_pages": np.int32,
-    "path_blocks": np.int64,
-    "path_words": np.int64,
-    "path_linked": np.int64,
-    "path_text_keys": np.uint64,
-    "path_text_pages": np.int32,
-    "path_text_path": np.int32,
-    "word_keys": np.uint64,
-    "word_total": np.int64,
-    "word_tf_log_tf": np.int64,
-    "vector_keys": np.uint64,
-    "vector_starts": np.int64,
-    "vector_features": np.int32,
-    "vector_counts": np.int32,
-    "vector_page_starts": np.int64,
-    "vector_pages": np.int32,
-}
+    "text_keys": np.uint64, "text_pages": np.int32,
+    "block_keys": np.uint64, "block_pages": np.int32,
+    "path_keys": np.uint64, "path_pages": np.int32, "path_blocks": np.int64, "path_words": np.int64,
+    "path_linked": np.int64, "path_text_keys": np.uint64, "path_text_pages": np.int32, "path_text_path": np.int32,
+    "word_keys": np.uint64, "word_total": np.int64, "word_tf_log_tf": np.int64,
+    "vector_keys": np.uint64, "vector_starts": np.int64, "vector_features": np.int32, "vector_counts": np.int32,
+    "vector_page_starts": np.int64, "vector_pages": np.int32,
+}  # fmt: skip
 
 #: Arrays with one entry per key of another.
 _LENGTHS: Mapping[str, tuple[str, ...]] = {
@@ -64,7 +47,7 @@ def vocabulary_of(words: WordCounts) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tables:
+class FrequencyTables:
     """Counts of some pages, independent of their order."""
 
     #: (n_pages,) sorted keys of the pages' visible texts. The position of a page is its index.
@@ -76,7 +59,7 @@ class Tables:
     vectors: BlockVectors  #: Block vectors
 
     @classmethod
-    def combined(cls, parts: Sequence[Tables]) -> Tables:
+    def combined(cls, parts: Sequence[FrequencyTables]) -> FrequencyTables:
         """Add the counts of disjoint sets of pages."""
         fingerprints = np.sort(column(parts, "fingerprints", np.uint64))
         words = WordCounts.combined([part.words for part in parts])
@@ -94,19 +77,14 @@ class Tables:
         )
 
 
-def tables_to(tables: Tables) -> dict[str, NDArray[Any]]:
+def tables_to(tables: FrequencyTables) -> dict[str, NDArray[Any]]:
     """Return the columns of all tables by name."""
-    paths, vectors = tables.paths, tables.vectors
-    columns: list[NDArray[Any]] = [tables.fingerprints, tables.texts.keys, tables.texts.pages]
-    columns += [tables.blocks.keys, tables.blocks.pages]
-    columns += [paths.keys, paths.pages, paths.blocks, paths.words, paths.linked]
-    columns += [paths.text_keys, paths.text_pages, paths.text_path]
-    columns += [tables.words.keys, tables.words.total, tables.words.tf_log_tf]
-    columns += [vectors.keys, vectors.starts, vectors.features, vectors.counts, vectors.page_starts, vectors.pages]
-    return dict(zip(_TYPES, columns, strict=True))
+    parts = {kind: getattr(tables, f"{kind}s") for kind in ("text", "block", "path", "word", "vector")}
+    split = {name: name.partition("_") for name in _TYPES if name != "pages"}
+    return {"pages": tables.fingerprints, **{name: getattr(parts[kind], key) for name, (kind, _, key) in split.items()}}
 
 
-def tables_from(arrays: Mapping[str, NDArray[Any]]) -> Tables:
+def tables_from(arrays: Mapping[str, NDArray[Any]]) -> FrequencyTables:
     """Restore tables from columns by name; raise UsageError with the name of a missing, unknown or damaged array."""
     if arrays.keys() != _TYPES.keys():
         wrong = sorted(arrays.keys() ^ _TYPES.keys())
@@ -120,20 +98,22 @@ def tables_from(arrays: Mapping[str, NDArray[Any]]) -> Tables:
         if name == "pages" or name.endswith("_keys"):
             _check(name, (arrays[name][1:] > arrays[name][:-1]).all(), "must rise")
     _check_counts(arrays)
-    words = WordCounts(arrays["word_keys"], arrays["word_total"], arrays["word_tf_log_tf"])
+
+    def part(kind: str) -> dict[str, NDArray[Any]]:
+        return {name.partition("_")[2]: array for name, array in arrays.items() if name.startswith(f"{kind}_")}
+
+    words = WordCounts(**part("word"))
     vocabulary = vocabulary_of(words)
     _check_vectors(arrays, len(vocabulary))
     text_path, text_pages = arrays["path_text_path"], arrays["path_text_pages"]
     texts, once = count_texts(text_path, text_pages, len(arrays["path_keys"]))
-    path_names = ("keys", "pages", "blocks", "words", "linked", "text_keys", "text_pages", "text_path")
-    vector_names = ("keys", "starts", "features", "counts", "page_starts", "pages")
-    return Tables(
+    return FrequencyTables(
         fingerprints=arrays["pages"],
-        texts=Counts(arrays["text_keys"], arrays["text_pages"]),
-        blocks=Counts(arrays["block_keys"], arrays["block_pages"]),
-        paths=PathCounts(**{name: arrays[f"path_{name}"] for name in path_names}, texts=texts, once=once),
+        texts=Counts(**part("text")),
+        blocks=Counts(**part("block")),
+        paths=PathCounts(**part("path"), texts=texts, once=once),
         words=words,
-        vectors=BlockVectors(vocabulary, *(arrays[f"vector_{name}"] for name in vector_names)),
+        vectors=BlockVectors(vocabulary, **part("vector")),
     )
 
 

@@ -13,10 +13,8 @@ from blockml.page.cached import cached_property
 from blockml.templates.frequency.counts import column, distinct, places, ranges
 from blockml.text.hashing import stable_hash64
 
-__all__ = ["ELEMENTS", "BlockVectors", "element_counts", "element_keys"]
-
 #: Elements counted besides words: images, links, scripts, list items and tables (Debnath et al. 2005).
-ELEMENTS = ("img", "a", "script", "li", "table")
+COUNTED_ELEMENTS = ("img", "a", "script", "li", "table")
 
 #: Blocks are similar if the cosine of their vectors is at least 9/10. Attributed to ContentExtractor, but not confirmed
 #: in the paper (Debnath et al. 2005).
@@ -28,11 +26,11 @@ _CHUNK = 2**17
 
 def element_keys() -> NDArray[np.uint64]:
     """Return (5,) keys of the counted elements; words have no spaces, so no word has such a key."""
-    return stable_hash64([f"element {name}" for name in ELEMENTS])
+    return stable_hash64([f"element {name}" for name in COUNTED_ELEMENTS])
 
 
 def element_counts(page: Page) -> NDArray[np.int64]:
-    """Count, per block, the :data:`ELEMENTS` that begin between the previous block's text and the block's last text.
+    """Count, per block, the elements that begin between the previous block's text and the block's last text.
 
     Most elements end a block, so only links lie within one; elements before it lead up to it, such as its list item and
     icon (our choice). Elements after the last text and those of ``head`` don't count. Returns (n_blocks, 5).
@@ -45,11 +43,13 @@ def element_counts(page: Page) -> NDArray[np.int64]:
     [[1, 1, 0, 1, 0], [0, 1, 0, 1, 0]]
     """
     nodes, n_blocks = page.nodes, len(page.blocks)
-    kind = np.array([ELEMENTS.index(name) if name in ELEMENTS else -1 for name in nodes.names])[nodes.tag]
+    kind = np.array([COUNTED_ELEMENTS.index(name) if name in COUNTED_ELEMENTS else -1 for name in nodes.names])[
+        nodes.tag
+    ]
     chosen = np.flatnonzero((kind >= 0) & ((nodes.flags & Flag.HEAD) == 0))
     block = np.searchsorted(page.blocks.last_node, chosen)
-    flat = block * len(ELEMENTS) + kind[chosen]
-    counts = np.bincount(flat, minlength=(n_blocks + 1) * len(ELEMENTS)).reshape(-1, len(ELEMENTS))
+    flat = block * len(COUNTED_ELEMENTS) + kind[chosen]
+    counts = np.bincount(flat, minlength=(n_blocks + 1) * len(COUNTED_ELEMENTS)).reshape(-1, len(COUNTED_ELEMENTS))
     return counts[:n_blocks].astype(np.int64)
 
 
@@ -60,7 +60,7 @@ class BlockVectors:
     Vector ``i`` has the entries ``starts[i] … starts[i + 1] - 1``.
     """
 
-    vocabulary: NDArray[np.uint64]  #: (n_features,) sorted keys of all words of the site and of :data:`ELEMENTS`
+    vocabulary: NDArray[np.uint64]  #: (n_features,) sorted keys of the words of the site and of elements
     keys: NDArray[np.uint64]  #: (n,) sorted keys of the vectors, each the sum of its features' keys
     starts: NDArray[np.int64]  #: (n + 1,) first entry of each vector, and the number of entries
     features: NDArray[np.int32]  #: (n_entries,) index into the vocabulary, ascending within a vector
@@ -173,8 +173,7 @@ class BlockVectors:
         products = np.where(own[place] == wanted, page.counts[place].astype(np.float64) * self.counts[entries], 0)
         dots = np.bincount(pair, weights=products, minlength=len(row))
         enough, of = _COSINE
-        similar: NDArray[np.bool_] = of**2 * dots**2 >= enough**2 * page._squares[row] * self._squares[vector]
-        return similar
+        return of**2 * dots**2 >= enough**2 * page._squares[row] * self._squares[vector]
 
     def _candidates(self, page: BlockVectors) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Yield pairs of vectors of the page and of the site, in chunks; all other pairs have a smaller cosine."""
@@ -223,7 +222,4 @@ class BlockVectors:
         rest = of**2 - enough**2
         own, others = np.diff(page.starts)[row], np.diff(self.starts)[vector]
         own_squares, other_squares = page._squares[row], self._squares[vector]
-        fits: NDArray[np.bool_] = (of**2 * (others - own) <= rest * other_squares) & (
-            of**2 * (own - others) <= rest * own_squares
-        )
-        return fits
+        return (of**2 * (others - own) <= rest * other_squares) & (of**2 * (own - others) <= rest * own_squares)

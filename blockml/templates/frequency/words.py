@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from blockml.templates.frequency.counts import column, places, summed
 
-__all__ = ["WordCounts"]
-
 #: Fixed-point resolution of Σ tf·ln tf (our choice). Integer sums are exact in any order and when a page is removed, so
 #: incremental and batch learning agree bit for bit. The error of an entropy is below 5e-8; sums hold up to 2^34 words.
 _UNITS = 2**24

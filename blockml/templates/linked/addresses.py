@@ -7,18 +7,14 @@ other services that trust the local network.
 from __future__ import annotations
 
 import ipaddress
-import queue
 import re
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from urllib.parse import urlsplit
 
-from blockml.templates.linked.urls import normalise
-
-__all__ = [
-    "FetchError", "RefusedError", "Resolver", "checked_url", "has_credentials", "host_and_port", "look_up", "refusal",
-    "system_resolver",
-]  # fmt: skip
+from blockml.templates.linked.urls import DEFAULT_PORTS, normalise
 
 #: Returns the addresses of a host, best first; raises OSError if it has none.
 Resolver = Callable[[str, int], Sequence[str]]
@@ -118,12 +114,8 @@ def host_and_port(url: str) -> tuple[str, int]:
     >>> host_and_port("http://[::1]:8080/a"), host_and_port("https://example.org/")
     (('::1', 8080), ('example.org', 443))
     """
-    scheme, _, rest = url.partition("://")
-    authority = rest.partition("/")[0]
-    host, colon, port = authority.rpartition(":")
-    if not colon or authority.endswith("]"):
-        host, port = authority, "443" if scheme == "https" else "80"
-    return host.strip("[]"), int(port)
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme]
 
 
 def refusal(address: str) -> str | None:
@@ -165,24 +157,21 @@ def look_up(host: str, port: int, resolver: Resolver, *, seconds: float, allow_p
 
 
 def _ask(resolver: Resolver, host: str, port: int, seconds: float) -> Sequence[str]:
-    answers: queue.SimpleQueue[Sequence[str] | Exception] = queue.SimpleQueue()
+    answer: Future[Sequence[str]] = Future()
 
     def ask() -> None:
         try:
-            answers.put(list(resolver(host, port)))
+            answer.set_result(list(resolver(host, port)))
         except Exception as error:  # noqa: BLE001 (passed to the waiting thread)
-            answers.put(error)
+            answer.set_exception(error)
 
     threading.Thread(target=ask, daemon=True, name=f"look-up of {host}").start()
     try:
-        answer = answers.get(timeout=seconds)
-    except queue.Empty:
+        return answer.result(timeout=seconds)
+    except TimeoutError:
         raise FetchError(f"looking up {host} took too long") from None
-    if isinstance(answer, (OSError, UnicodeError)):
-        raise FetchError(f"{host} has no address ({answer})") from answer
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
+    except (OSError, UnicodeError) as error:
+        raise FetchError(f"{host} has no address ({error})") from error
 
 
 def system_resolver(host: str, port: int) -> Sequence[str]:

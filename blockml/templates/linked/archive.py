@@ -19,8 +19,6 @@ from blockml.parsing import Limits, parse
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import join, normalise
 
-__all__ = ["ARCHIVE_STARTS", "ArchiveSource"]
-
 #: Bytes of a line of JSON that are read at once: those of the largest page, written as escapes.
 _MAX_LINE = 3 * 2**26
 #: Maximum number of warnings (our choice).

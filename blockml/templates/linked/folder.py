@@ -16,11 +16,9 @@ from blockml.errors import InputError, UsageError, check_name
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.templates.linked.archive import ARCHIVE_STARTS, ArchiveSource
-from blockml.templates.linked.layouts import PageFile, is_inside, page_files, read_layout
+from blockml.templates.linked.layouts import FolderPage, is_inside, page_files, read_layout
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import normalise
-
-__all__ = ["FolderSource", "base_of", "open_source"]
 
 #: File names of link maps.
 _MAP_NAMES = with_compression("pages.jsonl")
@@ -107,7 +105,7 @@ class FolderSource(PageSource):
             raise UsageError(f"the base must be an http or https URL without a query, got {base!r}")
         self.base = whole if whole.endswith("/") else f"{whole}/"
         self.layout, files = read_layout(self._root, self._root / links if links is not None else None, site)
-        self._pages: dict[str, PageFile] = {}
+        self._pages: dict[str, FolderPage] = {}
         self._names: dict[str, str] = {}
         for file in files:
             self._add(file)
@@ -164,7 +162,7 @@ class FolderSource(PageSource):
             raise UsageError(f"no page has the id or file {key!r}", source=self._root)
         return self._names[below]
 
-    def _add(self, file: PageFile) -> None:
+    def _add(self, file: FolderPage) -> None:
         # File names may contain bytes that are no text.
         url = (normalise(file.url) if file.url else None) or normalise(
             self.base + quote(os.fsencode(file.place), _SAFE)

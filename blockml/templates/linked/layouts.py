@@ -14,8 +14,6 @@ from blockml.archives.compression import DAMAGED, open_file, read_file
 from blockml.archives.suffixes import PAGES, SERVED, is_page_of_folder, pages_below, pattern, split_compression
 from blockml.errors import InputError, UnknownNameError, UsageError
 
-__all__ = ["PageFile", "is_inside", "page_files", "read_layout"]
-
 #: Extensions of pages in copies of sites, with the query that wget appends: ``list.php?id=3``, on Windows
 #: ``list.php@id=3``.
 _PAGE_NAME = re.compile(rf".(?:{pattern((*PAGES, *SERVED))}|\.php\d)(?:[?@].*)?\Z", re.IGNORECASE | re.DOTALL)
@@ -26,7 +24,7 @@ _SNIFFED = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class PageFile:
+class FolderPage:
     """Page file of a folder."""
 
     path: Path
@@ -38,7 +36,7 @@ class PageFile:
     hrefs: Mapping[str, str] = field(default_factory=dict)  #: Ids of the pages that links, as written, lead to
 
 
-def read_layout(root: Path, links: Path | None, site: str | None) -> tuple[str, list[PageFile]]:
+def read_layout(root: Path, links: Path | None, site: str | None) -> tuple[str, list[FolderPage]]:
     """Detect a folder's layout (``site``, ``map`` or ``described``) and list its pages, of one site or all.
 
     Raises InputError for an unusable link map or ``meta.json``, and UsageError for an unknown site or if the layout
@@ -55,7 +53,7 @@ def read_layout(root: Path, links: Path | None, site: str | None) -> tuple[str, 
     for name in names:
         if is_page_name(name) or _has_markup(root / name):
             places.setdefault(split_compression(name)[0], name)
-    return "site", [PageFile(root / name, (place,), place) for place, name in places.items()]
+    return "site", [FolderPage(root / name, (place,), place) for place, name in places.items()]
 
 
 def page_files(root: Path) -> Iterator[str]:
@@ -82,7 +80,7 @@ def is_inside(path: Path, root: Path) -> bool:
         return False
 
 
-def _of_site(files: Sequence[PageFile], site: str | None, root: Path) -> list[PageFile]:
+def _of_site(files: Sequence[FolderPage], site: str | None, root: Path) -> list[FolderPage]:
     """Keep the pages of one site, or all if ``site`` is None."""
     sites = {file.site for file in files if file.site is not None}
     if site is not None and site not in sites:
@@ -100,7 +98,7 @@ def _has_markup(path: Path) -> bool:
         return False
 
 
-def _described(root: Path, names: Sequence[str]) -> Iterator[PageFile]:
+def _described(root: Path, names: Sequence[str]) -> Iterator[FolderPage]:
     """Yield page files next to a ``meta.json`` with a URL or an id."""
     there = set(names)
     for name in names:
@@ -115,10 +113,10 @@ def _described(root: Path, names: Sequence[str]) -> Iterator[PageFile]:
         url, page_id = _text(meta, "url"), _text(meta, "id")
         if url is not None or page_id is not None:
             own_id = page_id or folder.rpartition("/")[2]
-            yield PageFile(root / name, (own_id,), name, url, _text(meta, "site"), _text(meta, "encoding"))
+            yield FolderPage(root / name, (own_id,), name, url, _text(meta, "site"), _text(meta, "encoding"))
 
 
-def _mapped(root: Path, links: Path) -> Iterator[PageFile]:
+def _mapped(root: Path, links: Path) -> Iterator[FolderPage]:
     """Yield the page of each entry of a link map; entries without a page file are skipped."""
     try:
         with open_file(links) as stream:
@@ -136,7 +134,7 @@ def _mapped(root: Path, links: Path) -> Iterator[PageFile]:
         paths.append(root / place if place and "\0" not in place else None)
         path = next((path for path in paths if path and path.is_file() and is_inside(path, root)), None)
         if path is not None:
-            yield PageFile(
+            yield FolderPage(
                 path.resolve(),
                 (page_id, place) if place else (page_id,),
                 place or page_id,

@@ -15,8 +15,6 @@ from blockml.page import Nodes, Page
 from blockml.templates.linked.links import Link, PageSource
 from blockml.templates.linked.menus import find_menu
 
-__all__ = ["ORDERS", "Order", "ordered"]
-
 #: Reorders the links of a page; the source resolves further links.
 Order = Callable[[Page, Sequence[Link], PageSource | None], tuple[Link, ...]]
 

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from blockml.page import Page
-from blockml.templates.linked.urls import base_url, host_of, join, normalise, resolve
-
-__all__ = ["PAGE_EXTENSIONS", "Link", "PageSource", "is_page", "links", "names_of"]
+from blockml.templates.linked.urls import base_url, host_of, join, normalise, resolve_link
 
 #: Elements that link to another page, and the attribute with its URL.
 LINKING: Mapping[str, str] = {"a": "href", "area": "href"}
@@ -32,7 +30,7 @@ class PageSource(ABC):
 
     def resolve(self, page: Page, href: str) -> str | None:
         """Return the URL of a page's link in the form that :meth:`get` accepts; None if it leads to no page."""
-        return resolve(page, href)
+        return resolve_link(page, href)
 
 
 class Link(NamedTuple):
@@ -59,7 +57,7 @@ def links(
         The page. Without ``url``, only absolute links can be resolved, and its site is unknown unless a ``<base href>``
         gives it.
     source
-        Resolves links; :func:`~blockml.templates.linked.urls.resolve` if None.
+        Resolves links; :func:`~blockml.templates.linked.urls.resolve_link` if None.
     same_site
         Keep only links to the page's own site, as other sites rarely share its template (Alarte et al. 2014); see
         :func:`~blockml.templates.linked.urls.same_site`. Gottron (2008) keeps all and leaves it to clustering.

@@ -20,8 +20,6 @@ from blockml.page.subtrees import subtree_sums, text_lengths
 from blockml.templates.linked.links import Link, PageSource, links
 from blockml.templates.linked.urls import base_url, host_of, join
 
-__all__ = ["METHODS", "WEIGHTS", "Candidate", "Menu", "find_menu", "menu_candidates"]
-
 #: Weights of the terms (public successor of the implementation of Alarte et al. 2014; the measures are our choice).
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"amplitude": 0.2, "links": 0.1, "text": 0.3, "list": 0.2, "tag": 0.1, "position": 0.1}
@@ -34,7 +32,7 @@ MIN_LINKS = 2
 MIN_SCORE = 0.5
 
 #: A menu extends from its best element to ancestors while the score stays above this share of the best (our choice).
-GROWTH = 0.95
+_GROWTH = 0.95
 
 #: Characters per link up to which the text of an element consists of labels (our choice).
 LABEL = 20
@@ -87,8 +85,8 @@ def find_menu(page: Page, *, method: str = "weighted", source: PageSource | None
     None if no element qualifies. The ``method`` ``ratio`` finds the element with the most links per node below it, at
     least two; ties go to more links. On real pages that is mostly a row of icons or tags. ``weighted`` scores six
     terms, see :data:`WEIGHTS`, and extends the best element to ancestors of similar score; none below a score of 0.5.
-    ``source`` resolves links, by default as :func:`~blockml.templates.linked.urls.resolve`. Raises UnknownNameError for
-    an unknown method.
+    ``source`` resolves links, by default as :func:`~blockml.templates.linked.urls.resolve_link`. Raises
+    UnknownNameError for an unknown method.
 
     Examples
     --------
@@ -105,7 +103,7 @@ def find_menu(page: Page, *, method: str = "weighted", source: PageSource | None
         return None
     node = int(order[0])
     if method == "weighted":
-        nodes, least = page.nodes, GROWTH * scored.scores[node]
+        nodes, least = page.nodes, _GROWTH * scored.scores[node]
         while (parent := int(nodes.parent[node])) >= 0 and scored.scores[parent] >= least:
             node = parent
     return Menu(node, links(page, source, within=node, frames=False), float(scored.scores[node]))
@@ -138,8 +136,8 @@ def menu_candidates(page: Page, *, method: str = "weighted", limit: int = 10) ->
 
 
 def _score(page: Page, method: str) -> _Scores:
-    check_name("method", method, METHODS)
-    return METHODS[method](page)
+    check_name("method", method, MENU_METHODS)
+    return MENU_METHODS[method](page)
 
 
 def _ratio(page: Page) -> _Scores:
@@ -232,9 +230,8 @@ def _in_any(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     steps = np.zeros(len(nodes) + 1, dtype=np.int64)
     np.add.at(steps, np.flatnonzero(marked), 1)
     np.add.at(steps, nodes.end[marked], -1)
-    inside: NDArray[np.bool_] = np.cumsum(steps[:-1]) > 0
-    return inside
+    return np.cumsum(steps[:-1]) > 0
 
 
 #: Detection methods by name; see :func:`find_menu`.
-METHODS: Mapping[str, Callable[[Page], _Scores]] = MappingProxyType({"ratio": _ratio, "weighted": _weighted})
+MENU_METHODS: Mapping[str, Callable[[Page], _Scores]] = MappingProxyType({"ratio": _ratio, "weighted": _weighted})

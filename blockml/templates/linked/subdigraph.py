@@ -15,8 +15,6 @@ from blockml.templates.linked.link_order import ordered
 from blockml.templates.linked.links import PageSource, links, names_of
 from blockml.templates.linked.urls import host_of
 
-__all__ = ["Subdigraph", "find_subdigraph", "is_copy"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subdigraph:

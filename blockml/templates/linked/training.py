@@ -18,8 +18,6 @@ from blockml.templates.linked.links import Link, PageSource, links, names_of
 from blockml.templates.linked.subdigraph import is_copy
 from blockml.text.plurals import counted
 
-__all__ = ["Lack", "TrainingSet", "training_set"]
-
 
 class Lack(StrEnum):
     """Reason why there is no training set."""

@@ -13,10 +13,8 @@ from urllib.parse import unquote
 
 from blockml.page import Page
 
-__all__ = ["base_url", "host_of", "join", "normalise", "resolve", "same_site"]
-
 #: Schemes of web pages and their default ports.
-_DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
+DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 
 #: Removed anywhere, as in browsers (URL standard, "basic URL parser").
 _BREAKS = re.compile(r"[\t\n\r]+")
@@ -57,7 +55,7 @@ def normalise(url: str) -> str | None:
     return join(None, url)
 
 
-def resolve(page: Page, href: str) -> str | None:
+def resolve_link(page: Page, href: str) -> str | None:
     """Return the normalised URL of a page's link (as written), resolved against its ``<base href>`` or ``url``.
 
     None if the link leads to no web page, or is relative without a base. A link to a fragment of the page is the page's
@@ -67,8 +65,8 @@ def resolve(page: Page, href: str) -> str | None:
     --------
     >>> import blockml
     >>> page = blockml.parse("<base href=/docs/><a href=one.html>one</a>", url="http://example.org/a/b.html")
-    >>> resolve(page, "one.html"), resolve(page, "//other.net"), resolve(page, "javascript:void(0)")
-    ('http://example.org/docs/one.html', 'http://other.net/', None)
+    >>> [resolve_link(page, href) for href in ("one.html", "//other.net", "javascript:void(0)")]
+    ['http://example.org/docs/one.html', 'http://other.net/', None]
     """
     return join(base_url(page), href)
 
@@ -116,13 +114,11 @@ def host_of(url: str) -> str:
     ('example.org', '')
     """
     whole = normalise(url)
-    if whole is None:
-        return ""
-    return _PORT_AT_END.sub("", whole.split("/", 3)[2]).removeprefix("www.")
+    return "" if whole is None else _PORT_AT_END.sub("", whole.split("/", 3)[2]).removeprefix("www.")
 
 
 def join(base: str | None, href: str) -> str | None:
-    """Resolve a link against a normalised URL (RFC 3986, section 5.2); see :func:`resolve`.
+    """Resolve a link against a normalised URL (RFC 3986, section 5.2); see :func:`resolve_link`.
 
     Examples
     --------
@@ -135,7 +131,7 @@ def join(base: str | None, href: str) -> str | None:
     scheme = _SCHEME.match(path)
     if scheme is not None:
         name = scheme[1].lower()
-        if name not in _DEFAULT_PORTS:
+        if name not in DEFAULT_PORTS:
             return None
         path = path[scheme.end() :]
         if base is None or path.startswith("//") or not base.startswith(f"{name}://"):
@@ -185,7 +181,7 @@ def _authority(scheme: str, authority: str) -> str | None:
         host = ascii_name
     if not _PORT.fullmatch(port) or int(port or 0) > _MAX_PORT:
         return None
-    return host if not port or int(port) == _DEFAULT_PORTS[scheme] else f"{host}:{int(port)}"
+    return host if not port or int(port) == DEFAULT_PORTS[scheme] else f"{host}:{int(port)}"
 
 
 def _ascii_host(name: str) -> str | None:

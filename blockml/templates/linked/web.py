@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,14 +25,13 @@ from blockml.templates.linked.addresses import (
     has_credentials,
     system_resolver,
 )
-from blockml.templates.linked.connections import Budget, Connections, Response
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import join, normalise
 
 if TYPE_CHECKING:
     from protego import Protego
 
-__all__ = ["WebSource"]
+    from blockml.templates.linked.connections import FetchedResponse
 
 #: Ports of public web servers.
 _PORTS = frozenset({80, 443})
@@ -59,7 +59,7 @@ class WebSource(PageSource):
     * URLs with a user name or password are refused. Cookies and proxies of the environment are not used.
     * Requests are sequential, also with several threads.
 
-    Raises MissingExtraError without httpx or protego, and UsageError if a limit is out of range or the user agent
+    Raises MissingExtraError without httpcore or protego, and UsageError if a limit is out of range or the user agent
     contains no name.
 
     Parameters
@@ -129,7 +129,6 @@ class WebSource(PageSource):
             raise UsageError(f"a user agent must be plain text that starts with a name, got {user_agent!r}")
         self._max_pages = max_pages
         self._max_bytes = max_bytes
-        self._timeout = timeout
         self._max_redirects = max_redirects
         self._delay = delay
         self._max_delay = max_delay
@@ -137,7 +136,11 @@ class WebSource(PageSource):
         self._parsing = dict(parsing or {})
         parse("", url=None, charset=None, **self._parsing)  # report invalid options now
         with needed("Fetching pages", "http"):
+            import httpcore  # noqa: F401
             import protego  # noqa: F401
+
+            from blockml.templates.linked.connections import Budget, Connections
+        self._budget = partial(Budget, timeout)
         self._connections = Connections(
             user_agent=user_agent,
             allow_private=allow_private,
@@ -186,7 +189,7 @@ class WebSource(PageSource):
         if self._n_pages >= self._max_pages:
             raise FetchError(f"the limit of {self._max_pages} pages was reached")
         self._n_pages += 1
-        budget = Budget(self._timeout)
+        budget = self._budget()
         seen: set[str] = set()
         while url not in seen and len(seen) <= self._max_redirects:
             seen.add(url)
@@ -198,7 +201,7 @@ class WebSource(PageSource):
             url = target
         raise FetchError("redirects in a circle" if url in seen else f"more than {self._max_redirects} redirects")
 
-    def _page(self, url: str, response: Response) -> Page:
+    def _page(self, url: str, response: FetchedResponse) -> Page:
         if response.status != 200:
             raise FetchError(f"status {response.status}")
         content_type = response.header("Content-Type")
@@ -231,7 +234,7 @@ class WebSource(PageSource):
 
     def _fetch_robots(self, url: str) -> str:
         """Return the text of a robots.txt; empty if the server has none."""
-        budget = Budget(self._timeout)
+        budget = self._budget()
         for _ in range(_ROBOTS_REDIRECTS + 1):
             with self._connections.request(url, budget) as response:
                 if 200 <= response.status < 300:
@@ -259,7 +262,7 @@ class WebSource(PageSource):
         self._turns[server] = time.monotonic() + max(delay, self._delay)
 
 
-def _target(url: str, response: Response) -> str:
+def _target(url: str, response: FetchedResponse) -> str:
     """Return the target of a redirect."""
     location = response.header("Location")
     target = join(url, location) if location else None

@@ -9,19 +9,12 @@ from blockml.templates.mapping.content import (
 )
 from blockml.templates.mapping.etdm import MATCHINGS, map_trees
 from blockml.templates.mapping.html import template_html
-from blockml.templates.mapping.similarity import PRESETS, NodeEquality, similarities, similarity
-from blockml.templates.mapping.template import (
-    NodeScores,
-    PageTemplate,
-    learnt_tree,
-    membership,
-    node_scores,
-    page_template,
-)
+from blockml.templates.mapping.similarity import EQUALITIES, NodeEquality, similarities, similarity
+from blockml.templates.mapping.template import PageTemplate, learnt_tree, membership, page_template
 from blockml.templates.mapping.tree import Tree, tree_of
 
 __all__ = [
-    "MAJORITY", "MATCHINGS", "PRESETS", "NodeEquality", "NodeScores", "PageTemplate", "Tree", "content_blocks",
-    "content_text_nodes", "learnt_tree", "main_container", "map_trees", "membership", "node_scores", "page_template",
-    "similarities", "similarity", "template_html", "template_share", "tree_of",
+    "EQUALITIES", "MAJORITY", "MATCHINGS", "NodeEquality", "PageTemplate", "Tree", "content_blocks",
+    "content_text_nodes", "learnt_tree", "main_container", "map_trees", "membership", "page_template", "similarities",
+    "similarity", "template_html", "template_share", "tree_of",
 ]  # fmt: skip

@@ -10,8 +10,6 @@ from blockml.page import Flag, Page
 from blockml.page.subtrees import in_blocks, subtree_sums
 from blockml.text.words import find_words
 
-__all__ = ["MAJORITY", "content_blocks", "content_text_nodes", "main_container", "template_share"]
-
 #: Share of a block's words from which it is template: the majority of its words decides.
 MAJORITY = 0.5
 
@@ -42,8 +40,7 @@ def template_share(page: Page, in_template: NDArray[np.bool_]) -> NDArray[np.flo
     words = _words(page)
     n_words, n_texts = in_blocks(page.blocks, words), in_blocks(page.blocks, texts)
     found = np.where(n_words > 0, in_blocks(page.blocks, words * inside), in_blocks(page.blocks, texts & inside))
-    shares: NDArray[np.float64] = found / np.maximum(np.where(n_words > 0, n_words, n_texts), 1)
-    return shares
+    return found / np.maximum(np.where(n_words > 0, n_words, n_texts), 1)
 
 
 def content_blocks(page: Page, in_template: NDArray[np.bool_], *, second_stage: bool = False) -> NDArray[np.bool_]:

@@ -18,10 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError, check_name
-from blockml.templates.mapping.similarity import PRESETS, Comparison, NodeEquality, Side
+from blockml.templates.mapping.similarity import EQUALITIES, Comparison, NodeEquality, Side
 from blockml.templates.mapping.tree import Tree
-
-__all__ = ["MATCHINGS", "map_trees"]
 
 #: Matchings of the children of a pair.
 MATCHINGS = ("greedy", "optimal")
@@ -51,7 +49,7 @@ _Index = NDArray[np.intp]
 def map_trees(
     a: Tree,
     b: Tree,
-    equality: str | NodeEquality = PRESETS["hybex"],
+    equality: str | NodeEquality = EQUALITIES["hybex"],
     *,
     matching: str = "greedy",
     group: int | None = None,
@@ -68,7 +66,7 @@ def map_trees(
     a, b
         Trees, whole or restricted.
     equality
-        Equality of nodes: a key of :data:`PRESETS`, or settings.
+        Equality of nodes: a key of :data:`EQUALITIES`, or settings.
     matching
         ``greedy``, as above and in the public implementation, or ``optimal``: the matching of two lists of children
         with the largest sum of similarities. Lists too long to compare all pairs are always matched greedily.

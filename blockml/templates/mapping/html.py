@@ -17,8 +17,6 @@ from blockml.page import Nodes
 from blockml.parsing.lines import VOID
 from blockml.templates.mapping.template import PageTemplate
 
-__all__ = ["template_html"]
-
 #: Names that every parser reads back unchanged.
 _NAME = re.compile(r"[a-z][a-z0-9._:-]*")
 _ATTRIBUTE_NAME = re.compile(r"[a-z_][a-z0-9._:-]*")

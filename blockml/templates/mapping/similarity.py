@@ -20,8 +20,6 @@ from blockml.errors import UsageError, check_name
 from blockml.page.cached import cached_property
 from blockml.templates.mapping.tree import Tree
 
-__all__ = ["PRESETS", "Comparison", "NodeEquality", "Side", "equality_of", "similarities", "similarity"]
-
 
 @dataclass(frozen=True, slots=True)
 class NodeEquality:
@@ -58,7 +56,7 @@ class NodeEquality:
 
 #: Node equalities by name. ``hybex`` is the default of the authors' public implementation, ``hybex-old`` its older
 #: weights, ``label`` the paper's Fig. 1 (names only); ``strict`` requires equal attributes.
-PRESETS: Mapping[str, NodeEquality] = MappingProxyType(
+EQUALITIES: Mapping[str, NodeEquality] = MappingProxyType(
     {
         "hybex": NodeEquality(),
         "hybex-old": NodeEquality(cls=0.8, pos=0.1, att=0.0, chd=0.1),
@@ -88,8 +86,8 @@ def equality_of(equality: str | NodeEquality) -> NodeEquality:
     """
     if isinstance(equality, NodeEquality):
         return equality
-    check_name("node equality", equality, PRESETS)
-    return PRESETS[equality]
+    check_name("node equality", equality, EQUALITIES)
+    return EQUALITIES[equality]
 
 
 def similarity(a: Tree, i: int, b: Tree, j: int, equality: str | NodeEquality = "hybex") -> float:

@@ -14,8 +14,6 @@ from blockml.templates.mapping.etdm import map_trees
 from blockml.templates.mapping.similarity import NodeEquality
 from blockml.templates.mapping.tree import Tree, tree_of
 
-__all__ = ["NodeScores", "PageTemplate", "learnt_tree", "membership", "node_scores", "page_template"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageTemplate:
@@ -120,39 +118,3 @@ def membership(page: Page, tree: Tree, equality: str | NodeEquality = "hybex") -
     inside = np.zeros(len(page.nodes), dtype=bool)
     inside[own.nodes[map_trees(own, tree, equality) >= 0]] = True
     return inside
-
-
-@dataclass(frozen=True, slots=True)
-class NodeScores:
-    """Agreement of detected with true (gold) template nodes; precision, recall and F1 are 1 if both sets are empty."""
-
-    n_retrieved: int
-    n_gold: int
-    n_common: int
-    precision: float
-    recall: float
-    f1: float
-
-
-def node_scores(retrieved: NDArray[np.bool_], gold: NDArray[np.bool_]) -> NodeScores:
-    """Compute precision, recall and F1 of two (n,) masks of template nodes, as Alarte et al. evaluate theirs.
-
-    Examples
-    --------
-    >>> scores = node_scores(np.array([True, True, False]), np.array([True, False, False]))
-    >>> scores.precision, scores.recall, round(scores.f1, 6)
-    (0.5, 1.0, 0.666667)
-    """
-    found, true = np.asarray(retrieved, dtype=bool), np.asarray(gold, dtype=bool)
-    if found.ndim != 1 or found.shape != true.shape:
-        raise UsageError(f"{found.shape} retrieved nodes, but {true.shape} nodes of the true template")
-    n_found, n_true, n_common = int(found.sum()), int(true.sum()), int((found & true).sum())
-    nothing = float(n_found == n_true == 0)
-    return NodeScores(
-        n_retrieved=n_found,
-        n_gold=n_true,
-        n_common=n_common,
-        precision=n_common / n_found if n_found else nothing,
-        recall=n_common / n_true if n_true else nothing,
-        f1=2 * n_common / (n_found + n_true) if n_found + n_true else 1.0,
-    )

@@ -14,8 +14,6 @@ from blockml.errors import UsageError
 from blockml.page import Flag, Nodes, Page
 from blockml.text.hashing import stable_hash64
 
-__all__ = ["Tree", "text_hash", "tree_of"]
-
 #: Stored columns and their types; ``nodes`` refers to a page and isn't stored.
 _COLUMNS: Mapping[str, str] = {
     "tag": "int32",
@@ -59,7 +57,7 @@ class Tree:
     #: Distinct sets of other attributes, as names and values; the first one is empty
     attribute_table: tuple[frozenset[tuple[str, str]], ...]
     attributes: NDArray[np.int32]  #: (n,) index into ``attribute_table``
-    texts: NDArray[np.uint64]  #: (n,) :func:`text_hash` of a text; 0 for an element
+    texts: NDArray[np.uint64]  #: (n,) :func:`text_hashes` of a text; 0 for an element
     nodes: NDArray[np.int32]  #: (n,) index in ``page.nodes``; -1 for a stored tree
 
     def __len__(self) -> int:
@@ -154,19 +152,8 @@ class Tree:
         return tree
 
 
-def text_hash(text: str) -> int:
-    """Hash a text with normalised white space to 64 bits, equal on every machine and never 0.
-
-    Examples
-    --------
-    >>> text_hash(" two  words") == text_hash("two words")
-    True
-    """
-    return int(_text_hashes([text])[0])
-
-
-def _text_hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
-    """Return (n_texts,) :func:`text_hash` of each; 0 is reserved for elements."""
+def text_hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """Hash texts with normalised white space to 64 bits, (n_texts,), equal on every machine; 0 is for elements."""
     return np.maximum(stable_hash64(" ".join(text.split()) for text in texts), np.uint64(1))
 
 
@@ -224,7 +211,7 @@ def _attribute_columns(nodes: Nodes, rows: NDArray[np.intp]) -> dict[str, Any]:
     columns = np.array(codes, dtype=np.int32).reshape(-1, 3)
     texts = np.zeros(len(rows), dtype=np.uint64)
     is_text = nodes.tag[rows] == 0
-    texts[is_text] = _text_hashes([nodes.texts[node] for node in rows[is_text].tolist()])
+    texts[is_text] = text_hashes([nodes.texts[node] for node in rows[is_text].tolist()])
     return {
         "id_table": tuple(id_codes),
         "ids": columns[:, 0].copy(),

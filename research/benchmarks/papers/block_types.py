@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.cli.output import note
 from blockml.datasets import Dataset, open_dataset
-from blockml.features import build
+from blockml.extractors.matrix import page_matrix
 from blockml.page import Label
 from blockml.parsing import parse
 from blockml.training.block_types import BlockTypeRows, block_type_rows, fit_block_types, merged
@@ -69,7 +69,7 @@ class _LabelledBlocks:
             found = None if gold is None else gold.label(page)
             if found is None or found.labels is None:
                 continue
-            matrices.append(build(page, chosen.features)[found.known])
+            matrices.append(page_matrix(page, chosen.features).values[found.known])
             names += [str(merged(label)) for label, known in zip(found.labels, found.known, strict=True) if known]
             pages += [number] * int(found.known.sum())
         self.matrix, self.names, self.page = np.concatenate(matrices), np.array(names), np.array(pages)
@@ -118,7 +118,7 @@ def _shipped(dataset: Dataset, corpora: Path, fold: NDArray[np.int64], jobs: int
             page = parse(html, url=labelled.url, charset=labelled.charset, **recipe("default").parsing.options())
             found = None if gold is None else gold.label(page)
             if found is not None and found.labels is not None:
-                matrix = build(page, recipe("default").features)[found.known]
+                matrix = page_matrix(page, recipe("default").features).values[found.known]
                 predicted[place] = [str(label) for label in types.label(matrix)]
         note(f"fold {number}")
     return np.array([label for place in sorted(predicted) for label in predicted[place]])

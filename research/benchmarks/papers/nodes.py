@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.datasets import LabelledPage, open_dataset
-from blockml.evaluation import bootstrap_mean, lcs_scores, paired_difference
+from blockml.evaluation import block_scores, bootstrap_mean, lcs_scores, paired_difference
 from blockml.evaluation.site_pages import group_by_site
 from blockml.extract import extract_page
 from blockml.extractors import resolve
@@ -26,7 +26,7 @@ from blockml.page import Page
 from blockml.parsing import parse
 from blockml.templates.linked import find_subdigraph
 from blockml.templates.linked.folder import FolderSource, open_source
-from blockml.templates.mapping import node_scores, page_template, tree_of
+from blockml.templates.mapping import page_template, tree_of
 from blockml.templates.site import SiteTemplate
 from research.benchmarks.papers.common import DATA, corpus, limited, show, signed, spread
 from tools.synthetic_sites.annotate import annotate
@@ -154,8 +154,8 @@ def _scores(item: Framed, folder: Path) -> tuple[str, dict[str, tuple[float, ...
         template = page_template(item.page, graph.pages, **options)
         if template is None:
             return None
-        nodes = node_scores(template.mask[item.judged], item.in_frame[item.judged])
-        texts = node_scores(template.mask[item.judged & is_text], item.in_frame[item.judged & is_text])
+        nodes = block_scores(item.in_frame[item.judged], template.mask[item.judged])
+        texts = block_scores(item.in_frame[item.judged & is_text], template.mask[item.judged & is_text])
         scores[rule] = (nodes.precision, nodes.recall, nodes.f1, texts.precision, texts.recall)
     return item.site, scores
 

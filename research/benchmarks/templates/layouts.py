@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from blockml.datasets import open_dataset
 from blockml.evaluation.clusters import adjusted_rand, nmi
-from blockml.templates.clustering import (
-    average_linkage,
-    find_subclusters,
-    gap_threshold,
-    single_linkage,
-    two_level_labels,
-)
+from blockml.templates.clustering import average_linkage, find_subclusters, gap_threshold, single_linkage
 from blockml.templates.distances import distance_matrix
 from research.benchmarks.templates.common import LINEAR, Labels, Matrix, Row, layout_of, sketched, table
 
@@ -73,3 +67,19 @@ def inside(matrix: Matrix, metric: str, truth: NDArray[np.str_]) -> Iterator[tup
     one = np.zeros(len(matrix), dtype=np.int32)
     yield "single linkage, gap", one if gap is None else single_linkage(matrix, threshold=gap).labels
     yield "average linkage, true number", average_linkage(matrix, k=len(np.unique(truth))).labels
+
+
+def two_level_labels(labels: NDArray[np.int32], matrix: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return (n, 2) the cluster of each item, and its subcluster in that.
+
+    Examples
+    --------
+    >>> near = np.abs(np.subtract.outer([0, 0.1, 5, 5.1], [0, 0.1, 5, 5.1]))
+    >>> two_level_labels(np.zeros(4, np.int32), near).tolist()
+    [[0, 0], [0, 0], [0, 1], [0, 1]]
+    """
+    levels = np.stack([labels, labels], axis=1)
+    for cluster in set(labels.tolist()):
+        members = np.flatnonzero(labels == cluster)
+        levels[members, 1] = find_subclusters(matrix[np.ix_(members, members)]).clustering.labels
+    return levels

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blockml.datasets import Dataset, LabelledPage, TextGold
-from blockml.evaluation.comparison.systems import Output, Run, System
+from blockml.evaluation.comparison.systems import Run, System, SystemOutput
 from blockml.extract import extract
 from blockml.extractors import Plain
 
@@ -17,13 +17,13 @@ from blockml.extractors import Plain
 def make_hostile(source: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (makers have one signature)
     """Make a system that gives all text of a page, unless a word in it tells otherwise."""
 
-    def run(html: str, url: str | None) -> Output:
+    def run(html: str, url: str | None) -> SystemOutput:
         if "SLEEP" in html:
             time.sleep(60)
         if "NAP" in html:
             time.sleep(0.3)
         if "SIGNS" in html:
-            return Output("… — *")
+            return SystemOutput("… — *")
         if "RAISE" in html:
             raise ValueError(f"{source} {url} {parameters}")
         if "QUIT" in html:
@@ -31,11 +31,11 @@ def make_hostile(source: str, parameters: Mapping[str, Any], siblings: Sequence[
         if "EXIT" in html:
             os._exit(7)
         if "ALLOCATE" in html:
-            return Output(str(len(b"x" * 200_000_000)))
+            return SystemOutput(str(len(b"x" * 200_000_000)))
         if "PRINT" in html:
             os.write(1, b"noise")
             os.write(2, b"noise")
-        return Output(extract(html, model=Plain()).text)
+        return SystemOutput(extract(html, model=Plain()).text)
 
     return run
 

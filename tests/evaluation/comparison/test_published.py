@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.evaluation.comparison.grid import METRICS
+from blockml.evaluation.comparison.grid import METRIC_INFO
 from blockml.evaluation.comparison.published import (
     NOTE,
     Claim,
+    PublishedRow,
     PublishedTable,
-    Row,
     compare_with_published,
     published_tables,
 )
@@ -27,7 +27,7 @@ def test_every_table_is_whole(table: PublishedTable) -> None:
     assert len({row.name for row in table.rows}) == len(table.rows)
     assert len(set(table.columns)) == len(table.columns)
     assert set(table.systems) <= set(table.columns)
-    assert {row.metric for row in table.rows} <= {"", *METRICS, *CLUSTER_METRICS}
+    assert {row.metric for row in table.rows} <= {"", *METRIC_INFO, *CLUSTER_METRICS}
     assert table.source.startswith(("Gottron", "Kim", "Alarte"))
     assert table.place
 
@@ -173,7 +173,7 @@ def test_ours_stand_beside_the_published_numbers() -> None:
 
 def test_weighted_means_follow_the_sizes() -> None:
     """Two rows of 1 and 3 pages."""
-    rows = (Row("x", (0.0, 1.0), "lcs_f1", 1), Row("y", (1.0, 1.0), "lcs_f1", 3))
+    rows = (PublishedRow("x", (0.0, 1.0), "lcs_f1", 1), PublishedRow("y", (1.0, 1.0), "lcs_f1", 3))
     table = PublishedTable("t", "", "", "", ("a", "b"), rows)
     assert table.means() == {"a": 0.5, "b": 1.0}
     assert table.weighted_means() == {"a": 0.75, "b": 1.0}

@@ -17,7 +17,7 @@ from blockml.evaluation.comparison import running
 from blockml.evaluation.comparison.running import compare, load_descriptions, load_scores, run_system, score_systems
 from blockml.evaluation.comparison.store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.systems import Chosen, System, choose
-from blockml.evaluation.comparison.workers import CannotRunError, Result
+from blockml.evaluation.comparison.workers import CannotRunError, TaskResult
 from tests.evaluation.comparison.fakes import dataset, fake
 
 TEXTS = {"a": "one two three", "b": "four five six", "c": "seven"}
@@ -28,7 +28,7 @@ class Calls(list[str]):
 
     def __call__(
         self, system: System, pages: Sequence[LabelledPage], *, peaks: list[float], **options: object
-    ) -> Iterator[Result]:
+    ) -> Iterator[TaskResult]:
         """Run a system."""
         assert set(options) == {"jobs", "timeout"}
         self.append(system.name)
@@ -38,7 +38,7 @@ class Calls(list[str]):
         for page in pages:
             output = run(page.load()[0].decode(), page.url)
             peaks.append(10)
-            yield Result(page.id, "ok", output.text, 0.25, 0.5, None, output.kept, output.status)
+            yield TaskResult(page.id, "ok", output.text, 0.25, 0.5, None, output.kept, output.status)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from blockml.errors import UsageError
 from blockml.evaluation import BlockScores, bootstrap_mean, mean_of_means, means_by, paired_difference
-from blockml.evaluation.comparison.grid import METRICS, OUTCOMES, fill_grid, quartiles, slice_pages
+from blockml.evaluation.comparison.grid import METRIC_INFO, OUTCOMES, fill_grid, quartiles, slice_pages
 from blockml.evaluation.comparison.means import HEADLINES, Settings, block_ratios, difference_rows, mean_rows, rounded
 from blockml.evaluation.comparison.published import published_tables
 from blockml.evaluation.comparison.reference import PageScore
@@ -341,7 +341,7 @@ def test_sites_have_headline_metrics_only() -> None:
     """Many sites times many metrics would be most of the table."""
     found = build({"one": [page("x"), page("y")]})["means"]
     assert [row["metric"] for row in select(found, slice_kind="site")] == ["bag_f1", "lcs_f1", "block_f1"]
-    assert {row["metric"] for row in found} == {name for name in METRICS if not name.startswith("with")}
+    assert {row["metric"] for row in found} == {name for name in METRIC_INFO if not name.startswith("with")}
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=20))

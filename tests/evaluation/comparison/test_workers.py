@@ -18,7 +18,7 @@ from blockml.evaluation.comparison import workers
 from blockml.evaluation.comparison.running import run_system
 from blockml.evaluation.comparison.store import Store, draw_sample
 from blockml.evaluation.comparison.systems import System
-from blockml.evaluation.comparison.workers import CannotRunError, Result, run_pages
+from blockml.evaluation.comparison.workers import CannotRunError, TaskResult, run_pages
 from tests.evaluation.comparison.fakes import dataset, fake, make_broken
 
 
@@ -109,7 +109,7 @@ class FragilePool:
             future.set_exception(BrokenProcessPool())
             self.broken.append(name)
         else:
-            future.set_result((Result(name, "ok"), timeout))
+            future.set_result((TaskResult(name, "ok"), timeout))
         return future
 
     def stop(self) -> None:

@@ -23,7 +23,7 @@ from blockml.extractors.heuristics.boilerpipe import (
     density_rules,
     words_rules,
 )
-from blockml.extractors.heuristics.boilerpipe_rows import Mark, Rows, rows_of
+from blockml.extractors.heuristics.boilerpipe_rows import BlockRows, RowMark, rows_of
 from blockml.features.density import word_density
 from blockml.page import Page
 from tests.strategies import messy_html, path_of
@@ -80,7 +80,7 @@ def slowly(rule: Any, links: Sequence[float], numbers: Sequence[float]) -> list[
     return [rule(*blocks[i : i + 3]) for i in range(len(links))]
 
 
-def test_ME_8_9() -> None:
+def test_two_rules_on_six_blocks() -> None:
     """The worked example: six blocks, two rules."""
     links = np.array([1, 0, 0.02, 0, 0.5, 0])
     assert words_rules(links, np.array([5, 8, 60, 10, 6, 12])).tolist() == [False, True, True, True, False, True]
@@ -138,9 +138,9 @@ def test_rows_are_the_blocks_that_boilerpipe_sees(html: str) -> None:
         assert rows.first[row] == rows.last[row] == row + rows.first[0]
         assert (rows.words[row], rows.linked[row]) == (block.n_words, block.n_linked)
         assert rows.level[row] == len([name for name in names if name not in inline])
-        assert rows.has(Mark.HEADING)[row] == bool({"h1", "h2", "h3"} & set(names))
-        assert rows.has(Mark.ITEM)[row] == ("li" in names)
-        assert not rows.has(Mark.CONTENT | Mark.LARGEST | Mark.SMALLER)[row]
+        assert rows.has(RowMark.HEADING)[row] == bool({"h1", "h2", "h3"} & set(names))
+        assert rows.has(RowMark.ITEM)[row] == ("li" in names)
+        assert not rows.has(RowMark.CONTENT | RowMark.LARGEST | RowMark.SMALLER)[row]
         row += 1
     assert len(rows) == row
 
@@ -167,7 +167,7 @@ def test_lines_are_wrapped_as_for_the_density(blocks: list[list[int]]) -> None:
 )  # fmt: skip
 def test_texts_that_come_after_articles(text: str, *, expected: bool) -> None:
     """Fewer than 15 words, most of them about comments."""
-    assert rows_of(page_of(f"<p>{text}")).has(Mark.END).tolist() == [expected]
+    assert rows_of(page_of(f"<p>{text}")).has(RowMark.END).tolist() == [expected]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_texts_that_come_after_articles(text: str, *, expected: bool) -> None:
 )  # fmt: skip
 def test_titles_repeated(title: str, headline: str, *, expected: bool) -> None:
     """Whole, or without what looks like the name of the site."""
-    assert rows_of(page_of(f"<title>{title}</title><p>{headline}")).has(Mark.TITLE).tolist() == [expected]
+    assert rows_of(page_of(f"<title>{title}</title><p>{headline}")).has(RowMark.TITLE).tolist() == [expected]
 
 
 # --- the chains, slowly -----------------------------------------------------------------------------------------------
@@ -200,21 +200,21 @@ FIELDS = ("first", "last", "words", "linked", "wrapped", "lines", "level")
 class Block:
     """A row as an object that is changed in place."""
 
-    def __init__(self, rows: Rows, row: int) -> None:
+    def __init__(self, rows: BlockRows, row: int) -> None:
         self.members = {int(block) for block in np.flatnonzero(rows.row_of_block == row)}
         self.first, self.last, self.words, self.linked, self.wrapped, self.lines, self.level = (
             int(getattr(rows, name)[row]) for name in FIELDS
         )
-        self.marks = {mark for mark in Mark if rows.has(mark)[row]}
+        self.marks = {mark for mark in RowMark if rows.has(mark)[row]}
 
     @property
     def content(self) -> bool:
         """Whether it is content."""
-        return Mark.CONTENT in self.marks
+        return RowMark.CONTENT in self.marks
 
     @content.setter
     def content(self, value: bool) -> None:
-        (self.marks.add if value else self.marks.discard)(Mark.CONTENT)
+        (self.marks.add if value else self.marks.discard)(RowMark.CONTENT)
 
     def take(self, other: Block) -> None:
         """Fuse with the next."""
@@ -253,7 +253,7 @@ def largest_of(blocks: list[Block], *, of_level: bool) -> None:
     largest = max((block for block in blocks if block.content), key=lambda block: block.words, default=None)
     for block in blocks:
         block.content = block is largest
-        block.marks.add(Mark.LARGEST if block is largest else Mark.SMALLER)
+        block.marks.add(RowMark.LARGEST if block is largest else RowMark.SMALLER)
     if of_level and largest:
         place = blocks.index(largest)
         for side in (blocks[:place][::-1], blocks[place + 1 :]):
@@ -268,33 +268,33 @@ def up_to_title(blocks: list[Block]) -> None:
     """Fill the gap between title and content."""
     title = start = -1
     for place, block in enumerate(blocks):
-        if start == -1 and Mark.TITLE in block.marks:
+        if start == -1 and RowMark.TITLE in block.marks:
             title = place
         if start == -1 and block.content:
             start = place
     if title != -1 and start > title:
         for block in blocks[title:start]:
-            block.content = block.content or Mark.SMALLER in block.marks
+            block.content = block.content or RowMark.SMALLER in block.marks
 
 
 def slow_article(blocks: list[Block], *, twelve: bool) -> list[Block]:
     """The chains of the ArticleExtractor."""
     if twelve:
-        titles = [block for block in blocks if Mark.TITLE in block.marks]
+        titles = [block for block in blocks if RowMark.TITLE in block.marks]
         for block in titles[1:]:
-            block.marks.discard(Mark.TITLE)
+            block.marks.discard(RowMark.TITLE)
     ruled(blocks, slow_words, lambda block: block.words)
     dense, ended = 0, False
     for block in blocks:
         dense += block.words if block.content and block.wrapped / block.lines >= 9 else 0
-        ended = ended or (Mark.END in block.marks and dense >= 60)
+        ended = ended or (RowMark.END in block.marks and dense >= 60)
         block.content = block.content and not ended
     for block in reversed(blocks) if twelve else ():
-        if block.content and Mark.HEADING not in block.marks:
+        if block.content and RowMark.HEADING not in block.marks:
             break
         block.content = False
     blocks = fused(blocks, lambda before, block: block.content and block.first - before.last <= 2)
-    blocks = [block for block in blocks if block.content or (twelve and Mark.TITLE in block.marks)]
+    blocks = [block for block in blocks if block.content or (twelve and RowMark.TITLE in block.marks)]
     blocks = fused(
         blocks,
         lambda before, block: (
@@ -306,12 +306,12 @@ def slow_article(blocks: list[Block], *, twelve: bool) -> list[Block]:
     )
     largest_of(blocks, of_level=twelve)
     up_to_title(blocks)
-    largest = next((block for block in blocks if Mark.LARGEST in block.marks), None)
+    largest = next((block for block in blocks if RowMark.LARGEST in block.marks), None)
     if twelve and largest:
         for block in blocks:
             block.content = block.content or (block.words >= 100 and block.level == largest.level)
         for block in blocks[blocks.index(largest) + 1 :]:
-            is_item = Mark.ITEM in block.marks and Mark.SMALLER in block.marks
+            is_item = RowMark.ITEM in block.marks and RowMark.SMALLER in block.marks
             if not (is_item and block.level > largest.level and not block.linked):
                 break
             block.content = True
@@ -325,28 +325,28 @@ def slow_default(blocks: list[Block]) -> list[Block]:
     return blocks
 
 
-def run(rows: Rows, steps: tuple[Step, ...]) -> set[int]:
+def run(rows: BlockRows, steps: tuple[Step, ...]) -> set[int]:
     """Blocks that are content after a chain."""
     for step in steps:
         rows = step(rows) if len(rows) else rows
-    content = np.flatnonzero(rows.has(Mark.CONTENT))
+    content = np.flatnonzero(rows.has(RowMark.CONTENT))
     return set(np.flatnonzero(np.isin(rows.row_of_block, content)).tolist())
 
 
 @st.composite
-def any_rows(draw: st.DrawFn) -> Rows:
+def any_rows(draw: st.DrawFn) -> BlockRows:
     """Blocks in which every rule and step finds something."""
     row = st.tuples(
         st.sampled_from([0, 1, 3, 6, 12, 17, 30, 60, 100, 150, 151]),
         st.sampled_from([0.0, 0.0, 0.0, 0.4, 1.0]),
         st.sampled_from([1, 1, 2, 3]),
         st.integers(3, 5),
-        st.sets(st.sampled_from([Mark.TITLE, Mark.END, Mark.HEADING, Mark.ITEM]), max_size=2),
+        st.sets(st.sampled_from([RowMark.TITLE, RowMark.END, RowMark.HEADING, RowMark.ITEM]), max_size=2),
     )
     drawn = draw(st.lists(row, min_size=1, max_size=14))
     words, links, lines, level, marks = (list(column) for column in zip(*drawn, strict=True))
     n = len(drawn)
-    return Rows(
+    return BlockRows(
         first=np.arange(n),
         last=np.arange(n),
         words=np.array(words),
@@ -360,7 +360,7 @@ def any_rows(draw: st.DrawFn) -> Rows:
 
 
 @given(any_rows())
-def test_chains_are_those_that_change_blocks_in_place(rows: Rows) -> None:
+def test_chains_are_those_that_change_blocks_in_place(rows: BlockRows) -> None:
     """Steps over columns decide as loops over objects do."""
     for steps, slow in (
         (DEFAULT_STEPS, slow_default),

@@ -37,7 +37,7 @@ def kadane(tokens: list[bool]) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(("tokens", "first", "last", "value"), [(FIVE, 2, 6, 9), (THREE, 1, 6, 7), (NEWS, 11, 22, 28)])
-def test_ME_8_6_runs(tokens: str, first: int, last: int, value: int) -> None:
+def test_runs_of_words(tokens: str, first: int, last: int, value: int) -> None:
     """First and last token of the run, and the objective there."""
     start, end = body_text(is_tag(tokens))
     assert (start, end - 1) == (first, last)
@@ -45,7 +45,7 @@ def test_ME_8_6_runs(tokens: str, first: int, last: int, value: int) -> None:
 
 
 @pytest.mark.parametrize(("html", "scores"), [(FIVE, [1, 1, 0]), (THREE, [1, 1]), (NEWS, [0, 1, 0])])
-def test_ME_8_6_pages(html: str, scores: list[float]) -> None:
+def test_words_of_parsed_pages(html: str, scores: list[float]) -> None:
     """The tokens of the published example give the same words after parsing."""
     assert BTE().score(blockml.parse(html)).tolist() == scores
 

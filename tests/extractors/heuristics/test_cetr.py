@@ -14,7 +14,7 @@ import blockml
 from blockml.errors import UsageError
 from blockml.extractors import Extractor
 from blockml.extractors.heuristics.cetr import CETR, CETRTM, above_deviation, away_from_origin, smooth, steps_ahead
-from blockml.extractors.heuristics.source_lines import LINE_LENGTH, Lines, split_lines
+from blockml.extractors.heuristics.source_lines import LINE_LENGTH, SourceLines, split_lines
 from blockml.extractors.heuristics.token_stream import token_stream
 from tests.extractors.heuristics.test_dsc import LETTERS
 from tests.strategies import messy_html
@@ -26,7 +26,7 @@ ARTICLE = "<h1>What happened</h1>\n" + ("<p>" + "Words that tell what happened t
 TEXT = "".join(f"<p>{'word ' * 13}</p>\n" for _ in range(8))
 
 
-def lines_of(html: str, *, rewrap: bool = True) -> Lines:
+def lines_of(html: str, *, rewrap: bool = True) -> SourceLines:
     """Lines of a source."""
     return split_lines(token_stream(blockml.parse(html)), rewrap=rewrap)
 
@@ -41,7 +41,7 @@ def lines_of(html: str, *, rewrap: bool = True) -> Lines:
         ("<br><br>", [0]),
     ],
 )
-def test_ME_8_10_ratios(line: str, ratios: list[float]) -> None:
+def test_tag_ratios_of_lines(line: str, ratios: list[float]) -> None:
     """Characters by tags, alone and amid others; an empty line is no line."""
     assert lines_of(line).ratio.tolist() == pytest.approx(ratios)
     assert lines_of(f"<p>ab</p>\n{line}\n<p>cd</p>").ratio.tolist() == pytest.approx([1, *ratios, 1])

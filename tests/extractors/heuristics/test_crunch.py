@@ -47,7 +47,7 @@ def removed(html: str, crunch: Crunch) -> dict[str, list[str]]:
     }
 
 
-def test_ME_8_8() -> None:
+def test_link_lists_are_removed() -> None:
     """Two links and no other word are a link list; two links for eight other words are just none."""
     assert text(MENU, Crunch()) == ""
     assert text(PROSE, Crunch()) == "See this and that for nine more plain words here."

@@ -54,25 +54,25 @@ def slow_sections(tokens: list[bool], factor: float, run: int, window: int) -> l
     return chosen
 
 
-def test_ME_8_5_curve() -> None:
+def test_slope_curve() -> None:
     """The curve rises by one at each tag."""
     curve = slope_curve(is_tag(NEWS)).tolist()
     assert curve == [1, 2, 3, 4, 4, 5, 6, 6, 7, 8, *[9] * 13, 10, 11, 12, 12, 13, 14, 15, 16]
 
 
-def test_ME_8_5_windows() -> None:
+def test_slope_windows() -> None:
     """Windows of four tokens, two tokens apart; the first that reaches the end is the last, with three."""
     windows = slope_windows(is_tag(NEWS), 4)
     assert windows.slope.tolist() == [1, 0.75, 0.5, 0.75, 0.75, 0.25, 0, 0, 0, 0, 0.25, 0.75, 0.75, 0.75, 1]
     assert (windows.start[-1], windows.end[-1]) == (28, 31)
 
 
-def test_ME_8_5_section() -> None:
+def test_flat_section() -> None:
     """The twelve words between the link lists are the one flat section."""
     assert np.flatnonzero(flat_sections(is_tag(NEWS), window=4)).tolist() == list(range(10, 24))
 
 
-def test_ME_8_5_page() -> None:
+def test_flat_section_of_a_page() -> None:
     """The tokens of the published example give the same section after parsing."""
     page = blockml.parse(NEWS)
     assert np.array_equal(token_stream(page).tokens().is_tag, is_tag(NEWS))
@@ -81,7 +81,7 @@ def test_ME_8_5_page() -> None:
 
 
 @pytest.mark.parametrize(("n", "length"), [(0, 8), (100, 8), (200, 8), (500, 10), (4999, 49), (5000, 50), (7000, 50)])
-def test_ME_8_5_window_length(n: int, length: int) -> None:
+def test_window_length(n: int, length: int) -> None:
     """The window grows with the page, between two bounds."""
     assert window_length(n) == length
 

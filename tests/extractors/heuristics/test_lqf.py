@@ -47,13 +47,13 @@ def quota(html: str, path: str, *, literal: bool = False) -> float:
         ("<div>ab<b><p>cde</p></b></div>", "div", 0, 0),
     ],
 )
-def test_ME_8_7(html: str, path: str, intended: float, printed: float) -> None:
+def test_link_quotas_as_intended_and_as_printed(html: str, path: str, intended: float, printed: float) -> None:
     """The worked examples, as meant and as printed; a link around a block counts for all of its text."""
     assert quota(html, path) == pytest.approx(intended, nan_ok=True)
     assert quota(html, path, literal=True) == pytest.approx(printed, nan_ok=True)
 
 
-def test_ME_8_7_decisions() -> None:
+def test_menu_entries_are_removed_by_the_intended_quota() -> None:
     """With the default quota both entries of the menu are removed; with the printed one both are kept."""
     assert blockml.extract(MENU, model=LQF()).status is Status.NO_CONTENT
     assert blockml.extract(MENU, model=LQF(literal=True)).text.split() == ["Home", "News", "now"]

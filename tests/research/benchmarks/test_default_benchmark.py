@@ -27,7 +27,7 @@ from research.benchmarks.default_chart import chart
 from research.benchmarks.default_families import columns_by_family, predict_without, variants
 from research.benchmarks.default_parts import best_threshold, kept_by
 from research.benchmarks.default_study import Predictions, Study, split, training_rows, without_defects
-from research.benchmarks.default_trust import best_possible, spearman
+from research.benchmarks.default_trust import best_line, best_possible, spearman
 
 DATA = Path(__file__).parents[3] / "data"
 TINY = replace(recipe("default").but(n_trees=4), n_mlps=2)
@@ -236,3 +236,14 @@ def test_without_corpora_the_measurements_say_so(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit):
         main(["nothing", "--corpora", str(DATA)])
     assert "no such section: nothing" in capsys.readouterr().err
+
+
+def test_calibration_finds_slope_and_offset() -> None:
+    """Labels drawn from known log odds give them back; weights of 0 leave blocks out."""
+    rng = np.random.default_rng(0)
+    odds = rng.normal(scale=3, size=20_000)
+    labels = rng.random(20_000) < 1 / (1 + np.exp(-(0.6 * odds - 0.5)))
+    assert best_line(odds, labels) == pytest.approx((0.6, -0.5), abs=0.05)
+    weight = np.repeat([1.0, 0.0], 10_000)
+    wrong = np.where(weight > 0, labels, ~labels)
+    assert best_line(odds, wrong, weight) == pytest.approx(best_line(odds[:10_000], labels[:10_000]), abs=1e-3)

@@ -10,7 +10,7 @@ import pytest
 import train
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.evaluation.bootstrap import Difference
-from blockml.evaluation.comparison.systems import Output, System
+from blockml.evaluation.comparison.systems import System, SystemOutput
 from blockml.extractors import load
 from blockml.model import Model
 from research.benchmarks import held_out
@@ -50,7 +50,7 @@ def test_teasers_are_kept_links_outside_the_gold(tmp_path: Path) -> None:
 def test_a_tool_that_fails_gives_no_text(tmp_path: Path) -> None:
     """Pages on which another tool raises an exception count as pages without a text of it."""
 
-    def fail(html: str, url: str | None) -> Output:
+    def fail(html: str, url: str | None) -> SystemOutput:
         raise ValueError(len(html), url)
 
     system = System("other", "peer", "1", lambda *_: fail, "other")

@@ -16,9 +16,11 @@ from blockml.templates.distances import METRICS
 from research.benchmarks.templates.__main__ import main
 from research.benchmarks.templates.clustering import PAPER, confusions, describe, evaluate, ranking
 from research.benchmarks.templates.common import stratified, table
+from research.benchmarks.templates.layouts import two_level_labels
 from research.benchmarks.templates.linked import TRAINING_SIZES
 from research.benchmarks.templates.scale import mutated
 from research.benchmarks.templates.times import CURVES, picture
+from tests.templates.clustering.made import groups_apart
 
 DATA = Path(__file__).parents[3] / "data" / "sites"
 SITES = ("millbrook-hollow", "old-radio-bench", "patient-crumb")
@@ -175,3 +177,19 @@ def test_the_picture_of_times_has_a_line_per_curve() -> None:
     drawing = etree.fromstring(picture([10, 20, 40], {"cp": [0.1, 0.2, 0.4], "rtdm": [1.0, 4.0, None]}).encode())
     lines = drawing.findall("{*}polyline")
     assert [len(str(line.get("points")).split()) for line in lines] == [3, 2]
+
+
+def test_two_levels_of_sites_and_categories() -> None:
+    """Three sites; the categories of two of them differ, those of the last don't."""
+    site = np.repeat(np.arange(3), 24)
+    category = np.where(site < 2, np.tile(np.arange(4), 18), 0)
+    matrix = groups_apart(site * 4 + category, (0.05, 0.15), (0.25, 0.35))
+    apart = site[:, None] != site
+    matrix[apart] += 0.5
+    order = np.random.default_rng(1).permutation(len(site))
+    levels = two_level_labels(site[order].astype(np.int32), matrix[np.ix_(order, order)])
+    assert levels.shape == (72, 2)
+    assert levels.dtype == np.int32
+    # The same pairs are together, at both levels.
+    for found, true in ((levels[:, 0], site[order]), (levels @ [10, 1], (site * 4 + category)[order])):
+        assert ((found[:, None] == found) == (true[:, None] == true)).all()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numpy.typing import NDArray
+
+from blockml.errors import UsageError
+from blockml.templates.clustering import Clustering
 
 _X = ".1 .2 .8 .9 .15 .85 .9 .7 .95 .3".split()
 
@@ -65,3 +68,33 @@ UNUSABLE: list[tuple[Any, str]] = [
     ([[0, 1], [1]], "numbers"),
     ([["a"]], "numbers"),
 ]
+
+
+class Merge(NamedTuple):
+    """Merge of two clusters, each named by its smallest member."""
+
+    first: int
+    second: int
+    distance: float
+    size: int
+
+
+def merge_list(clustering: Clustering) -> list[Merge]:
+    """List the merges that led to a clustering, in order; raise UsageError if it is not hierarchical.
+
+    Examples
+    --------
+    >>> from blockml.templates.clustering import single_linkage
+    >>> merge_list(single_linkage([[0, 0.5, 0.2], [0.5, 0, 0.4], [0.2, 0.4, 0]], threshold=0.3))
+    [Merge(first=0, second=2, distance=0.2, size=2)]
+    """
+    if clustering.merges is None:
+        raise UsageError("only a hierarchical clustering has a list of merges")
+    n = len(clustering)
+    smallest = list(range(n))
+    merges = []
+    for left, right, distance, size in clustering.merges[: n - clustering.n_clusters].tolist():
+        first, second = sorted((smallest[int(left)], smallest[int(right)]))
+        smallest.append(first)
+        merges.append(Merge(first, second, distance, int(size)))
+    return merges

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.templates.clustering import PRESETS, Clustering, average_linkage, merge_list, single_linkage
-from tests.templates.clustering.made import UNUSABLE, example, matrices
+from blockml.templates.clustering import PRESETS, Clustering, average_linkage, single_linkage
+from tests.templates.clustering.made import UNUSABLE, example, matrices, merge_list
 
 LINKAGES = [single_linkage, average_linkage]
 
@@ -62,7 +62,7 @@ def merged_by_hand(matrix: NDArray[np.float64], k: int) -> list[float]:
 
 
 def test_example_at_a_threshold() -> None:
-    """ME-10.1."""
+    """Three merges below .6 leave two clusters."""
     clustering = single_linkage(example(), threshold=0.6)
     assert clustering.groups() == [[0, 1, 2], [3, 4]]
     assert [merge.distance for merge in merge_list(clustering)] == [0.1, 0.15, 0.3]
@@ -72,7 +72,7 @@ def test_example_at_a_threshold() -> None:
 
 
 def test_example_at_a_lower_threshold_and_a_number() -> None:
-    """ME-10.1."""
+    """Fewer merges leave three clusters; two clusters are found by their number too."""
     assert single_linkage(example(), threshold=0.25).groups() == [[0, 1, 2], [3], [4]]
     by_number = single_linkage(example(), k=2)
     assert by_number.groups() == [[0, 1, 2], [3, 4]]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.templates.clustering import average_linkage, find_subclusters, two_level_labels
+from blockml.templates.clustering import average_linkage, find_subclusters
 from tests.templates.clustering.made import UNUSABLE, groups_apart, matrices
 
 CATEGORIES = np.tile(np.arange(4), 6)
@@ -96,24 +96,6 @@ def test_small_clusters_stay_whole() -> None:
     assert find_subclusters(matrix, max_clusters=1)[1] is None
 
 
-def test_two_levels_of_sites_and_categories() -> None:
-    """Three sites; the categories of two of them differ, those of the last don't."""
-    site = np.repeat(np.arange(3), 24)
-    category = np.where(site < 2, np.tile(CATEGORIES, 3), 0)
-    matrix = groups_apart(site * 4 + category, (0.05, 0.15), (0.25, 0.35))
-    apart = site[:, None] != site
-    matrix[apart] += 0.5
-    order = np.random.default_rng(1).permutation(len(site))
-    levels = two_level_labels(site[order] + 7, matrix[np.ix_(order, order)])
-    assert levels.shape == (72, 2)
-    assert levels.dtype == np.int32
-    # The same pairs are together, at both levels.
-    for found, true in ((levels[:, 0], site[order]), (levels @ [10, 1], (site * 4 + category)[order])):
-        assert ((found[:, None] == found) == (true[:, None] == true)).all()
-    assert levels[0].tolist() == [0, 0]
-    assert two_level_labels([], []).shape == (0, 2)
-
-
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
 def test_unusable_matrices_are_refused_by_subclusters(matrix: Any, message: str) -> None:
     """The error says what is wrong."""
@@ -122,9 +104,6 @@ def test_unusable_matrices_are_refused_by_subclusters(matrix: Any, message: str)
 
 
 def test_settings_out_of_range_are_refused_by_subclusters() -> None:
-    """Labels that are not those of the matrix, and no cluster at all."""
-    for labels in ([0], [0.0, 1.0], [[0, 1]], ["a", "b"]):
-        with pytest.raises(UsageError, match="labels must be 2 integers"):
-            two_level_labels(labels, np.zeros((2, 2)))
+    """No cluster at all."""
     with pytest.raises(UsageError, match="max_clusters must be at least 1"):
         find_subclusters(np.zeros((2, 2)), max_clusters=0)

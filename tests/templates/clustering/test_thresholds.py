@@ -27,7 +27,7 @@ FIVE_SITES = np.repeat(np.arange(5), 4)
 
 
 def test_example_of_the_widest_gap() -> None:
-    """ME-10.5."""
+    """The threshold lies inside the widest gap between the heights of merges."""
     threshold = gap_threshold(example())
     assert threshold == pytest.approx(0.5)
     assert single_linkage(example(), threshold=threshold).groups() == [[0, 1, 2], [3, 4]]

@@ -37,7 +37,7 @@ _pages = st.one_of(_trees, messy_html).map(blockml.parse)
 class TestWorkedExamples:
     """The numbers of the specification, computed by hand or by other programs."""
 
-    def test_ME_9_1_tree(self) -> None:
+    def test_tree_distance(self) -> None:
         """Three edits: a p goes, ul becomes div, li becomes a."""
         assert (len(sketch(A)), len(sketch(B))) == (8, 7)
         assert distance(A, B, "rtdm", norm=None) == 3
@@ -53,46 +53,46 @@ class TestWorkedExamples:
             ("<r><a><d></d></a></r>", "<r><b></b></r>", 2),
         ],
     )
-    def test_ME_9_1_small_trees(self, a: str, b: str, cost: int) -> None:
+    def test_tree_distance_of_small_trees(self, a: str, b: str, cost: int) -> None:
         """Ancestors that are mapped to each other cost nothing."""
         first, second = (
             blockml.parse(html.replace("</", "</x-").replace("<", "<x-").replace("<x-/x-", "</x-")) for html in (a, b)
         )
         assert distance(first, second, "rtdm", norm=None) == distance(second, first, "rtdm", norm=None) == cost
 
-    def test_ME_9_2_paths(self) -> None:
+    def test_common_paths(self) -> None:
         """Two of three paths are shared."""
         assert distance(A, B, "cp") == distance(A, B) == pytest.approx(1 / 3)
         assert len(METRICS["cp"].prepare(sketch(A))) == len(METRICS["cp"].prepare(sketch(B))) == 3
 
     @pytest.mark.parametrize(("q", "sizes", "expected"), [(2, (6, 5), 1 / 3), (3, (5, 4), 0.4)])
-    def test_ME_9_3_path_shingles(self, q: int, sizes: tuple[int, int], expected: float) -> None:
+    def test_path_shingles(self, q: int, sizes: tuple[int, int], expected: float) -> None:
         """Four of six, and three of five."""
         assert distance(A, B, "cps", q=q) == pytest.approx(expected)
         metric = METRICS["cps"].using(q=q)
         assert (len(metric.prepare(sketch(A))), len(metric.prepare(sketch(B)))) == sizes
 
-    def test_ME_9_3_default(self) -> None:
+    def test_default_length_of_path_shingles(self) -> None:
         """Three names to a shingle."""
         assert distance(A, B, "cps") == distance(A, B, "cps", q=3)
 
-    def test_ME_9_4_vector(self) -> None:
+    def test_tag_vector(self) -> None:
         """Five counts differ by one."""
         assert distance(A, B, "tv") == pytest.approx(sqrt(5))
 
-    def test_ME_9_5_sequence(self) -> None:
+    def test_tag_sequence(self) -> None:
         """Ten tags of 16 are common."""
         assert [len(METRICS["lcts"].prepare(sketch(page))) for page in (A, B)] == [16, 14]
         assert distance(A, B, "lcts") == pytest.approx(0.375)
 
     @pytest.mark.parametrize(("q", "sizes", "common"), [(2, (14, 13), 8), (3, (14, 12), 6)])
-    def test_ME_9_6_tag_shingles(self, q: int, sizes: tuple[int, int], common: int) -> None:
+    def test_tag_shingles(self, q: int, sizes: tuple[int, int], common: int) -> None:
         """Eight of 14, and six of 14."""
         metric = METRICS["ctss"].using(q=q)
         assert (len(metric.prepare(sketch(A))), len(metric.prepare(sketch(B)))) == sizes
         assert distance(A, B, "ctss", q=q) == pytest.approx(1 - common / 14)
 
-    def test_ME_9_6_default(self) -> None:
+    def test_default_length_of_tag_shingles(self) -> None:
         """Eight tags to a shingle."""
         assert distance(A, B, "ctss") == distance(A, B, "ctss", q=8)
 

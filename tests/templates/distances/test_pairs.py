@@ -35,7 +35,7 @@ def test_the_mapping_costs_the_distance(first: str, second: str) -> None:
     assert cost(a, b) == distance(a, b, "rtdm", norm=None)
 
 
-def test_ME_9_1() -> None:
+def test_pairs_with_one_edit() -> None:
     """Two of the pairs with one edit: a renamed inner node, and a deleted leaf."""
     pages = [blockml.parse(html) for html in ("<ul><li>a<li>b</ul>", "<ol><li>a<li>b</ol>", "<ol><li>a</ol>")]
     assert [cost(pages[0], other) for other in pages] == [0, 1, 2]

@@ -15,7 +15,7 @@ import blockml
 from blockml.page import Nodes
 from blockml.templates.distances import METRICS, PageSketch, sketch
 from blockml.templates.distances.hashing import run_codes
-from blockml.templates.distances.sketches import Tree, path_codes, tag_sequence
+from blockml.templates.distances.sketches import TagTree, path_codes, tag_sequence
 from blockml.text.hashing import stable_hash64
 from tests.strategies import messy_html, path_of
 from tests.templates.distances import naive
@@ -46,7 +46,7 @@ def test_columns_are_those_of_the_elements(html: str) -> None:
 def test_a_tree_with_texts_is_the_tree_of_the_page(html: str) -> None:
     """Texts, put back, give the columns of the nodes."""
     nodes = blockml.parse(html).nodes
-    tree = Tree.of(sketch(blockml.parse(html)), with_text=True)
+    tree = TagTree.of(sketch(blockml.parse(html)), with_text=True)
     assert tree.parent.tolist() == nodes.parent.tolist()
     assert tree.size.tolist() == (nodes.end - np.arange(len(nodes))).tolist()
     assert tree.codes.tolist() == stable_hash64(nodes.names)[nodes.tag].tolist()
@@ -171,6 +171,6 @@ def test_a_page_of_nothing_but_texts() -> None:
     )
     text_only = sketch(type(page)(**{name: getattr(page, name) for name in page.__slots__} | {"nodes": nodes}))
     assert len(text_only) == 0
-    assert Tree.of(text_only, with_text=True).parent.tolist() == [-1, -1]
+    assert TagTree.of(text_only, with_text=True).parent.tolist() == [-1, -1]
     for metric in METRICS.values():
         metric.prepare(text_only)

@@ -26,11 +26,11 @@ from tests.templates.frequency import naive
 from tests.templates.frequency.strategies import COLUMNS, PARTS, assert_same, parse_all, site_pages, texts_page
 
 CATS = ("Home", "News", "Breaking: cats", "Cats rule.", "(c) 2008")
-ME_11_2 = [CATS, ("Home", "News", "Dogs", "Dogs bark.", "(c) 2008"), ("Home", "News", "Birds", "(c) 2008"),
+PAGES_OF_TEXTS = [CATS, ("Home", "News", "Dogs", "Dogs bark.", "(c) 2008"), ("Home", "News", "Birds", "(c) 2008"),
            ("Home", "Sports", "Fish")]  # fmt: skip
 
-#: Pages of ME-11.3, with the first page's two blocks as given.
-ME_11_3 = [("home news", "cat cat"), ("home news dog",), ("home news bird cat",), ("home fish",)]
+#: Pages of words, with the first page's two blocks as given.
+PAGES_OF_WORDS = [("home news", "cat cat"), ("home news dog",), ("home news bird cat",), ("home fish",)]
 
 
 def kept(page: Page, site: SiteCounts, *, include_self: bool = True) -> list[str]:
@@ -39,9 +39,9 @@ def kept(page: Page, site: SiteCounts, *, include_self: bool = True) -> list[str
 
 
 @pytest.mark.parametrize("learnt", [True, False])
-def test_ME_11_2(learnt: bool) -> None:  # noqa: FBT001
+def test_document_frequencies(learnt: bool) -> None:  # noqa: FBT001
     """Document frequencies with the page and without it; the same texts are kept."""
-    pages = [texts_page(*texts) for texts in ME_11_2]
+    pages = [texts_page(*texts) for texts in PAGES_OF_TEXTS]
     site = SiteCounts.learn(pages if learnt else pages[1:])
     found = measure(pages[0], site)
     assert (found.n_pages, found.text_pages.tolist()) == (4, [4, 3, 1, 1, 3])
@@ -55,9 +55,9 @@ def test_ME_11_2(learnt: bool) -> None:  # noqa: FBT001
         assert (rule(found)[0] >= 0.5).tolist() == [False, False, True, True, False]
 
 
-def test_ME_11_3() -> None:
+def test_entropies() -> None:
     """Entropies of single words and of blocks over four pages, measured on a page that is none of them."""
-    site = SiteCounts.learn([texts_page(*texts) for texts in ME_11_3])
+    site = SiteCounts.learn([texts_page(*texts) for texts in PAGES_OF_WORDS])
     blocks = {
         "home": 1, "news": 0.792481, "cat": 0.459148, "dog": 0, "bird": 0, "fish": 0, "home news": 0.896241,
         "cat cat": 0.459148, "home cat dog": 0.486383, "unheard of": 0,
@@ -68,9 +68,9 @@ def test_ME_11_3() -> None:
 
 
 @pytest.mark.parametrize("learnt", [True, False])
-def test_ME_11_3_with_the_page_itself(learnt: bool) -> None:  # noqa: FBT001
+def test_entropies_without_the_page_itself(learnt: bool) -> None:  # noqa: FBT001
     """The first of the four pages, learnt or not, and taken out again."""
-    pages = [texts_page(*texts) for texts in ME_11_3]
+    pages = [texts_page(*texts) for texts in PAGES_OF_WORDS]
     site = SiteCounts.learn(pages if learnt else pages[1:])
     np.testing.assert_allclose(measure(pages[0], site).entropy, [0.896241, 0.459148], atol=1e-6)
     # Three pages are left: home is on each, news on two, cat on one.
@@ -80,7 +80,7 @@ def test_ME_11_3_with_the_page_itself(learnt: bool) -> None:  # noqa: FBT001
 
 def test_entropy_of_distinct_words() -> None:
     """With or without repetition: 'home home fish' has (1 + 1 + 0) / 3 or (1 + 0) / 2."""
-    site = SiteCounts.learn([texts_page(*texts) for texts in ME_11_3])
+    site = SiteCounts.learn([texts_page(*texts) for texts in PAGES_OF_WORDS])
     page = texts_page("home home fish")
     assert measure(page, site, include_self=False).entropy[0] == pytest.approx(2 / 3, abs=1e-6)
     assert measure(page, site, include_self=False, distinct=True).entropy[0] == pytest.approx(1 / 2, abs=1e-6)
@@ -88,7 +88,7 @@ def test_entropy_of_distinct_words() -> None:
 
 @pytest.mark.parametrize("include_self", [True, False])
 @pytest.mark.parametrize("learnt", [True, False])
-def test_ME_11_4(learnt: bool, include_self: bool) -> None:  # noqa: FBT001
+def test_block_frequencies(learnt: bool, include_self: bool) -> None:  # noqa: FBT001
     """Blocks that 0, 1, 2 and 3 of three other pages have."""
     page = texts_page("alone here", "on one other", "with two more", "all have this")
     texts = ["on one other", "with two more", "all have this"]

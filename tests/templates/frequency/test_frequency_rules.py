@@ -143,7 +143,7 @@ def test_fixed_entropy() -> None:
     assert reasons == ("entropy 0.35", "entropy 0.70", "entropy 0.85", "entropy 1.00")
 
 
-def test_ME_11_3_decisions() -> None:
+def test_blocks_above_the_entropy_are_redundant() -> None:
     """Above .7 a block is redundant; a single page has no entropy, and keeps all."""
     pages = [texts_page(*texts) for texts in (("home news", "cat cat"), ("home news dog",), ("home news bird cat",))]
     pages.append(texts_page("home fish"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml.page import Page
 from blockml.templates.linked.links import PageSource, is_page, links, names_of
-from blockml.templates.linked.urls import normalise, resolve
+from blockml.templates.linked.urls import normalise, resolve_link
 from tests.strategies import messy_html
 
 URL = "http://example.org/a/b.html"
@@ -117,7 +117,7 @@ def test_links_of_any_page(html: str, url: str | None) -> None:
     expected: dict[str, int] = {}
     for node in range(len(page.nodes)):
         attribute = {"a": "href", "area": "href", "frame": "src", "iframe": "src"}.get(page.nodes.name(node), "")
-        target = resolve(page, page.nodes.attributes[node].get(attribute, "mailto:"))
+        target = resolve_link(page, page.nodes.attributes[node].get(attribute, "mailto:"))
         if target not in {None, url}:
             expected.setdefault(str(target), node)
     assert dict(links(page, same_site=False)) == expected

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 import blockml
 from blockml.errors import UnknownNameError
-from blockml.templates.linked.menus import METHODS, WEIGHTS, find_menu, menu_candidates
+from blockml.templates.linked.menus import MENU_METHODS, WEIGHTS, find_menu, menu_candidates
 from tests.strategies import messy_html, path_of
 
 URL = "http://example.org/"
@@ -134,7 +134,7 @@ def test_unknown_method() -> None:
 def test_menus_of_any_page(html: str) -> None:
     """Scores and terms are shares, best comes first, and the share of links is as by counting."""
     page = blockml.parse(html, url=URL)
-    for method in METHODS:
+    for method in MENU_METHODS:
         found = menu_candidates(page, method=method, limit=1_000)
         assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
         assert all(0 <= value <= 1 for one in found for value in [one.score, *one.terms.values()])

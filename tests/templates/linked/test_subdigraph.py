@@ -15,8 +15,8 @@ from blockml.page import Page
 from blockml.templates.linked.subdigraph import Subdigraph, find_subdigraph
 from tests.templates.linked.sites import HOST, DictSource, page_with_links
 
-#: Who links to whom in the micro-example, the key page K included; X is no page.
-ME_12_2 = {"K": "ABCDE", "A": "BCKAX", "B": "AC", "C": "ABE", "D": "A", "E": "CAB"}
+#: Who links to whom in the worked example, the key page K included; X is no page.
+LINKS = {"K": "ABCDE", "A": "BCKAX", "B": "AC", "C": "ABE", "D": "A", "E": "CAB"}
 
 
 def search(
@@ -45,7 +45,7 @@ def search(
 )
 def test_me_12_2(changes: Mapping[str, str], n: int, expected: str, loads: int) -> None:
     """Pages found and pages loaded in all variants of the micro-example."""
-    names, source, found = search({**ME_12_2, **changes}, n=n)
+    names, source, found = search({**LINKS, **changes}, n=n)
     assert names == list(expected)
     assert [page.url for page in found.pages] == list(found.urls) == [HOST + name for name in expected]
     assert found.n_loaded == loads == 1 + len(source.asked)
@@ -215,9 +215,9 @@ def test_many_mutual_links_and_no_set_of_the_size() -> None:
 def test_wrong_calls() -> None:
     """The error gives the legal values."""
     with pytest.raises(UsageError, match="at least 1"):
-        search(ME_12_2, n=0)
+        search(LINKS, n=0)
     with pytest.raises(UsageError, match="at least 0"):
-        search(ME_12_2, max_loads=-1)
+        search(LINKS, max_loads=-1)
     with pytest.raises(UnknownNameError, match="document"):
-        search(ME_12_2, order="x")
-    assert search(ME_12_2, max_loads=0)[2].n_loaded == 1
+        search(LINKS, order="x")
+    assert search(LINKS, max_loads=0)[2].n_loaded == 1

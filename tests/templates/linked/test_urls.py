@@ -9,7 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.templates.linked.urls import base_url, join, normalise, resolve, same_site
+from blockml.templates.linked.urls import base_url, join, normalise, resolve_link, same_site
 
 #: What URLs break at.
 PIECES = (
@@ -124,7 +124,7 @@ def test_me_11_1() -> None:
     """The links of the micro-example, in the form that identifies their pages."""
     page = blockml.parse("<p>x", url="http://Ex.org/a/b.html")
     hrefs = ["c.html#x", "./c.html", "/a/b.html", "#top", "mailto:q@x", "http://ex.org:80/d", "http://other.net/"]
-    assert [resolve(page, href) for href in hrefs] == [
+    assert [resolve_link(page, href) for href in hrefs] == [
         "http://ex.org/a/c.html",
         "http://ex.org/a/c.html",
         "http://ex.org/a/b.html",
@@ -151,9 +151,9 @@ def test_base_elements() -> None:
     assert base_of("<p>x", "file:///home/page.html") is None
     assert base_of("<p>x", "") is None
     page = blockml.parse("<base href=/c/><a href=#top>up</a>", url=url)
-    assert resolve(page, "#top") == "http://example.org/c/"
-    assert resolve(blockml.parse("<p>x"), "a.html") is None
-    assert resolve(blockml.parse("<p>x"), "http://a.example") == "http://a.example/"
+    assert resolve_link(page, "#top") == "http://example.org/c/"
+    assert resolve_link(blockml.parse("<p>x"), "a.html") is None
+    assert resolve_link(blockml.parse("<p>x"), "http://a.example") == "http://a.example/"
 
 
 def test_scheme_without_slashes_is_relative_to_the_same_scheme() -> None:

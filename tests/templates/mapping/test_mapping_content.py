@@ -8,14 +8,7 @@ from hypothesis import given, settings
 
 import blockml
 from blockml.errors import UsageError
-from blockml.templates.mapping import (
-    content_blocks,
-    content_text_nodes,
-    main_container,
-    node_scores,
-    page_template,
-    template_share,
-)
+from blockml.templates.mapping import content_blocks, content_text_nodes, main_container, page_template, template_share
 from blockml.text.words import find_words
 from tests.strategies import content_nodes, messy_html, path_of
 from tests.templates.mapping.made_trees import BIRDS, DOGS, KEY
@@ -26,7 +19,7 @@ def n_words(text: str) -> int:
     return len(find_words([text])[0])
 
 
-def test_ME_13_1() -> None:
+def test_half_of_the_words_are_content() -> None:
     """Eight words, four of them in the template, four of content."""
     page = blockml.parse(KEY)
     template = page_template(page, [blockml.parse(DOGS), blockml.parse(BIRDS)])
@@ -110,18 +103,3 @@ def test_content_of_wrong_lengths() -> None:
             function(page, np.zeros(3, dtype=bool))
     with pytest.raises(UsageError, match=f"{len(page.blocks)} blocks"):
         main_container(page, np.zeros(3, dtype=bool))
-
-
-def test_scores_of_template_nodes() -> None:
-    """Precision, recall and F1, with nothing found and nothing to find."""
-    found, true = np.array([1, 1, 1, 0, 0], dtype=bool), np.array([1, 1, 0, 1, 0], dtype=bool)
-    scores = node_scores(found, true)
-    assert (scores.n_retrieved, scores.n_gold, scores.n_common) == (3, 3, 2)
-    assert scores.precision == scores.recall == scores.f1 == pytest.approx(2 / 3)
-    none = np.zeros(5, dtype=bool)
-    assert node_scores(none, none).f1 == node_scores(none, none).precision == node_scores(none, none).recall == 1
-    for pair in ((found, none), (none, found)):
-        scores = node_scores(*pair)
-        assert (scores.precision, scores.recall, scores.f1) == (0, 0, 0)
-    with pytest.raises(UsageError, match="true template"):
-        node_scores(found, true[1:])

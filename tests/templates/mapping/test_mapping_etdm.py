@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import UnknownNameError, UsageError
-from blockml.templates.mapping import MATCHINGS, PRESETS, NodeEquality, Tree, etdm, map_trees, tree_of
+from blockml.templates.mapping import EQUALITIES, MATCHINGS, NodeEquality, Tree, etdm, map_trees, tree_of
 from blockml.templates.mapping.similarity import Comparison
 from tests.strategies import messy_html
 from tests.templates.mapping.made_trees import DOGS, KEY, slow_mapping, slow_similarity
 
-presets = st.sampled_from(sorted(PRESETS))
+presets = st.sampled_from(sorted(EQUALITIES))
 matchings = st.sampled_from(MATCHINGS)
 
 #: Two pages that share some of their parts, in one order or another.
@@ -36,7 +36,7 @@ def trees_of(*pages: str) -> list[Tree]:
 @given(related, presets, st.booleans())
 def test_greedy_mapping_against_all_pairs(pages: tuple[str, str], preset: str, text_equality: bool) -> None:  # noqa: FBT001
     """Repeatedly choosing the best of all pairs of children gives the same mapping."""
-    equality = PRESETS[preset]
+    equality = EQUALITIES[preset]
     if not text_equality:
         equality = NodeEquality(text_equality=False, att=0.2)
     a, b = trees_of(*pages)
@@ -53,7 +53,9 @@ def test_mappings_are_equal_top_down(pages: tuple[str, str], preset: str, matchi
     assert partner.dtype == np.int32
     assert len(set(partner[mapped].tolist())) == len(mapped)
     for row in mapped.tolist():
-        assert slow_similarity(a, row, b, int(partner[row]), PRESETS[preset])[0] >= PRESETS[preset].threshold - 1e-9
+        assert (
+            slow_similarity(a, row, b, int(partner[row]), EQUALITIES[preset])[0] >= EQUALITIES[preset].threshold - 1e-9
+        )
         if a.parent[row] >= 0 or b.parent[partner[row]] >= 0:
             assert partner[a.parent[row]] == b.parent[partner[row]]
 
@@ -157,7 +159,7 @@ def test_bodies_are_always_equal() -> None:
         f"<body class=home>{'<i></i>' * 6}<p id=foot>end</p></body>",
         f"<body class='page id-7'>{'<u></u>' * 9}<p id=foot>end</p></body>",
     )
-    for preset in PRESETS:
+    for preset in EQUALITIES:
         partner = map_trees(a, b, preset)
         assert partner[2] == 2
         assert partner[-1] == len(b) - 1
@@ -197,7 +199,7 @@ def wide_trees() -> list[Tree]:
     )
 
 
-@pytest.mark.parametrize("preset", sorted(PRESETS))
+@pytest.mark.parametrize("preset", sorted(EQUALITIES))
 def test_very_wide_lists(preset: str) -> None:
     """All items are in place, and only their texts differ."""
     a, b = wide_trees()

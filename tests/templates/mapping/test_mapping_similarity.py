@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import UnknownNameError, UsageError
-from blockml.templates.mapping import PRESETS, NodeEquality, similarities, similarity, tree_of
+from blockml.templates.mapping import EQUALITIES, NodeEquality, similarities, similarity, tree_of
 from blockml.templates.mapping.similarity import _place
 from tests.strategies import messy_html
 from tests.templates.mapping.made_trees import Item, slow_place, slow_similarity
 
 equalities = st.one_of(
-    st.sampled_from(sorted(PRESETS)).map(PRESETS.__getitem__),
+    st.sampled_from(sorted(EQUALITIES)).map(EQUALITIES.__getitem__),
     st.builds(
         NodeEquality,
         cls=st.sampled_from([0, 0.3]),
@@ -49,14 +49,14 @@ equalities = st.one_of(
         (Item("p class=a role=nav", 1, 0, 3), Item("div class=a role=nav", 9, 2, 3), -inf, -inf),
     ],
 )
-def test_ME_12_3(one: Item, two: Item, new: float, old: float) -> None:
+def test_published_weights(one: Item, two: Item, new: float, old: float) -> None:
     """Published weights, new and old."""
     (a, i), (b, j) = one.tree(), two.tree()
     assert similarity(a, i, b, j) == similarity(a, i, b, j, "hybex") == pytest.approx(new, abs=1e-9)
     assert similarity(a, i, b, j, "hybex-old") == pytest.approx(old, abs=1e-9)
 
 
-def test_ME_12_4() -> None:
+def test_position_scores() -> None:
     """Position scores of 3 by 3, 2 by 4 and 4 by 2."""
     third = 1 / 3
     for n_a, n_b, expected in (
@@ -104,10 +104,10 @@ def test_wrong_equalities() -> None:
     with pytest.raises(UsageError, match="cls"):
         NodeEquality(cls=float("nan"))
     with pytest.raises(UsageError, match="threshold"):
-        replace(PRESETS["hybex"], threshold=-1)
+        replace(EQUALITIES["hybex"], threshold=-1)
 
 
 def test_presets_can_not_be_changed() -> None:
     """They are shared by all who import them."""
     with pytest.raises(TypeError):
-        PRESETS["hybex"] = NodeEquality()  # type: ignore[index]
+        EQUALITIES["hybex"] = NodeEquality()  # type: ignore[index]

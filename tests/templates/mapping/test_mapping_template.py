@@ -17,7 +17,7 @@ import blockml
 from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.templates.mapping import (
-    PRESETS,
+    EQUALITIES,
     PageTemplate,
     Tree,
     learnt_tree,
@@ -50,7 +50,7 @@ MENU_AND_FOOT = [
 ]  # fmt: skip
 
 
-def test_ME_12_5() -> None:
+def test_menu_and_footer_are_the_template() -> None:
     """Menu and foot after the first page, and after the second."""
     for others in ([DOGS], [DOGS, BIRDS], [BIRDS, DOGS], [BIRDS]):
         template = found(KEY, *others)
@@ -82,7 +82,7 @@ def test_definition_and_algorithm_differ() -> None:
 
 
 @settings(max_examples=60)
-@given(variants, st.sampled_from(sorted(PRESETS)))
+@given(variants, st.sampled_from(sorted(EQUALITIES)))
 def test_successive_templates_are_closed_upwards(others: tuple[str, ...], preset: str) -> None:
     """The node of each round is what the round before has left; with one other page both rules agree."""
     key, *rest = map(blockml.parse, [*others, "<p>other"])
@@ -114,7 +114,7 @@ def test_votes_do_not_apply_to_a_successive_template() -> None:
 def test_texts_need_not_be_equal_as_published() -> None:
     """Without that rule an article of the same structure goes into the template with its texts."""
     same_shape = KEY.replace("Cats rule.", "Dogs bark.").replace("Cats", "Dogs")
-    published = replace(PRESETS["hybex"], text_equality=False)
+    published = replace(EQUALITIES["hybex"], text_equality=False)
     assert len(below_body(found(KEY, same_shape, equality=published))) == len(tree_of(blockml.parse(KEY))) - 2
     ours = below_body(found(KEY, same_shape))
     assert "4 Really." in ours
@@ -122,7 +122,7 @@ def test_texts_need_not_be_equal_as_published() -> None:
     assert below_body(found(KEY, DOGS, equality=published)) == MENU_AND_FOOT
 
 
-@pytest.mark.parametrize("preset", sorted(PRESETS))
+@pytest.mark.parametrize("preset", sorted(EQUALITIES))
 def test_longer_pages_do_not_empty_the_template(preset: str) -> None:
     """Seven children of the body against ten and more."""
     pages = [
@@ -133,7 +133,7 @@ def test_longer_pages_do_not_empty_the_template(preset: str) -> None:
 
 
 @settings(max_examples=40)
-@given(variants, st.sampled_from(sorted(PRESETS)))
+@given(variants, st.sampled_from(sorted(EQUALITIES)))
 def test_order_of_pages_does_not_matter(others: tuple[str, ...], preset: str) -> None:
     """Votes of pages do not depend on their order."""
     key, *rest = map(blockml.parse, [*others, "<p>other"])
@@ -144,7 +144,7 @@ def test_order_of_pages_does_not_matter(others: tuple[str, ...], preset: str) ->
 
 
 @settings(max_examples=60)
-@given(variants, st.sampled_from(sorted(PRESETS)), st.sampled_from([None, 1, 2, 5]))
+@given(variants, st.sampled_from(sorted(EQUALITIES)), st.sampled_from([None, 1, 2, 5]))
 def test_templates_are_closed_upwards(others: tuple[str, ...], preset: str, min_votes: int | None) -> None:
     """More votes never give a larger template, and votes equal those of single mappings, for any threshold."""
     key, *rest = map(blockml.parse, [*others, "<p>other"])

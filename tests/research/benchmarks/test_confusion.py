@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from blockml.errors import UsageError
-from blockml.evaluation.block_types import confusion
+from research.benchmarks.confusion import confusion
 
 LABELS = ["main", "comment", "footer"]
 pairs = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS), st.integers(0, 9)), max_size=40)

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from blockml.errors import UsageError
 from blockml.evaluation.blocks import BlockScores, checked_weights
 
-__all__ = ["Confusion", "confusion"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Confusion:
