@@ -21,7 +21,7 @@ from blockml.parsing import BACKENDS, Limits
 from blockml.parsing.decoding import Detector
 from blockml.rendering.record import RECORD
 
-__all__ = ["TEXT_FORMATS", "Flag", "Options", "flags"]
+__all__ = ["TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
 #: Formats of the field ``text`` of a record.
 TEXT_FORMATS = ("text", "markdown", "html")
@@ -34,7 +34,7 @@ _FIELDS = tuple(item.name for item in RECORD)
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class CommandFlag:
     """How the commands take an option."""
 
     name: str
@@ -50,7 +50,7 @@ class Flag:
 
 def _option(default: Any, /, *flag: Any, **more: Any) -> Any:  # noqa: ANN401 (of any type)
     """Declare an option with its flag, whose default is that of the option unless another is given."""
-    made = Flag(*flag, **{"default": default, **more}) if flag else None
+    made = CommandFlag(*flag, **{"default": default, **more}) if flag else None
     return field(default=default, metadata=MappingProxyType({"flag": made}))
 
 
@@ -150,7 +150,7 @@ class Options:
         return {**values, **labels, "limits": limits, "detector": detector, "fields": list(self.fields)}
 
 
-def flags(*, of_records: bool) -> Mapping[str, Flag]:
+def flags(*, of_records: bool) -> Mapping[str, CommandFlag]:
     """Return the flags of the options by the name of the option; ``of_records`` those of ``blockml predict``."""
     found = {item.name: item.metadata["flag"] for item in fields(Options)}
     return {name: flag for name, flag in found.items() if flag and (of_records or not flag.of_records)}

@@ -204,7 +204,7 @@ def test_a_model_without_words_of_classes_does_not_look_at_them(monkeypatch: pyt
     def fail(_: PageContext) -> object:
         raise AssertionError("computed for nothing")
 
-    parts = [name for name, part in vars(PageContext).items() if isinstance(part, functools.cached_property)]
+    parts = [name for name, part in vars(PageContext).items() if isinstance(part, cached_property)]
     costly = set(parts) - {"words", "linked", "prose", "n_words"}
     assert {"kernel_page", "keywords", "chain", "low", "high", "counts"} <= costly
     for name in costly:

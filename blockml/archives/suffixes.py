@@ -10,7 +10,7 @@ import os
 import re
 from pathlib import Path
 
-__all__ = ["ARCHIVES", "COMPRESSIONS", "LINES", "PAGES", "PAGE_FILES", "SERVED", "is_page", "is_page_of_folder"]
+__all__ = ["ARCHIVES", "COMPRESSIONS", "LINES", "PAGES", "PAGE_FILES", "SERVED", "is_page_file", "is_page_of_folder"]
 __all__ += ["page_stem", "pages_below", "pattern", "split_compression", "with_compression"]
 
 #: Pages.
@@ -63,7 +63,7 @@ def page_stem(name: str) -> str | None:
     return next((bare[: -len(end)] for end in PAGES if low.endswith(end)), None)
 
 
-def is_page(name: str) -> bool:
+def is_page_file(name: str) -> bool:
     """Tell whether a file name is that of a page."""
     return page_stem(name) is not None
 
@@ -77,7 +77,7 @@ def pages_below(folder: Path) -> dict[str, Path]:
     """Return the page files below a folder by their path without suffixes, separated by ``/``."""
     found: dict[str, Path] = {}
     for place, _, names in os.walk(folder):
-        for name in sorted(filter(is_page, names), key=_rank, reverse=True):
+        for name in sorted(filter(is_page_file, names), key=_rank, reverse=True):
             path = Path(place, name)
             if stem := page_stem(path.relative_to(folder).as_posix()):
                 found[stem] = path

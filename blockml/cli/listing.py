@@ -118,7 +118,7 @@ def _write_tags(arguments: argparse.Namespace, dataset: Dataset, rows: Sequence[
 def run_datasets(arguments: argparse.Namespace) -> int:
     """List layouts, or check gold; return 1 if there are findings."""
     from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING
-    from blockml.datasets.validation import Kind, check_pages
+    from blockml.datasets.validation import FindingKind, check_pages
 
     if not arguments.check:
         refuse(arguments, "without a folder to check", jobs=1)
@@ -134,7 +134,7 @@ def run_datasets(arguments: argparse.Namespace) -> int:
             row = {"dataset": dataset.name, "page": item.page_id, "kind": item.kind}
             rows.append(row | {"invalid for": invalid, "detail": item.detail})
         counts = Counter(str(item.kind) for item in findings)
-        found = [f"{counts[name]} {name}" for name in map(str, Kind) if counts[name]]
+        found = [f"{counts[name]} {name}" for name in map(str, FindingKind) if counts[name]]
         found += [f"{counted(n_others, 'page')} without gold"] if n_others else []
         size = f"{counted(len(dataset), 'page')}, {counted(len({page.site for page in dataset.pages}), 'site')}"
         note(f"{dataset.name}: {size}; {', '.join(found) or 'no findings'}")

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import webencodings
 
 from blockml.archives.compression import read_file
-from blockml.archives.suffixes import is_page
+from blockml.archives.suffixes import is_page_file
 from blockml.datasets.gold import Gold, SnippetGold, TextGold
 from blockml.errors import DatasetError, UsageError, check_type
 from blockml.parsing.limits import Limits
@@ -43,7 +43,7 @@ _OWN_FIELDS = frozenset("id url site page_type encoding main_content with withou
 
 def html_files(paths: Iterable[Path]) -> list[Path]:
     """Return the page files among paths, sorted; mirrors of sites have folders whose names end in ``.html`` too."""
-    return sorted(path for path in paths if is_page(path.name) and path.is_file())
+    return sorted(path for path in paths if is_page_file(path.name) and path.is_file())
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,19 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
 
 from blockml.datasets.base import Dataset, LabelledPage
-from blockml.datasets.validation import Kind, validate
+from blockml.datasets.validation import FindingKind, validate
 
 #: Kinds that make gold invalid for any use: it is missing, of another page, incomplete or contradicted.
-_INVALID = frozenset(Kind) - {Kind.WORD_ORDER, Kind.REPETITION, Kind.DUPLICATE, Kind.CONTAMINATION}
+_INVALID = frozenset(FindingKind) - {
+    FindingKind.WORD_ORDER,
+    FindingKind.REPETITION,
+    FindingKind.DUPLICATE,
+    FindingKind.CONTAMINATION,
+}
 #: Kinds that make block labels wrong. A repetition does not, as only one of the copies is aligned.
-INVALID_FOR_TRAINING: frozenset[Kind] = _INVALID | {Kind.WORD_ORDER}
+INVALID_FOR_TRAINING: frozenset[FindingKind] = _INVALID | {FindingKind.WORD_ORDER}
 #: Kinds that make scores wrong. Word order does not affect bag-of-words scores.
-INVALID_FOR_EVALUATION: frozenset[Kind] = _INVALID | {Kind.REPETITION}
+INVALID_FOR_EVALUATION: frozenset[FindingKind] = _INVALID | {FindingKind.REPETITION}
 
 #: Flags of data sets that our own check of the same kind replaces: WCXB's authors searched the visible text of a
 #: browser for the words of the gold and flagged pages with text in ``noscript``, which blockml reads.
@@ -24,7 +29,7 @@ REPLACED: frozenset[str] = frozenset({"gold_words_missing_from_html"})
 def gold_defects(
     dataset: Dataset,
     *,
-    kinds: Set[Kind] = INVALID_FOR_TRAINING | INVALID_FOR_EVALUATION,
+    kinds: Set[FindingKind] = INVALID_FOR_TRAINING | INVALID_FOR_EVALUATION,
     jobs: int = 1,
     progress: Callable[[Iterable[LabelledPage]], Iterable[LabelledPage]] = iter,
 ) -> Mapping[str, tuple[str, ...]]:

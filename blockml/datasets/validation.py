@@ -25,7 +25,7 @@ from blockml.text.plurals import counted
 from blockml.text.tokens import WORD, metric_tokens
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """Kinds of findings; docs/gold.md describes them."""
 
     CONTAMINATION = "contamination"
@@ -73,7 +73,7 @@ class Finding:
     """One defect of the gold of one page."""
 
     page_id: str
-    kind: Kind
+    kind: FindingKind
     detail: str
 
 
@@ -119,7 +119,7 @@ def check_pages(
     for group in same.values():
         differs = len({*group.values()} - {None}) > 1
         for page_id, gold_hash in group.items() if len(group) > 1 else ():
-            kind = Kind.CONTRADICTION if differs and gold_hash else Kind.DUPLICATE
+            kind = FindingKind.CONTRADICTION if differs and gold_hash else FindingKind.DUPLICATE
             findings.append(Finding(page_id, kind, ", ".join(other for other in group if other != page_id)))
     return findings, sum(not has_gold for *_, has_gold in checked)
 
@@ -169,47 +169,47 @@ def validate_page(page_id: str, html: bytes, page: Page, gold: Gold | None) -> l
     return [Finding(page_id, kind, detail) for kind, detail in _findings(html, page, gold)]
 
 
-def _findings(html: bytes, page: Page, gold: Gold | None) -> Iterator[tuple[Kind, str]]:
+def _findings(html: bytes, page: Page, gold: Gold | None) -> Iterator[tuple[FindingKind, str]]:
     """Yield kind and detail of the findings of one page."""
     if any(name in html for name in _TOOL_NAMES) and (mark := _TOOL_MARKS.search(html)):
-        yield Kind.CONTAMINATION, f"the page contains {mark[0][:40].decode('ascii', 'replace')!r}"
+        yield FindingKind.CONTAMINATION, f"the page contains {mark[0][:40].decode('ascii', 'replace')!r}"
     # Gold that labels the whole page may label an error page, or leave it without main content.
     is_whole = isinstance(gold, RunGold)
     if not is_whole and (message := soft_error(page)):
-        yield Kind.SOFT_ERROR, f"the page says {message[:100]!r}"
+        yield FindingKind.SOFT_ERROR, f"the page says {message[:100]!r}"
     if isinstance(gold, RunGold) and not gold.matches(page):
-        yield Kind.LABEL_MISMATCH, "the labelled runs differ from the page's text"
+        yield FindingKind.LABEL_MISMATCH, "the labelled runs differ from the page's text"
     if isinstance(gold, RegionGold) and (missing := gold.missing(page)):
-        yield Kind.LABEL_MISMATCH, f"{counted(len(missing), 'XPath')} without an element, such as {missing[0]}"
+        yield FindingKind.LABEL_MISMATCH, f"{counted(len(missing), 'XPath')} without an element, such as {missing[0]}"
     if (content := gold.text() if gold else None) is None:
         return
     # Pages about HTML contain markup in their text.
     if (markup := _MARKUP.search(content)) and not any(markup[0] in text for text in page.blocks.texts):
-        yield Kind.CONTAMINATION, f"the gold text contains {markup[0]!r}"
+        yield FindingKind.CONTAMINATION, f"the gold text contains {markup[0]!r}"
     yield from _compared(page, content, is_whole=is_whole)
 
 
-def _compared(page: Page, content: str, *, is_whole: bool) -> Iterator[tuple[Kind, str]]:
+def _compared(page: Page, content: str, *, is_whole: bool) -> Iterator[tuple[FindingKind, str]]:
     """Yield the findings from comparing a page with its gold text; ``is_whole`` if the gold labels the whole page."""
     gold = metric_tokens(content)
     owner, tokens = block_tokens(page)
     if not gold:
         if tokens and not is_whole:
-            yield Kind.EMPTY_GOLD, f"the page has {counted(len(tokens), 'word')}"
+            yield FindingKind.EMPTY_GOLD, f"the page has {counted(len(tokens), 'word')}"
         return
     found = (Counter(gold) & Counter(tokens)).total() / len(gold)
     repeated = 0 if is_whole else repeated_words(tokens, gold)
     is_other_page = found + repeated / len(gold) < _FOUND_SHARE  # repetitions are not missing words
     if is_other_page:
-        yield Kind.MISSING_WORDS, f"the page contains {found:.0%} of {counted(len(gold), 'gold word')}"
+        yield FindingKind.MISSING_WORDS, f"the page contains {found:.0%} of {counted(len(gold), 'gold word')}"
     if is_whole:
         return
     if repeated >= max(_REPEATED_WORDS, _REPEATED_SHARE * len(gold)):
-        yield Kind.REPETITION, f"{repeated} of {len(gold)} gold words are repeated more often than in the page"
+        yield FindingKind.REPETITION, f"{repeated} of {len(gold)} gold words are repeated more often than in the page"
     words, begins = uncovered_text(page, owner, tokens, gold)
     if words >= max(_UNCOVERED_WORDS, _UNCOVERED_SHARE * len(gold)):
         yield (
-            Kind.INCOMPLETE,
+            FindingKind.INCOMPLETE,
             f"{counted(words, 'word')} after the {counted(len(gold), 'gold word')}, starting with {begins!r}",
         )
     if is_other_page:
@@ -217,9 +217,9 @@ def _compared(page: Page, content: str, *, is_whole: bool) -> Iterator[tuple[Kin
     alignment = lcs_alignment(tokens, gold)
     moved = found - float((alignment >= 0).mean()) * len(tokens) / len(gold)
     if moved >= _MOVED_SHARE:
-        yield Kind.WORD_ORDER, f"{moved:.0%} of {len(gold)} gold words are in another order"
+        yield FindingKind.WORD_ORDER, f"{moved:.0%} of {len(gold)} gold words are in another order"
     elif left := _truncated_words(page, owner, alignment, content):
-        yield Kind.TRUNCATION, f"{left} words follow {' '.join(gold[-3:])!r} in the last block"
+        yield FindingKind.TRUNCATION, f"{left} words follow {' '.join(gold[-3:])!r} in the last block"
 
 
 def _truncated_words(page: Page, owner: NDArray[np.int32], alignment: NDArray[np.int32], content: str) -> int:

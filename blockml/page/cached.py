@@ -11,10 +11,10 @@ from typing import Any, Generic, Self, TypeVar, overload
 
 __all__ = ["cached_property"]
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-class cached_property(Generic[T]):  # noqa: N801 (named and used like that of functools)
+class cached_property(Generic[_T]):  # noqa: N801 (named and used like that of functools)
     """A method that becomes an attribute with its result.
 
     Threads may compute a value twice, and then all of them get the one that was stored first. So the method must give
@@ -36,8 +36,8 @@ class cached_property(Generic[T]):  # noqa: N801 (named and used like that of fu
     True
     """
 
-    def __init__(self, function: Callable[[Any], T]) -> None:
-        self._function = function
+    def __init__(self, function: Callable[[Any], _T]) -> None:
+        self.function = function
         self.__doc__ = function.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -47,10 +47,10 @@ class cached_property(Generic[T]):  # noqa: N801 (named and used like that of fu
     def __get__(self, instance: None, owner: type) -> Self: ...
 
     @overload
-    def __get__(self, instance: object, owner: type | None = None) -> T: ...
+    def __get__(self, instance: object, owner: type | None = None) -> _T: ...
 
-    def __get__(self, instance: object | None, owner: type | None = None) -> Self | T:
+    def __get__(self, instance: object | None, owner: type | None = None) -> Self | _T:
         if instance is None:
             return self
-        value: T = instance.__dict__.setdefault(self._name, self._function(instance))
+        value: _T = instance.__dict__.setdefault(self._name, self.function(instance))
         return value

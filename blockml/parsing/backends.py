@@ -19,7 +19,7 @@ from blockml.parsing import lexbor
 from blockml.parsing.builder import LimitReached, NodesBuilder, new_builder
 from blockml.parsing.html5lib_tree import html5lib_root
 from blockml.parsing.libraries import usable_addresses
-from blockml.parsing.limits import Limits, most_steps
+from blockml.parsing.limits import Limits
 
 __all__ = ["BACKENDS", "build", "libxml2_addresses", "parse_lxml"]
 
@@ -162,7 +162,7 @@ def build(source: bytes, backend: str, limits: Limits) -> NodesBuilder:
         The back end is an optional package that is not installed.
     """
     check_name("backend", backend, BACKENDS)
-    builder = new_builder(limits, most_steps(len(source)))
+    builder = new_builder(limits, limits.steps_of(len(source)))
     BACKENDS[backend](source, builder, limits)
     with suppress(LimitReached):
         builder.close()

@@ -18,7 +18,7 @@ from blockml import _kernel
 from blockml._kernel.protocol import Addresses
 from blockml.page import Flag, Nodes
 from blockml.page.attributes import NO_ATTRIBUTES, Attributes
-from blockml.parsing.limits import Limits, most_steps
+from blockml.parsing.limits import Limits
 from blockml.parsing.lines import VOID
 
 __all__ = ["LimitReached", "NodesBuilder", "new_builder"]
@@ -98,7 +98,7 @@ class NodesBuilder:
     warnings: list[str] = field(default_factory=list)  #: Warnings of the back end.
 
 
-def new_builder(limits: Limits, max_steps: int = most_steps(0)) -> NodesBuilder:
+def new_builder(limits: Limits, max_steps: int = Limits().steps_of(0)) -> NodesBuilder:
     """Return a builder for one page: compiled if the C extension is there."""
     if _kernel.compiled is None:
         return _python_builder(limits, max_steps)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from blockml.errors import UsageError
 
-__all__ = ["Limits", "most_steps"]
+__all__ = ["Limits"]
 
 #: Of 3,901 pages above 60 kB of the labelled collections, three have more blocks: lists of one-word lines.
 _BYTES_PER_BLOCK = 50
@@ -15,17 +15,6 @@ _LARGEST = 2**31 - 1
 #: Open elements, summed over the tags of any page, and for each byte of a longer one. libxml2 takes two nanoseconds to
 #: compare an end tag with an open element. The most of 1,360 labelled pages is between 2 and 4 million, 7 for a byte.
 _STEPS, _STEPS_PER_BYTE = 100_000_000, 100
-
-
-def most_steps(n_bytes: int) -> int:
-    """Return the most open elements, summed over the tags of a page of so many bytes, that libxml2 may search.
-
-    Examples
-    --------
-    >>> most_steps(10_000), most_steps(2_000_000)
-    (100000000, 200000000)
-    """
-    return max(_STEPS, n_bytes * _STEPS_PER_BYTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +50,15 @@ class Limits:
         (5000, 120000)
         """
         return max(self.blocks, n_bytes // _BYTES_PER_BLOCK)
+
+    def steps_of(self, n_bytes: int) -> int:
+        """Return the most open elements, summed over the tags of a page of so many bytes, that libxml2 may search.
+
+        A page as deep as allowed can always be read to its deepest element.
+
+        Examples
+        --------
+        >>> Limits().steps_of(10_000), Limits().steps_of(2_000_000), Limits(depth=100_000).steps_of(10_000)
+        (100000000, 200000000, 10000000000)
+        """
+        return max(_STEPS, n_bytes * _STEPS_PER_BYTE, self.depth**2)

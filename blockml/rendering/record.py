@@ -13,7 +13,17 @@ from typing import Any
 
 from blockml.page import Chunk, Extraction, Label, Metadata, Paragraph, ParagraphKind, Status
 
-__all__ = ["CRASHED", "FAILURES", "RECORD", "SCHEMA_VERSION", "TIMEOUT", "UNREADABLE", "Field", "Kind", "block_records"]
+__all__ = [
+    "CRASHED",
+    "FAILURES",
+    "RECORD",
+    "SCHEMA_VERSION",
+    "TIMEOUT",
+    "UNREADABLE",
+    "Field",
+    "FieldType",
+    "block_records",
+]
 __all__ += ["chunk_record", "json_schema", "page_record", "paragraph_record"]
 
 #: Incremented when a field is removed or changes its meaning.
@@ -29,7 +39,7 @@ _Schema = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FieldType:
     """Type of a field."""
 
     name: str  #: Name in the documentation.
@@ -38,33 +48,33 @@ class Kind:
     empty: Callable[[], Any] = lambda: None  #: Returns its value in the record of a page that failed.
     failed: _Schema | None = None  #: JSON Schema in records of a batch, if it differs because a page may fail.
 
-    def or_null(self) -> Kind:
+    def or_null(self) -> FieldType:
         """Return the type whose values may be null as well."""
-        return Kind(f"{self.name} or null", {**self.schema, "type": [self.schema["type"], "null"]}, self.arrow)
+        return FieldType(f"{self.name} or null", {**self.schema, "type": [self.schema["type"], "null"]}, self.arrow)
 
 
 _STRING: _Schema = {"type": "string"}
-TEXT = Kind("text", _STRING, lambda pa: pa.string(), str)
-TEXTS = Kind("list of texts", {"type": "array", "items": _STRING}, lambda pa: pa.list_(pa.string()), list)
-COUNT = Kind("count", {"type": "integer", "minimum": 0}, lambda pa: pa.int32(), int)
-COUNTS = Kind("list of counts", {"type": "array", "items": COUNT.schema}, lambda pa: pa.list_(pa.int32()), list)
-PLACE = Kind("integer", {"type": "integer"}, lambda pa: pa.int32()).or_null()
-FLAG = Kind("true or false", {"type": "boolean"}, lambda pa: pa.bool_())
+TEXT = FieldType("text", _STRING, lambda pa: pa.string(), str)
+TEXTS = FieldType("list of texts", {"type": "array", "items": _STRING}, lambda pa: pa.list_(pa.string()), list)
+COUNT = FieldType("count", {"type": "integer", "minimum": 0}, lambda pa: pa.int32(), int)
+COUNTS = FieldType("list of counts", {"type": "array", "items": COUNT.schema}, lambda pa: pa.list_(pa.int32()), list)
+PLACE = FieldType("integer", {"type": "integer"}, lambda pa: pa.int32()).or_null()
+FLAG = FieldType("true or false", {"type": "boolean"}, lambda pa: pa.bool_())
 _RANGE: _Schema = {"minimum": 0, "maximum": 1}
 _NULLABLE: _Schema = {"type": ["number", "null"], **_RANGE}
-SHARE = Kind("0 to 1", {"type": "number", **_RANGE}, lambda pa: pa.float64(), failed=_NULLABLE)
-STATUS = Kind(
+SHARE = FieldType("0 to 1", {"type": "number", **_RANGE}, lambda pa: pa.float64(), failed=_NULLABLE)
+STATUS = FieldType(
     "name", {"enum": [*map(str, Status)]}, lambda pa: pa.string(), str, {"enum": [*map(str, Status), *FAILURES]}
 )
-LABEL = Kind("name or null", {"enum": [*map(str, Label), None]}, lambda pa: pa.string())
-PARAGRAPH_KIND = Kind("name", {"enum": [*map(str, ParagraphKind)]}, lambda pa: pa.string())
-SOURCES = Kind(
+LABEL_NAME = FieldType("name or null", {"enum": [*map(str, Label), None]}, lambda pa: pa.string())
+PARAGRAPH_KIND = FieldType("name", {"enum": [*map(str, ParagraphKind)]}, lambda pa: pa.string())
+SOURCES = FieldType(
     "names by field",
     {"type": "object", "additionalProperties": _STRING},
     lambda pa: pa.list_(pa.struct([("field", pa.string()), ("source", pa.string())])),
 )
 _METADATA_REFERENCE: _Schema = {"$ref": "#/$defs/metadata"}
-METADATA = Kind(
+METADATA = FieldType(
     "object",
     _METADATA_REFERENCE,
     lambda pa: pa.struct([(field.name, field.kind.arrow(pa)) for field in _METADATA]),
@@ -77,7 +87,7 @@ class Field:
     """Field of a record."""
 
     name: str
-    kind: Kind
+    kind: FieldType
     description: str = ""
     #: Returns the value; by default the attribute of its name. Of blocks, the values of all blocks of an extraction.
     value: Callable[[Any], Any] | None = None
@@ -136,7 +146,7 @@ _BLOCK = (
     Field("xpath", TEXT, value=lambda found: found.page.nodes.xpaths(found.page.blocks.parent.tolist())),
     Field(
         "label",
-        LABEL,
+        LABEL_NAME,
         "Predicted label; null if the extractor tells no labels.",
         lambda found: map(_label, [None] * len(found.kept) if found.labels is None else found.labels),
     ),
@@ -150,7 +160,7 @@ _PARAGRAPH = (
     Field("xpath", TEXT),
     Field("blocks", COUNTS, "Indices of its blocks.", lambda paragraph: list(paragraph.blocks)),
     Field("score", SHARE),
-    Field("label", LABEL, _BLOCK[-1].description, lambda paragraph: _label(paragraph.label)),
+    Field("label", LABEL_NAME, _BLOCK[-1].description, lambda paragraph: _label(paragraph.label)),
 )
 _CHUNK = (
     Field("text", TEXT),

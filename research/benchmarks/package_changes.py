@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import blockml
 from blockml.cli.output import print_rows
-from blockml.page import Attributes, Blocks, Extraction, Nodes, Page
+from blockml.page import Attributes, Blocks, Extraction, Nodes, Page, cached
 from blockml.page.lazy import Lazy, LazySequence
 
 __all__ = ["KINDS", "Change", "package_changes"]
@@ -72,8 +72,9 @@ def package_changes(html: bytes, model: str = "default") -> list[Change]:
 
 
 def _package(frame: FrameType) -> str | None:
-    """Return the package of blockml that a function is in; None for other code."""
-    root, *inner = str(frame.f_globals.get("__name__")).split(".")
+    """Return the package of blockml that a function is in; None for other code, and for what replaces functools."""
+    name = str(frame.f_globals.get("__name__"))
+    root, *inner = name.split(".") if name != cached.__name__ else [""]
     return (inner or [root])[0] if root == "blockml" else None
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from blockml.datasets import Dataset, LabelledPage, TextGold
 from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, gold_defects
-from blockml.datasets.validation import Kind
+from blockml.datasets.validation import FindingKind
 
 
 def dataset(folder: Path, *, flags: tuple[str, ...] = ()) -> Dataset:
@@ -37,7 +37,7 @@ def test_flags_come_first_and_sound_pages_are_left_out(tmp_path: Path) -> None:
 
 def test_kinds_are_chosen(tmp_path: Path) -> None:
     """Other kinds are left out; flags never are."""
-    found = gold_defects(dataset(tmp_path, flags=("seen",)), kinds={Kind.REPETITION})
+    found = gold_defects(dataset(tmp_path, flags=("seen",)), kinds={FindingKind.REPETITION})
     assert found == {"twice": ("repetition",), "flagged": ("seen",)}
 
 
@@ -50,5 +50,5 @@ def test_processes_do_not_matter(tmp_path: Path) -> None:
 def test_uses() -> None:
     """Repetitions do not affect labels, and word order does not affect bag-of-words scores."""
     either = INVALID_FOR_TRAINING | INVALID_FOR_EVALUATION
-    assert either <= set(Kind)
+    assert either <= set(FindingKind)
     assert either - (INVALID_FOR_TRAINING & INVALID_FOR_EVALUATION) == {"word order", "repetition"}

@@ -9,7 +9,7 @@ import pytest
 import blockml
 from blockml.datasets import open_dataset
 from blockml.datasets.gold import Gold, RunGold, TextGold
-from blockml.datasets.validation import Kind, validate, validate_page
+from blockml.datasets.validation import FindingKind, validate, validate_page
 from blockml.page import Label
 
 DATA = Path(__file__).parents[2] / "data"
@@ -61,7 +61,7 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
 def test_kinds(html: str, gold: str, found: list[str]) -> None:
     """Each kind of defect is found; similar pages without defects give no findings."""
     assert kinds(html, TextGold(gold)) == found
-    assert set(found) <= set(Kind)
+    assert set(found) <= set(FindingKind)
 
 
 def test_labelled_runs_leave_nothing_out() -> None:
@@ -92,9 +92,9 @@ def test_a_page_without_gold_contradicts_none(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.txt").write_text(f"{A} {B}", encoding="utf-8")
     assert {(item.page_id, item.kind) for item in validate(open_dataset(tmp_path))} == {
-        (name, Kind.DUPLICATE) for name in ("a", "b", "c")
+        (name, FindingKind.DUPLICATE) for name in ("a", "b", "c")
     }
     (tmp_path / "b.txt").write_text(A, encoding="utf-8")
     assert {(item.page_id, item.kind) for item in validate(open_dataset(tmp_path))} == {
-        ("a", Kind.CONTRADICTION), ("b", Kind.CONTRADICTION), ("c", Kind.DUPLICATE),
+        ("a", FindingKind.CONTRADICTION), ("b", FindingKind.CONTRADICTION), ("c", FindingKind.DUPLICATE),
     }  # fmt: skip

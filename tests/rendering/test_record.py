@@ -14,7 +14,7 @@ import blockml
 from blockml.batch import BatchExtractor, Options
 from blockml.batch.arrow import record_batch, schema
 from blockml.rendering import block_records, json_schema
-from blockml.rendering.record import FAILURES, PAGE, RECORD, SHARE, Field, Kind, page_record
+from blockml.rendering.record import FAILURES, PAGE, RECORD, SHARE, Field, FieldType, page_record
 from tests.rendering.test_paragraphs import matches
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +55,7 @@ def test_every_field_has_a_type() -> None:
     with pytest.raises(TypeError, match="kind"):
         Field("language")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="arrow"):
-        Kind("text", {"type": "string"})  # type: ignore[call-arg]
+        FieldType("text", {"type": "string"})  # type: ignore[call-arg]
     types = schema([field.name for field in RECORD]).types
     assert all(isinstance(kind, pa.DataType) for kind in types)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from blockml.archives.compression import DAMAGED, compression_of, decompressed, open_decompressed, recognized
-from blockml.archives.suffixes import ARCHIVES, LINES, PAGE_FILES, is_page, split_compression
+from blockml.archives.suffixes import ARCHIVES, LINES, PAGE_FILES, is_page_file, split_compression
 from blockml.batch.items import Item
 from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, RecordFields, Unit, in_units
 from blockml.batch.readers.lines import line_blocks, line_ranges
@@ -100,7 +100,7 @@ class Inputs:
     def _below(self, top: Path) -> Iterator[InputFile]:
         for path in _walk(top, self.passed_over):
             # Files of records, such as labels or an output, must be named.
-            if is_page(path.name) or split_compression(path.name.lower())[0].endswith(ARCHIVES):
+            if is_page_file(path.name) or split_compression(path.name.lower())[0].endswith(ARCHIVES):
                 yield InputFile(path, top, top)
             else:
                 self.passed_over[path.suffix] += 1
@@ -248,7 +248,7 @@ def _kind(found: InputFile) -> str:
     path = found.path
     if str(path) == _STDIN:
         return "stdin"
-    if is_page(path.name):
+    if is_page_file(path.name):
         return "page"
     name = split_compression(path.name.lower())[0]
     # Of a file that is damaged at its start the name is what there is.

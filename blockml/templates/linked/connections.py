@@ -22,7 +22,7 @@ from blockml.templates.linked.addresses import FetchError, RefusedError, Resolve
 _KEEP = 4.0
 
 
-class Budget:
+class TimeBudget:
     """Time for one page, consumed by its requests one after another."""
 
     def __init__(self, seconds: float) -> None:
@@ -115,7 +115,7 @@ class Connections:
         self.close = self._pool.close
 
     @contextmanager
-    def request(self, url: str, budget: Budget) -> Iterator[FetchedResponse]:
+    def request(self, url: str, budget: TimeBudget) -> Iterator[FetchedResponse]:
         """Request a normalised URL, within the budget including the body.
 
         Raises FetchError if the port or address is refused, the server does not answer, or it takes too long.

@@ -139,8 +139,8 @@ class WebSource(PageSource):
             import httpcore  # noqa: F401
             import protego  # noqa: F401
 
-            from blockml.templates.linked.connections import Budget, Connections
-        self._budget = partial(Budget, timeout)
+            from blockml.templates.linked.connections import Connections, TimeBudget
+        self._budget = partial(TimeBudget, timeout)
         self._connections = Connections(
             user_agent=user_agent,
             allow_private=allow_private,

@@ -26,6 +26,7 @@ from blockml.features import COLUMNS, page_matrix
 from blockml.features.kernel_page import KernelPage, KernelRows
 from blockml.features.kernel_tables import kernel_columns
 from blockml.features.page_context import PageContext
+from blockml.page.cached import cached_property
 from research.benchmarks.speed.clock import Laps, Subject
 from research.benchmarks.speed.pages import Source
 from research.benchmarks.speed.subjects import on_backend
@@ -117,8 +118,8 @@ def watched() -> Iterator[Stopwatch]:
                 owner = getattr(owner, part)
             stack.enter_context(_instead(owner, last, watch.around(getattr(owner, last), stage)))
         for name, part in vars(PageContext).items():
-            if isinstance(part, functools.cached_property):
-                stack.enter_context(_instead(part, "func", watch.around(part.func, SHARED + name)))
+            if isinstance(part, cached_property):
+                stack.enter_context(_instead(part, "function", watch.around(part.function, SHARED + name)))
         stack.enter_context(_instead(page_matrix, "_plan", _by_family(page_matrix._plan, watch)))  # noqa: SLF001
         stack.enter_context(_instead(KernelPage, "write", _by_step(KernelPage.write, watch)))
         stack.enter_context(_instead(blockml.parsing, "build", _building(blockml.parsing.build, watch)))

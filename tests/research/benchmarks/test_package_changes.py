@@ -41,4 +41,4 @@ def test_the_calls_of_one_page_are_printed(capsys: pytest.CaptureFixture[str]) -
     assert lines[0].split() == ["page", "step", "check", "data", "all"]
     counts = list(map(int, lines[1].split()[1:]))
     assert sum(counts[:3]) == counts[3] == sum(int(line.split()[0]) for line in lines[2:])
-    assert any(line.split()[1:] == ["step", "extract", "_extract", "decision", "decide"] for line in lines)
+    assert any(line.split()[1:] == ["step", "extract", "extract_page", "decision", "decide"] for line in lines)
