@@ -45,7 +45,7 @@ TIMED = (
     ("blockml.predictors.tree_ensemble", "MeanTrees.probabilities", "trees"),
     ("blockml.features.page_matrix", "ancestor_words", "ancestor words"),
     ("blockml.predictors.mlp", "MLP.predict", "MLPs"),
-    ("blockml.model.scoring", "page_features", "page features"),
+    ("blockml.model.scoring", "article_probability", "page features"),
     ("blockml.extract", "decide", "decide"),
     ("blockml.predictors.block_types", "BlockTypes.comment_probabilities", "block types"),
     ("blockml.extract", "render_text", "render"),
