@@ -80,7 +80,7 @@ def test_stages_add_up(tmp_path: Path) -> None:
 
 def test_timers_do_not_change_results() -> None:
     """Results with timers are those without, and the timers are removed afterwards, even after an exception."""
-    before = dict(vars(PageContext)), vars(page_matrix)["_plan"], blockml.parsing.build, PageContext.keywords.function  # type: ignore[attr-defined]
+    before = dict(vars(PageContext)), vars(page_matrix)["_plan"], blockml.parsing.build, PageContext.keywords.function
     expected = blockml.extract(PAGE.html)
     with watched() as watch:
         found = blockml.extract(PAGE.html)
@@ -91,7 +91,7 @@ def test_timers_do_not_change_results() -> None:
     assert any(stage.startswith(SHARED) for stage in seconds)
     with pytest.raises(ZeroDivisionError), watched():
         raise ZeroDivisionError
-    after = dict(vars(PageContext)), vars(page_matrix)["_plan"], blockml.parsing.build, PageContext.keywords.function  # type: ignore[attr-defined]
+    after = dict(vars(PageContext)), vars(page_matrix)["_plan"], blockml.parsing.build, PageContext.keywords.function
     assert after == before
 
 
