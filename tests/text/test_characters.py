@@ -3,6 +3,7 @@
 import pytest
 
 from blockml.text.characters import readable
+from blockml.text.tokens import MODES, metric_tokens
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,11 @@ from blockml.text.characters import readable
 def test_readable_text(text: str, expected: str) -> None:
     """Marks within words go; joiners and word boundaries of scripts that need them stay."""
     assert readable(text) == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_words_of_metrics(mode: str) -> None:
+    """A gold text with soft hyphens has the words of a text without."""
+    assert metric_tokens("Förder\xadmittel für Klein\u200bst\xadbetriebe", mode) == metric_tokens(
+        "Fördermittel für Kleinstbetriebe", mode
+    )
