@@ -66,7 +66,8 @@ def parse(
     limits
         Bounds on bytes, nodes, blocks and depth.
     detector
-        Guesses the encoding of bytes that declare none and are not UTF-8.
+        Guesses the encoding of bytes that declare none and are not UTF-8; by default
+        :func:`blockml.parsing.detection.detected`.
 
     Raises
     ------
