@@ -71,7 +71,7 @@ def extract(
     limits
         Bounds on bytes, nodes, blocks and depth.
     detector
-        Guesses the encoding of bytes that declare none and are not UTF-8.
+        Guesses the encoding of bytes that declare none and are not UTF-8, instead of the detector of blockml.
     backend
         HTML parser (``lxml``, ``lexbor`` or ``html5lib``), instead of the one of the model's training pages.
 

@@ -92,8 +92,9 @@ messy_bytes = st.one_of(
 
 
 def visible(text: str) -> str:
-    """Drop what the comparison of texts must not depend on: white space, and control characters that blocks lack."""
-    return "".join(char for char in text if not char.isspace() and unicodedata.category(char) != "Cc")
+    """Drop what the comparison of texts must not depend on: white space, and invisible characters that blocks lack."""
+    invisible = "\xad\u200b\u2060\ufeff"
+    return "".join(c for c in text if not c.isspace() and unicodedata.category(c) != "Cc" and c not in invisible)
 
 
 def path_of(nodes: Nodes, node: int) -> list[int]:

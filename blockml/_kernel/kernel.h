@@ -107,7 +107,7 @@ PyObject *nodes_builder(PyObject *module, PyObject *arguments);
 int widen(void **array, Py_ssize_t room, size_t size);
 
 /* parsing_characters.c */
-enum { TEXT_CLEAN, TEXT_BLANK, TEXT_CONTROLS };
+enum { TEXT_CLEAN, TEXT_BLANK, TEXT_INVISIBLE };
 int text_kind(PyObject *text);
 enum { BYTES_BEHIND = 15 }; /* bytes after the text that must be blanks */
 int utf8_kind(const char *text, Py_ssize_t length); /* UNKNOWN if the bytes don't determine it */

@@ -5,7 +5,7 @@
 static int style_value_hides(Builder *b, PyObject *style) {
     int found = style_hides(style);
     if (found < 0 && !PyErr_Occurred()) { /* use the regular expression */
-        PyObject *match = PyObject_CallMethod(b->invisible, "search", "O", style);
+        PyObject *match = PyObject_CallMethod(b->hides, "search", "O", style);
         found = match == NULL ? -1 : match != Py_None;
         Py_XDECREF(match);
     }

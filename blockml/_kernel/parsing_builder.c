@@ -137,8 +137,8 @@ static PyObject *spaced(Builder *b, PyObject *text) {
 static int add_text(Builder *b, PyObject *text, int kind) {
     if (text == NULL) return -1;
     if (kind == UNKNOWN) kind = text_kind(text);
-    if (kind == TEXT_CONTROLS) {
-        PyObject *cleaned = PyObject_CallMethod(b->controls, "sub", "OO", b->empty_text, text);
+    if (kind == TEXT_INVISIBLE) {
+        PyObject *cleaned = PyObject_CallMethod(b->invisible, "sub", "OO", b->empty_text, text);
         Py_DECREF(text);
         if ((text = cleaned) == NULL) return -1;
         kind = PyUnicode_GetLength(text) ? text_kind(text) : TEXT_BLANK;
@@ -185,7 +185,7 @@ static int flush(Builder *b) {
     if (!b->n_pending) return 0;
     memset(b->pending + 1 + b->n_pending, ' ', BYTES_BEHIND);
     int kind = utf8_kind(b->pending + 1, (Py_ssize_t)b->n_pending);
-    if (b->n_preformatted || kind == TEXT_CONTROLS || kind == UNKNOWN) return add_text(b, take_pending(b, 0), kind);
+    if (b->n_preformatted || kind == TEXT_INVISIBLE || kind == UNKNOWN) return add_text(b, take_pending(b, 0), kind);
     if (kind == TEXT_BLANK) { /* as most texts are: indentation */
         b->n_pending = 0, b->has_space = 1;
         return 0;

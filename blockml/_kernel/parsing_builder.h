@@ -32,7 +32,7 @@ typedef struct {
     Py_ssize_t n_unclosed;      /* start tags without an end tag: what the parser has open */
     int64_t steps, max_steps;   /* unclosed elements, summed over tags */
     int has_head, too_deep, too_many, too_costly;
-    PyObject *name_properties, *limit_reached, *invisible, *controls; /* from builder.py */
+    PyObject *name_properties, *limit_reached, *hides, *invisible; /* from builder.py */
     PyObject *ids;
     PyObject *given;          /* attribute sets that came as mappings, None for others */
     PyObject *piece, *pieces; /* text since the last tag: first piece, further pieces */

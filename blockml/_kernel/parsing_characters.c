@@ -20,8 +20,8 @@ static int point_is_space(Py_UCS4 c) {
            c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-/* Returns TEXT_BLANK if str.isspace; otherwise TEXT_CONTROLS if there is a control character other than white space,
-   else TEXT_CLEAN. */
+/* Returns TEXT_INVISIBLE if a character may match INVISIBLE of characters.py (joiners do so only in some contexts);
+   otherwise TEXT_BLANK if str.isspace, else TEXT_CLEAN. */
 int text_kind(PyObject *text) {
     Py_UCS4 points[CHUNK];
     Py_ssize_t length = PyUnicode_GetLength(text);
@@ -30,18 +30,31 @@ int text_kind(PyObject *text) {
         Py_ssize_t n = copy_points(text, begin, length, points), i = 0;
         if (n < 0) return -1;
         while (blank && i < n) blank = point_is_space(points[i++]);
-        unsigned controls = 0;
+        unsigned invisible = 0;
         for (i = 0; i < n; i++) {
             Py_UCS4 c = points[i];
-            controls |= (c < 9) | (c - 0x0e < 0x0e) | ((c - 0x7f < 0x21) & (c != 0x85));
+            invisible |= (c < 9) | (c - 0x0e < 0x0e) | ((c - 0x7f < 0x21) & (c != 0x85)) | (c == 0xad) |
+                         (c - 0x200b < 3) | (c == 0x2060) | (c == 0xfeff);
         }
-        if (controls) return TEXT_CONTROLS;
+        if (invisible) return TEXT_INVISIBLE;
     }
     return blank ? TEXT_BLANK : TEXT_CLEAN;
 }
 
-/* Returns TEXT_CLEAN if the bytes of a text that is not ASCII imply it: no byte C2, with which all control
-   characters after ASCII begin, and a byte that is not part of white space, which otherwise begins with E1 to E3. */
+/* Tells whether a text contains U+200B to U+200D, U+2060 or U+FEFF. */
+static int has_invisible_triple(const char *text, Py_ssize_t length) {
+    unsigned char found = 0;
+    for (Py_ssize_t i = 2; i < length; i++) {
+        unsigned char a = (unsigned char)text[i - 2], b = (unsigned char)text[i - 1], c = (unsigned char)text[i];
+        found |= (a == 0xe2) & (((b == 0x80) & ((unsigned char)(c - 0x8b) < 3)) | ((b == 0x81) & (c == 0xa0)));
+        found |= (a == 0xef) & (b == 0xbb) & (c == 0xbf);
+    }
+    return found;
+}
+
+/* Returns TEXT_CLEAN if the bytes of a text that is not ASCII imply it: no byte C2, with which soft hyphens and all
+   control characters after ASCII begin, no other invisible character, and a byte that is not part of white space, which
+   otherwise begins with E1 to E3. */
 static int non_ascii_kind(const char *text, Py_ssize_t length) {
     unsigned char undecided = 0, solid = 0;
     for (Py_ssize_t i = 0; i < length; i++) {
@@ -49,7 +62,7 @@ static int non_ascii_kind(const char *text, Py_ssize_t length) {
         undecided |= (c < 9) | ((unsigned char)(c - 0x0e) < 0x0e) | (c == 0x7f) | (c == 0xc2);
         solid |= ((unsigned char)(c - 0x21) < 0x5e) | ((unsigned char)(c - 0xc3) < 0x1e) | (c > 0xe3);
     }
-    return undecided || !solid ? UNKNOWN : TEXT_CLEAN;
+    return undecided || !solid || has_invisible_triple(text, length) ? UNKNOWN : TEXT_CLEAN;
 }
 
 int utf8_kind(const char *text, Py_ssize_t length) {
@@ -61,7 +74,7 @@ int utf8_kind(const char *text, Py_ssize_t length) {
         controls |= (c < 9) | ((unsigned char)(c - 0x0e) < 0x0e) | (c == 0x7f);
     }
     if (most >= 0x80) return non_ascii_kind(text, length);
-    return controls ? TEXT_CONTROLS : most > ' ' ? TEXT_CLEAN : TEXT_BLANK;
+    return controls ? TEXT_INVISIBLE : most > ' ' ? TEXT_CLEAN : TEXT_BLANK;
 }
 
 /* Returns the position after `word` (lower case) at `begin`, ignoring case; -1 without a match. */

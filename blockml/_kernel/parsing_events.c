@@ -7,7 +7,7 @@ static const char *const CAPSULE = "blockml._kernel.builder";
 static void builder_free(PyObject *capsule) {
     Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
     if (b == NULL) return;
-    PyObject *held[] = {b->name_properties, b->limit_reached, b->invisible, b->controls,  b->ids,    b->given,
+    PyObject *held[] = {b->name_properties, b->limit_reached, b->hides, b->invisible,  b->ids,    b->given,
                         b->piece,   b->pieces,        b->spaces,    b->empty_text,   b->blank,  b->text_name,
                         b->head_name, b->body_name,   b->hidden,    b->style};
     for (size_t i = 0; i < sizeof held / sizeof *held; i++) Py_XDECREF(held[i]);
@@ -106,15 +106,15 @@ static PyMethodDef events[] = {
 };
 enum { N_EVENTS = sizeof events / sizeof *events };
 
-/* nodes_builder(name_properties, max_nodes, max_depth, max_steps, limit_reached, invisible, controls): the functions
+/* nodes_builder(name_properties, max_nodes, max_depth, max_steps, limit_reached, hides, invisible): the functions
    above, bound to a new builder. */
 PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
-    PyObject *name_properties, *limit_reached, *invisible, *controls;
+    PyObject *name_properties, *limit_reached, *hides, *invisible;
     Py_ssize_t max_nodes, max_depth;
     long long max_steps;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "O!nnLOOO", &PyDict_Type, &name_properties, &max_nodes, &max_depth, &max_steps,
-                          &limit_reached, &invisible, &controls))
+                          &limit_reached, &hides, &invisible))
         return NULL;
     Builder *b = calloc(1, sizeof(Builder));
     if (b == NULL) return PyErr_NoMemory();
@@ -127,7 +127,7 @@ PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
     b->max_depth = max_depth;
     b->max_steps = max_steps;
     b->name_properties = Py_NewRef(name_properties), b->limit_reached = Py_NewRef(limit_reached);
-    b->invisible = Py_NewRef(invisible), b->controls = Py_NewRef(controls);
+    b->hides = Py_NewRef(hides), b->invisible = Py_NewRef(invisible);
     b->ids = PyDict_New(), b->given = PyList_New(0);
     b->pieces = PyList_New(0), b->spaces = PyList_New(0);
     b->empty_text = PyUnicode_FromString(""), b->blank = PyUnicode_InternFromString(" ");

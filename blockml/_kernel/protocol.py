@@ -47,8 +47,8 @@ class Compiled(Protocol):
         max_depth: int,
         max_steps: int,
         limit_reached: type[Exception],
+        hides: re.Pattern[str],
         invisible: re.Pattern[str],
-        controls: re.Pattern[str],
         /,
     ) -> tuple[Callable[..., Any], ...]:
         """Return the functions of a new builder. Reference: :func:`blockml.parsing.builder.new_builder`.

@@ -9,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from blockml.errors import UsageError
+from blockml.text.characters import readable
 from blockml.text.lcs import lcs_length
 from blockml.text.tokens import WORD, metric_tokens
 
@@ -104,7 +105,7 @@ def shingles(text: str, size: int = 4, *, lower: bool = False) -> Counter[tuple[
     """
     if size < 1:
         raise UsageError(f"a shingle has at least 1 word, not {size}")
-    words = metric_tokens(text) if lower else WORD.findall(text)
+    words = metric_tokens(text) if lower else WORD.findall(readable(text))
     if len(words) < size:
         return Counter([tuple(words)] if words else [])
     return Counter(zip(*(words[start:] for start in range(size)), strict=False))

@@ -10,6 +10,7 @@ from typing import Any
 
 from blockml.page import Page
 from blockml.page.attribute_words import nodes_with_words
+from blockml.text.characters import readable
 
 _KIND = b"application/ld+json"
 _DECODER = json.JSONDecoder(strict=False)
@@ -218,7 +219,7 @@ def _resolved(value: Any, by_id: Mapping[str, Mapping[str, Any]]) -> list[Any]: 
 def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
     """Return the text of a value: a string, the first of a list, or the value or name of an object."""
     if isinstance(value, str):
-        cleaned = " ".join(html.unescape(value).split())
+        cleaned = " ".join(readable(html.unescape(value)).split())
         return (cleaned if cleaned.isascii() else _SURROGATES.sub("\ufffd", cleaned)) or None
     if isinstance(value, list):
         return next((text for item in value if (text := text_of(item))), None)

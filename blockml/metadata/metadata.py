@@ -19,6 +19,7 @@ from blockml.metadata.scripts import main_script
 from blockml.page import Nodes, Page
 from blockml.page.attribute_words import nodes_with_words
 from blockml.page.metadata import Metadata
+from blockml.text.characters import readable
 
 #: Names and properties of ``meta`` elements by field, in order of preference, with their source.
 _META: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -167,7 +168,7 @@ class _Found:
             found.sort(key=itemgetter(0))
             first = found[0]
             if name in ("authors", "keywords"):
-                values = [" ".join(text.split()) for rank, text, _ in found if rank == first[0]]
+                values = [" ".join(readable(text).split()) for rank, text, _ in found if rank == first[0]]
                 self.add(name, tuple(values) if name == "authors" else keywords(values), first[2])
             elif name == "page_type":
                 kinds = (_PAGE_TYPES.get(text.lower().partition(".")[0]) for _, text, _ in found)
@@ -175,7 +176,7 @@ class _Found:
                 self.page_type = self.page_type or ((kind, first[2]) if kind else None)
             else:
                 for _, text, source in found:
-                    if value := " ".join(text.split()):
+                    if value := " ".join(readable(text).split()):
                         self.values.setdefault(name, []).append((value, source))
                         if name in _FIRST:
                             break
@@ -183,7 +184,7 @@ class _Found:
     def add_property(self, key: str, value: str) -> None:
         """Take the value of a microdata property."""
         if (name := _PROPERTIES.get(key.lower())) is not None:
-            value = " ".join(value.split())
+            value = " ".join(readable(value).split())
             self.add(name, (value,) if name == "authors" else keywords(value) if name == "keywords" else value,
                      "microdata")  # fmt: skip
 
@@ -363,7 +364,7 @@ def _plain(text: str) -> str:
         text = _TAG.sub(" ", _INLINE.sub("", text))
     elif "&" not in text:
         return text
-    return " ".join(html.unescape(text).split())
+    return " ".join(readable(html.unescape(text)).split())
 
 
 def _host(url: str) -> str:

@@ -1,6 +1,7 @@
 """Parse bytes or text to a :class:`~blockml.page.Page`.
 
-``decode`` (bytes to text) → ``build`` (parser events to nodes) → ``segment`` (nodes to blocks).
+``decode`` (bytes to text) → ``build`` (parser events to nodes; once more after ``composed`` if there are shadow roots)
+→ ``segment`` (nodes to blocks).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from blockml.parsing.limits import Limits
 from blockml.parsing.nesting import flattened
 from blockml.parsing.remainder import join_rest
 from blockml.parsing.segmentation import PROFILES, segment
+from blockml.parsing.shadow_roots import composed
 from blockml.text.words import TOKENIZERS
 
 __all__ = ["BACKENDS", "PROFILES", "Limits", "build", "parse", "segment"]
@@ -64,7 +66,8 @@ def parse(
     limits
         Bounds on bytes, nodes, blocks and depth.
     detector
-        Guesses the encoding of bytes that declare none and are not UTF-8.
+        Guesses the encoding of bytes that declare none and are not UTF-8; by default
+        :func:`blockml.parsing.detection.detected`.
 
     Raises
     ------
@@ -99,8 +102,12 @@ def parse(
     if cut:
         unit = "characters" if isinstance(html, str) else "bytes"
         warnings.append(f"only the first {limits.bytes} {unit} were parsed")
-    source, builder, is_flat = _built(decoded.utf8, backend, limits)
+    utf8 = decoded.utf8
+    source, builder, is_flat = _built(utf8, backend, limits)
     nodes = builder.nodes()
+    if "template" in nodes.names and (utf8 := composed(decoded.utf8)) is not decoded.utf8:
+        source, builder, is_flat = _built(utf8, backend, limits)
+        nodes = builder.nodes()
     title, has_markup = _title(nodes)
     if has_markup and (closed := _close_title(source.decode())) is not None:
         warnings.append("unclosed <title> closed")
@@ -138,7 +145,7 @@ def parse(
         status=status,
         nodes=nodes,
         blocks=blocks,
-        utf8=decoded.utf8,
+        utf8=utf8,
     )
 
 

@@ -20,6 +20,7 @@ from blockml.page import Flag, Nodes
 from blockml.page.attributes import NO_ATTRIBUTES, Attributes
 from blockml.parsing.limits import Limits
 from blockml.parsing.lines import VOID
+from blockml.text.characters import INVISIBLE
 
 __all__ = ["LimitReached", "NodesBuilder", "new_builder"]
 
@@ -39,13 +40,10 @@ FLAGGED: Mapping[Flag, frozenset[str]] = {
     Flag.DROPPED: DROPPED,
 }
 
-_INVISIBLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+_HIDES = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 
 #: Elements allowed in ``head`` (HTML standard, "metadata content"); any other one ends it.
 _HEAD_CONTENT = frozenset({"base", "basefont", "bgsound", "link", "meta", "noscript", "title"}) | DROPPED
-
-#: Control characters other than white space; parsers pass them on.
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
 
 #: Kinds of elements that the builder distinguishes.
 _PLAIN, _VOID, _DROPPED, _HEAD, _BODY, _PREFORMATTED = range(6)
@@ -103,7 +101,7 @@ def new_builder(limits: Limits, max_steps: int = Limits().steps_of(0)) -> NodesB
     if _kernel.compiled is None:
         return _python_builder(limits, max_steps)
     functions = _kernel.compiled.nodes_builder(
-        _NAME_PROPERTIES, limits.nodes, limits.depth, max_steps, LimitReached, _INVISIBLE, _CONTROLS
+        _NAME_PROPERTIES, limits.nodes, limits.depth, max_steps, LimitReached, _HIDES, INVISIBLE
     )
     start, end, data, close, spend, limits_hit, columns, parse_libxml2, parse_lexbor = functions
 
@@ -168,7 +166,7 @@ def _python_builder(limits: Limits, max_steps: int) -> NodesBuilder:
             space += text
             return
         if not text.isprintable():  # a fast test that most texts pass
-            text = _CONTROLS.sub("", text)
+            text = INVISIBLE.sub("", text)
             if not text or text.isspace():
                 space += text
                 return
@@ -283,7 +281,7 @@ def _flags(
         node
         for node, attribute in enumerate(attributes)
         if attribute
-        and ("hidden" in attribute or ("style" in attribute and _INVISIBLE.search(attribute["style"]) is not None))
+        and ("hidden" in attribute or ("style" in attribute and _HIDES.search(attribute["style"]) is not None))
     ]
     flagged = {Flag.HIDDEN: np.array(hidden, dtype=np.intp)}
     for flag, elements in FLAGGED.items():

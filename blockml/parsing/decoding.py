@@ -11,6 +11,7 @@ from typing import Any
 import webencodings
 
 from blockml import _kernel
+from blockml.parsing.detection import detected
 
 __all__ = ["Decoded", "Detector", "decode"]
 
@@ -85,13 +86,17 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     charset
         Encoding label of the transport. An unknown label is ignored with a warning.
     detector
-        Called with the bytes if no encoding is declared and they are not UTF-8. For charset-normalizer:
+        Called with the bytes if no encoding is declared and they are not UTF-8. By default
+        :func:`blockml.parsing.detection.detected`, which knows the encodings of Cyrillic, Greek, Arabic, Japanese,
+        Chinese and Korean that are most in use. ``lambda data: None`` detects nothing. For charset-normalizer:
         ``lambda data: (best := charset_normalizer.from_bytes(data).best()) and best.encoding``.
 
     Examples
     --------
     >>> decode("Crème".encode("latin-1"), charset="iso-8859-1")
     Decoded(utf8=b'Cr\\xc3\\xa8me', encoding='windows-1252', source='transport', warnings=(), is_text=True)
+    >>> decode("Привет, мир".encode("windows-1251")).encoding
+    'windows-1251'
     >>> decode(b'<meta charset="gb2312"><p>\\xc4\\xe3\\xba\\xc3').text
     '<meta charset="gb2312"><p>你好'
     """
@@ -142,7 +147,7 @@ def _sniff(
             return known, "transport", ()
         warnings[f"unknown charset {charset!r} of the transport ignored"] = None
     encoding, rule = _look_inside(source, warnings, is_utf8=is_utf8)
-    if not encoding and detector and (guess := detector(source)):
+    if not encoding and (guess := (detector or detected)(source)):
         encoding, rule = _known(guess), "detector"
         if not encoding:
             warnings[f"unknown encoding {guess!r} of the detector ignored"] = None

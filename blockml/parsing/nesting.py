@@ -13,10 +13,10 @@ from blockml.parsing.builder import DROPPED
 from blockml.parsing.lines import VOID
 from blockml.parsing.tags import TAG, lowered
 
-__all__ = ["flattened"]
+__all__ = ["CLOSED_BY_THE_NEXT", "flattened"]
 
 #: Elements that a parser closes when the next one begins, so that a run of them doesn't nest.
-_CLOSED_BY_THE_NEXT = frozenset(
+CLOSED_BY_THE_NEXT = frozenset(
     name.encode() for name in "p li td th tr dt dd option tbody thead tfoot html head body".split()
 )
 _VOID = frozenset(name.encode() for name in VOID)
@@ -45,10 +45,10 @@ def flattened(source: bytes, depth: int) -> tuple[bytes, bool]:
         if not name or name in _KEPT:
             continue
         if not tag["closes"]:
-            if n_open < depth or name in _CLOSED_BY_THE_NEXT:
+            if n_open < depth or name in CLOSED_BY_THE_NEXT:
                 path.append(name)
                 opened[name] += 1
-                n_open += name not in _CLOSED_BY_THE_NEXT
+                n_open += name not in CLOSED_BY_THE_NEXT
                 continue
             dropped[name] += 1
         elif dropped[name]:
@@ -57,7 +57,7 @@ def flattened(source: bytes, depth: int) -> tuple[bytes, bool]:
             while path:
                 last = path.pop()
                 opened[last] -= 1
-                n_open -= last not in _CLOSED_BY_THE_NEXT
+                n_open -= last not in CLOSED_BY_THE_NEXT
                 if last == name:
                     break
             continue

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["TAG", "lowered", "names"]
+__all__ = ["TAG", "attributes", "lowered", "names"]
 
 #: Parts of the expression below: white space (as members of a set), the end of a name, attributes and the end of a tag,
 #: and the content of a script, which may hold ``<!-- <script> ... </script> -->``.
@@ -34,11 +34,15 @@ _TAG = rb"""
        |/?[a-zA-Z].*+  # a tag that the page ends in
        |!--(?:-?>|.*?(?:--!?>|\Z))
        |[!?/][^>]*+>?)"""
+_ATTRIBUTE = rb"""
+    [SPACE/]*+(?P<name>[^SPACE/>][^SPACE/>=]*+)
+    (?:[SPACE]*+=[SPACE]*+(?:"(?P<double>[^"]*+)"?|'(?P<single>[^']*+)'?|(?P<bare>[^SPACE>"'][^SPACE>]*+))?+)?+"""
 for _name, _part in reversed(_PARTS.items()):
-    _TAG = _TAG.replace(_name, _part)
+    _TAG, _ATTRIBUTE = _TAG.replace(_name, _part), _ATTRIBUTE.replace(_name, _part)
 #: A tag or comment with what it hides. Groups are ``closes`` and ``name``; ``raw``, ``script`` and ``plain`` are names
 #: of start tags whose content has no tags.
 TAG = re.compile(_TAG, re.DOTALL | re.VERBOSE)
+_ATTRIBUTES = re.compile(_ATTRIBUTE, re.VERBOSE)
 
 
 def names(source: bytes) -> Iterator[tuple[bool, bytes]]:
@@ -53,6 +57,20 @@ def names(source: bytes) -> Iterator[tuple[bool, bytes]]:
         name = tag["name"] or tag["raw"] or tag["script"] or tag["plain"]
         if name is not None:
             yield bool(tag["closes"]), lowered(name)
+
+
+def attributes(tag: re.Match[bytes]) -> dict[bytes, bytes]:
+    """Return the attributes of a start tag that :data:`TAG` matched, without decoding character references.
+
+    Examples
+    --------
+    >>> attributes(TAG.match(b"<slot NAME='a b' hidden part=x/ name=c>"))
+    {b'name': b'a b', b'hidden': b'', b'part': b'x/'}
+    """
+    held: dict[bytes, bytes] = {}
+    for found in _ATTRIBUTES.finditer(tag[0], len(tag["name"]) + 1):
+        held.setdefault(lowered(found["name"]), found["double"] or found["single"] or found["bare"] or b"")
+    return held
 
 
 def lowered(name: bytes) -> bytes:

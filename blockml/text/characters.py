@@ -1,4 +1,4 @@
-"""Look-up table of character classes, to classify the characters of whole pages at once."""
+"""Character classes of whole pages at once, and the characters that no reader sees."""
 
 from __future__ import annotations
 
@@ -32,10 +32,34 @@ _PATTERNS = {
     CLAUSE: "[,;:、，；：،؛]+",
 }
 
+#: Scripts whose spelling uses joiners (Arabic to Mongolian and their extensions), and emoji, which they combine.
+_JOINED = "\u0600-\u1cff\u2190-\u2bff\ua800-\uabff\ufb50-\ufefe\U00010000-\U0010ffff"
+#: Thai, Lao, Burmese, Khmer and their relatives, in which a zero-width space separates words.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u1aaf\ua9e0-\uaa7f"
+#: Characters that are not part of a text as it is read. Matches are removed from the texts of pages: control characters
+#: other than white space, soft hyphens, word joiners, byte order marks; zero-width spaces except between letters of
+#: ``_UNSPACED``; and joiners except beside a character of ``_JOINED``.
+INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u2060\ufeff]"
+    f"|\u200b(?:(?<![{_UNSPACED}].)|(?![{_UNSPACED}]))"
+    f"|[\u200c\u200d](?<![{_JOINED}].)(?![{_JOINED}])"
+)
+
 #: Upper bound of the code points of capital letters (Unicode 15; Adlam and the mathematical alphabets end before).
 _LAST_CAPITAL = 0x1F200
 #: Upper bound of classified code points: planes 4 to 13 are unassigned, 14 to 16 hold tags and private-use characters.
 _LAST_CLASSIFIED = 0x40000
+
+
+def readable(text: str) -> str:
+    """Return a text without the characters that :data:`INVISIBLE` matches.
+
+    Examples
+    --------
+    >>> readable("Gar\\xadten\\u200bhaus \\ufeff")
+    'Gartenhaus '
+    """
+    return text if text.isprintable() else INVISIBLE.sub("", text)
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from blockml.errors import UnknownNameError
+from blockml.text.characters import readable
 
 #: Token modes: words of letters, digits and underscores, or pieces between white space.
 MODES: Final = ("w", "ws")
@@ -16,7 +17,7 @@ WORD: Final = re.compile(r"\w+")
 
 
 def metric_tokens(text: str, mode: str = "w") -> list[str]:
-    r"""Split a text into tokens.
+    r"""Split a text into tokens, without characters that no reader sees, such as soft hyphens.
 
     Parameters
     ----------
@@ -43,6 +44,8 @@ def metric_tokens(text: str, mode: str = "w") -> list[str]:
     >>> metric_tokens("The cat's mat.", mode="ws")
     ['The', "cat's", 'mat.']
     """
+    if not text.isascii():  # as gold texts may have them and those of blocks don't
+        text = readable(text)
     if mode == "w":
         return WORD.findall(text.lower())
     if mode == "ws":

@@ -374,6 +374,16 @@ def test_every_character() -> None:
     assert_built_equal(sequence)
 
 
+def test_invisible_characters_anywhere() -> None:
+    """Zero-width spaces and joiners depend on both neighbours; the search in UTF-8 finds each of them at any place."""
+    neighbours = ("", "a", " ", "é", "–", "ไ", "ខ", "म", "م", "🧑", "\u200c")
+    invisible = ("\xad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u200b\u200b")
+    texts = [f"{left}{c}{right}" for left in neighbours for c in invisible for right in neighbours]
+    html = "".join(f"<p>{text}<p>{'é' * (number % 40)}{text}" for number, text in enumerate(texts))
+    for backend in BACKENDS:
+        assert_equal_to_reference(lambda: blockml.parse(html, backend=backend))  # noqa: B023
+
+
 def test_words_of_any_length() -> None:
     """Characters are read 64 at a time; other texts than ASCII come before, after and between."""
     sequence: list[Event] = []

@@ -20,6 +20,7 @@ from blockml.page import Flag, Nodes, Page
 from blockml.page.subtrees import block_of_texts
 from blockml.parsing.builder import DROPPED
 from blockml.parsing.lines import VOID
+from blockml.text.characters import readable
 from blockml.text.words import find_words
 
 #: Views of a page as a sequence of tags and texts, by name.
@@ -39,7 +40,6 @@ _MARKUP = re.compile(
 )
 _NAME = re.compile(r"<(/?[^\s/>]+)")
 _SPACE = re.compile(r"\s+")
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
 
 #: Where tree and source differ: characters within which the next text of the tree is searched for in the source, in
 #: addition to the length of preceding texts that were not found, up to the second number (our choice).
@@ -171,9 +171,7 @@ def _scan(source: str) -> _Pieces:
         # Entities are decoded after tags have been recognised: "&lt;" never becomes a tag.
         if "&" in text:
             text = html.unescape(text)
-        if not text.isprintable():
-            text = _CONTROLS.sub("", text)
-        text = _SPACE.sub(" ", text)
+        text = _SPACE.sub(" ", readable(text))
         if text.strip():
             names.append("")
             texts.append(text)

@@ -1,0 +1,206 @@
+"""Composes declarative shadow roots: ``<template shadowrootmode>``, whose content browsers show in place of its host's.
+
+The tags of the template are taken out, and what the host contains moves into the slots of the shadow tree (HTML
+standard, "attach a shadow root" and "assign slottables"), so that every back end parses the page as it is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from blockml.parsing.lines import VOID
+from blockml.parsing.nesting import CLOSED_BY_THE_NEXT
+from blockml.parsing.tags import TAG, attributes, lowered
+
+__all__ = ["composed"]
+
+#: Elements that may have a shadow root, besides those with a hyphen in their name (DOM standard, "attach a shadow
+#: root").
+_HOSTS = frozenset(b"article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span".split())
+_VOID = frozenset(name.encode() for name in VOID)
+#: Around content that no slot takes: browsers don't show it.
+_UNSHOWN = b"<span hidden>", b"</span>"
+
+#: Begin and end of a piece of the page.
+_Span: TypeAlias = tuple[int, int]
+#: Begin and end of what is replaced, and by what.
+_Edit: TypeAlias = tuple[int, int, tuple[bytes | _Span, ...]]
+
+
+@dataclass(slots=True)
+class _Host:
+    """An element with a shadow root."""
+
+    inner: int  #: where its content begins
+    inner_end: int = -1
+    #: Begin of the template, of its content, of its end tag, and its end; and those of the first slot of each name.
+    root: tuple[int, int, int, int] = (-1, -1, -1, -1)
+    slots: dict[bytes, tuple[int, int, int, int]] = field(default_factory=dict)
+
+
+def composed(source: bytes) -> bytes:
+    """Return a page in UTF-8 with the content of its shadow roots; the page itself without any.
+
+    Examples
+    --------
+    >>> composed(b"<x-a><template shadowrootmode=open><h1><slot name=t></slot></h1><slot>-</slot></template>"
+    ...          b"Text <b slot=t>Title</b></x-a>")
+    b'<x-a><h1><b slot=t>Title</b></h1>Text </x-a>'
+    """
+    if b"shadowroot" not in source.lower():
+        return source
+    page = _Reader()
+    for tag in TAG.finditer(source):
+        page.read(tag)
+    if not page.hosts:
+        return source
+    page.close_all(len(source))
+    moved: list[_Edit] = []
+    edits: list[_Edit] = []
+    for host in page.hosts.values():
+        assigned: dict[bytes, list[_Span]] = {}
+        begin, *_, end = host.root
+        place = host.inner
+        borders = [*page.slotted.get(host.inner, ()), (begin, end, b""), (host.inner_end, -1, b"")]
+        for start, stop, name in sorted(borders):
+            if source[place:start].strip():
+                assigned.setdefault(b"", []).append((place, start))
+            if name:
+                assigned.setdefault(name, []).append((start, stop))
+            place = stop
+        for name, spans in assigned.items():
+            if slot := host.slots.pop(name, None):
+                edits.append((slot[0], slot[3], tuple(spans)))
+                moved += [(*span, ()) for span in spans]
+            else:
+                moved += [(*span, (_UNSHOWN[0], span, _UNSHOWN[1])) for span in spans]
+        for start, content, content_end, stop in (host.root, *host.slots.values()):
+            edits += [(start, content, ()), (content_end, stop, ())]
+    return _edited(source, moved, edits)
+
+
+def _edited(source: bytes, moved: list[_Edit], edits: list[_Edit]) -> bytes:
+    """Replace pieces of a page.
+
+    Parameters
+    ----------
+    source
+        The page.
+    moved
+        Edits of pieces that an edit inserts, once each; all other edits apply in them there.
+    edits
+        All others; none overlaps another one without containing it.
+    """
+    own = {(start, end) for start, end, _ in moved}
+    edits = sorted([*moved, *edits], key=lambda edit: (edit[0], -edit[1]))  # stable: a piece that is a slot moves first
+    row_of = {edit[:2]: row for row, edit in reversed(list(enumerate(edits))) if edit[:2] in own}
+    starts = [start for start, *_ in edits]
+    written: list[bytes] = []
+    waiting: list[bytes | tuple[int, int, int]] = [(0, len(source), 0)]  # with the first edit that may apply
+    while waiting:
+        piece = waiting.pop()
+        if isinstance(piece, bytes):
+            written.append(piece)
+            continue
+        begin, end, row = piece
+        row = bisect_left(starts, begin, row)
+        if row == len(edits) or starts[row] >= end:
+            written.append(source[begin:end])
+            continue
+        start, stop, inserted = edits[row]
+        written.append(source[begin:start])
+        waiting.append((stop, end, row + 1))
+        waiting.extend(part if isinstance(part, bytes) else (*part, row_of[part] + 1) for part in reversed(inserted))
+    return b"".join(written)
+
+
+class _Reader:
+    """Reads the tags of a page with the elements that they open and close."""
+
+    def __init__(self) -> None:
+        self.hosts: dict[int, _Host] = {}  #: by where their content begins
+        #: Begin, end and slot of elements that name one, by where their parent's content begins.
+        self.slotted: dict[int, list[tuple[int, int, bytes]]] = {}
+        self._waiting: dict[int, bytes] = {}  # slot that an open element names, by where it begins
+        self._slots: dict[int, tuple[_Host, bytes]] = {}  # hosts and names of open slots, by where these begin
+        self._names, self._starts, self._inners = [b""], array("q", [-1]), array("q", [0])  # of open elements
+        self._opened: list[Counter[bytes]] = [Counter()]  # names of open elements, within each template
+        self._roots: list[_Host] = []  # of open templates
+        self._n_inert = 0  # open templates without a shadow root, whose content is not of the page
+
+    def read(self, tag: re.Match[bytes]) -> None:
+        """Take a match of :data:`TAG`."""
+        name = lowered(tag["name"] or b"")
+        if self._n_inert:
+            self._n_inert += (name == b"template") * (-1 if tag["closes"] else 1)
+        elif tag["closes"]:
+            # An end tag in a template closes nothing outside of it.
+            if self._opened[-2 if name == b"template" and self._roots else -1][name]:
+                while self._names[-1] != name:
+                    self._close(tag.start(), tag.start())
+                self._close(*tag.span())
+        elif name == b"template" and not self._attach(tag):
+            self._n_inert = 1
+        elif name:
+            self._open(name, tag)
+
+    def close_all(self, end: int) -> None:
+        """Close all elements at the end of the page."""
+        while len(self._names) > 1:
+            self._close(end, end)
+
+    def _attach(self, tag: re.Match[bytes]) -> bool:
+        """Tell whether a template is a shadow root, and give it to its host."""
+        host, name = self._inners[-1], self._names[-1]
+        if host in self.hosts or not (b"-" in name or name in _HOSTS):
+            return False
+        held = attributes(tag)
+        if held.get(b"shadowrootmode", held.get(b"shadowroot", b"")).lower() not in (b"open", b"closed"):
+            return False
+        self.hosts[host] = _Host(host)
+        self._roots.append(self.hosts[host])
+        return True
+
+    def _open(self, name: bytes, tag: re.Match[bytes]) -> None:
+        start, end = tag.span()
+        if self._names[-1] == name and name in CLOSED_BY_THE_NEXT:
+            self._close(start, start)
+        held = attributes(tag) if b"slot" in tag[0].lower() else {}
+        if name == b"slot" and self._roots:
+            slots = self._roots[-1].slots
+            if (slot := held.get(b"name", b"")) not in slots:
+                self._slots[start] = self._roots[-1], slot
+                slots[slot] = start, end, end, end
+        named = held.get(b"slot", b"")
+        if name in _VOID:
+            if named:
+                self.slotted.setdefault(self._inners[-1], []).append((start, end, named))
+            return
+        if named:
+            self._waiting[start] = named
+        self._opened[-1][name] += 1
+        self._names.append(name)
+        self._starts.append(start)
+        self._inners.append(end)
+        if name == b"template":
+            self._opened.append(Counter())
+
+    def _close(self, before: int, after: int) -> None:
+        """Close the innermost element by an end tag, which is empty if the element has none."""
+        name, start, inner = self._names.pop(), self._starts.pop(), self._inners.pop()
+        if name == b"template":
+            self._roots.pop().root = start, inner, before, after
+            self._opened.pop()
+        self._opened[-1][name] -= 1
+        if inner in self.hosts:
+            self.hosts[inner].inner_end = before
+        if start in self._slots:
+            host, slot = self._slots.pop(start)
+            host.slots[slot] = start, inner, before, after
+        if start in self._waiting:
+            self.slotted.setdefault(self._inners[-1], []).append((start, after, self._waiting.pop(start)))

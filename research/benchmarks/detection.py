@@ -1,0 +1,167 @@
+"""Measures the detection of encodings on pages of the labelled collections that lose their declaration.
+
+Each page of a script other than Latin is written in the encodings of its script, and each Latin page in windows-1252;
+the detector must name the encoding from the bytes. Its tables are made from the sites of one half of the collections
+and measured on the other half, in turns. ``--detectors`` measures functions of other packages beside it, as
+``MODULE:FUNCTION`` of bytes. ``--tables`` prints the tables that ``blockml/parsing/detection.py`` has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import webencodings
+
+from blockml.datasets import open_dataset
+from blockml.errors import BlockmlError
+from blockml.parsing.decoding import decode
+from blockml.parsing.detection import detected
+from research.benchmarks.default import markdown
+
+#: Letters of each script.
+LETTERS = {
+    "Cyrillic": "\u0400-\u04ff", "Greek": "\u0370-\u03ff", "Arabic": "\u0620-\u06ff",
+    "Japanese": "\u3040-\u30ff\u4e00-\u9fff", "simplified Chinese": "\u4e00-\u9fff",
+    "traditional Chinese": "\u4e00-\u9fff", "Korean": "\uac00-\ud7af",
+}  # fmt: skip
+ALPHABETS = frozenset({"Cyrillic", "Greek", "Arabic"})
+ENCODINGS = {
+    "Cyrillic": ("windows-1251", "koi8-r"), "Greek": ("windows-1253",), "Arabic": ("windows-1256",),
+    "Japanese": ("shift_jis", "euc-jp"), "simplified Chinese": ("gb18030",), "traditional Chinese": ("big5",),
+    "Korean": ("euc-kr",),
+}  # fmt: skip
+#: Characters that only one of the two Chinese scripts has.
+_TRADITIONAL, _SIMPLIFIED = "[這個們為說來時國會對學發後過裡]", "[这个们为说来时国会对学发后过里]"
+_MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_PAIRS, _CHARACTERS = 120, 200
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A page, its script (empty for Latin), and its text without markup."""
+
+    name: str
+    script: str
+    page: str
+    text: str
+
+    @property
+    def half(self) -> int:
+        """The half of the collections that the page's site is in."""
+        return sum(re.sub(r"(_\d+|--\d+)\Z", "", self.name).encode()) % 2
+
+
+def script_of(text: str) -> str | None:
+    """Return the script of a text, empty for Latin; None if it has hardly any letters."""
+
+    def count(letters: str) -> int:
+        return len(re.findall(f"[{letters}]", text))
+
+    n_latin, n_kana, n_ideographs = count("a-zA-Z"), count("\u3040-\u30ff"), count("\u4e00-\u9fff")
+    counts = {script: count(LETTERS[script]) for script in ("Cyrillic", "Greek", "Arabic", "Korean")}
+    script = max(counts, key=lambda name: counts[name])
+    if n_kana + n_ideographs > counts[script]:
+        counts[script := "Japanese" if n_kana > 0.1 * n_ideographs else "simplified Chinese"] = n_kana + n_ideographs
+        if script != "Japanese" and len(re.findall(_TRADITIONAL, text)) > len(re.findall(_SIMPLIFIED, text)):
+            counts[script := "traditional Chinese"] = n_ideographs
+    if counts[script] >= 50 and counts[script] > 0.1 * n_latin:
+        return script
+    return "" if n_latin > 200 else None
+
+
+def samples(corpora: Path) -> Iterator[Sample]:
+    """Iterate over the pages of all collections that are not in ASCII and whose encoding is certain."""
+    for folder in sorted(path for path in corpora.iterdir() if path.is_dir()):
+        try:
+            pages = open_dataset(folder).pages
+        except BlockmlError:  # not a collection of pages
+            continue
+        for labelled in pages:
+            source, _ = labelled.load()
+            read = decode(source)
+            if source.isascii() or not read.is_text or read.source in ("detector", "fallback"):
+                continue
+            text = _MARKUP.sub(" ", read.text)
+            if (script := script_of(text)) is not None:
+                yield Sample(f"{folder.name}/{labelled.id}", script, read.text, text if script else "")
+
+
+def frequent(texts: Sequence[str], script: str) -> list[str]:
+    """Return the most frequent characters, or pairs of letters, of some texts, each of which counts the same."""
+    counts: dict[str, float] = defaultdict(float)
+    for text in texts:
+        runs = re.findall(f"[{LETTERS[script]}]+", text)
+        units = [run[i : i + 2] for run in runs for i in range(len(run) - 1)] if script in ALPHABETS else "".join(runs)
+        for unit, n in Counter(units).items():
+            counts[unit] += n / len(units)
+    return sorted(counts, key=counts.__getitem__, reverse=True)[: _PAIRS if script in ALPHABETS else _CHARACTERS]
+
+
+def tables(pages: Sequence[Sample]) -> Mapping[str, frozenset[str]]:
+    """Return the frequent characters or pairs of some pages by encoding."""
+    return {
+        encoding: frozenset(frequent([page.text for page in pages if page.script == script], script))
+        for script, encodings in ENCODINGS.items()
+        for encoding in encodings
+    }
+
+
+def measured(pages: Sequence[Sample], others: Mapping[str, Callable[[bytes], str | None]]) -> list[dict[str, Any]]:
+    """Return a row for each encoding: the pages on which each detector is right, and its milliseconds a page."""
+    held_out = [tables([page for page in pages if page.half != half]) for half in (0, 1)]
+    counts: dict[tuple[str, str], dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for page in pages:
+        for encoding in ENCODINGS.get(page.script, ("windows-1252",)):
+            codec: Any = webencodings.lookup(encoding)
+            source, _ = codec.codec_info.encode(page.page, "xmlcharrefreplace")
+            if source.isascii():
+                continue
+            row = counts[page.script or "Latin", encoding]
+            row["pages"] += 1
+            detectors = {"held out": lambda data: detected(data, held_out[page.half]), "blockml": detected, **others}  # noqa: B023
+            for name, detector in detectors.items():
+                begin = time.perf_counter()
+                guess = webencodings.lookup(detector(source) or "windows-1252")
+                row[f"{name}, ms"] += time.perf_counter() - begin
+                right = guess is not None and guess.name in (encoding, {"gb18030": "gbk"}.get(encoding))
+                row[name] += right
+    return [
+        {"script": script, "encoding": encoding}
+        | {key: f"{1000 * n / row['pages']:.1f}" if key.endswith("ms") else int(n) for key, n in row.items()}
+        for (script, encoding), row in counts.items()
+    ]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the measures or the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpora", type=Path, default=os.environ.get("BLOCKML_CORPORA"))
+    parser.add_argument("--detectors", nargs="*", default=[], metavar="MODULE:FUNCTION")
+    parser.add_argument("--latin-every", type=int, default=1, help="take only every n-th Latin page")
+    parser.add_argument("--tables", action="store_true")
+    arguments = parser.parse_args(argv)
+    pages = list(samples(arguments.corpora))
+    if arguments.tables:
+        for script in ENCODINGS:
+            units = frequent([page.text for page in pages if page.script == script], script)
+            print(script, (" " if script in ALPHABETS else "").join(units), sep=": ")
+        return 0
+    latin = [page for page in pages if not page.script][:: arguments.latin_every]
+    others = {
+        name: getattr(importlib.import_module(name.split(":")[0]), name.split(":")[1]) for name in arguments.detectors
+    }
+    print(markdown(measured([*(page for page in pages if page.script), *latin], others)))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

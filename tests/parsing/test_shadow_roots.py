@@ -1,0 +1,170 @@
+"""Declarative shadow roots against a recursive composition of made-up trees, and on pages."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import blockml
+from blockml.page import Flag
+from blockml.parsing.shadow_roots import composed
+
+BACKENDS = ["lxml", "html5lib", *(["lexbor"] if find_spec("selectolax") else [])]
+NAMES = st.sampled_from(["", "a", "b"])
+
+#: A text, or an element: name, name of its slot or of the slot it is in, shadow tree, children.
+NODES = st.recursive(
+    st.sampled_from(["one", "two", "three", " "]),
+    lambda inner: st.one_of(
+        st.tuples(st.just("x-a"), NAMES, st.none() | st.lists(inner, max_size=4), st.lists(inner, max_size=4)),
+        st.tuples(st.sampled_from(["b", "slot", "template"]), NAMES, st.none(), st.lists(inner, max_size=4)),
+    ),
+    max_leaves=25,
+)
+
+
+def start_tag(node: Any) -> str:
+    """Start tag of an element."""
+    name, slot, *_ = node
+    return f"<{name}{f' name={slot}' if name == 'slot' else f' slot={slot}' if slot else ''}>"
+
+
+def written(node: Any) -> str:
+    """HTML of a node."""
+    if isinstance(node, str):
+        return node
+    name, _, shadow, children = node
+    root = "" if shadow is None else f"<template shadowrootmode=open>{''.join(map(written, shadow))}</template>"
+    return f"{start_tag(node)}{root}{''.join(map(written, children))}</{name}>"
+
+
+def first_slots(nodes: Any, found: dict[str, int]) -> dict[str, int]:
+    """First slots of a shadow tree by name, by identity; those of other trees don't count."""
+    for node in nodes:
+        if not isinstance(node, str) and node[0] != "template":
+            if node[0] == "slot":
+                found.setdefault(node[1], id(node))
+            first_slots(node[3], found)
+    return found
+
+
+def shown(nodes: Any, slots: dict[str, int], assigned: dict[str, str]) -> str:
+    """Nodes of a tree with what their slots are assigned."""
+    parts = []
+    for node in nodes:
+        if isinstance(node, str) or node[0] == "template":
+            parts.append(written(node))
+            continue
+        name, slot, shadow, children = node
+        if name == "slot" and slots.get(slot) == id(node):
+            parts.append(assigned[slot] if slot in assigned else shown(children, slots, assigned))
+            continue
+        content = shown(children, slots, assigned)
+        if shadow is not None:
+            content = in_slots(shadow, children, slots, assigned)
+        parts.append(f"{start_tag(node)}{content}</{name}>")
+    return "".join(parts)
+
+
+def in_slots(shadow: Any, children: Any, slots: dict[str, int], assigned: dict[str, str]) -> str:
+    """Content of a host: its shadow tree, then what no slot of it takes."""
+    runs: list[tuple[str, list[Any]]] = []
+    for child in children:
+        slot = "" if isinstance(child, str) or child[0] in ("slot", "template") else child[1]
+        if slot or not runs or runs[-1][0]:
+            runs.append((slot, []))
+        runs[-1][1].append(child)
+    own = first_slots(shadow, {})
+    taken: dict[str, str] = {}
+    rest = ""
+    for slot, run in runs:
+        content = shown(run, slots, assigned)
+        if not "".join(map(written, run)).strip():
+            rest += content
+        elif slot in own:
+            taken[slot] = taken.get(slot, "") + content
+        else:
+            rest += f"<span hidden>{content}</span>"
+    return shown(shadow, own, taken) + rest
+
+
+def distinct(node: Any) -> Any:
+    """A copy without shared nodes, whose templates name no slot that they are in."""
+    if isinstance(node, str):
+        return node
+    name, slot, shadow, children = node
+    copied = None if shadow is None else [distinct(child) for child in shadow]
+    return [name, "" if name == "template" else slot, copied, [distinct(child) for child in children]]
+
+
+@given(st.lists(NODES, max_size=4).map(lambda nodes: [distinct(node) for node in nodes]))
+def test_trees_are_composed_as_by_recursion(nodes: Any) -> None:
+    """Named and default slots, slots that pass on what they are assigned, content without a slot, inert templates."""
+    html = "<!-- shadowroot -->" + "".join(map(written, nodes))
+    assert composed(html.encode()).decode() == "<!-- shadowroot -->" + shown(nodes, {}, {})
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>No template, but shadowrootmode</p>",
+        "<p>a<template>b</template>c",
+        "<!-- <x-a><template shadowrootmode=open>a</template></x-a> -->b",
+        "<script>'<x-a><template shadowrootmode=open>a</template></x-a>'</script>b",
+        "<p title='<x-a><template shadowrootmode=open>'>b</p>",
+        "<x-a><template shadowrootmode=none>a</template>b</x-a>",
+        "<x-a><template data-shadowrootmode=open>a</template>b</x-a>",
+        "<td><template shadowrootmode=open>a</template>b",  # can't have a shadow root
+        "<x-a><b><i><template><x-b><template shadowrootmode=open>a</template></x-b></template></i></b></x-a>",
+    ],
+)
+def test_pages_without_shadow_roots_are_left_alone(html: str) -> None:
+    """Comments, scripts, attributes, other templates and elements that can't be hosts."""
+    source = html.encode()
+    assert composed(source) is source
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<X-A><TEMPLATE ShadowRootMode='Closed'>a<SLOT></SLOT>c</TEMPLATE>b</X-A>", "<X-A>abc</X-A>"),
+        ("<x-a><template shadowroot=open>a</template></x-a>", "<x-a>a</x-a>"),
+        ("<x-a><template shadowrootmode=open>a</template><template shadowrootmode=open>b</template></x-a>",
+         "<x-a>a<span hidden><template shadowrootmode=open>b</template></span></x-a>"),
+        ("<x-a><template shadowrootmode=open><slot name=t>", "<x-a>"),
+        ("<x-a><template shadowrootmode=open><b></x-a><slot></slot></template>c</x-a>", "<x-a><b></x-a>c</x-a>"),
+        ("<x-a><p slot=b>2<p slot=a>1</p><img slot=b><template shadowrootmode=open><slot name=a></slot>"
+         "<slot name=b></slot></template></x-a>", "<x-a><p slot=a>1</p><p slot=b>2<img slot=b></x-a>"),
+    ],
+)  # fmt: skip
+def test_markup_that_is_not_well_formed(html: str, expected: str) -> None:
+    """Upper case, the older attribute, second roots, missing and stray end tags."""
+    assert composed(html.encode()).decode() == expected
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_blocks_of_a_shadow_tree(backend: str) -> None:
+    """Slotted content is in the element of its slot; what no slot takes is hidden."""
+    page = blockml.parse(
+        "<!DOCTYPE html><body><x-a><template shadowrootmode=open><h1><slot name=t></slot></h1><slot></slot></template>"
+        "<p>Text</p><b slot=t>Title</b><i slot=u>Nowhere</i></x-a>",
+        backend=backend,
+    )
+    assert page.blocks.texts == ("Title", "Text", "Nowhere")
+    assert (page.blocks.flags & Flag.HIDDEN > 0).tolist() == [False, False, True]
+    assert "h1" in page.nodes.xpath(int(page.blocks.node[0]))
+    assert page.utf8 is not None
+    assert b"template" not in page.utf8
+
+
+@pytest.mark.parametrize(
+    "piece", ["<x-a><template shadowrootmode=open>", "<x-a slot=s>", "<slot name=s>", "</template>"]
+)
+def test_many_tags_stay_cheap(piece: str) -> None:
+    """Work and memory grow with the page, not with its square."""
+    source = b"<x-a><template shadowrootmode=open>" + piece.encode() * 100_000
+    assert len(composed(source)) <= len(source)

@@ -1,0 +1,24 @@
+"""Small pages after public bug reports of extractors, with the Markdown and the metadata that are right (CC0)."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import blockml
+
+FOLDER = Path(__file__).parent / "reported_pages"
+BACKENDS = ["lxml", "html5lib", *(["lexbor"] if find_spec("selectolax") else [])]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.html")), ids=lambda path: path.stem)
+def test_reported_page(path: Path, backend: str) -> None:
+    """The page gives what a reader sees, with every back end."""
+    expected = path.with_suffix(".expected.txt").read_text("utf-8")
+    declared, _, markdown = expected.partition("MARKDOWN\n")
+    result = blockml.extract(path.read_bytes(), backend=backend)
+    assert blockml.render(result, "markdown").strip() == markdown.strip()
+    for line in declared.splitlines():
+        name, _, value = line.removeprefix("METADATA ").partition(": ")
+        assert getattr(result.metadata, name) == value
