@@ -6,9 +6,9 @@ import io
 import re
 import zlib
 from dataclasses import dataclass
+from typing import cast
 
-from blockml.archives.compression import GZIP
-from blockml.errors import needed
+from blockml.archives.compression import GZIP, decompressed
 
 __all__ = ["HTML_TYPES", "MAX_HEADER", "REDIRECTS", "Response", "charset_of", "media_type", "read_response"]
 
@@ -148,15 +148,28 @@ def _decompressed(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
     if encoding == "deflate":
         return (body, True) if not body or body.lstrip().startswith(b"<") else _inflated(body, (15, -15), limit)
     if encoding in {"br", "zstd"}:
-        with needed("Reading bodies compressed by Brotli or Zstandard", "warc"):
-            from fastwarc.stream_io import BrotliReader, ZstdReader
+        is_text = body.lstrip().startswith(b"<")  # as few compressed bodies do
         try:
-            return (BrotliReader if encoding == "br" else ZstdReader)(io.BytesIO(body)).read(limit), True
+            text, whole = _streamed(body, {"br": ".br", "zstd": ".zst"}[encoding], limit)
         except OSError:
-            if body.lstrip().startswith(b"<"):
-                return body, True
-            raise
+            if not is_text:
+                raise
+            return body, True
+        return (text, whole) if whole or not is_text else (body, True)
     return body, True
+
+
+def _streamed(body: bytes, compression: str, limit: int) -> tuple[bytes, bool]:
+    pieces: list[bytes] = []
+    left = limit
+    try:
+        stream = cast("io.BufferedReader", decompressed(io.BytesIO(body), compression))
+        while left > 0 and (piece := stream.read1(left)):
+            pieces.append(piece)
+            left -= len(piece)
+    except EOFError:
+        return b"".join(pieces), False
+    return b"".join(pieces), True
 
 
 def _inflated(body: bytes, formats: tuple[int, ...], limit: int) -> tuple[bytes, bool]:

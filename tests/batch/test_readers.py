@@ -414,7 +414,7 @@ def test_a_wrong_length_of_a_plain_file_costs_its_record_alone(tmp_path: Path) -
         write_warc(tmp_path / "a.warc", records)
         items = items_of(tmp_path / "a.warc")
         assert ids(items) == [str(n) for n in range(8)]
-        assert [item.error for item in items if item.error] == ["the file ends inside this record"]
+        assert [item.error for item in items if item.error] == ["damaged (the file ends inside this record)"]
 
 
 @pytest.mark.parametrize("kept", [20, 150, 900])

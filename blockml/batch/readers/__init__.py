@@ -54,8 +54,8 @@ _REFUSED = {
     "json": "JSON, but not JSON lines, which have an object with one page in each line",
     "table": "CSV and TSV files aren't read; write the pages as JSON lines or Parquet",
 }
-#: Compressions of WARC files that FastWARC reads itself, by ranges.
-_READ_BY_FASTWARC = ("", ".gz", ".zst")
+#: Compressions of WARC files that are read by ranges.
+_WITH_RANGES = ("", ".gz")
 #: Name of standard input.
 _STDIN = "-"
 #: Bytes by which the kind of an input is recognised.
@@ -136,8 +136,7 @@ class Inputs:
             units: Iterator[Unit] = iter(page_units(iter([page_file(file.path, file.top, file.base)])))
         else:
             units = self._units_of(file.path, kind, reading)
-        for unit in units:
-            yield from unit.items(reading)
+        yield from _items(units, reading)
 
     def _units_of(self, path: Path, kind: str, reading: Reading) -> Iterator[Unit]:
         try:
@@ -145,7 +144,7 @@ class Inputs:
                 raise InputError(_REFUSED[kind])
             if kind == "stdin":
                 yield from _stdin_units(self.fields, reading)
-            elif kind == "warc" and compression_of(path) not in _READ_BY_FASTWARC:
+            elif kind == "warc" and compression_of(path) not in _WITH_RANGES:
                 with open_decompressed(path) as stream:
                     yield from stream_units(path.name, stream, reading)
             elif kind == "warc":
@@ -200,8 +199,18 @@ def read_items(inputs: Inputs, reading: Reading | None = None) -> Iterator[Item]
     an ``error``.
     """
     reading = reading or Reading()
-    for unit in inputs.units(reading):
-        yield from unit.items(reading)
+    yield from _items(inputs.units(reading), reading)
+
+
+def _items(units: Iterator[Unit], reading: Reading) -> Iterator[Item]:
+    """Yield the pages of units one after the other, as a pool of workers yields their records."""
+    before: Unit | None = None
+    end: int | None = None
+    for unit in units:
+        if (left := without_overlap(unit, before, end)) is not None:
+            reading.end = None
+            yield from left.items(reading)
+            before, end = left, reading.end
 
 
 def _walk(folder: Path, passed_over: Counter[str]) -> Iterator[Path]:

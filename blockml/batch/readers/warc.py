@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from blockml.archives.arc import arc_captures
-from blockml.archives.compression import ZSTD
 from blockml.archives.warc import Capture, is_zipped, next_record, piped_captures, warc_captures
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, Unit, in_units, printable
@@ -58,14 +57,11 @@ class WarcRange:
 
 
 def warc_ranges(path: Path) -> Iterator[WarcRange]:
-    """Split a WARC file into ranges. A file compressed as a whole is one range."""
+    """Split a WARC file, compressed by gzip or not, into ranges. A file compressed as a whole is one range."""
     size = path.stat().st_size
     with path.open("rb") as stream:
         start_bytes = stream.read(4)
         zipped = is_zipped(path, start_bytes)
-        if start_bytes.startswith(ZSTD):
-            yield WarcRange(path, 0, size, zipped=True)
-            return
         start = 0
         step = _RANGE_BYTES * (1 if zipped else _COMPRESSION)
         while start < size:
@@ -74,9 +70,9 @@ def warc_ranges(path: Path) -> Iterator[WarcRange]:
             start = end
 
 
-def without_overlap(unit: Unit, before: Unit, end: int) -> Unit | None:
+def without_overlap(unit: Unit, before: Unit | None, end: int | None) -> Unit | None:
     """Return the part of a unit behind the offset where reading of the unit before ended; None if nothing is left."""
-    if not isinstance(unit, WarcRange) or not isinstance(before, WarcRange) or unit.path != before.path:
+    if not isinstance(unit, WarcRange) or not isinstance(before, WarcRange) or unit.path != before.path or end is None:
         return unit
     if end <= unit.start or unit.start < before.end:  # the latter in a file that is given twice
         return unit
