@@ -16,7 +16,16 @@ from typing import Any, BinaryIO, cast
 from blockml.archives.suffixes import split_compression
 from blockml.errors import needed
 
-__all__ = ["DAMAGED", "GZIP", "ZSTD", "Decompressed", "bounded_lines", "compression_of", "decompressed", "open_decompressed"]
+__all__ = [
+    "DAMAGED",
+    "GZIP",
+    "ZSTD",
+    "Decompressed",
+    "bounded_lines",
+    "compression_of",
+    "decompressed",
+    "open_decompressed",
+]
 __all__ += ["open_file", "read_file", "recognized"]
 
 #: First bytes of compressed files. Those of Brotli can't be told from others, so only the name tells it.
@@ -42,9 +51,11 @@ class Decompressed(io.RawIOBase):
         self._output = memoryview(b"")
 
     def readable(self) -> bool:
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 (typeshed's type is private)
+        """Decompress into a buffer; return the number of bytes."""
         while not self._output:
             output = self._next()
             if output is None:

@@ -50,7 +50,7 @@ def read_response(block: bytes, limit: int) -> Response:
     status = _STATUS.match(block)
     if status is None:
         return Response(skipped="responses without a status line")
-    header, _, body = _split(block)
+    header, body = _split(block)
     fields = _fields(header)
     declared = fields.get("content-type", "")
     if status[1] != b"200":
@@ -96,12 +96,13 @@ def charset_of(declared: str) -> str | None:
     return found[1] if found else None
 
 
-def _split(block: bytes) -> tuple[bytes, bytes, bytes]:
-    """Split a response at the empty line behind its header, which some servers write with line feeds alone."""
-    ends = [(place, mark) for mark in (b"\r\n\r\n", b"\n\n") if (place := block.find(mark, 0, MAX_HEADER)) >= 0]
-    if not ends:
-        return block, b"", b""
-    return block.partition(min(ends)[1])
+def _split(block: bytes) -> tuple[bytes, bytes]:
+    """Return header and body of a response; some servers end lines, and so the header, with line feeds only."""
+    end = block.find(b"\r\n\r\n", 0, MAX_HEADER)
+    with_feeds = block.find(b"\n\n", 0, end if end >= 0 else MAX_HEADER)
+    if with_feeds >= 0:
+        return block[:with_feeds], block[with_feeds + 2 :]
+    return (block[:end], block[end + 4 :]) if end >= 0 else (block, b"")
 
 
 def _fields(header: bytes) -> dict[str, str]:

@@ -28,6 +28,7 @@ from blockml.model import model_digest
 from blockml.options import Options
 from blockml.rendering.record import FAILURES
 from blockml.storage.atomic import atomic_write
+from blockml.storage.lock import locked_output
 from blockml.templates.site import SiteTemplate
 
 __all__ = ["ISOLATIONS", "failures_path", "parts_path", "predict", "predict_to_file", "predict_to_stream"]
@@ -172,7 +173,8 @@ def predict_to_file(
     Raises
     ------
     UsageError
-        The output can't be written or would replace an input, or the run to be continued had other inputs or options.
+        The output can't be written, would replace an input or is written by another run, or the run to be continued had
+        other inputs or options.
     """
     check_jobs(jobs)
     output = output_for(path, pages.options.output_format, pages.options.record_fields)
@@ -180,22 +182,22 @@ def predict_to_file(
     parts = Parts(parts_path(path))
     manifest = _manifest(inputs, pages, guard)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not (resume and parts.resume(manifest)):
-            if resume and path.is_file():
-                parts.remove()  # of a run that was killed while it removed them
-                raise UsageError("the output is complete already; there is nothing to resume", source=path)
-            _check_gold(inputs, output)
-            parts.begin(manifest)
-        try:
-            summary = _write_parts(inputs, pages, output.encoder, parts, jobs, guard, progress)
-        except (BlockmlError, OSError):
-            if not any(parts.complete()):
-                parts.remove()  # nothing to be continued
-            raise
-        output.assemble(part for part, _ in parts.complete())
-        _write_failures(failures_path(path), parts, summary)
-        parts.remove()
+        with locked_output(path):
+            if not (resume and parts.resume(manifest)):
+                if resume and path.is_file():
+                    parts.remove()  # of a run that was killed while it removed them
+                    raise UsageError("the output is complete already; there is nothing to resume", source=path)
+                _check_gold(inputs, output)
+                parts.begin(manifest)
+            try:
+                summary = _write_parts(inputs, pages, output.encoder, parts, jobs, guard, progress)
+            except (BlockmlError, OSError):
+                if not any(parts.complete()):
+                    parts.remove()  # nothing to be continued
+                raise
+            output.assemble(part for part, _ in parts.complete())
+            _write_failures(failures_path(path), parts, summary)
+            parts.remove()
     except OSError as error:
         raise UsageError(f"can't be written ({error})", source=path) from error
     return summary

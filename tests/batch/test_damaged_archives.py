@@ -156,17 +156,24 @@ def test_records_with_line_feeds_are_read(tmp_path: Path, name: str, bad: int) -
     ):
         path.write_bytes(LAYOUTS[name](records))
         items = list(read_items(find_inputs([str(path)])))
-        assert [(item.id, item.error) for item in items] == [(f"urn:uuid:{number}", None) for number in range(N_RECORDS)]
-        assert rows(iter(items)) == [
-            (f"urn:uuid:{number}", f"http://site.example/{number}", str(items[number].html)) for number in range(N_RECORDS)
+        assert [(item.id, item.error) for item in items] == [
+            (f"urn:uuid:{number}", None) for number in range(N_RECORDS)
         ]
-        assert [capture.id for capture in warc_captures(path, 1000)] == [item.id for item in items] or name.endswith("br")
+        assert rows(iter(items)) == [
+            (f"urn:uuid:{number}", f"http://site.example/{number}", str(items[number].html))
+            for number in range(N_RECORDS)
+        ]
+        assert [capture.id for capture in warc_captures(path, 1000)] == [item.id for item in items] or name.endswith(
+            "br"
+        )
 
 
 def test_odd_headers(tmp_path: Path) -> None:
     """Values over several lines and repeated fields are read; a header without end costs its record only."""
-    folded = record(1).replace(b"WARC-Target-URI: ", b"WARC-Target-URI:\r\n\t ").replace(
-        b"WARC-Type", b"WARC-Protocol: h2\r\nWARC-Protocol: tls/1.3\r\nWARC-Type"
+    folded = (
+        record(1)
+        .replace(b"WARC-Target-URI: ", b"WARC-Target-URI:\r\n\t ")
+        .replace(b"WARC-Type", b"WARC-Protocol: h2\r\nWARC-Protocol: tls/1.3\r\nWARC-Type")
     )
     for odd, error in (
         (folded, None),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from blockml.archives.compression import DAMAGED, compression_of, decompressed, open_decompressed, recognized
-from blockml.archives.suffixes import ARCHIVES, LINES, PAGE_FILES, is_page, split_compression
+from blockml.archives.suffixes import ARCHIVES, LINES, PAGE_FILES, is_page, name_text, split_compression
 from blockml.batch.items import Item
 from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, RecordFields, Unit, in_units
 from blockml.batch.readers.lines import line_blocks, line_ranges
@@ -139,6 +139,7 @@ class Inputs:
         yield from _items(units, reading)
 
     def _units_of(self, path: Path, kind: str, reading: Reading) -> Iterator[Unit]:
+        name = name_text(path.name)
         try:
             if kind in _REFUSED:
                 raise InputError(_REFUSED[kind])
@@ -146,7 +147,7 @@ class Inputs:
                 yield from _stdin_units(self.fields, reading)
             elif kind == "warc" and compression_of(path) not in _WITH_RANGES:
                 with open_decompressed(path) as stream:
-                    yield from stream_units(path.name, stream, reading)
+                    yield from stream_units(name, stream, reading)
             elif kind == "warc":
                 yield from warc_ranges(path)
             elif kind == "arc":
@@ -155,11 +156,11 @@ class Inputs:
                 yield from parquet_units(path, self.fields, reading.limit)
             elif compression_of(path):
                 with open_decompressed(path) as stream:
-                    yield from line_blocks(path.name, stream, self.fields, reading.limit)
+                    yield from line_blocks(name, stream, self.fields, reading.limit)
             else:
                 yield from line_ranges(path, self.fields)
         except OSError as error:
-            yield Items(path.name, (Item(path.name, error=f"cannot read the file ({error})"),), 0)
+            yield Items(name, (Item(name, error=f"cannot read the file ({error})"),), 0)
 
 
 def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> Inputs:  # noqa: B008 (frozen)

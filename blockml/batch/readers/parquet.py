@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
+from blockml.archives.suffixes import name_text
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, RecordFields, in_units, printable
 from blockml.datasets.base import site_of
@@ -83,7 +84,7 @@ def _rows(
 ) -> Iterator[Item]:
     import pyarrow as pa
 
-    number = first
+    number, name = first, name_text(path.name)
     try:
         file = _opened(path, fields)
         columns = [name for name in dict.fromkeys(astuple(fields)) if name in file.schema_arrow.names]
@@ -91,10 +92,10 @@ def _rows(
             cells = {name: batch.column(name) for name in columns}
             for row in range(batch.num_rows):
                 values = {name: column[row].as_py() for name, column in cells.items()}
-                yield row_item(values, f"{path.name}:{number}", fields, limit)
+                yield row_item(values, f"{name}:{number}", fields, limit)
                 number += 1
     except (OSError, ValueError, pa.ArrowException) as error:
-        yield Item(f"{path.name}:{number}", error=f"cannot read the rest of the row group ({error})")
+        yield Item(f"{name}:{number}", error=f"cannot read the rest of the row group ({error})")
 
 
 def row_item(row: dict[str, Any], default_id: str, fields: RecordFields, limit: int) -> Item:

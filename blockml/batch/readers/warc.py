@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from blockml.archives.arc import arc_captures
+from blockml.archives.suffixes import name_text
 from blockml.archives.warc import Capture, is_zipped, next_record, piped_captures, warc_captures
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, Unit, in_units, printable
@@ -53,7 +54,7 @@ class WarcRange:
         def captures() -> Iterator[Capture]:
             reading.end = yield from warc_captures(self.path, reading.limit, self.start, self.end)
 
-        return _pages(self.path.name, captures(), reading)
+        return _pages(name_text(self.path.name), captures(), reading)
 
 
 def warc_ranges(path: Path) -> Iterator[WarcRange]:
@@ -86,7 +87,7 @@ def stream_units(name: str, stream: BinaryIO, reading: Reading) -> Iterator[Item
 
 def arc_units(path: Path, reading: Reading) -> Iterator[Items]:
     """Read the pages of an ARC file, compressed or not, up to the first damaged record; see :func:`in_units`."""
-    return in_units(path.name, _pages(path.name, arc_captures(path, reading.limit), reading))
+    return in_units(path.name, _pages(name_text(path.name), arc_captures(path, reading.limit), reading))
 
 
 def _pages(name: str, captures: Iterable[Capture], reading: Reading) -> Iterator[Item]:

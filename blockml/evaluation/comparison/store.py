@@ -12,6 +12,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -22,6 +23,7 @@ from blockml.datasets import Dataset
 from blockml.datasets.records import file_lines
 from blockml.errors import DatasetError, UsageError
 from blockml.storage.atomic import atomic_write
+from blockml.storage.lock import locked
 
 __all__ = ["PageSample", "Progress", "Store", "draw_sample", "no_progress"]
 
@@ -97,6 +99,11 @@ class Store:
     """
 
     directory: Path
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Make the directory and hold its lock, see :func:`blockml.storage.lock.locked`."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        return locked(self.directory / ".lock")
 
     def table(self, kind: str, dataset: str, system: str) -> Path:
         """Return the path of a table."""
