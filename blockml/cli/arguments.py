@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: Any = None) -> None:  # noqa: ANN401 (of typeshed's private type)
         if message:
-            show(message.removesuffix("\n"), as_message=file is not sys.stdout)
+            show(message, as_message=file is not sys.stdout)
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str, of_records: bool = False) -> None:

@@ -33,8 +33,9 @@ def show(text: str, *, as_message: bool = False) -> None:
     What a terminal obeys, or by which a text looks like another one, is printed as its escape. Only data, which
     :func:`write_output` writes, is printed as it is; nothing else writes to the terminal.
     """
+    shown = _UNSAFE.sub(_escape, text.removesuffix("\n"))
     with suppress(OSError) if as_message else nullcontext():
-        print(_UNSAFE.sub(_escape, text), file=sys.stderr if as_message else sys.stdout, flush=as_message)
+        print(shown, file=sys.stderr if as_message else sys.stdout, flush=as_message)
 
 
 def note(text: str) -> None:

@@ -56,6 +56,7 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True, mark: st
     ['a.txt']
     """
     mode = _mode(path)
+    stream: BinaryIO
     if stat.S_ISSOCK(mode):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.connect(os.fspath(path))
@@ -89,6 +90,7 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True, mark: st
 
 def _temporary(target: Path, mark: str | None) -> tuple[Path, BinaryIO]:
     """Open the temporary file of a target; of those with random names, remove what killed processes have left."""
+    stream: BinaryIO
     if mark:
         part = target.with_name(f"{target.name}.{mark}.part")
         part.unlink(missing_ok=True)  # rather than written to, as it may be a link

@@ -86,7 +86,7 @@ def damaged(data: bytes, chance: random.Random) -> tuple[bytes, str]:
     return data[:place] + new + (b"" if kind == "end" else data[place + length :]), kind
 
 
-def rows(items: Iterator[Item]) -> list[tuple[str, str | None, str | None]]:
+def rows(items: Iterator[Item]) -> list[tuple[str, str | None, str]]:
     """Return what tells one page from another."""
     return [(item.id, item.url, item.error or str(item.read())) for item in items]
 
