@@ -57,4 +57,6 @@ def run_label(arguments: argparse.Namespace) -> int:
         done = sum(page.state == "done" for page in store.pages.values())
         pages = counted(len(store.pages), "page")
         note(f"labelled {done} of {pages}: blockml train --base default --dataset {output} -o FILE")
+    finally:
+        server.close()
     return 0

@@ -111,11 +111,10 @@ class LabelServer:
 
     def serve(self) -> None:
         """Answer requests until :meth:`close`."""
-        with self._lock:
-            self._server.serve_forever(poll_interval=0.2)
+        self._server.serve_forever(poll_interval=0.2)
 
     def close(self) -> None:
-        """Stop answering and close the socket."""
+        """Stop answering, close the socket and release the folder of the labels."""
         self._server.shutdown()
         self._server.server_close()
         self._lock.close()

@@ -85,9 +85,10 @@ def locked(path: Path) -> Iterator[None]:
             _HELD.discard(stream)
             # Removed before it is released, so that nobody can hold a lock on a file that has lost its name. Windows
             # removes no open file: there it is left empty.
-            stream.truncate(0)
-            with suppress(OSError):
+            try:
                 path.unlink()
+            except OSError:
+                stream.truncate(0)
             stream.close()
 
 

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import subprocess
 import sys
 import threading
 import zlib
@@ -284,6 +285,33 @@ def test_no_byte_of_a_parquet_file_ends_the_process(tmp_path: Path, value: int) 
         with suppress(InputError, UsageError):  # refused
             read += sum(item.error is None for item in items_of(path))
     assert 0 < read < 2 * len(whole)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names of files are Unicode there")
+def test_ids_are_the_same_in_every_locale(tmp_path: Path) -> None:
+    """Names of files are read as UTF-8, and other bytes are escaped."""
+    folder = tmp_path / "in"
+    for name in ("café", "ネコ", os.fsdecode(b"\xe9")):
+        (folder / name).mkdir(parents=True)
+        (folder / name / f"{name}.html").write_text("<p>words</p>", encoding="utf-8")
+        (folder / name / f"{name}.jsonl").write_text('{"html": "<p>words</p>"}\n', encoding="utf-8")
+        (folder / name / f"{name}.warc").write_bytes(warc_record(1, response(b"<p>")).replace(b"WARC-Record-ID", b"X"))
+    program = (
+        "import glob, json\n"
+        "from blockml.batch import find_inputs, read_items\n"
+        "names = ['in', *sorted(glob.glob('in/*/*.jsonl'))]\n"
+        "print(json.dumps([(item.id, item.site) for item in read_items(find_inputs(names))]))\n"
+    )
+    found = []
+    for locale in ({"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}):
+        environment = {**os.environ, "PYTHONCOERCECLOCALE": "0", **locale}
+        command = [sys.executable, "-c", program]
+        run = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, env=environment)  # noqa: S603 (our own program)
+        found.append(json.loads(run.stdout))
+    assert found[0] == found[1] == found[2]
+    ids = {page_id for page_id, _ in found[0]}
+    assert ids >= {"café/café", "ネコ/ネコ", "\\udce9/\\udce9", "café.jsonl:1", "café.warc@0", "\\udce9.jsonl:1"}
+    assert len(ids) == 9
 
 
 # --- WARC and ARC -----------------------------------------------------------------------------------------------------
@@ -631,7 +659,7 @@ def test_columns_of_odd_types(tmp_path: Path, field: str) -> None:
         if field != "html":
             assert [row["text"] for row in made] == ["one", "two", "three"], name
         if name == "not UTF-8" and field == "html":
-            assert [row["status"] for row in made] == ["ok"] * 3
+            assert [row["status"] for row in made] == ["empty_page", "ok", "ok"]
         if name == "far":  # Parquet has no such times
             continue
         pq.write_table(table, tmp_path / "a.parquet")

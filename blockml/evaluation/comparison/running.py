@@ -16,7 +16,7 @@ import joblib
 
 from blockml.datasets import LabelledPage
 from blockml.datasets.base import check_names
-from blockml.errors import UsageError
+from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison.fingerprints import scoring_fingerprint
 from blockml.evaluation.comparison.reference import PageScore, Reference
 from blockml.evaluation.comparison.store import PageSample, Progress, Store, no_progress
@@ -250,6 +250,8 @@ def _score_chunk(
     used = {parsing for parsing in parsings if parsing is not None}
     scored = []
     for page, rows in chunk:
+        if any(row["id"] != page.id for row in rows):
+            raise DatasetError(f"the outputs stored for page {page.id!r} are of another page; compare again")
         reference = Reference(page, used)
         scored.append(tuple([reference.score(row, parsing) for row, parsing in zip(rows, parsings, strict=True)]))
     return scored

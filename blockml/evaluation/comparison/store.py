@@ -163,8 +163,8 @@ class Store:
         table = self.table(kind, dataset, system)
         if (known := self.description(kind, dataset, system)) is None:
             raise DatasetError("the file or its description is damaged; compare again", source=table)
-        number = 0
         types = get_type_hints(Result if kind == "outputs" else PageScore)
+        number = 0
         for number, line in file_lines(table):
             try:
                 row = json.loads(line)
@@ -173,9 +173,11 @@ class Store:
             if not isinstance(row, dict) or (problem := _problem(row, types)):
                 what = problem if isinstance(row, dict) else "not a JSON object"
                 raise DatasetError(f"line {number}: {what}; compare again", source=table)
+            if known.get("pages", number) == number - 1:
+                break
             yield row
         if known.get("pages", number) != number:
-            raise DatasetError(f"{number} rows, but {known['pages']!r:.20} are described; compare again", source=table)
+            raise DatasetError(f"{number} or more rows, but {known['pages']!r:.20} are described", source=table)
 
     def write_contents(self, datasets: Sequence[str], systems: Sequence[str]) -> None:
         """Record data sets and systems of the last comparison; the directory may have tables of earlier ones too."""

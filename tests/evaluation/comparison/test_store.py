@@ -134,7 +134,7 @@ def test_a_table_that_lost_lines_is_no_smaller_table(tmp_path: Path, described: 
     """The description tells how many rows there are."""
     store = Store(tmp_path)
     store.write("outputs", "d", "s", [ROW, {**ROW, "id": "b"}], {"pages": described})
-    with pytest.raises(DatasetError, match=r"s\.jsonl\.gz: 2 rows, but .* are described"):
+    with pytest.raises(DatasetError, match=r"s\.jsonl\.gz: . or more rows, but .* are described"):
         list(store.read("outputs", "d", "s"))
     store.write("outputs", "d", "s", [ROW, {**ROW, "id": "b"}], {"pages": 2})
     assert len(list(store.read("outputs", "d", "s"))) == 2
