@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,9 @@ def test_a_table_that_is_not_as_described_is_not_read(tmp_path: Path, damage: by
 
 
 ROW = asdict(Result("a", "ok", "text", 0.1, 0.2, None, [0, 3], "ok"))
-#: In the order of the fields.
-SCORE = asdict(PageScore("a", "s", None, "en", "Latin", 9, False, "ok", *[0.5] * 9, 1, 2, 3, 4, 0.1, False))  # noqa: FBT003
+SCORE: dict[str, Any] = {item.name: 0.5 for item in fields(PageScore)}
+SCORE |= {"id": "a", "site": "s", "page_type": None, "language": "en", "script": "latin", "outcome": "ok"}
+SCORE |= {"gold_words": 9, "tp": 1, "fp": 2, "fn": 3, "tn": 4, "flagged": False, "approximate": False}
 
 
 def replaced(store: Store, kind: str, table: bytes) -> None:
@@ -102,7 +103,7 @@ def test_lines_that_are_no_rows_are_named(
 
 
 NUMBERS = [-1, 10**400, 2**60, float("nan"), float("inf"), True]
-ODD = [*NUMBERS, None, "x", "", 0.5, [], [[]], [-1], [0.5], [True], {}, ["x"]]
+ODD: list[Any] = [*NUMBERS, None, "x", "", 0.5, [], [[]], [-1], [0.5], [True], {}, ["x"]]
 
 
 @pytest.mark.parametrize(("kind", "row"), [("outputs", ROW), ("scores", SCORE)])
