@@ -93,7 +93,7 @@ def is_zipped(path: Path, first: bytes) -> bool:
 
 
 def next_record(stream: BinaryIO, position: int, size: int, *, zipped: bool) -> int:
-    """Return the first place at or behind ``position`` where a record seems to start; ``size`` if there is none."""
+    """Return the first place at or behind ``position`` where a record seems to start, else ``size``."""
     if position >= size:
         return size
     with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:

@@ -153,7 +153,7 @@ def test_files_that_a_killed_process_left_are_removed(folder: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_gives_up_the_lock(tmp_path: Path) -> None:
-    """Else the lock would live as long as the children of a process that was killed."""
+    """The lock of a process that was killed would otherwise live as long as its children."""
     program = (
         "import os, sys, time, pathlib; from blockml.storage.lock import locked\n"
         "with locked(pathlib.Path('lock')):\n"

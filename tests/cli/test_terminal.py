@@ -1,4 +1,4 @@
-"""What the command prints: no escape of a page, a file name, an archive or an argument reaches the terminal."""
+"""Output of the command: no escape of a page, a file name, an archive or an argument reaches the terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blockml.cli.output import note, print_json, print_rows, show
 
 #: Clears the screen, sets the title, writes to the clipboard, in seven and eight bits; reverses the text; other lines.
 EVIL = "\x1b[2J\x1b]0;title\x07\x9b2J\x9d52;c;eA==\x9c\u202egnp.\u2066\x7f\x08\rover\x85\u2028end"
-#: The same as far as a file name can have it.
+#: With a second line and a byte that is not UTF-8, as names of files can have.
 NAME = f"a{EVIL}\nblockml: fine\udcff"
 COMMANDS = sorted(Path(blockml.cli.__file__).parent.glob("*.py"))
 WRITING = re.compile(r"sys\.(__)?std(out|err)(__)?(\.buffer)?\.write(lines)?")
@@ -60,7 +60,7 @@ def test_one_function_writes_to_the_terminal(path: Path) -> None:
 
 
 def test_the_scan_finds_writers(tmp_path: Path) -> None:
-    """Else it could not fail."""
+    """The scan can fail."""
     (tmp_path / "a.py").write_text("def f():\n    print(1)\ndef g():\n    sys.stderr.write('a')\n")
     assert writers(tmp_path / "a.py") == ["f", "g"]
 
