@@ -49,7 +49,7 @@ def one_line(text: str, limit: int = 4000) -> str:
     Examples
     --------
     >>> one_line("a\nb"), one_line("abcdefghi", 5)
-    ('a\\u000ab', 'abc … i')
+    ('a\\u000ab', 'abcd … i')
     """
     if len(text) > limit:
         end = limit // 4
