@@ -15,7 +15,7 @@ WITHOUT_EXTRAS = """
 import sys
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        extras = "sklearn scipy joblib threadpoolctl pyarrow orjson zstandard brotli fastwarc html5lib jinja2"
+        extras = "sklearn scipy joblib threadpoolctl pyarrow orjson zstandard brotli html5lib jinja2"
         extras = [*extras.split(), "tqdm"]
         if name.partition(".")[0] in extras:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)

@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from blockml.archives.compression import DAMAGED, open_decompressed
 from blockml.archives.http import MAX_HEADER, Response, read_response
+from blockml.archives.suffixes import name_text
 from blockml.archives.warc import Capture
 
 __all__ = ["arc_captures"]
@@ -18,19 +19,19 @@ _BLOCK = 1 << 20
 
 def arc_captures(path: Path, limit: int) -> Iterator[Capture]:
     """Read the records of a file, compressed or not, up to the first damaged one; they have no offsets."""
-    count = 0
+    count, name = 0, name_text(path.name)
     try:
         with open_decompressed(path) as stream:
             while line := stream.readline(_MAX_LINE):
                 if not line.strip():
                     continue
                 count += 1
-                capture = _capture(stream, line, f"{path.name}:{count}", limit)
+                capture = _capture(stream, line, f"{name}:{count}", limit)
                 if not (capture.url or "").startswith("filedesc:"):
                     yield capture
     except DAMAGED as error:
         reason = f"cannot read the rest of the file ({error})"
-        yield Capture(0, Response(error=reason), f"{path.name}:{count + 1}")
+        yield Capture(0, Response(error=reason), f"{name}:{count + 1}")
 
 
 def _capture(stream: BinaryIO, line: bytes, capture_id: str, limit: int) -> Capture:

@@ -16,7 +16,16 @@ from typing import Any, BinaryIO, cast
 from blockml.archives.suffixes import split_compression
 from blockml.errors import needed
 
-__all__ = ["DAMAGED", "GZIP", "ZSTD", "bounded_lines", "compression_of", "decompressed", "open_decompressed"]
+__all__ = [
+    "DAMAGED",
+    "GZIP",
+    "ZSTD",
+    "Decompressed",
+    "bounded_lines",
+    "compression_of",
+    "decompressed",
+    "open_decompressed",
+]
 __all__ += ["open_file", "read_file", "recognized"]
 
 #: First bytes of compressed files. Those of Brotli can't be told from others, so only the name tells it.
@@ -34,7 +43,7 @@ _MAX_WINDOW = 1 << 27
 _ZSTD_INPUT = 1 << 12
 
 
-class _Decompressed(io.RawIOBase):
+class Decompressed(io.RawIOBase):
     """Stream of what :meth:`_next` decompresses."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -42,9 +51,11 @@ class _Decompressed(io.RawIOBase):
         self._output = memoryview(b"")
 
     def readable(self) -> bool:
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 (typeshed's type is private)
+        """Decompress into a buffer; return the number of bytes."""
         while not self._output:
             output = self._next()
             if output is None:
@@ -60,7 +71,7 @@ class _Decompressed(io.RawIOBase):
         """Return the next bytes, possibly none yet; None at the end."""
 
 
-class _Zstandard(_Decompressed):
+class _Zstandard(Decompressed):
     """Zstandard stream whose errors are those of gzip; the streams of the package end quietly where a file is cut."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -90,7 +101,7 @@ class _Zstandard(_Decompressed):
         return output
 
 
-class _Brotli(_Decompressed):
+class _Brotli(Decompressed):
     """Brotli stream, whose output is limited at each step."""
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -6,9 +6,9 @@ import io
 import re
 import zlib
 from dataclasses import dataclass
+from typing import cast
 
-from blockml.archives.compression import GZIP
-from blockml.errors import needed
+from blockml.archives.compression import GZIP, decompressed
 
 __all__ = [
     "HTML_TYPES", "MAX_HEADER", "REDIRECTS", "Response", "charset_of", "inflated", "media_type", "read_response",
@@ -52,7 +52,7 @@ def read_response(block: bytes, limit: int) -> Response:
     status = _STATUS.match(block)
     if status is None:
         return Response(skipped="responses without a status line")
-    header, _, body = _split(block)
+    header, body = _split(block)
     fields = _fields(header)
     declared = fields.get("content-type", "")
     if status[1] != b"200":
@@ -98,12 +98,13 @@ def charset_of(declared: str) -> str | None:
     return found[1] if found else None
 
 
-def _split(block: bytes) -> tuple[bytes, bytes, bytes]:
-    """Split a response at the empty line behind its header, which some servers write with line feeds alone."""
-    ends = [(place, mark) for mark in (b"\r\n\r\n", b"\n\n") if (place := block.find(mark, 0, MAX_HEADER)) >= 0]
-    if not ends:
-        return block, b"", b""
-    return block.partition(min(ends)[1])
+def _split(block: bytes) -> tuple[bytes, bytes]:
+    """Return header and body of a response; some servers end lines, and so the header, with line feeds only."""
+    end = block.find(b"\r\n\r\n", 0, MAX_HEADER)
+    with_feeds = block.find(b"\n\n", 0, end if end >= 0 else MAX_HEADER)
+    if with_feeds >= 0:
+        return block[:with_feeds], block[with_feeds + 2 :]
+    return (block[:end], block[end + 4 :]) if end >= 0 else (block, b"")
 
 
 def _fields(header: bytes) -> dict[str, str]:
@@ -150,15 +151,28 @@ def _decompressed(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
     if encoding == "deflate":
         return (body, True) if not body or body.lstrip().startswith(b"<") else inflated(body, (15, -15), limit)
     if encoding in {"br", "zstd"}:
-        with needed("Reading bodies compressed by Brotli or Zstandard", "warc"):
-            from fastwarc.stream_io import BrotliReader, ZstdReader
+        is_text = body.lstrip().startswith(b"<")  # as few compressed bodies do
         try:
-            return (BrotliReader if encoding == "br" else ZstdReader)(io.BytesIO(body)).read(limit), True
+            text, whole = _streamed(body, {"br": ".br", "zstd": ".zst"}[encoding], limit)
         except OSError:
-            if body.lstrip().startswith(b"<"):
-                return body, True
-            raise
+            if not is_text:
+                raise
+            return body, True
+        return (text, whole) if whole or not is_text else (body, True)
     return body, True
+
+
+def _streamed(body: bytes, compression: str, limit: int) -> tuple[bytes, bool]:
+    pieces: list[bytes] = []
+    left = limit
+    try:
+        stream = cast("io.BufferedReader", decompressed(io.BytesIO(body), compression))
+        while left > 0 and (piece := stream.read1(left)):
+            pieces.append(piece)
+            left -= len(piece)
+    except EOFError:
+        return b"".join(pieces), False
+    return b"".join(pieces), True
 
 
 def inflated(body: bytes, formats: tuple[int, ...], limit: int) -> tuple[bytes, bool]:

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 __all__ = ["ARCHIVES", "COMPRESSIONS", "LINES", "PAGES", "PAGE_FILES", "SERVED", "is_page_file", "is_page_of_folder"]
-__all__ += ["page_stem", "pages_below", "pattern", "split_compression", "with_compression"]
+__all__ += ["name_text", "page_stem", "pages_below", "pattern", "split_compression", "with_compression"]
 
 #: Pages.
 PAGES = (".html", ".htm", ".xhtml")
@@ -48,6 +48,17 @@ def with_compression(*names: str) -> tuple[str, ...]:
     ('gold.jsonl.gz', 'gold.jsonl.zst', 'gold.jsonl.br', 'gold.jsonl')
     """
     return tuple(name + end for name in names for end in (*COMPRESSIONS, ""))
+
+
+def name_text(path: str | os.PathLike[str]) -> str:
+    """Return the name or path of a file as text: read as UTF-8 in every locale, with escapes for other bytes.
+
+    Examples
+    --------
+    >>> name_text(os.fsdecode(b"page-\\xe9.html"))
+    'page-\\\\udce9.html'
+    """
+    return os.fsencode(path).decode("utf-8", "surrogateescape").encode("utf-8", "backslashreplace").decode()
 
 
 def page_stem(name: str) -> str | None:

@@ -7,32 +7,35 @@ body that contains an archive may look the same. The range before it then ends b
 
 from __future__ import annotations
 
+import io
 import mmap
-import os
 import re
 import zlib
-from collections.abc import Generator, Iterator
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
-from blockml.archives.compression import DAMAGED, GZIP, ZSTD
+from blockml.archives.compression import DAMAGED, GZIP, ZSTD, Decompressed, decompressed, recognized
 from blockml.archives.http import HTML_TYPES, MAX_HEADER, Response, charset_of, media_type, read_response
 from blockml.archives.suffixes import split_compression
-from blockml.errors import needed
-
-if TYPE_CHECKING:
-    from fastwarc.warc import WarcRecord
 
 __all__ = ["Capture", "begins_record", "is_zipped", "next_record", "piped_captures", "warc_captures"]
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 18  # bytes decompressed at a time
+_INPUT = 1 << 14  # compressed bytes read at a time, of which what is behind a short member is copied
 _SNIFFED = 1 << 10
 _MEMBER = b"\x1f\x8b\x08"
 _RECORD = b"WARC/1."
-#: Start of a record with its first field. No line end need be before it, as the record before may be cut off.
-_PLAIN_RECORD = re.compile(rb"WARC/1\.\d\r\n[\w-]+:")
-_RECORD_END = b"\r\n\r\n"  # of the header and of the record
+_VERSION = re.compile(rb"WARC/\d\.\d+\s*")
+#: Start of a record with its first field. No line end need be before it, as the record before may be cut off. Some
+#: writers end lines with line feeds only.
+_PLAIN_RECORD = re.compile(rb"WARC/1\.\d\r?\n[\w-]+:")
+#: Fields that a record has once. A second one is that of the next record, in a header that is cut off.
+_SINGLE = {"warc-type", "warc-record-id", "content-length"}
+#: Digits of a length; more of them are damage.
+_MAX_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +70,21 @@ def warc_captures(path: Path, limit: int, start: int = 0, end: int | None = None
     end = size if end is None else end
     while start < end:
         with path.open("rb") as stream:
-            records = _Records(stream, start, path)
-            place = yield from _captures(records, None if records.is_zstd else end, limit)
-            if place is not None and place >= 0:
-                start = place
-            elif place is None and records.zipped:
-                # The reader takes an empty member or a truncated file for the end.
-                start, cut = _after_member(stream, records.offset, size)
-                if cut is not None and cut != records.cut:
-                    yield Capture(cut, Response(error="the file ends inside this gzip member"))
-            elif records.is_zstd or (place is None and records.cut is None):
+            stream.seek(start)
+            first = stream.peek(4)[:4]
+            place, is_damaged = yield from _captures(_Content(stream, start), end, limit)
+            if place is None or first.startswith(ZSTD):  # records have no offsets in it
                 start = size
-            else:  # a length that is too large goes past records as well
-                zipped = records.zipped or is_zipped(path, records.first)
-                start = next_record(stream, records.reached() + 1, size, zipped=zipped)
+            elif is_damaged:  # a length that is too large goes past records as well
+                start = next_record(stream, place + 1, size, zipped=is_zipped(path, first))
+            else:
+                start = place
     return start
 
 
 def piped_captures(stream: BinaryIO, limit: int) -> Iterator[Capture]:
-    """Read the records of a file that comes through a pipe, up to the first damaged one."""
-    yield from _captures(_Records(cast("BinaryIO", _Pipe(stream)), 0, None), None, limit)
+    """Read the records of a file that comes through a pipe, not compressed, up to the first damaged one."""
+    yield from _captures(_Content(stream, None), None, limit)
 
 
 def is_zipped(path: Path, first: bytes) -> bool:
@@ -95,7 +93,7 @@ def is_zipped(path: Path, first: bytes) -> bool:
 
 
 def next_record(stream: BinaryIO, position: int, size: int, *, zipped: bool) -> int:
-    """Return the first place from ``position`` on where a record seems to start; ``size`` if there is no such place."""
+    """Return the first place at or behind ``position`` where a record seems to start, else ``size``."""
     if position >= size:
         return size
     with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -124,203 +122,236 @@ def _begins_record(member: bytes) -> bool:
         return False
 
 
-class _Pipe:
-    """Stream that can't seek, for FastWARC, which asks for the offset before it reads."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.peek = stream.peek  # type: ignore[attr-defined] # of a buffered reader
-        self.read = stream.read1  # type: ignore[attr-defined] # gives what is before the damage of a compressed stream
-
-    def tell(self) -> int:
-        """Return the offset at the start."""
-        return 0
-
-
-class _Records:
-    """Records of a stream, each with the offset of the record or of the gzip member it is in.
+class _Members(Decompressed):
+    """Content of gzip members one after the other, which knows where each of them starts.
 
     Parameters
     ----------
     stream
-        A file or a pipe.
+        The file, at the start of a member.
     start
-        Offset of the first record.
-    path
-        The file, which can be compressed; None for a pipe.
+        Offset of this member.
     """
 
-    def __init__(self, stream: BinaryIO, start: int, path: Path | None) -> None:
-        with needed("Reading WARC files", "warc"):
-            from fastwarc.stream_io import GzipReader, ZstdReader
-            from fastwarc.warc import ArchiveIterator
-        if path is not None:
-            stream.seek(start)
-        self.first: bytes = stream.peek(4)[:4]  # type: ignore[attr-defined] # of a buffered reader
-        self._gzip = GzipReader(stream) if self.first.startswith(GZIP) else None
-        self.zipped = self._gzip is not None
-        self.is_zstd = self.first.startswith(ZSTD)  # records have no offsets in it
-        source: Any = self._gzip or (ZstdReader(stream) if self.is_zstd else stream)
-        self._iterator = iter(ArchiveIterator(source, parse_http=False))
-        self.offset = start
-        self.cut: int | None = None
-        """Offset of a record in which the file ends."""
-        self._path = path
-        self._length = 0
-        self._too_long = False
+    def __init__(self, stream: BinaryIO, start: int) -> None:
+        super().__init__(stream)
+        self.offset = start  #: Of the member in work.
+        #: Of each member the position of its content, its offset, and whether its content begins like a record.
+        self.starts: deque[tuple[int, int, bool]] = deque()
+        self._unzip: zlib._Decompress | None = None
+        self._input = b""
+        self._n_read = start
+        self._position = 0
 
-    def __iter__(self) -> Iterator[WarcRecord]:
-        """Yield the records.
+    def _next(self) -> bytes | None:
+        begins = self._unzip is None
+        if self._unzip is None:
+            while not self._input.lstrip(b"\0"):  # padding
+                if not self._read():
+                    return None
+            self._input = self._input.lstrip(b"\0")
+            self.offset = self._n_read - len(self._input)
+            if not GZIP.startswith(self._input[:2]):
+                raise OSError("no gzip member is where one should begin")
+            self._unzip = zlib.decompressobj(wbits=31)
+        output = b""
+        while len(output) < len(_RECORD) and not self._unzip.eof:
+            if not self._input and not self._read():
+                raise EOFError("Compressed file ended before the end of a gzip member was reached")
+            output += self._unzip.decompress(self._input, _BLOCK)
+            self._input = self._unzip.unused_data or self._unzip.unconsumed_tail
+        if begins:
+            self.starts.append((self._position, self.offset, output.startswith(_RECORD)))
+        self._position += len(output)
+        if self._unzip.eof:
+            self._unzip = None
+        return output
+
+    def _read(self) -> bytes:
+        self._input = self._stream.read(_INPUT)
+        self._n_read += len(self._input)
+        return self._input
+
+
+class _Content:
+    """Content of an archive, read record by record.
+
+    Parameters
+    ----------
+    stream
+        A file, which can be compressed, or a pipe.
+    start
+        Offset of the first record, where the stream is; None if records have no offsets.
+    """
+
+    def __init__(self, stream: BinaryIO, start: int | None) -> None:
+        compression = "" if start is None else recognized(cast("io.BufferedReader", stream).peek(4)[:4])
+        self._members = _Members(stream, start or 0) if compression == ".gz" else None
+        self._stream: BinaryIO = (
+            cast("BinaryIO", io.BufferedReader(self._members, _BLOCK))
+            if self._members
+            else decompressed(stream, compression)
+        )
+        self._has_offsets = not compression and start is not None
+        self._position = 0 if compression else start or 0
+        #: Offset of the record in work, or of the gzip member it is in; after an error, of what is damaged.
+        self.offset = start or 0
+        #: Offset of the latest record, or of the gzip member in which it ends: damage up to there is its own.
+        self.last = self.offset
+        self._in_record = False
+
+    def find(self) -> bool:
+        """Go to the next record; return False at the end.
 
         Raises
         ------
-        OSError
-            A record is damaged, or its length reaches into the next record.
+        OSError, EOFError, zlib.error
+            What is here is not a record, which may be because the length of the record before is wrong.
         """
-        for record in self._iterator:
-            self.offset = self._member() if self._gzip else record.stream_pos
-            self._length = record.content_length
-            yield record
-            record.consume()
-            if self._gzip and self._path and self._member() != self.offset:
-                self._too_long = _passes_member(self._path, self.offset, record.content_length)
-                if self._too_long:
-                    raise OSError("the record's length goes past its gzip member")
+        is_first = not self._in_record
+        n_ends = 0
+        try:
+            place, line = self._position, self._line()
+            while line and not line.strip(b"\r\n"):
+                n_ends += 1
+                place, line = self._position, self._line()
+        except DAMAGED:
+            if self._members:
+                self.offset = self._members.offset
+            raise
+        if not line:
+            return False
+        is_record = _VERSION.fullmatch(line)
+        if is_record or n_ends > 1 or is_first:
+            self.offset = self._place(place)
+        if not is_record:
+            raise OSError("what follows is not a record")
+        self.last = self.offset
+        self._in_record = True
+        self._start = place
+        return True
 
-    def reached(self) -> int:
-        """Return the offset of the gzip member, or else of the record, that can't be read.
+    def fields(self) -> dict[str, str]:
+        """Read the header of a record, as values by names in lower case.
 
-        If no record follows the latest one where its length says, that length is wrong, unless line ends are there.
+        Raises
+        ------
+        OSError, EOFError, zlib.error
+            It is damaged.
         """
-        if self._gzip and not self._too_long:
-            return self._member()
-        if self._gzip or self.is_zstd or self._path is None:
-            return self.offset
-        with self._path.open("rb") as stream:
-            stream.seek(self.offset)
-            end = self.offset + stream.read(MAX_HEADER).find(_RECORD_END) + len(_RECORD_END) + self._length
-            stream.seek(end)
-            return end + len(_RECORD_END) if stream.read(len(_RECORD_END)) == _RECORD_END else self.offset
+        fields: dict[str, str] = {}
+        name = ""
+        size = 0
+        while (line := self._line()).strip(b"\r\n"):
+            size += len(line)
+            text = line.decode("utf-8", "backslashreplace")
+            if name and text[0] in " \t":  # a value over several lines
+                fields[name] += f" {text.strip()}"
+                continue
+            name, colon, value = text.partition(":")
+            name = name.strip().lower()
+            if not colon or size > MAX_HEADER or (name in fields and name in _SINGLE):
+                raise OSError("the header of the record is damaged")
+            fields.setdefault(name, value.strip())
+        if not line:
+            raise EOFError("the file ends inside this record")
+        return fields
 
-    def _member(self) -> int:
-        assert self._gzip is not None  # noqa: S101 (for the type checker)
-        return int(self._gzip.frame_start_position() or 0)
+    def read(self, length: int, limit: int) -> bytes:
+        """Read the content of a record; return at most ``limit`` bytes of it.
+
+        Raises
+        ------
+        OSError, EOFError, zlib.error
+            It is damaged, or its length goes past the file or into the next record.
+        """
+        pieces = []
+        left = length
+        while left > 0:
+            piece = self._stream.read(min(left, _BLOCK))
+            self._position += len(piece)
+            if self._members and any(
+                begins and self._start < position < self._position for position, _, begins in self._members.starts
+            ):
+                raise OSError("the record's length goes past its gzip member")
+            if not piece:
+                raise EOFError("the file ends inside this record")
+            if length - left < limit:
+                pieces.append(piece[: limit - (length - left)])
+            left -= len(piece)
+        self.last = self._place(self._position - 1)
+        return b"".join(pieces)
+
+    def _line(self) -> bytes:
+        line = self._stream.readline(MAX_HEADER)
+        self._position += len(line)
+        return line
+
+    def _place(self, position: int) -> int:
+        """Return the offset that stands for a position of the content."""
+        if self._members is None:
+            return position if self._has_offsets else 0
+        starts = self._members.starts
+        while len(starts) > 1 and starts[1][0] <= position:
+            starts.popleft()
+        return starts[0][1]
 
 
-def _captures(records: _Records, end: int | None, limit: int) -> Generator[Capture, None, int | None]:
+def _captures(content: _Content, end: int | None, limit: int) -> Generator[Capture, None, tuple[int | None, bool]]:
     """Yield the records that start before ``end``.
 
-    A page is held back until the next record was found, since the checksum of a gzip member comes last.
+    A record is held back until the next one was found, since the checksum of a gzip member comes last.
 
     Returns
     -------
     int or None
-        Offset of the record that starts at or behind ``end``; -1 if a record is damaged; None if the stream ended.
+        Offset of the record that starts at or behind ``end``, or of what is damaged; None if the stream ended.
+    bool
+        Whether something is damaged.
     """
     held: Capture | None = None
     try:
-        for record in records:
+        while content.find():
             if held is not None:
                 yield held
             held = None
-            if end is not None and records.offset >= end:
-                return records.offset
-            held = _capture(record, records, limit)
-            if held.response.skipped:
-                yield held
-                held = None
+            if end is not None and content.offset >= end:
+                return content.offset, False
+            fields = content.fields()
+            url = fields.get("warc-target-uri", "").strip("<> ") or None  # wget writes it in angle brackets
+            page_id = fields.get("warc-record-id", "").strip("<> ")
+            held = Capture(content.offset, Response(), page_id, url, fields.get("warc-date", ""))
+            held = replace(held, response=_response(content, fields, limit))
     except DAMAGED as error:
-        place = records.reached()
-        damage = Response(error=f"damaged ({error})")
-        if held is not None and place != held.offset:
+        if held is not None and content.offset > content.last:
             yield held
             held = None
-        yield replace(held, response=damage) if held else Capture(place, damage)
-        return -1
+        held = held or Capture(content.offset, Response())
+        yield replace(held, response=Response(error=f"damaged ({error})"))
+        return content.offset, True
     if held is not None:
         yield held
-    return None
+    return None, False
 
 
-def _capture(record: WarcRecord, records: _Records, limit: int) -> Capture:
-    """Read a record.
-
-    Raises
-    ------
-    OSError
-        The record is damaged.
-    """
-    headers = record.headers
-    block = b""
-    kind = (headers.get("WARC-Type") or "unknown").strip().lower()
-    declared = (headers.get("Content-Type") or "").lower()
+def _response(content: _Content, fields: Mapping[str, str], limit: int) -> Response:
+    """Read the content of a record; raises as :meth:`_Content.read` does."""
+    digits = fields.get("content-length", "")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_DIGITS):
+        raise OSError("the record has no valid Content-Length")
+    kind = fields.get("warc-type", "unknown").lower()
+    declared = fields.get("content-type", "").lower()
+    skipped = None
     if kind not in {"response", "resource"}:
-        response = Response(skipped=f"{kind} records")
+        skipped = f"{kind} records"
     elif kind == "resource" and media_type(declared) not in {*HTML_TYPES, ""}:
-        response = Response(skipped="other media types")
+        skipped = "other media types"
     elif kind == "response" and not declared.startswith("application/http"):
-        response = Response(skipped="responses of other protocols")
-    else:
-        block = record.reader.read(min(record.content_length, limit + MAX_HEADER))
-        response = Response(block[:limit], charset_of(declared)) if kind == "resource" else read_response(block, limit)
-    if not headers.get("Content-Length") or len(block) + record.consume() < record.content_length:
-        records.cut = records.offset
-        response = Response(error="the file ends inside this record")
-    elif (reason := headers.get("WARC-Truncated")) and not response.skipped:
-        response = replace(response, truncated=f"the crawler truncated the page ({reason})")
-    return Capture(
-        records.offset,
-        response,
-        (headers.get("WARC-Record-ID") or "").strip("<> "),
-        (headers.get("WARC-Target-URI") or "").strip("<> ") or None,  # wget writes it in angle brackets
-        headers.get("WARC-Date") or "",
-    )
-
-
-def _member(stream: BinaryIO) -> Iterator[bytes]:
-    """Decompress a gzip member in bounded pieces, as little input can give much output; the stream is then behind it.
-
-    Raises
-    ------
-    EOFError, zlib.error
-        The file ends inside the member, or is damaged.
-    """
-    unzip = zlib.decompressobj(wbits=31)
-    while not unzip.eof:
-        chunk = stream.read(_BLOCK)
-        if not chunk:
-            raise EOFError
-        while chunk:
-            yield unzip.decompress(chunk, _BLOCK)
-            chunk = unzip.unconsumed_tail
-    stream.seek(-len(unzip.unused_data), os.SEEK_CUR)
-
-
-def _after_member(stream: BinaryIO, offset: int, size: int) -> tuple[int, int | None]:
-    """Return where the next record after a gzip member seems to start, and the offset of a member that is cut off."""
-    start = size
-    try:
-        while start == size and offset < size:
-            stream.seek(offset)
-            if not GZIP.startswith(stream.read(len(GZIP))):  # padding
-                break
-            stream.seek(offset)
-            for _ in _member(stream):
-                pass
-            offset = stream.tell()
-            start = next_record(stream, offset, size, zipped=True)
-    except (EOFError, zlib.error):
-        return size, offset
-    return start, None
-
-
-def _passes_member(path: Path, offset: int, length: int) -> bool:
-    """Tell whether a record goes past the end of its gzip member, though the next member begins a record.
-
-    The members that some compressors make begin and end anywhere.
-    """
-    with path.open("rb") as stream:
-        stream.seek(offset)
-        pieces = _member(stream)
-        start = next(pieces, b"")
-        size = len(start) + sum(map(len, pieces))
-        return start.find(_RECORD_END) + len(_RECORD_END) + length > size and _begins_record(stream.read(1024))
+        skipped = "responses of other protocols"
+    block = content.read(int(digits), 0 if skipped else limit + MAX_HEADER)
+    if skipped:
+        return Response(skipped=skipped)
+    response = Response(block[:limit], charset_of(declared)) if kind == "resource" else read_response(block, limit)
+    if (reason := fields.get("warc-truncated")) and not response.skipped:
+        return replace(response, truncated=f"the crawler truncated the page ({reason})")
+    return response

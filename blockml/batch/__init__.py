@@ -2,10 +2,9 @@
 
 from blockml.batch.extractor import BatchExtractor
 from blockml.batch.items import Item
-from blockml.batch.progress import Summary
 from blockml.batch.readers import Inputs, RecordFields, find_inputs, read_items
 from blockml.batch.records import PageExtractor
-from blockml.batch.run import predict, predict_to_file, predict_to_stream
+from blockml.batch.run import Summary, predict, predict_to_file, predict_to_stream
 from blockml.batch.sites import learn_sites
 from blockml.batch.worker import Guard
 from blockml.options import Options

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from blockml.batch.arrow import record_batch, schema
@@ -17,7 +17,7 @@ from blockml.batch.items import Item
 from blockml.batch.packing import Piece, Records
 from blockml.batch.pool import WorkerPool
 from blockml.batch.readers import RecordFields, in_units
-from blockml.batch.readers.parquet import cell_text, row_item
+from blockml.batch.readers.parquet import cell_text, cell_value, chosen_columns, row_item
 from blockml.batch.records import PageExtractor
 from blockml.batch.run import ISOLATIONS
 from blockml.batch.worker import Guard, Setup
@@ -122,14 +122,14 @@ class BatchExtractor:
 
     def _batch(self, table: Any) -> Any:  # noqa: ANN401 (pyarrow has no types)
         """Return the record batch of the pages of a table or record batch."""
-        names = [name for name in dict.fromkeys(astuple(self.columns)) if name in table.schema.names]
-        cells = [table.column(name).to_pylist() for name in names]
+        names = chosen_columns(table.schema.names, self.columns)
+        cells = [map(cell_value, table.column(name)) for name in names]
         rows = [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)] or [{}] * table.num_rows
         return record_batch(self.records(rows), self.schema)
 
     def _item(self, row: Mapping[str, Any], number: int) -> Item:
         """Return the page of a row; data frames and Arrow tables may give cells of any type."""
-        values = {name: _plain(value) for name, value in row.items()}
+        values = {name: cell_value(value) for name, value in row.items()}
         return row_item(
             values, cell_text(values.get(self.columns.id)) or str(number), self.columns, self.options.read_limit
         )
@@ -143,8 +143,3 @@ class BatchExtractor:
         pool = WorkerPool(Setup(self._pages, Records(), self.guard, self.options.read_limit), 1)
         weakref.finalize(self, pool.close)
         return pool
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 (a cell of any type)
-    """Return the Python value of an Arrow scalar, and other values as they are."""
-    return value.as_py() if hasattr(value, "as_py") else value

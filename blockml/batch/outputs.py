@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -105,6 +106,10 @@ class Folder:
 
     def assemble(self, parts: Iterable[Path]) -> None:
         """Write the documents of pages with text; a second page with the same name gets the next free number."""
+        for folder, _, names in os.walk(self.path):  # left by a run that was killed while it wrote documents
+            for name in names:
+                if name.endswith(f"{self.suffix}.{UNFINISHED}.part"):
+                    Path(folder, name).unlink()
         seen: dict[str, int] = {}  # latest number of each name, and 1 for each name that has a number in it
         for part in parts:
             with part.open("rb") as stream:

@@ -164,5 +164,5 @@ class PartWriter:
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:
-    with atomic_write(path) as stream:
-        stream.write(json.dumps(value, ensure_ascii=False).encode())
+    with atomic_write(path, mark="new") as stream:
+        stream.write(json.dumps(value).encode())  # with escapes, as names of files may not be UTF-8

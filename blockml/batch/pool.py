@@ -259,7 +259,7 @@ class WorkerPool:
 
 def _remaining(unit: Unit, previous: Result | None) -> Unit | None:
     """Return the part of a unit that the unit before has not read; None if it has read all."""
-    if previous is None or not isinstance(previous.part, End) or previous.part.end is None:
+    if previous is None or not isinstance(previous.part, End):
         return unit
     return without_overlap(unit, previous.unit, previous.part.end)
 

@@ -32,15 +32,10 @@ _ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
 }
-#: Program of a worker. Before anything that takes time it opens and removes the file of its clock, so that a parent
-#: process that is killed leaves nothing behind.
+#: Program of a worker. Its argument is the file of its clock: the number of the open file, or the name on Windows.
 _PROGRAM = """
-import os, sys
-clock = open(sys.argv[1], "r+b")
-try:
-    os.unlink(sys.argv[1])
-except OSError:
-    pass  # Windows removes no open file
+import sys
+clock = open(int(sys.argv[1]) if sys.argv[1].isdecimal() else sys.argv[1], "r+b")
 sys.path[:] = {path!r}
 from blockml.batch.worker import work
 work(clock)
@@ -99,11 +94,16 @@ class WorkerProcess:
         self.ready = False
         self.overtime = False  #: Whether it was killed because of its page.
         self.credit = threading.Semaphore(_WAITING_PIECES)
-        command = [sys.executable, "-c", _PROGRAM.format(path=sys.path), str(self.clock.path)]
+        file = self.clock.stream.name
+        command = [sys.executable, "-c", _PROGRAM.format(path=sys.path), str(file)]
         environment = _ENVIRONMENT | os.environ
         with _without_interrupts():
             self._process = subprocess.Popen(  # noqa: S603
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=environment,
+                pass_fds=(file,) if isinstance(file, int) else (),
             )
         self._inbox = inbox
         self._thread = threading.Thread(target=self._receive, args=(setup,), daemon=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +17,6 @@ from blockml.batch.outputs import UNFINISHED, Folder, Output, output_for
 from blockml.batch.packing import End, JsonLines, Piece, Records
 from blockml.batch.parts import Parts, PartWriter
 from blockml.batch.pool import Result, check_jobs, run_units
-from blockml.batch.progress import Summary
 from blockml.batch.readers import Inputs, Reading, Unit, describe_inputs, in_units
 from blockml.batch.readers.base import PARTS_SUFFIX
 from blockml.batch.readers.pages import page_file
@@ -28,13 +28,42 @@ from blockml.model import model_digest
 from blockml.options import Options
 from blockml.rendering.record import FAILURES
 from blockml.storage.atomic import atomic_write
+from blockml.storage.lock import locked_output
 from blockml.templates.site import SiteTemplate
+from blockml.text.plurals import counted
 
-__all__ = ["ISOLATIONS", "failures_path", "parts_path", "predict", "predict_to_file", "predict_to_stream"]
+__all__ = ["ISOLATIONS", "Summary", "failures_path", "parts_path", "predict", "predict_to_file", "predict_to_stream"]
 
 #: Where pages are extracted: in processes of their own, or in the calling process without a guard.
 ISOLATIONS = ("process", "none")
 _NO_SITES: Mapping[str, SiteTemplate] = MappingProxyType({})
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts of a run."""
+
+    statuses: Counter[str] = field(default_factory=Counter)  #: Pages by status.
+    skipped: Counter[str] = field(default_factory=Counter)  #: Records of archives that are no pages, by reason.
+    n_earlier: int = 0  #: Pages done by an earlier run that this one continued.
+
+    @property
+    def n_pages(self) -> int:
+        """Number of pages, those of the earlier run included."""
+        return self.statuses.total()
+
+    @property
+    def n_failed(self) -> int:
+        """Number of pages that failed."""
+        return sum(count for status, count in self.statuses.items() if status in FAILURES)
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{count:,} {status}" for status, count in sorted(self.statuses.items()))
+        earlier = f"; {self.n_earlier:,} of them done before" if self.n_earlier else ""
+        passed_over = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.skipped.items()))
+        return f"{counted(self.n_pages, 'page')}: {counts or 'nothing to do'}{earlier}" + (
+            f"; passed over: {passed_over}" if passed_over else ""
+        )
 
 
 def predict(
@@ -172,7 +201,8 @@ def predict_to_file(
     Raises
     ------
     UsageError
-        The output can't be written or would replace an input, or the run to be continued had other inputs or options.
+        The output can't be written, would replace an input or is written by another run, or the run to be continued had
+        other inputs or options.
     """
     check_jobs(jobs)
     output = output_for(path, pages.options.output_format, pages.options.record_fields)
@@ -180,22 +210,22 @@ def predict_to_file(
     parts = Parts(parts_path(path))
     manifest = _manifest(inputs, pages, guard)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not (resume and parts.resume(manifest)):
-            if resume and path.is_file():
-                parts.remove()  # of a run that was killed while it removed them
-                raise UsageError("the output is complete already; there is nothing to resume", source=path)
-            _check_gold(inputs, output)
-            parts.begin(manifest)
-        try:
-            summary = _write_parts(inputs, pages, output.encoder, parts, jobs, guard, progress)
-        except (BlockmlError, OSError):
-            if not any(parts.complete()):
-                parts.remove()  # nothing to be continued
-            raise
-        output.assemble(part for part, _ in parts.complete())
-        _write_failures(failures_path(path), parts, summary)
-        parts.remove()
+        with locked_output(path):
+            if not (resume and parts.resume(manifest)):
+                if resume and path.is_file():
+                    parts.remove()  # of a run that was killed while it removed them
+                    raise UsageError("the output is complete already; there is nothing to resume", source=path)
+                _check_gold(inputs, output)
+                parts.begin(manifest)
+            try:
+                summary = _write_parts(inputs, pages, output.encoder, parts, jobs, guard, progress)
+            except (BlockmlError, OSError):
+                if not any(parts.complete()):
+                    parts.remove()  # nothing to be continued
+                raise
+            output.assemble(part for part, _ in parts.complete())
+            _write_failures(failures_path(path), parts, summary)
+            parts.remove()
     except OSError as error:
         raise UsageError(f"can't be written ({error})", source=path) from error
     return summary

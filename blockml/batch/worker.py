@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from blockml.batch.blas import one_thread
 from blockml.batch.items import Item
@@ -71,23 +71,32 @@ class Clock:
     SIZE = 8
 
     def __init__(self, stream: BinaryIO) -> None:
-        self.path = Path(stream.name)  #: File by which the worker finds the memory.
-        with stream:
-            self._cell = mmap.mmap(stream.fileno(), self.SIZE)
+        self.stream = stream  #: File by which the worker finds the memory.
+        self._cell = mmap.mmap(stream.fileno(), self.SIZE)
 
     @classmethod
     def create(cls) -> Clock:
-        """Make a clock in a temporary file."""
-        descriptor, name = tempfile.mkstemp(prefix="blockml-")
-        os.write(descriptor, bytes(cls.SIZE))
-        os.close(descriptor)
-        return cls(Path(name).open("r+b"))
+        """Make a clock in a temporary file without a name, so that a process that is killed leaves nothing.
+
+        On Windows, where processes inherit no open files, it has a name.
+        """
+        stream = cast(
+            "BinaryIO",
+            tempfile.NamedTemporaryFile(prefix="blockml-", delete=False)  # noqa: SIM115 (closed by close)
+            if sys.platform == "win32"
+            else tempfile.TemporaryFile(),  # noqa: SIM115
+        )
+        stream.write(bytes(cls.SIZE))
+        stream.flush()
+        return cls(stream)
 
     def close(self) -> None:
-        """Release the memory and remove the file, if the worker couldn't while it was open."""
+        """Release the memory and remove the file."""
         self._cell.close()
-        with suppress(OSError):
-            self.path.unlink()
+        self.stream.close()
+        if isinstance(self.stream.name, str):
+            with suppress(OSError):
+                Path(self.stream.name).unlink()
 
     def start(self) -> None:
         """Begin a page."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import blockml
 from blockml import _kernel
-from blockml.cli.arguments import HelpFormatter, check_files
+from blockml.cli.arguments import HelpFormatter, Parser, check_files
 from blockml.cli.output import note
 from blockml.errors import BlockmlError, DatasetError, InputError, ModelError, missing_extra
 
@@ -123,7 +123,7 @@ def _give_up_output() -> None:
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="blockml",
         description="Extract the main content of web pages with a trained text-block classifier.",
         epilog=_EXIT_CODES,

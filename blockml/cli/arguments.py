@@ -12,15 +12,16 @@ import sys
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NoReturn, cast
 
 from blockml.archives.compression import read_file
 from blockml.archives.suffixes import COMPRESSIONS
+from blockml.cli.output import one_line, show
 from blockml.errors import InputError, UsageError
 from blockml.options import Options, flags
 
-__all__ = ["PAGE_HELP", "HelpFormatter", "add_datasets", "add_format", "add_jobs", "add_page", "add_parameters"]
-__all__ += ["check_files", "number", "parameters", "parsing_options", "positive", "processes"]
+__all__ = ["PAGE_HELP", "HelpFormatter", "Parser", "add_datasets", "add_format", "add_jobs", "add_page"]
+__all__ += ["add_parameters", "check_files", "number", "parameters", "parsing_options", "positive", "processes"]
 __all__ += ["read_page", "refuse", "seconds", "seed"]
 
 #: Options by the names of their values, where these differ.
@@ -45,6 +46,18 @@ class HelpFormatter(argparse.HelpFormatter):
         is_value = isinstance(action.default, str | int) and not isinstance(action.default, bool)
         has_default = is_value and action.option_strings and action.default != argparse.SUPPRESS
         return f"{action.help} (default: {action.default})" if has_default else action.help
+
+
+class Parser(argparse.ArgumentParser):
+    """Parser whose messages, which repeat arguments, pass through :func:`blockml.cli.output.show`."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage and an error, and exit with the code 2."""
+        super().error(one_line(message))
+
+    def _print_message(self, message: str, file: Any = None) -> None:  # noqa: ANN401 (of typeshed's private type)
+        if message:
+            show(message, as_message=file is not sys.stdout)
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str, of_records: bool = False) -> None:

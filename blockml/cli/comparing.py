@@ -93,8 +93,9 @@ def run_compare(arguments: argparse.Namespace) -> int:
         main_rows = _rows(tables)
         print_rows(main_rows if arguments.format == "json" else [_cells(row) for row in main_rows], arguments.format)
         parsings = {system.name: system.parsing for system in chosen.systems if system.kind == "own"}
-        _write_views(tables, samples, Store(directory), parsings)
-        note(f"report: {write_comparison(tables, directory)}")
+        with Store(directory).locked():
+            _write_views(tables, samples, Store(directory), parsings)
+            note(f"report: {write_comparison(tables, directory)}")
     missing = {row["name"]: row["install"] for row in tables["missing_systems"]}
     for name, install in missing.items():
         note(f"{name} could not be run: {install}")

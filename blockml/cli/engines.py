@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from blockml.cli.arguments import refuse
 from blockml.errors import UsageError, needed
 from blockml.extractors import resolve
+from blockml.storage.lock import locked_output
 
 if TYPE_CHECKING:
     from blockml.batch import BatchExtractor, Guard, Inputs, Summary
@@ -42,11 +43,14 @@ def run_by_engine(arguments: argparse.Namespace, inputs: Inputs, options: Option
         _model(arguments), options=options, columns=inputs.fields, isolation="process", guard=guard
     )
     options.adapted(resolve(extractor.model))  # a wrong name or option is noticed here, and not by the workers
-    if arguments.engine == "spark":
-        return Summary(_by_spark(arguments.master, inputs, extractor, out))
-    from blockml.batch.engines.datatrove import run_locally
+    with locked_output(out):
+        if out.exists() and not (arguments.resume and out.is_dir()):
+            raise UsageError("exists already; choose another folder", source=out)
+        if arguments.engine == "spark":
+            return Summary(_by_spark(arguments.master, inputs, extractor, out))
+        from blockml.batch.engines.datatrove import run_locally
 
-    return Summary(run_locally(inputs, extractor, out, tasks=arguments.tasks, workers=arguments.jobs))
+        return Summary(run_locally(inputs, extractor, out, tasks=arguments.tasks, workers=arguments.jobs))
 
 
 def _check(arguments: argparse.Namespace, options: Options) -> None:
@@ -64,9 +68,6 @@ def _check(arguments: argparse.Namespace, options: Options) -> None:
         raise UsageError("--engine needs the field status among --fields, by which the pages are counted")
     if arguments.output is None or not arguments.output.endswith(_SUFFIXES):
         raise UsageError(f"--engine needs -o with a folder whose name ends in one of: {', '.join(_SUFFIXES)}")
-    out = Path(arguments.output)
-    if out.exists() and not (arguments.resume and out.is_dir()):
-        raise UsageError("exists already; choose another folder", source=out)
 
 
 def _model(arguments: argparse.Namespace) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import webbrowser
 from pathlib import Path
 
-from blockml.cli.output import note
+from blockml.cli.output import note, show
 from blockml.errors import UsageError
 from blockml.extractors import resolve
 from blockml.text.plurals import counted
@@ -46,7 +47,8 @@ def run_label(arguments: argparse.Namespace) -> int:
     note(f"predicting {counted(len(store.pages), 'page')}, to begin with the most uncertain")
     store.rank()
     note(f"labels are written to {output}; press Ctrl+C to stop")
-    print(server.url, flush=True)
+    show(server.url)
+    sys.stdout.flush()
     if not arguments.no_browser:
         webbrowser.open(server.url)
     try:
@@ -55,4 +57,6 @@ def run_label(arguments: argparse.Namespace) -> int:
         done = sum(page.state == "done" for page in store.pages.values())
         pages = counted(len(store.pages), "page")
         note(f"labelled {done} of {pages}: blockml train --base default --dataset {output} -o FILE")
+    finally:
+        server.close()
     return 0

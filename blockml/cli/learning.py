@@ -29,6 +29,7 @@ from blockml.datasets import Dataset, open_dataset
 from blockml.datasets.base import check_names
 from blockml.errors import UsageError, check_name, install_hint
 from blockml.extractors import TrainedExtractor, load, resolve
+from blockml.storage.lock import locked_output
 from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
@@ -102,20 +103,21 @@ def run_train(arguments: argparse.Namespace) -> int:
     if "none" in protocols:
         refuse(arguments, "with --cv none", folds=None)
     output = _output_file(arguments)
-    model = train(
-        [open_dataset(spec) for spec in arguments.datasets],
-        chosen,
-        type_datasets=[open_dataset(spec) for spec in arguments.type_datasets],
-        name=arguments.name or output.name.partition(".")[0],
-        protocols=[name for name in protocols if name != "none"],
-        n_folds=arguments.folds or chosen.n_folds,
-        seed=arguments.seed,
-        jobs=arguments.jobs,
-        command=command_line(),
-        report=note,
-        accept_defects=arguments.accept_defects,
-    )
-    _write_model(model, output)
+    with locked_output(output):
+        model = train(
+            [open_dataset(spec) for spec in arguments.datasets],
+            chosen,
+            type_datasets=[open_dataset(spec) for spec in arguments.type_datasets],
+            name=arguments.name or output.name.partition(".")[0],
+            protocols=[name for name in protocols if name != "none"],
+            n_folds=arguments.folds or chosen.n_folds,
+            seed=arguments.seed,
+            jobs=arguments.jobs,
+            command=command_line(),
+            report=note,
+            accept_defects=arguments.accept_defects,
+        )
+        _write_model(model, output)
     return 0
 
 
@@ -127,19 +129,20 @@ def _run_adapt(arguments: argparse.Namespace) -> int:
     refuse(arguments, "with --base, which adapts a model as it is", type_datasets=[], backend=None, folds=None)
     refuse(arguments, "with --base, which adapts a model as it is", seed=0, jobs=1)
     output = _output_file(arguments)
-    found = adapt(
-        load(arguments.base).model,
-        [open_dataset(spec) for spec in arguments.datasets],
-        name=arguments.name or output.name.partition(".")[0],
-        command=command_line(),
-        report=note,
-        accept_defects=arguments.accept_defects,
-    )
-    if found.model is None:
-        note(f"no model written: adapting {arguments.base} to these pages would not help; label more pages, or keep it")
-        return 1
-    _write_model(found.model, output)
-    return 0
+    with locked_output(output):
+        found = adapt(
+            load(arguments.base).model,
+            [open_dataset(spec) for spec in arguments.datasets],
+            name=arguments.name or output.name.partition(".")[0],
+            command=command_line(),
+            report=note,
+            accept_defects=arguments.accept_defects,
+        )
+        if found.model is not None:
+            _write_model(found.model, output)
+            return 0
+    note(f"no model written: adapting {arguments.base} to these pages would not help; label more pages, or keep it")
+    return 1
 
 
 def _output_file(arguments: argparse.Namespace) -> Path:

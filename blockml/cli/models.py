@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from blockml.cli.arguments import HelpFormatter, positive, refuse
-from blockml.cli.output import note, print_json, print_rows, write_output, writing
+from blockml.cli.output import note, print_json, print_rows, show, writing
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
 from blockml.extractors import load
@@ -84,7 +84,7 @@ def run_show(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         print_json(_header(model))
     else:
-        write_output(render_card(model), None)
+        show(render_card(model))
     return 0
 
 
@@ -97,7 +97,7 @@ def _show_tree(arguments: argparse.Namespace, model: Model) -> int:
     trees, columns, number = model.ensembles[0].trees, feature_set(model.features).columns, arguments.tree
     if number >= len(trees.roots):
         raise UsageError(f"--tree must be from 0 to {len(trees.roots) - 1}, got {number}")
-    print(tree_text(tree_rows(trees, columns, number, arguments.depth), paths=arguments.paths))
+    show(tree_text(tree_rows(trees, columns, number, arguments.depth), paths=arguments.paths))
     if arguments.output:
         unit = "probability of content" if isinstance(model.ensembles[0], MeanTrees) else "log odds, summed over trees"
         about = f"tree {number} of {len(trees.roots)}; values: {unit}"
@@ -161,7 +161,7 @@ def run_check(arguments: argparse.Namespace) -> int:
     """Load a model; loading checks everything."""
     model = load(arguments.model).model
     kinds = ", ".join(f"{name} ({item.kind})" for name, item in model.predictors.items())
-    print(f"{model.id}: valid; {kinds}; features {model.features}")
+    show(f"{model.id}: valid; {kinds}; features {model.features}")
     return 0
 
 

@@ -4,25 +4,61 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from blockml.errors import UsageError, install_hint
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["command_line", "note", "print_json", "print_rows", "progress_bar", "write_output", "writing"]
+__all__ = ["bar_class", "command_line", "note", "one_line", "print_json", "print_rows", "progress_bar", "show"]
+__all__ += ["write_output", "writing"]
 
 _T = TypeVar("_T")
 
+#: Control characters but for tabs and line ends, marks and overrides of the direction of text, separators of lines and
+#: paragraphs, and lone surrogates.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+#: Characters of a cell of a printed table.
+_MAX_CELL = 500
+
+
+def show(text: str, *, as_message: bool = False) -> None:
+    """Print lines on standard output, or ``as_message`` on standard error if that can be written.
+
+    What a terminal obeys, or by which a text looks like another one, is printed as its escape. Only data, which
+    :func:`write_output` writes, is printed as it is; nothing else writes to the terminal.
+    """
+    shown = _UNSAFE.sub(_escape, text.removesuffix("\n"))
+    with suppress(OSError) if as_message else nullcontext():
+        print(shown, file=sys.stderr if as_message else sys.stdout, flush=as_message)
+
 
 def note(text: str) -> None:
-    """Print a message on standard error, if that can be written."""
-    with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+    """Print a message on one line of standard error, shortened if it is very long."""
+    show(one_line(text), as_message=True)
+
+
+def one_line(text: str, limit: int = 4000) -> str:
+    r"""Return a text on one line, with its middle left out if it has more than ``limit`` characters.
+
+    Examples
+    --------
+    >>> one_line("a\nb"), one_line("abcdefghi", 5)
+    ('a\\u000ab', 'abcd … i')
+    """
+    if len(text) > limit:
+        end = limit // 4
+        text = f"{text[: limit - end]} … {text[len(text) - end :]}"
+    return text.replace("\n", r"\u000a")
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def command_line() -> str:
@@ -41,7 +77,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def write_output(text: str, output: str | None) -> None:
-    """Print a result, or write it to a file atomically; raise UsageError if the file can't be written."""
+    """Print a result as it is, or write it to a file atomically; raise UsageError if the file can't be written."""
     text = text if text.endswith("\n") else text + "\n"
     if output is None:
         sys.stdout.write(text)
@@ -51,8 +87,8 @@ def write_output(text: str, output: str | None) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print a value as indented JSON."""
-    write_output(json.dumps(value, ensure_ascii=False, indent=2, default=str), None)
+    """Print a value as indented JSON, in whose strings the escapes of :func:`show` stand for the characters."""
+    show(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], output_format: str) -> None:
@@ -64,7 +100,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], output_format: str) -> None:
     cells = [names, *([_cell(row[name]) for name in names] for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
     for line in cells:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        show("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 def _cell(value: Any) -> str:  # noqa: ANN401 (values of any type)
@@ -72,21 +108,28 @@ def _cell(value: Any) -> str:  # noqa: ANN401 (values of any type)
         return "yes" if value else "no"
     if value is None:
         return "-"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else _UNSAFE.sub(_escape, one_line(str(value), _MAX_CELL))
 
 
-def progress_bar(total: int | None, unit: str, *, quiet: bool) -> Callable[[Iterable[_T]], Iterable[_T]]:
-    """Return a function that shows a progress bar on standard error, if that is a terminal and not ``quiet``."""
+def bar_class(*, quiet: bool) -> Any:  # noqa: ANN401 (tqdm has no types)
+    """Return tqdm, whose bars hold numbers only, if standard error is a terminal and it is installed, else None."""
     if quiet or not sys.stderr.isatty():
-        return iter
+        return None
     try:
         from tqdm import tqdm
     except ImportError:
         note(f"(for a progress bar, {install_hint('progress')})")
+        return None
+    return tqdm
+
+
+def progress_bar(total: int | None, unit: str, *, quiet: bool) -> Callable[[Iterable[_T]], Iterable[_T]]:
+    """Return a function that shows a progress bar on standard error, if that is a terminal and not ``quiet``."""
+    if (bars := bar_class(quiet=quiet)) is None:
         return iter
 
     def wrap(iterable: Iterable[_T]) -> Iterable[_T]:
-        bar: Iterable[_T] = tqdm(iterable, total=total, unit=unit, file=sys.stderr)
+        bar: Iterable[_T] = bars(iterable, total=total, unit=unit, file=sys.stderr)
         return bar
 
     return wrap

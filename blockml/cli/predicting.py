@@ -17,8 +17,8 @@ from blockml import _kernel
 from blockml.cli.arguments import add_jobs, chosen_options, comma_separated, positive, refuse, seconds
 from blockml.cli.engines import ENGINES, run_by_engine
 from blockml.cli.extracting import add_choice, chosen_extractor
-from blockml.cli.output import note
-from blockml.errors import UsageError, install_hint
+from blockml.cli.output import bar_class, note
+from blockml.errors import UsageError
 from blockml.options import Options
 from blockml.text.plurals import counted
 
@@ -157,19 +157,13 @@ def _is_stream(path: Path) -> bool:
 @contextmanager
 def _progress(inputs: Inputs, *, quiet: bool) -> Iterator[Callable[[Result, Summary], None]]:
     """Show a progress bar over the bytes of the input, on a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        note(f"(for a progress bar, {install_hint('progress')})")
+    if (bars := bar_class(quiet=quiet)) is None:
         yield lambda *_: None
         return
     from blockml.batch.packing import End
 
     total = inputs.size()
-    with tqdm(total=total or None, unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr) as bar:
+    with bars(total=total or None, unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr) as bar:
 
         def show(result: Result, summary: Summary) -> None:
             if isinstance(result.part, End):

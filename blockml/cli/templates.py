@@ -6,6 +6,7 @@ import argparse
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from blockml.datasets.corpus import read_rows
 from blockml.errors import InputError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
+from blockml.storage.lock import locked_output
 from blockml.templates.distances import METRICS
 from blockml.templates.frequency import MIN_TRAIN, measure, too_few
 from blockml.templates.site import SiteTemplate
@@ -298,20 +300,22 @@ def run_detect(arguments: argparse.Namespace) -> int:
     if len(sites) > 1:
         shown = ", ".join(sites[:_LISTED]) + (", …" if len(sites) > _LISTED else "")
         note(f"the pages are of {len(sites)} sites ({shown}); 'blockml predict --by-site' learns one template for each")
-    if arguments.update:
-        before = SiteTemplate.load(arguments.output)
-        if (share := _known_words(before, pages)) < _LEAST_KNOWN:
-            note(
-                f"only {share:.1%} of the words of these pages occur on the pages of {before.name} that were learnt: "
-                "are they of another site? Without --update, -o writes a template of their own"
-            )
-        site = before.updated(pages)
-        note(f"added {counted(site.counts.n_pages - before.counts.n_pages, 'page')}")
-    else:
-        name = arguments.name or Path(arguments.inputs[0]).resolve().stem
-        site = SiteTemplate.learn(pages, name=name, threshold=arguments.threshold)
-    with writing(arguments.output):
-        site.save(arguments.output)
+    # Two updates at the same time would keep the pages of one of them.
+    with locked_output(Path(arguments.output)) if arguments.update else nullcontext():
+        if arguments.update:
+            before = SiteTemplate.load(arguments.output)
+            if (share := _known_words(before, pages)) < _LEAST_KNOWN:
+                note(
+                    f"only {share:.1%} of the words of these pages occur on the pages of {before.name} that were "
+                    "learnt: are they of another site? Without --update, -o writes a template of their own"
+                )
+            site = before.updated(pages)
+            note(f"added {counted(site.counts.n_pages - before.counts.n_pages, 'page')}")
+        else:
+            name = arguments.name or Path(arguments.inputs[0]).resolve().stem
+            site = SiteTemplate.learn(pages, name=name, threshold=arguments.threshold)
+        with writing(arguments.output):
+            site.save(arguments.output)
     rows = [
         {"layout": number, "pages": layout.n_pages, "tree nodes": len(layout.tree) if layout.tree else 0}
         for number, layout in enumerate(site.layouts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib.resources import files
 from socketserver import ThreadingMixIn
 from typing import Any
@@ -23,6 +23,7 @@ from blockml.errors import BlockmlError, UsageError, needed
 from blockml.labelling.sanitised import sanitised
 from blockml.labelling.store import LabelStore, PageToLabel
 from blockml.page import Label, Page
+from blockml.storage.lock import locked_output
 
 _ADDRESS = "127.0.0.1"
 #: Bytes of a change: pages have at most some hundred thousand blocks.
@@ -76,6 +77,8 @@ class LabelServer:
     ------
     MissingExtraError
         bottle or nh3 is not installed.
+    UsageError
+        Another server writes labels to the folder of the store.
     OSError
         The port is in use.
     """
@@ -93,7 +96,10 @@ class LabelServer:
         app.route("/api/pages", callback=self._list)
         app.route("/api/page", callback=self._show)
         app.route("/api/page", method="POST", callback=self._save)
-        self._server = make_server(_ADDRESS, port, app, server_class=_Server, handler_class=_Quiet)
+        with ExitStack() as stack:
+            stack.enter_context(locked_output(store.output))
+            self._server = make_server(_ADDRESS, port, app, server_class=_Server, handler_class=_Quiet)
+            self._lock = stack.pop_all()
         self.port = int(self._server.server_port)
 
     @property
@@ -106,9 +112,10 @@ class LabelServer:
         self._server.serve_forever(poll_interval=0.2)
 
     def close(self) -> None:
-        """Stop answering and close the socket."""
+        """Stop answering, close the socket and release the folder of the labels."""
         self._server.shutdown()
         self._server.server_close()
+        self._lock.close()
 
     def _guarded(self, callback: Callable[..., Any]) -> Callable[..., Any]:
         """Check host, token and origin of a request, and set the headers of the answer."""
@@ -182,10 +189,15 @@ class LabelServer:
 
 
 def _read_change(request: Any) -> Any:  # noqa: ANN401 (bottle has no types)
-    """Read the JSON of a request; raise ValueError or RecursionError for a body that is none or too large."""
+    """Read the JSON of a request; raise ValueError or RecursionError for a body that is none or too large.
+
+    It is read here because bottle would read a body in chunks to its end, and write a large one to a file.
+    """
+    if "HTTP_TRANSFER_ENCODING" in request.environ or request.content_length < 0:
+        raise ValueError("the request has no Content-Length")
     if request.content_length > _MAX_BODY:
         raise ValueError("the change is too large")
-    return json.loads(request.body.read(_MAX_BODY))
+    return json.loads(request.environ["wsgi.input"].read(request.content_length))
 
 
 def _static(name: str) -> bytes:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import secrets
 import socket
 import stat
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from blockml.storage.lock import try_lock
 
 #: Folders of the system's names for devices and open files, such as ``/dev/stdout``.
 _SYSTEM = ("/dev/", "/proc/")
@@ -32,8 +36,8 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True, mark: st
         to the old file or to the whole new one. Not worth the time for each of thousands of small files that can be
         made again.
     mark
-        Part of the name of the temporary file, by default a random one. With a fixed one the file that a killed process
-        has left is replaced by that of the next one.
+        Part of the name of the temporary file, by default a random one. Either way the next one who writes to ``path``
+        removes the file that a killed process has left; with a fixed name only one may write at a time.
 
     Raises
     ------
@@ -50,6 +54,7 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True, mark: st
     ['a.txt']
     """
     mode = _mode(path)
+    stream: BinaryIO
     if stat.S_ISSOCK(mode):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.connect(os.fspath(path))
@@ -65,19 +70,49 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True, mark: st
             yield stream
         return
     target = Path(os.path.realpath(path))
-    part = target.with_name(f"{target.name}.{mark or secrets.token_hex(4)}.part")
+    part, temporary = _temporary(target, mark)
     try:
-        if mark:
-            part.unlink(missing_ok=True)  # rather than written to, as it may be a link
-        with part.open("xb") as stream:
-            yield stream
+        with temporary:
+            yield temporary
+            temporary.flush()
             if durable:
-                stream.flush()
-                os.fsync(stream.fileno())
-        part.replace(target)
+                os.fsync(temporary.fileno())
+            if sys.platform != "win32":  # which renames no open file
+                part.replace(target)
+        if sys.platform == "win32":
+            part.replace(target)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def _temporary(target: Path, mark: str | None) -> tuple[Path, BinaryIO]:
+    """Open the temporary file of a target; of those with random names, remove what killed processes have left."""
+    stream: BinaryIO
+    if mark:
+        part = target.with_name(f"{target.name}.{mark}.part")
+        part.unlink(missing_ok=True)  # rather than written to, as it may be a link
+        return part, part.open("xb")
+    random = re.compile(re.escape(target.name) + r"\.[0-9a-f]{8}\.part")
+    with os.scandir(target.parent) as entries:
+        for left in [Path(entry.path) for entry in entries if random.fullmatch(entry.name)]:
+            # The process that writes to a file has locked it. Windows removes no open file.
+            with suppress(OSError), left.open("r+b") as file:
+                if sys.platform != "win32":
+                    try_lock(file)
+                    left.unlink()
+            if sys.platform == "win32":
+                with suppress(OSError):
+                    left.unlink()
+    while True:
+        part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+        stream = part.open("xb")
+        if sys.platform != "win32":
+            with suppress(OSError):  # some file systems have no locks
+                try_lock(stream)
+        if part.exists():
+            return part, stream
+        stream.close()  # another process removed it before it was locked
 
 
 def _mode(path: str | os.PathLike[str]) -> int:

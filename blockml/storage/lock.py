@@ -9,18 +9,39 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from blockml.errors import UsageError
 
-__all__ = ["locked"]
+__all__ = ["locked", "locked_output", "try_lock"]
 
 #: Errors of file systems that have no locks.
 _UNSUPPORTED = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 #: Bytes of the description of the holder that are read.
 _MAX_HOLDER = 1000
+#: Lock files that this process holds.
+_HELD: set[IO[str]] = set()
+
+
+@contextmanager
+def locked_output(output: Path) -> Iterator[None]:
+    """Hold the lock of a file or folder that a run writes: ``.NAME.lock`` beside it, whose folder is made.
+
+    Raises
+    ------
+    UsageError
+        Another process writes it, which the message names, or the lock file can't be made.
+    """
+    real = Path(os.path.realpath(output))
+    with ExitStack() as stack:
+        try:
+            real.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(real.with_name(f".{real.name}.lock")))
+        except OSError as error:
+            raise UsageError(f"can't be written ({error})", source=output) from error
+        yield
 
 
 @contextmanager
@@ -51,6 +72,7 @@ def locked(path: Path) -> Iterator[None]:
     ['out.lock']
     """
     stream = _taken(path)
+    _HELD.add(stream)
     try:
         holder = {"process": os.getpid(), "machine": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
         stream.truncate(0)
@@ -59,12 +81,27 @@ def locked(path: Path) -> Iterator[None]:
         stream.flush()
         yield
     finally:
-        # Removed before it is released, so that nobody can hold a lock on a file that has lost its name. Windows
-        # removes no open file: there it is left empty.
-        stream.truncate(0)
-        with suppress(OSError):
-            path.unlink()
-        stream.close()
+        if stream in _HELD:  # but in a process that was forked meanwhile
+            _HELD.discard(stream)
+            # Removed before it is released, so that nobody can hold a lock on a file that has lost its name. Windows
+            # removes no open file: there it is left empty.
+            try:
+                path.unlink()
+            except OSError:
+                stream.truncate(0)
+            stream.close()
+
+
+def _give_up() -> None:
+    """Give up the locks in a process that was forked, which shares the open files and so would hold the locks too."""
+    for stream in _HELD:
+        with Path(os.devnull).open("rb") as nothing:
+            os.dup2(nothing.fileno(), stream.fileno())
+    _HELD.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_give_up)
 
 
 def _taken(path: Path) -> IO[str]:
@@ -73,7 +110,7 @@ def _taken(path: Path) -> IO[str]:
         file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
         stream = os.fdopen(file, "r+", encoding="utf-8")
         try:
-            _lock(stream)
+            try_lock(stream)
         except OSError as error:
             with stream:
                 if error.errno in _UNSUPPORTED:
@@ -87,8 +124,8 @@ def _taken(path: Path) -> IO[str]:
         stream.close()  # the process that held it has just removed it
 
 
-def _lock(stream: IO[str]) -> None:
-    """Lock an open file, or raise OSError at once."""
+def try_lock(stream: IO[Any]) -> None:
+    """Lock an open file until it is closed; raises OSError at once if another process has locked it."""
     if sys.platform == "win32":
         import msvcrt
 

@@ -6,12 +6,14 @@ import gzip
 import json
 import os
 import random
+import subprocess
 import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +24,7 @@ from hypothesis import strategies as st
 
 from blockml import _kernel
 from blockml.archives.http import read_response
-from blockml.batch import Inputs, Item, RecordFields, find_inputs, predict, read_items
+from blockml.batch import BatchExtractor, Inputs, Item, Options, RecordFields, find_inputs, predict, read_items
 from blockml.batch.readers import Reading, WarcRange, describe_inputs
 from blockml.batch.readers.lines import page_of
 from blockml.errors import InputError, UsageError
@@ -285,6 +287,33 @@ def test_no_byte_of_a_parquet_file_ends_the_process(tmp_path: Path, value: int) 
     assert 0 < read < 2 * len(whole)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="names of files are Unicode there")
+def test_ids_are_the_same_in_every_locale(tmp_path: Path) -> None:
+    """Names of files are read as UTF-8, and other bytes are escaped."""
+    folder = tmp_path / "in"
+    for name in ("café", "ネコ", os.fsdecode(b"\xe9")):
+        (folder / name).mkdir(parents=True)
+        (folder / name / f"{name}.html").write_text("<p>words</p>", encoding="utf-8")
+        (folder / name / f"{name}.jsonl").write_text('{"html": "<p>words</p>"}\n', encoding="utf-8")
+        (folder / name / f"{name}.warc").write_bytes(warc_record(1, response(b"<p>")).replace(b"WARC-Record-ID", b"X"))
+    program = (
+        "import glob, json\n"
+        "from blockml.batch import find_inputs, read_items\n"
+        "names = ['in', *sorted(glob.glob('in/*/*.jsonl'))]\n"
+        "print(json.dumps([(item.id, item.site) for item in read_items(find_inputs(names))]))\n"
+    )
+    found = []
+    for locale in ({"LC_ALL": "C.UTF-8"}, {"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}):
+        environment = {**os.environ, "PYTHONCOERCECLOCALE": "0", **locale}
+        command = [sys.executable, "-c", program]
+        run = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, env=environment)  # noqa: S603 (our own program)
+        found.append(json.loads(run.stdout))
+    assert found[0] == found[1] == found[2]
+    ids = {page_id for page_id, _ in found[0]}
+    assert ids >= {"café/café", "ネコ/ネコ", "\\udce9/\\udce9", "café.jsonl:1", "café.warc@0", "\\udce9.jsonl:1"}
+    assert len(ids) == 9
+
+
 # --- WARC and ARC -----------------------------------------------------------------------------------------------------
 
 
@@ -414,7 +443,7 @@ def test_a_wrong_length_of_a_plain_file_costs_its_record_alone(tmp_path: Path) -
         write_warc(tmp_path / "a.warc", records)
         items = items_of(tmp_path / "a.warc")
         assert ids(items) == [str(n) for n in range(8)]
-        assert [item.error for item in items if item.error] == ["the file ends inside this record"]
+        assert [item.error for item in items if item.error] == ["damaged (the file ends inside this record)"]
 
 
 @pytest.mark.parametrize("kept", [20, 150, 900])
@@ -593,6 +622,63 @@ def test_pages_of_a_parquet_file(tmp_path: Path) -> None:
     assert items[2].error == "the column 'html' holds nothing, not bytes or text"
     with pytest.raises(UsageError, match="no column 'body'; the columns are: html, url, id"):
         items_of(tmp_path / "a.parquet", fields=RecordFields(html="body"))
+
+
+def odd_columns() -> Iterator[tuple[str, Any]]:
+    """Columns of three cells whose types Python has no value for, or which hold no pages."""
+    texts = ["<p>one", "<p>two", None]
+    yield from {
+        "dictionary": pa.array(texts).dictionary_encode(), "large": pa.array(texts, pa.large_string()),
+        "view": pa.array(texts, pa.string_view()), "bytes": pa.array([b"<p>one", b"\xff", None], pa.binary_view()),
+        "fixed": pa.array([b"<p>one", b"<p>two", None], pa.binary(6)), "null": pa.nulls(3),
+        "struct": pa.array([{"a": "b"}] * 3), "list": pa.array([["a"], [], None]),
+        "map": pa.array([[("a", "b")]] * 3, pa.map_(pa.string(), pa.string())),
+        "far": pa.array([2**62, -(2**62), None], pa.timestamp("s")),
+        "nanoseconds": pa.array([1, 2, 3], pa.timestamp("ns", "UTC")),
+        "zone": pa.array([1, 2, 3], pa.timestamp("us", "Nowhere/None")),
+        "date": pa.array([2**61, 0, None], pa.date64()),
+        "duration": pa.array([2**62, 1, None], pa.duration("s")), "time": pa.array([1, 2, 3], pa.time64("ns")),
+        "number": pa.array([1.5, float("nan"), None]), "decimal": pa.array([1, 2, None], pa.decimal128(38, 2)),
+        "list of times": pa.array([[1], [2], None], pa.list_(pa.timestamp("ns"))),
+    }.items()  # fmt: skip
+    buffers = pa.array(["ab", "cd", "ef"]).buffers()
+    yield "not UTF-8", pa.Array.from_buffers(pa.string(), 3, [*buffers[:2], pa.py_buffer(b"\xff\xfe\xed\xa0c\x80")])
+
+
+@pytest.mark.parametrize("field", ["html", "url", "id", "charset", "site"])
+def test_columns_of_odd_types(tmp_path: Path, field: str) -> None:
+    """Each row has a record, from files and from tables, and the same one."""
+    options = Options(fields=("status", "text"))
+    for name, column in odd_columns():
+        table = pa.table({"html": pa.array(["<p>one", "<p>two", "<p>three"]), "x": [1, 2, 3]})
+        table = table.drop_columns("html").append_column("html", column) if field == "html" else (
+            table.append_column(field, column)
+        )  # fmt: skip
+        made = BatchExtractor("plain", options)(table).to_pylist()
+        assert len(made) == 3
+        if field != "html":
+            assert [row["text"] for row in made] == ["one", "two", "three"], name
+        if name == "not UTF-8" and field == "html":
+            assert [row["status"] for row in made] == ["empty_page", "ok", "ok"]
+        if name == "far":  # Parquet has no such times
+            continue
+        pq.write_table(table, tmp_path / "a.parquet")
+        items = read_items(find_inputs([str(tmp_path / "a.parquet")]))
+        assert list(predict(items, Plain(), options, isolation="none")) == made, name
+
+
+def test_a_column_that_a_table_has_twice(tmp_path: Path) -> None:
+    """It is an error of the call, and columns that aren't read may be there twice."""
+    html = pa.array(["<p>one"])
+    twice = pa.Table.from_arrays([html, html], names=["html", "html"])
+    pq.write_table(twice, tmp_path / "a.parquet")
+    for call in (lambda: items_of(tmp_path / "a.parquet"), lambda: BatchExtractor("plain")(twice)):
+        with pytest.raises(UsageError, match="the table has two columns 'html'"):
+            call()
+    others = pa.Table.from_arrays([html, html, html], names=["html", "x", "x"])
+    pq.write_table(others, tmp_path / "b.parquet")
+    assert [item.html for item in items_of(tmp_path / "b.parquet")] == ["<p>one"]
+    assert BatchExtractor("plain")(others).num_rows == 1
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 
 import blockml
 from blockml.datasets import open_dataset
+from blockml.errors import UsageError
 from blockml.extractors import resolve
 from blockml.labelling.store import LabelStore
 from tests.browser import SIZES, Watched, chromium, watched
@@ -289,3 +290,27 @@ def test_silent_clients_are_sent_away(server: LabelServer, monkeypatch: pytest.M
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as silent:
         assert ask(server, "GET", "/api/pages")[0] == 200
         assert silent.recv(100) == b""
+
+
+def test_a_body_in_chunks_is_refused_unread(server: LabelServer) -> None:
+    """It has no length; with one beside it, it is refused too. The server goes on."""
+    for length in ("", "Content-Length: 5\r\n"):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+            head = (
+                f"POST /api/page HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nTransfer-Encoding: chunked\r\n{length}"
+                f"Origin: http://127.0.0.1:{server.port}\r\nCookie: blockml-label-{server.port}={server.token}\r\n\r\n"
+            )
+            connection.sendall(head.encode() + b"5\r\nhello\r\n")  # and no end
+            answer = connection.recv(10_000)
+        assert b" 400 " in answer.splitlines()[0]
+    assert ask(server, "GET", "/api/pages")[0] == 200
+
+
+def test_two_servers_do_not_share_a_folder(server: LabelServer) -> None:
+    """The second is refused with the process of the first, and may start when that has ended."""
+    with pytest.raises(UsageError, match=f"another run writes this output: process {os.getpid()} on "):
+        LabelServer(server.store)
+    server.close()
+    other = LabelServer(server.store)
+    other._server.server_close()
+    other._lock.close()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from blockml.archives.compression import DAMAGED, compression_of, decompressed, open_decompressed, recognized
-from blockml.archives.suffixes import ARCHIVES, LINES, PAGE_FILES, is_page_file, split_compression
+from blockml.archives.suffixes import ARCHIVES, LINES, PAGE_FILES, is_page_file, name_text, split_compression
 from blockml.batch.items import Item
 from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, RecordFields, Unit, in_units
 from blockml.batch.readers.lines import line_blocks, line_ranges
@@ -54,8 +54,8 @@ _REFUSED = {
     "json": "JSON, but not JSON lines, which have an object with one page in each line",
     "table": "CSV and TSV files aren't read; write the pages as JSON lines or Parquet",
 }
-#: Compressions of WARC files that FastWARC reads itself, by ranges.
-_READ_BY_FASTWARC = ("", ".gz", ".zst")
+#: Compressions of WARC files that are read by ranges.
+_WITH_RANGES = ("", ".gz")
 #: Name of standard input.
 _STDIN = "-"
 #: Bytes by which the kind of an input is recognised.
@@ -136,18 +136,18 @@ class Inputs:
             units: Iterator[Unit] = iter(page_units(iter([page_file(file.path, file.top, file.base)])))
         else:
             units = self._units_of(file.path, kind, reading)
-        for unit in units:
-            yield from unit.items(reading)
+        yield from _items(units, reading)
 
     def _units_of(self, path: Path, kind: str, reading: Reading) -> Iterator[Unit]:
+        name = name_text(path.name)
         try:
             if kind in _REFUSED:
                 raise InputError(_REFUSED[kind])
             if kind == "stdin":
                 yield from _stdin_units(self.fields, reading)
-            elif kind == "warc" and compression_of(path) not in _READ_BY_FASTWARC:
+            elif kind == "warc" and compression_of(path) not in _WITH_RANGES:
                 with open_decompressed(path) as stream:
-                    yield from stream_units(path.name, stream, reading)
+                    yield from stream_units(name, stream, reading)
             elif kind == "warc":
                 yield from warc_ranges(path)
             elif kind == "arc":
@@ -156,11 +156,11 @@ class Inputs:
                 yield from parquet_units(path, self.fields, reading.limit)
             elif compression_of(path):
                 with open_decompressed(path) as stream:
-                    yield from line_blocks(path.name, stream, self.fields, reading.limit)
+                    yield from line_blocks(name, stream, self.fields, reading.limit)
             else:
                 yield from line_ranges(path, self.fields)
         except OSError as error:
-            yield Items(path.name, (Item(path.name, error=f"cannot read the file ({error})"),), 0)
+            yield Items(name, (Item(name, error=f"cannot read the file ({error})"),), 0)
 
 
 def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> Inputs:  # noqa: B008 (frozen)
@@ -200,8 +200,18 @@ def read_items(inputs: Inputs, reading: Reading | None = None) -> Iterator[Item]
     an ``error``.
     """
     reading = reading or Reading()
-    for unit in inputs.units(reading):
-        yield from unit.items(reading)
+    yield from _items(inputs.units(reading), reading)
+
+
+def _items(units: Iterator[Unit], reading: Reading) -> Iterator[Item]:
+    """Yield the pages of units one after the other, as a pool of workers yields their records."""
+    before: Unit | None = None
+    end: int | None = None
+    for unit in units:
+        if (left := without_overlap(unit, before, end)) is not None:
+            reading.end = None
+            yield from left.items(reading)
+            before, end = left, reading.end
 
 
 def _walk(folder: Path, passed_over: Counter[str]) -> Iterator[Path]:

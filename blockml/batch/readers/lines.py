@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from blockml import _kernel
 from blockml.archives.compression import DAMAGED, bounded_lines
+from blockml.archives.suffixes import name_text
 from blockml.batch.items import Item
 from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Reading, RecordFields, printable
 from blockml.datasets.base import site_of
@@ -59,7 +60,7 @@ class LineRange:
 
     def items(self, reading: Reading) -> Iterator[Item]:
         """Yield the pages of the lines."""
-        number, offset = self.first, self.start
+        number, offset, name = self.first, self.start, name_text(self.path.name)
         try:
             with self.path.open("rb") as file:
                 file.seek(self.start)
@@ -67,13 +68,13 @@ class LineRange:
                 if self.size <= _AT_ONCE:  # faster than line by line
                     stream = io.BytesIO(file.read(self.size))
                 for number, (line, length) in enumerate(bounded_lines(stream, _line_limit(reading)), self.first):
-                    if item := page_of(line, length, f"{self.path.name}:{number}", self.fields):
+                    if item := page_of(line, length, f"{name}:{number}", self.fields):
                         yield item
                     offset += length
                     if offset >= self.end:
                         return
         except OSError as error:
-            yield Item(f"{self.path.name}:{number}", error=f"cannot read the rest of the file ({error})")
+            yield Item(f"{name}:{number}", error=f"cannot read the rest of the file ({error})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from blockml.archives.suffixes import is_page_of_folder, page_stem
+from blockml.archives.suffixes import is_page_of_folder, name_text, page_stem
 from blockml.batch.items import Item
-from blockml.batch.readers.base import Reading, in_groups, printable
+from blockml.batch.readers.base import Reading, in_groups
 
 __all__ = ["PageFile", "PageFiles", "file_size", "page_file", "page_units"]
 
@@ -50,8 +50,8 @@ def page_file(path: Path, top: Path, base: Path) -> PageFile:
     the subfolder of ``top`` that contains the file, or ``top`` if each page has a folder of its own; if ``top`` is the
     empty path, the folder of the file.
     """
-    name = (path.relative_to(base) if path.is_relative_to(base) else path).as_posix()
-    return PageFile(os.fspath(path), printable(page_stem(name) or name), _site_folder(path, top), file_size(path))
+    name = name_text((path.relative_to(base) if path.is_relative_to(base) else path).as_posix())
+    return PageFile(os.fspath(path), page_stem(name) or name, name_text(_site_folder(path, top)), file_size(path))
 
 
 def file_size(path: Path) -> int:
@@ -68,8 +68,8 @@ def page_units(files: Iterator[PageFile]) -> Iterator[PageFiles]:
         yield PageFiles(group[0].path, group, size)
 
 
-def _site_folder(path: Path, top: Path) -> str:
+def _site_folder(path: Path, top: Path) -> Path:
     below = path.relative_to(top).parts if top.parts and path.is_relative_to(top) else ()
     if len(below) == 2 and is_page_of_folder(path.name):
-        return str(top)
-    return str(top / below[0] if len(below) > 1 else path.parent)
+        return top
+    return top / below[0] if len(below) > 1 else path.parent

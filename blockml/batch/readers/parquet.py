@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
+from blockml.archives.suffixes import name_text
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, RecordFields, in_units, printable
 from blockml.datasets.base import site_of
 from blockml.errors import InputError, UsageError, needed
 
-__all__ = ["RowGroup", "cell_text", "parquet_units", "row_item"]
+__all__ = ["RowGroup", "cell_text", "cell_value", "chosen_columns", "parquet_units", "row_item"]
 
 #: Uncompressed bytes up to which a worker reads a whole row group, for which pyarrow takes three times as much memory;
 #: rows of larger ones are read by the parent process, one at a time, as each may be the same huge page.
@@ -73,9 +74,28 @@ def _opened(path: Path, fields: RecordFields) -> Any:  # noqa: ANN401 (pyarrow h
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(f"not a readable Parquet file ({error})", source=path) from error
     names = file.schema_arrow.names
-    if fields.html not in names:
+    if fields.html not in chosen_columns(names, fields):
         raise UsageError(f"no column {fields.html!r}; the columns are: {', '.join(names)}", source=path)
     return file
+
+
+def chosen_columns(names: Sequence[str], fields: RecordFields) -> list[str]:
+    """Return the columns of a table that hold pages; raises UsageError for one that the table has twice."""
+    columns = [name for name in dict.fromkeys(astuple(fields)) if name in names]
+    if twice := [name for name in columns if names.count(name) > 1]:
+        raise UsageError(f"the table has two columns {twice[0]!r}")
+    return columns
+
+
+def cell_value(cell: Any) -> Any:  # noqa: ANN401 (a cell of any type)
+    """Return the Python value of an Arrow scalar, and other values as they are.
+
+    Texts that aren't UTF-8 are bytes, times that Python can't hold are numbers, and other such values are missing.
+    """
+    try:
+        return cell.as_py() if hasattr(cell, "as_py") else cell
+    except (ValueError, OverflowError):
+        return cell.as_buffer().to_pybytes() if hasattr(cell, "as_buffer") else getattr(cell, "value", None)
 
 
 def _rows(
@@ -83,18 +103,18 @@ def _rows(
 ) -> Iterator[Item]:
     import pyarrow as pa
 
-    number = first
+    number, name = first, name_text(path.name)
     try:
         file = _opened(path, fields)
-        columns = [name for name in dict.fromkeys(astuple(fields)) if name in file.schema_arrow.names]
+        columns = chosen_columns(file.schema_arrow.names, fields)
         for batch in file.iter_batches(at_once, row_groups=list(groups), columns=columns):
             cells = {name: batch.column(name) for name in columns}
             for row in range(batch.num_rows):
-                values = {name: column[row].as_py() for name, column in cells.items()}
-                yield row_item(values, f"{path.name}:{number}", fields, limit)
+                values = {name: cell_value(column[row]) for name, column in cells.items()}
+                yield row_item(values, f"{name}:{number}", fields, limit)
                 number += 1
     except (OSError, ValueError, pa.ArrowException) as error:
-        yield Item(f"{path.name}:{number}", error=f"cannot read the rest of the row group ({error})")
+        yield Item(f"{name}:{number}", error=f"cannot read the rest of the row group ({error})")
 
 
 def row_item(row: dict[str, Any], default_id: str, fields: RecordFields, limit: int) -> Item:

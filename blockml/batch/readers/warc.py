@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from blockml.archives.arc import arc_captures
-from blockml.archives.compression import ZSTD
+from blockml.archives.suffixes import name_text
 from blockml.archives.warc import Capture, is_zipped, next_record, piped_captures, warc_captures
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, Unit, in_units, printable
@@ -54,18 +54,15 @@ class WarcRange:
         def captures() -> Iterator[Capture]:
             reading.end = yield from warc_captures(self.path, reading.limit, self.start, self.end)
 
-        return _pages(self.path.name, captures(), reading)
+        return _pages(name_text(self.path.name), captures(), reading)
 
 
 def warc_ranges(path: Path) -> Iterator[WarcRange]:
-    """Split a WARC file into ranges. A file compressed as a whole is one range."""
+    """Split a WARC file, compressed by gzip or not, into ranges. A file compressed as a whole is one range."""
     size = path.stat().st_size
     with path.open("rb") as stream:
         start_bytes = stream.read(4)
         zipped = is_zipped(path, start_bytes)
-        if start_bytes.startswith(ZSTD):
-            yield WarcRange(path, 0, size, zipped=True)
-            return
         start = 0
         step = _RANGE_BYTES * (1 if zipped else _COMPRESSION)
         while start < size:
@@ -74,9 +71,9 @@ def warc_ranges(path: Path) -> Iterator[WarcRange]:
             start = end
 
 
-def without_overlap(unit: Unit, before: Unit, end: int) -> Unit | None:
+def without_overlap(unit: Unit, before: Unit | None, end: int | None) -> Unit | None:
     """Return the part of a unit behind the offset where reading of the unit before ended; None if nothing is left."""
-    if not isinstance(unit, WarcRange) or not isinstance(before, WarcRange) or unit.path != before.path:
+    if not isinstance(unit, WarcRange) or not isinstance(before, WarcRange) or unit.path != before.path or end is None:
         return unit
     if end <= unit.start or unit.start < before.end:  # the latter in a file that is given twice
         return unit
@@ -90,7 +87,7 @@ def stream_units(name: str, stream: BinaryIO, reading: Reading) -> Iterator[Item
 
 def arc_units(path: Path, reading: Reading) -> Iterator[Items]:
     """Read the pages of an ARC file, compressed or not, up to the first damaged record; see :func:`in_units`."""
-    return in_units(path.name, _pages(path.name, arc_captures(path, reading.limit), reading))
+    return in_units(path.name, _pages(name_text(path.name), arc_captures(path, reading.limit), reading))
 
 
 def _pages(name: str, captures: Iterable[Capture], reading: Reading) -> Iterator[Item]:

@@ -160,7 +160,10 @@ class Reference:
             kept, parsing = self.blocks_of(text), ParsingOptions()
         else:
             kept = np.zeros(len(self.labels[parsing].main), dtype=bool)
-            kept[row["kept"] or []] = True
+            indices = row["kept"] or []
+            if any(index >= len(kept) for index in indices):
+                raise DatasetError(f"the output of page {row['id']!r} keeps blocks that the page doesn't have")
+            kept[indices] = True
         labels = self.labels[parsing]
         blocks = block_scores(labels.main[labels.known], kept[labels.known])
         words, rates = self.words(text), snippet_rates(text, self.snippets.required, self.snippets.forbidden)

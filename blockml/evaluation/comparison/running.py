@@ -16,7 +16,7 @@ import joblib
 
 from blockml.datasets import LabelledPage
 from blockml.datasets.base import check_names
-from blockml.errors import UsageError
+from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison.fingerprints import scoring_fingerprint
 from blockml.evaluation.comparison.reference import PageScore, Reference
 from blockml.evaluation.comparison.store import PageSample, ProgressBar, Store, no_progress
@@ -45,8 +45,9 @@ def compare(
     """Run every system on every data set, score the outputs, and write and return the tables.
 
     A system that can't be run is skipped and listed in the tables with the reason. Raises UsageError if no system can
-    be run, two data sets have the same name, pebble is not installed, or an option is out of range; DatasetError or
-    OSError if a page or a file of outputs can't be read, or the directory can't be written to.
+    be run, two data sets have the same name, pebble is not installed, an option is out of range, or another process
+    compares in the same directory; DatasetError or OSError if a page or a file of outputs can't be read, or the
+    directory can't be written to.
 
     Parameters
     ----------
@@ -65,50 +66,53 @@ def compare(
     report
         Receives messages about the progress.
     """
-    names = check_names([sample.dataset for sample in samples])
-    missing = dict(chosen.missing)
-    for name, install in missing.items():
-        report(f"{name} can't be run: {install}")
-    # Files of outputs come first, as a fault in one should show before hours of running.
-    ordered = sorted(chosen.systems, key=lambda system: system.kind != "outputs")
-    for sample in samples:
-        if sample.without_gold:
-            report(f"{sample.dataset.name}: left out {counted(sample.without_gold, 'page')} without gold")
-        ready = []
-        for system in ordered:
-            if system.name in missing:
-                continue
-            try:
-                done = run_system(system, sample, store, jobs=jobs, timeout=timeout, progress=progress, report=report)
-            except CannotRunError as error:
-                missing[system.name] = str(error)
-                report(f"{system.name} can't be run: {error}")
-            else:
-                ready.append(system)
-                counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(done["outcomes"].items()))
-                first = f"; first failure: {done['failure']}" if "failure" in done else ""
-                report(f"{sample.dataset.name}, {system.name}: {counts}{first}")
-        score_systems(ready, sample, store, jobs=jobs, progress=progress, report=report)
-    systems = [system.name for system in chosen.systems if system.name not in missing]
-    if not systems:
-        raise UsageError("no system can be run: " + "; ".join(f"{name}: {text}" for name, text in missing.items()))
-    store.write_contents(names, systems)
-    tables = build_tables(
-        load_scores(store.directory),
-        load_descriptions(store.directory),
-        datasets={
-            sample.dataset.name: {
-                "licence": sample.dataset.licence,
-                "attribution": sample.dataset.attribution,
-                "checksum": sample.checksum,
-            }
-            for sample in samples
-        },
-        missing_systems=[{"name": name, "install": text} for name, text in missing.items()],
-        command=command,
-    )
-    write_tables(tables, store.directory)
-    return tables
+    with store.locked():
+        names = check_names([sample.dataset for sample in samples])
+        missing = dict(chosen.missing)
+        for name, install in missing.items():
+            report(f"{name} can't be run: {install}")
+        # Files of outputs come first, as a fault in one should show before hours of running.
+        ordered = sorted(chosen.systems, key=lambda system: system.kind != "outputs")
+        for sample in samples:
+            if sample.without_gold:
+                report(f"{sample.dataset.name}: left out {counted(sample.without_gold, 'page')} without gold")
+            ready = []
+            for system in ordered:
+                if system.name in missing:
+                    continue
+                try:
+                    done = run_system(
+                        system, sample, store, jobs=jobs, timeout=timeout, progress=progress, report=report
+                    )
+                except CannotRunError as error:
+                    missing[system.name] = str(error)
+                    report(f"{system.name} can't be run: {error}")
+                else:
+                    ready.append(system)
+                    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(done["outcomes"].items()))
+                    first = f"; first failure: {done['failure']}" if "failure" in done else ""
+                    report(f"{sample.dataset.name}, {system.name}: {counts}{first}")
+            score_systems(ready, sample, store, jobs=jobs, progress=progress, report=report)
+        systems = [system.name for system in chosen.systems if system.name not in missing]
+        if not systems:
+            raise UsageError("no system can be run: " + "; ".join(f"{name}: {text}" for name, text in missing.items()))
+        store.write_contents(names, systems)
+        tables = build_tables(
+            load_scores(store.directory),
+            load_descriptions(store.directory),
+            datasets={
+                sample.dataset.name: {
+                    "licence": sample.dataset.licence,
+                    "attribution": sample.dataset.attribution,
+                    "checksum": sample.checksum,
+                }
+                for sample in samples
+            },
+            missing_systems=[{"name": name, "install": text} for name, text in missing.items()],
+            command=command,
+        )
+        write_tables(tables, store.directory)
+        return tables
 
 
 def run_system(
@@ -244,6 +248,8 @@ def _score_chunk(
     used = {parsing for parsing in parsings if parsing is not None}
     scored = []
     for page, rows in chunk:
+        if any(row["id"] != page.id for row in rows):
+            raise DatasetError(f"the outputs stored for page {page.id!r} are of another page; compare again")
         reference = Reference(page, used)
         scored.append(tuple([reference.score(row, parsing) for row, parsing in zip(rows, parsings, strict=True)]))
     return scored

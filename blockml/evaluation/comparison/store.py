@@ -12,20 +12,26 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 from urllib.parse import quote
 
 from blockml.datasets import Dataset
 from blockml.datasets.records import file_lines
 from blockml.errors import DatasetError, UsageError
+from blockml.evaluation.comparison.reference import PageScore
+from blockml.evaluation.comparison.workers import TaskResult
 from blockml.storage.atomic import atomic_write
+from blockml.storage.lock import locked
 
 #: Wraps an iteration over a number of pages, to show progress.
 ProgressBar = Callable[[Iterable[Any], int], Iterable[Any]]
 
+#: Largest number in a row: integers up to it are exact as floats.
+_MAX_NUMBER = 2**53
 # Names of the data sets and systems of the last comparison.
 _CONTENTS = "contents.json"
 
@@ -96,6 +102,11 @@ class Store:
 
     directory: Path
 
+    def locked(self) -> AbstractContextManager[None]:
+        """Make the directory and hold its lock, see :func:`blockml.storage.lock.locked`."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        return locked(self.directory / ".lock")
+
     def table(self, kind: str, dataset: str, system: str) -> Path:
         """Return the path of a table."""
         end = ".jsonl.gz" if kind == "outputs" else ".jsonl"
@@ -148,16 +159,23 @@ class Store:
     def read(self, kind: str, dataset: str, system: str) -> Iterator[dict[str, Any]]:
         """Yield the rows of a table, in order; DatasetError if it isn't the table of its description."""
         table = self.table(kind, dataset, system)
-        if self.description(kind, dataset, system) is None:
+        if (known := self.description(kind, dataset, system)) is None:
             raise DatasetError("the file or its description is damaged; compare again", source=table)
+        types = get_type_hints(TaskResult if kind == "outputs" else PageScore)
+        number = 0
         for number, line in file_lines(table):
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):
                 row = None
-            if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-                raise DatasetError(f"line {number} is no record of a page; compare again", source=table)
+            if not isinstance(row, dict) or (problem := _problem(row, types)):
+                what = problem if isinstance(row, dict) else "not a JSON object"
+                raise DatasetError(f"line {number}: {what}; compare again", source=table)
+            if known.get("pages", number) == number - 1:
+                break
             yield row
+        if known.get("pages", number) != number:
+            raise DatasetError(f"{number} or more rows, but {known['pages']!r:.20} are described", source=table)
 
     def write_contents(self, datasets: Sequence[str], systems: Sequence[str]) -> None:
         """Record data sets and systems of the last comparison; the directory may have tables of earlier ones too."""
@@ -179,6 +197,27 @@ class Store:
         except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
             raise DatasetError(f"damaged ({error!r}); compare again", source=path) from error
         yield from (place for place, table in zip(names, tables, strict=True) if table.exists())
+
+
+def _problem(row: Mapping[str, Any], types: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a row whose fields have these types; None if nothing is."""
+    if row.keys() != types.keys():
+        return f"the fields are not {', '.join(types)}"
+    wrong = [name for name, kind in types.items() if not _fits(row[name], kind)]
+    return f"the value of {wrong[0]} is not of the type {str(types[wrong[0]]).strip('<>')}" if wrong else None
+
+
+def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401 (a type or a union)
+    """Tell whether a value of JSON is of a type; numbers must be finite, and integers not negative or huge."""
+    if kind == list[int]:
+        return isinstance(value, list) and all(_fits(item, int) for item in value)
+    if kinds := get_args(kind):
+        return any(_fits(value, one) for one in kinds)
+    if isinstance(value, bool) or kind is bool:
+        return isinstance(value, bool) and kind is bool
+    if kind is float:
+        return isinstance(value, int | float) and abs(value) <= _MAX_NUMBER  # which NaN is not
+    return isinstance(value, kind) and (not isinstance(value, int) or 0 <= value <= _MAX_NUMBER)
 
 
 def _description_of(table: Path) -> Path:

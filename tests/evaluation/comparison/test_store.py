@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 
 from blockml.datasets import TextGold
 from blockml.errors import DatasetError
+from blockml.evaluation.comparison.reference import PageScore
 from blockml.evaluation.comparison.store import Store, draw_sample
+from blockml.evaluation.comparison.workers import TaskResult
 from tests.evaluation.comparison.fakes import dataset
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=150) | st.sampled_from(
@@ -35,7 +38,7 @@ def test_any_name_has_a_file_of_its_own_inside(dataset_name: str, one: str, othe
 def test_lone_surrogates_survive(tmp_path: Path) -> None:
     """Some tools give them."""
     store = Store(tmp_path)
-    rows = [{"id": "a", "text": "\ud800 你好 \x00"}]
+    rows = [asdict(TaskResult("a", "ok", "\ud800 你好 \x00"))]
     store.write("outputs", "d", "s", rows, {})
     assert list(store.read("outputs", "d", "s")) == rows
 
@@ -67,18 +70,75 @@ def test_a_table_that_is_not_as_described_is_not_read(tmp_path: Path, damage: by
         list(store.read("scores", "d", "s"))
 
 
-@pytest.mark.parametrize("line", [b"{", b"[]", b"[" * 100_000, b"\xff", b'{"text": "x"}', b"x" * 2000], ids=range(6))
-def test_lines_that_are_no_records_are_named(tmp_path: Path, line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checksum of a table is no signature: whoever wrote the table wrote it too."""
+ROW = asdict(TaskResult("a", "ok", "text", 0.1, 0.2, None, [0, 3], "ok"))
+SCORE: dict[str, Any] = {item.name: 0.5 for item in fields(PageScore)}
+SCORE |= {"id": "a", "site": "s", "page_type": None, "language": "en", "script": "latin", "outcome": "ok"}
+SCORE |= {"gold_words": 9, "tp": 1, "fp": 2, "fn": 3, "tn": 4, "flagged": False, "approximate": False}
+
+
+def replaced(store: Store, kind: str, table: bytes) -> None:
+    """Write a table with a description that fits; the checksum is no signature: whoever wrote one wrote the other."""
+    store.write(kind, "d", "s", [{}], {})
+    path = store.table(kind, "d", "s")
+    path.write_bytes(gzip.compress(table) if path.suffix == ".gz" else table)
+    path.with_name("s.json").write_text(json.dumps({"sha256": hashlib.sha256(path.read_bytes()).hexdigest()}))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"{", b"[]", b"[" * 100_000, b"\xff", b'{"text": "x"}', b"x" * 2000, b"\0", b"NaN", b"1" * 5000, b"null", b"{}",
+     json.dumps(ROW).encode()[:-1]],
+    ids=range(12),
+)  # fmt: skip
+@pytest.mark.parametrize(("kind", "row"), [("outputs", ROW), ("scores", SCORE)])
+def test_lines_that_are_no_rows_are_named(
+    tmp_path: Path, line: bytes, kind: str, row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error has file and line."""
     monkeypatch.setattr("blockml.datasets.records._MAX_LINE", 1000 if line[:1] == b"x" else 10**6)
     store = Store(tmp_path)
-    store.write("outputs", "d", "s", [{"id": "a"}], {})
-    table = store.table("outputs", "d", "s")
-    table.write_bytes(gzip.compress(b'{"id": "a"}\n' + line + b"\n"))
-    sha256 = hashlib.sha256(table.read_bytes()).hexdigest()
-    table.with_name("s.json").write_text(json.dumps({"sha256": sha256}))
-    with pytest.raises(DatasetError, match=r"s\.jsonl\.gz: line 2 is (no record|longer)"):
+    replaced(store, kind, json.dumps(row).encode() + b"\n" + line + b"\n")
+    with pytest.raises(DatasetError, match=r"s\.jsonl(\.gz)?: line 2( is longer than|: )"):
+        list(store.read(kind, "d", "s"))
+
+
+NUMBERS = [-1, 10**400, 2**60, float("nan"), float("inf"), True]
+ODD: list[Any] = [*NUMBERS, None, "x", "", 0.5, [], [[]], [-1], [0.5], [True], {}, ["x"]]
+
+
+@pytest.mark.parametrize(("kind", "row"), [("outputs", ROW), ("scores", SCORE)])
+def test_values_of_odd_types_are_named(tmp_path: Path, kind: str, row: dict[str, Any]) -> None:
+    """Every value that is read has the type that was written; numbers are finite."""
+    store = Store(tmp_path)
+    for name, usual in row.items():
+        refused = []
+        for value in ODD:
+            replaced(store, kind, json.dumps({**row, name: value}).encode())
+            try:
+                (read,) = store.read(kind, "d", "s")
+            except DatasetError as error:
+                refused.append(value)
+                message = str(error)
+            else:
+                numbers = isinstance(usual, float) and isinstance(read[name], int | float)
+                assert type(read[name]) is type(usual) or numbers or usual is None or value is None
+        assert f"line 1: the value of {name} is not of the type" in message
+        assert {} in refused
+        assert isinstance(usual, str | bool | None) or all(value in refused for value in NUMBERS[1:5])
+        replaced(store, kind, json.dumps({key: value for key, value in row.items() if key != name}).encode())
+        with pytest.raises(DatasetError, match="line 1: the fields are not id, "):
+            list(store.read(kind, "d", "s"))
+
+
+@pytest.mark.parametrize("described", [0, 1, 3, "2", None, [2]])
+def test_a_table_that_lost_lines_is_no_smaller_table(tmp_path: Path, described: object) -> None:
+    """The description tells how many rows there are."""
+    store = Store(tmp_path)
+    store.write("outputs", "d", "s", [ROW, {**ROW, "id": "b"}], {"pages": described})
+    with pytest.raises(DatasetError, match=r"s\.jsonl\.gz: . or more rows, but .* are described"):
         list(store.read("outputs", "d", "s"))
+    store.write("outputs", "d", "s", [ROW, {**ROW, "id": "b"}], {"pages": 2})
+    assert len(list(store.read("outputs", "d", "s"))) == 2
 
 
 @pytest.mark.parametrize(

@@ -518,14 +518,15 @@ def test_a_useless_file_does_not_fill_the_warnings(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_for_archives_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """JSON lines need none."""
+    """Only archives that are compressed otherwise than by gzip need one."""
     path = archive(tmp_path, PARTS)
-    (tmp_path / "pages.jsonl").write_text(json.dumps({"url": A, "html": ""}))
+    packed = tmp_path / "site.warc.zst"
+    packed.write_bytes(zstandard.compress(b"".join(PARTS)))
     monkeypatch.setitem(sys.modules, "fastwarc", None)
-    monkeypatch.setitem(sys.modules, "fastwarc.warc", None)
-    with pytest.raises(MissingExtraError, match=r"Reading WARC files needs .*pip install .*\[warc\]"):
-        ArchiveSource(path)
-    assert ArchiveSource(tmp_path / "pages.jsonl").urls == (A,)
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(MissingExtraError, match=r"Reading Zstandard files needs .*pip install .*\[zstd\]"):
+        ArchiveSource(packed)
+    assert ArchiveSource(path).urls == (A, B, C)
 
 
 def test_parsing_options_of_archives_count(tmp_path: Path) -> None:

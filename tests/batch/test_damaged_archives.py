@@ -1,0 +1,206 @@
+"""Damaged WARC files: every way to read them gives the same pages, and damage costs only the record that it is in."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import brotli
+import pytest
+import zstandard
+
+from blockml.archives.warc import warc_captures
+from blockml.batch import BatchExtractor, Item, Options, PageExtractor, find_inputs, predict, read_items
+from blockml.batch.readers import Reading
+from blockml.batch.readers import warc as warc_reader
+from blockml.batch.run import predict_to_stream
+from blockml.extractors import Plain
+
+N_RECORDS = 12
+
+
+def record(number: int, *, ends: bytes = b"\r\n", size: int = 300, named: bool = True) -> bytes:
+    """Make a record with a page of random words."""
+    chance = random.Random(number)  # noqa: S311 (no secret)
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    block += f"<p>page {number} {''.join(chance.choices('abcdefghij ', k=size))}".encode()
+    fields = [
+        "WARC/1.0",
+        "WARC-Type: response",
+        *([f"WARC-Record-ID: <urn:uuid:{number}>"] if named else ["WARC-Date: 2026-01-01T00:00:00Z"]),
+        f"WARC-Target-URI: http://site.example/{number}",
+        "Content-Type: application/http; msgtype=response",
+        f"Content-Length: {len(block)}",
+        "",
+        "",
+    ]
+    return ends.join(field.encode() for field in fields) + block + ends * 2
+
+
+def each(compress: Callable[[bytes], bytes]) -> Callable[[list[bytes]], bytes]:
+    """Compress each record."""
+    return lambda records: b"".join(map(compress, records))
+
+
+def whole(compress: Callable[[bytes], bytes]) -> Callable[[list[bytes]], bytes]:
+    """Compress all records together."""
+    return lambda records: compress(b"".join(records))
+
+
+def cut_anywhere(records: list[bytes]) -> bytes:
+    """Compress pieces that end inside of records."""
+    data = b"".join(records)
+    return b"".join(gzip.compress(data[place : place + 400], mtime=0) for place in range(0, len(data), 400))
+
+
+LAYOUTS: Mapping[str, Callable[[list[bytes]], bytes]] = {
+    "plain.warc": b"".join,
+    "members.warc.gz": each(lambda data: gzip.compress(data, mtime=0)),
+    "stored.warc.gz": each(lambda data: gzip.compress(data, 0, mtime=0)),
+    "whole.warc.gz": whole(lambda data: gzip.compress(data, mtime=0)),
+    "cut.warc.gz": cut_anywhere,
+    "frames.warc.zst": each(zstandard.compress),
+    "whole.warc.zst": whole(zstandard.compress),
+    "whole.warc.br": whole(brotli.compress),
+}
+
+
+def damaged(data: bytes, chance: random.Random) -> tuple[bytes, str]:
+    """Damage a file at a random place; also return how."""
+    place = chance.randrange(len(data))
+    length = chance.choice((1, 1, 3, 20, 300))
+    kind = chance.choice(("flip", "zero", "remove", "insert", "repeat", "end"))
+    piece = data[place : place + length]
+    new = {
+        "flip": bytes(byte ^ 1 << chance.randrange(8) for byte in piece),
+        "zero": bytes(len(piece)),
+        "remove": b"",
+        "insert": piece + chance.randbytes(length),
+        "repeat": piece * 2,
+        "end": b"",
+    }[kind]
+    return data[:place] + new + (b"" if kind == "end" else data[place + length :]), kind
+
+
+def rows(items: Iterator[Item]) -> list[tuple[str, str | None, str]]:
+    """Return what tells one page from another."""
+    return [(item.id, item.url, item.error or str(item.read())) for item in items]
+
+
+@pytest.fixture
+def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Split files into ranges of two or three records."""
+    monkeypatch.setattr(warc_reader, "_RANGE_BYTES", 700)
+    monkeypatch.setattr(warc_reader, "_COMPRESSION", 2)
+
+
+@pytest.mark.usefixtures("small_ranges")
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_every_reader_gives_the_pages_of_a_damaged_file(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading by ranges, by engines and by one range gives equal pages, none twice and none without a trace."""
+    for seed in range(25):
+        chance = random.Random(f"{name} {seed}")  # noqa: S311 (no secret)
+        path = tmp_path / f"{seed}-{name}"
+        data, kind = damaged(LAYOUTS[name]([record(number) for number in range(N_RECORDS)]), chance)
+        path.write_bytes(data)
+        inputs = find_inputs([str(path)])
+        (file,) = inputs.files()
+        expected = rows(read_items(inputs))
+        assert rows(inputs.items_of(file, Reading())) == expected
+        extractor = BatchExtractor("plain", options=Options(fields=("id", "url", "status", "text", "error")))
+        by_engine = list(extractor.records(inputs.items_of(file, Reading())))
+        assert by_engine == list(predict(read_items(inputs), Plain(), extractor.options, isolation="none"))
+        assert [(row["id"], row["url"]) for row in by_engine] == [row[:2] for row in expected]
+        with monkeypatch.context() as patch:
+            patch.setattr(warc_reader, "_RANGE_BYTES", 1 << 20)
+            assert rows(read_items(inputs)) == expected
+        pages = [text for _, _, text in expected if not text.startswith("damaged")]
+        assert len(pages) == len(set(pages)) or kind == "repeat"
+        if kind != "end" and name in {"plain.warc", "members.warc.gz", "stored.warc.gz"}:
+            assert len(pages) >= N_RECORDS - 3  # 300 bytes of the file are parts of at most three records
+
+
+@pytest.mark.usefixtures("small_ranges")
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_workers_give_the_rows_of_a_damaged_file(tmp_path: Path, name: str) -> None:
+    """The records of a run with two processes are those of one that reads in order."""
+    paths = []
+    for seed in range(8):
+        chance = random.Random(f"{name} {seed}")  # noqa: S311 (no secret)
+        paths.append(tmp_path / f"{seed}-{name}")
+        paths[-1].write_bytes(damaged(LAYOUTS[name]([record(number) for number in range(N_RECORDS)]), chance)[0])
+    inputs = find_inputs(list(map(str, paths)))
+    options = Options(fields=("id", "url", "status", "text", "error"))
+    expected = list(predict(read_items(inputs), Plain(), options, isolation="none"))
+    stream = io.BytesIO()
+    summary, _ = predict_to_stream(inputs, PageExtractor(Plain(), options), stream, jobs=2)
+    assert [json.loads(line) for line in stream.getvalue().decode().splitlines()] == expected
+    assert summary.n_pages == len(expected)
+
+
+@pytest.mark.usefixtures("small_ranges")
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("bad", [0, 4, N_RECORDS - 1])
+def test_records_with_line_feeds_are_read(tmp_path: Path, name: str, bad: int) -> None:
+    """Some writers end the lines of a header, or of all of it, with line feeds; no neighbour is lost."""
+    path = tmp_path / name
+    for records in (
+        [record(number, ends=b"\n" if number == bad else b"\r\n") for number in range(N_RECORDS)],
+        [record(number, ends=b"\n") for number in range(N_RECORDS)],
+    ):
+        path.write_bytes(LAYOUTS[name](records))
+        items = list(read_items(find_inputs([str(path)])))
+        assert [(item.id, item.error) for item in items] == [
+            (f"urn:uuid:{number}", None) for number in range(N_RECORDS)
+        ]
+        assert rows(iter(items)) == [
+            (f"urn:uuid:{number}", f"http://site.example/{number}", str(items[number].html))
+            for number in range(N_RECORDS)
+        ]
+        assert [capture.id for capture in warc_captures(path, 1000)] == [item.id for item in items] or name.endswith(
+            "br"
+        )
+
+
+def test_odd_headers(tmp_path: Path) -> None:
+    """Values over several lines and repeated fields are read; a header without end costs its record only."""
+    folded = (
+        record(1)
+        .replace(b"WARC-Target-URI: ", b"WARC-Target-URI:\r\n\t ")
+        .replace(b"WARC-Type", b"WARC-Protocol: h2\r\nWARC-Protocol: tls/1.3\r\nWARC-Type")
+    )
+    for odd, error in (
+        (folded, None),
+        (record(1).replace(b"Content-Length: 3", b"Content-Length: +3"), "the record has no valid Content-Length"),
+        (record(1).replace(b"Content-Length: 3", b"Content-Length: " + b"9" * 5000), "no valid Content-Length"),
+        (record(1).replace(b"WARC-Type", b"X: " + b"x" * 70_000 + b"\r\nWARC-Type"), "the header of the record"),
+        (record(1).replace(b"WARC-Type:", b"WARC-Type"), "the header of the record"),
+        (record(1).replace(b"WARC/1.0", b"WARC/one"), "what follows is not a record"),
+    ):
+        for name in ("plain.warc", "members.warc.gz"):
+            (tmp_path / name).write_bytes(LAYOUTS[name]([record(0), odd, record(2)]))
+            items = list(read_items(find_inputs([str(tmp_path / name)])))
+            assert len(items) == 3
+            assert (items[0].error, items[2].error) == (None, None)
+            assert (items[0].id, items[2].id) == ("urn:uuid:0", "urn:uuid:2")
+            if error is None:
+                assert (items[1].url, items[1].error) == ("http://site.example/1", None)
+            else:
+                assert error in (items[1].error or "")
+
+
+@pytest.mark.parametrize("name", ["plain.warc", "members.warc.gz"])
+def test_each_record_with_a_wrong_length_has_a_row(tmp_path: Path, name: str) -> None:
+    """Lengths that go past all records behind them hide none of these."""
+    records = [record(number).replace(b"Content-Length: ", b"Content-Length: 99999") for number in range(200)]
+    path = tmp_path / name
+    path.write_bytes(LAYOUTS[name](records))
+    errors = [capture.response.error for capture in warc_captures(path, 1000)]
+    assert len(errors) == 200
+    assert all((error or "").startswith("damaged (") for error in errors)
