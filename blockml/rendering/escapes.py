@@ -153,9 +153,10 @@ def _add_brackets(line: Line, places: set[int], *, begins_line: bool, in_cell: b
             opened.append(place)
         elif text[place + 1 : place + 2] in ("(", "[") and kinds[place + 1] in "tmf":
             # Brackets of formulas are not escaped; in a table, one in another cell may be the partner.
-            is_fixed = in_cell or kinds[place] == _FORMULA or any(kinds[start] == _FORMULA for start in opened)
+            fixed = [start for start in opened if kinds[start] == _FORMULA]
+            is_fixed = in_cell or kinds[place] == _FORMULA or bool(fixed)
             places.update([*opened, place] if is_fixed else opened)
-            opened.clear()
+            opened = fixed
         elif opened:
             opened.pop()
         elif in_cell and kinds[place] != _FORMULA:

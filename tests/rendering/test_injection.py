@@ -131,6 +131,7 @@ def foreign(markdown: str, read: Callable[[str], str]) -> list[str]:
         ("", "<table><tr><th>&lt;img src=x<th>onerror=alert(1)><tr><td>`<td><code>&lt;b></code></table>", URL),
         ("", "<table><tr><th>\\([\\)<th>[b](javascript:alert(1))<tr><td>[a<td>b](javascript:alert(1))</table>", URL),
         ("", "<p>a &lt;1@evil.example> &lt;![CDATA[&lt;img>]]>", URL),
+        ("", r"<dl><dt>\([[a\) b](c <dd>](javascript:alert(1))</dl>", URL),
     ],
 )
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
