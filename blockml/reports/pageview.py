@@ -126,7 +126,7 @@ def write_view(
     budget.spend(_size(result.text), "text")
     rendered, warnings = _rendered(page, budget)
     xpaths = _listed(page, explain, budget)
-    is_whole = len(xpaths) == len(blocks)
+    is_whole = len(xpaths) == len(blocks) and budget.spend(_script_size(blocks.texts), "texts at other thresholds")
     live = live_view(result, threshold, labels, extractor if is_whole else None, options)
     agreements = _agreements(labels, result.kept)
     lines: list[dict[str, Any]] = []
@@ -199,10 +199,15 @@ def _listed(page: Page, explain: Sequence[str], budget: Budget) -> list[str]:
     found = page.nodes.xpaths(blocks.parent[: budget.left // _LISTED].tolist())
     for row, (text, xpath) in enumerate(zip(blocks.texts, found, strict=False)):
         note = explain[row] if explain else ""
-        size = _LISTED + len(json.dumps(text)) + _size(text[:_MAX_TEXT]) + _size(note) + _size(xpath)
+        size = _LISTED + _size(text[:_MAX_TEXT]) + _size(note) + _size(xpath)
         if not budget.spend(size, "blocks"):
             return found[:row]
     return found
+
+
+def _script_size(texts: Iterable[str]) -> int:
+    """Return the most bytes of texts in the script's data, where angle brackets take six."""
+    return sum(len(json.dumps(text)) + 5 * (text.count("<") + text.count(">")) for text in texts)
 
 
 def _size(text: str) -> int:

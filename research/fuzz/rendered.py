@@ -26,7 +26,7 @@ MARKDOWN_ELEMENTS = frozenset(
 MARKDOWN_ATTRIBUTES = frozenset({"href", "src", "alt", "start", "class", "style"})
 _SCHEMES = frozenset({"http", "https", "mailto", "tel"})
 #: Characters that no parser of HTML may be given.
-_CONTROLS = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f]")
+_CONTROLS = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def markdown_reader(*rules: str) -> Callable[[str], str]:

@@ -86,8 +86,8 @@ def test_long_pages_list_their_first_blocks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "shape",
-    ["ampersands of text", "custom elements", "short links", "one long title", "deep paragraphs", "quotation marks",
-     "words and empty elements", "long headings", "list items"],
+    ["angle brackets", "ampersands of text", "custom elements", "short links", "one long title", "deep paragraphs",
+     "quotation marks", "words and empty elements", "long headings", "list items"],
 )  # fmt: skip
 @pytest.mark.parametrize("size", [20_000, 300_000])
 def test_views_are_bounded(tmp_path: Path, shape: str, size: int) -> None:
