@@ -146,7 +146,7 @@ fuzz-sanitized: sanitized
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ../../$(BIN)/python -m research.fuzz page model calls loaders --minutes $(MINUTES)
 
-# With the coverage of the extension as guide, which needs clang. The address sanitizer of atheris watches.
+# With the coverage of the extension as guide, which needs clang. The address and undefined-behaviour sanitizers watch.
 SECONDS ?= 300
 
 fuzz-guided:
@@ -154,10 +154,10 @@ fuzz-guided:
 	cp -r blockml research models data hatch_build.py pyproject.toml $(OUT)/guided/
 	rm -f $(OUT)/guided/blockml/_kernel/*.so
 	$(PYTHON) -m venv --clear $(OUT)/guided-venv
-	$(OUT)/guided-venv/bin/python -m pip install --quiet atheris numpy lxml webencodings selectolax hatchling setuptools
+	$(OUT)/guided-venv/bin/python -m pip install --quiet atheris numpy lxml webencodings selectolax hatchling setuptools markdown-it-py
 	cd $(OUT)/guided && CC=clang LDSHARED="clang -shared" ../guided-venv/bin/python -c "from pathlib import Path; import hatch_build; \
-	  hatch_build.compiled(Path('.').resolve(), flags=('-fsanitize=address,fuzzer-no-link', '-g'))"
-	cd $(OUT)/guided && for target in page trees model; do \
+	  hatch_build.compiled(Path('.').resolve(), flags=('-fsanitize=address,undefined,fuzzer-no-link', '-fno-sanitize-recover=undefined', '-g'))"
+	cd $(OUT)/guided && for target in parsing features rendering trees model; do \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  LD_PRELOAD="$$(../guided-venv/bin/python -c 'import atheris; print(atheris.path())')/asan_with_fuzzer.so" \
 	  ../guided-venv/bin/python -m research.fuzz.guided $$target -max_total_time=$(SECONDS) || exit 1; done

@@ -29,10 +29,11 @@ PyObject *json_string(PyObject *module, PyObject *arguments) {
     static const char escapes[256] = {
         ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t',
     };
-    const char *line;
+    PyObject *whole;
+    char *line;
     Py_ssize_t n, start;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "y#n", &line, &n, &start)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "Sn", &whole, &start) || PyBytes_AsStringAndSize(whole, &line, &n) < 0) return NULL;
     const char *end = line + n, *at = start < 0 || start > n ? end : line + start;
     char *held = PyMem_Malloc((size_t)(end - at) + STEP), *text = held;
     if (held == NULL) return PyErr_NoMemory();

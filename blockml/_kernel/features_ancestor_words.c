@@ -227,8 +227,9 @@ PyObject *ancestor_words(PyObject *module, PyObject *arguments) {
                 goto done;
     }
     starts[n_bags] = (int64_t)found.n;
-    result = Py_BuildValue("Ly#", (long long)n_bags, (const char *)found.items,
-                           (Py_ssize_t)(found.n * sizeof(uint32_t)));
+    result = Py_BuildValue("LN", (long long)n_bags,
+                           PyBytes_FromStringAndSize((const char *)found.items,
+                                                     (Py_ssize_t)(found.n * sizeof(uint32_t))));
 done:
     close_arrays(view, 2);
     free(tag_sums);

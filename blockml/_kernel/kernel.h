@@ -6,7 +6,7 @@
 #ifndef BLOCKML_KERNEL_H
 #define BLOCKML_KERNEL_H
 
-#define PY_SSIZE_T_CLEAN
+/* No format has a "#": with the headers of Python 3.13 it would fail in 3.11 and 3.12. */
 #include <Python.h>
 #include <stdint.h>
 #include <stdlib.h>

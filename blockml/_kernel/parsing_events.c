@@ -86,11 +86,10 @@ static PyObject *columns(PyObject *capsule, PyObject *none) {
     Builder *b = builder_of(capsule);
     (void)none;
     if (b == NULL) return NULL;
-    return Py_BuildValue("NNNNNNNNOy#N", PySequence_Tuple(b->ids), bytes_of(b->tag, b->n, 4),
+    return Py_BuildValue("NNNNNNNNONN", PySequence_Tuple(b->ids), bytes_of(b->tag, b->n, 4),
                          bytes_of(b->parent, b->n, 4), bytes_of(b->depth, b->n, 4), bytes_of(b->end, b->n, 4),
                          bytes_of(b->flags, b->n, 1), texts_of(b), bytes_of(b->set, b->n, 4), b->given,
-                         b->pairs == NULL ? "" : b->pairs, (Py_ssize_t)b->pairs_length,
-                         bytes_of(b->set_end, b->n_sets, 8));
+                         PyBytes_FromStringAndSize(b->pairs, (Py_ssize_t)b->pairs_length), bytes_of(b->set_end, b->n_sets, 8));
 }
 
 static PyMethodDef events[] = {

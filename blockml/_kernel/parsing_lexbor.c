@@ -171,13 +171,14 @@ static unsigned int parse(ParserRun *r, const char *source, Py_ssize_t length) {
 
 /* parse_lexbor(source, addresses): sends the tree of a page in UTF-8 to the builder. */
 PyObject *parse_lexbor(PyObject *capsule, PyObject *arguments) {
-    const char *source;
+    char *source;
     Py_ssize_t length;
-    PyObject *addresses;
+    PyObject *page, *addresses;
     void *function[N_FUNCTIONS];
     ParserRun r = {.n_open = 0};
     Builder *b = builder_of(capsule);
-    if (b == NULL || !PyArg_ParseTuple(arguments, "y#O", &source, &length, &addresses)) return NULL;
+    if (b == NULL || !PyArg_ParseTuple(arguments, "SO", &page, &addresses)) return NULL;
+    if (PyBytes_AsStringAndSize(page, &source, &length) < 0) return NULL;
     if (read_addresses(addresses, function, N_FUNCTIONS) < 0) return NULL;
     memcpy(&r.call, function, sizeof r.call);
     if ((r.tags = tags_new(b, 1)) == NULL) return NULL;

@@ -105,10 +105,13 @@ static const Handler HANDLER = {
 
 /* parse_libxml2(source, addresses): sends the events of a page in UTF-8 to the builder. */
 PyObject *parse_libxml2(PyObject *capsule, PyObject *arguments) {
-    PyObject *addresses;
+    PyObject *page, *addresses;
+    char *source;
     void *function[N_FUNCTIONS];
     ParserRun r = {.builder = builder_of(capsule)};
-    if (r.builder == NULL || !PyArg_ParseTuple(arguments, "y#O", &r.source, &r.length, &addresses)) return NULL;
+    if (r.builder == NULL || !PyArg_ParseTuple(arguments, "SO", &page, &addresses)) return NULL;
+    if (PyBytes_AsStringAndSize(page, &source, &r.length) < 0) return NULL;
+    r.source = source;
     if (read_addresses(addresses, function, N_FUNCTIONS) < 0) return NULL;
     if (r.length > INT32_MAX) return PyErr_Format(PyExc_OverflowError, "pages over 2 GB are not supported");
     if ((r.tags = tags_new(r.builder, 0)) == NULL) return NULL;

@@ -2,6 +2,7 @@
    many rows at once, and the first leaf left is that of the row. That takes a few more tests than descending, but none
    waits for another. */
 #include "predictors_ensemble.h"
+#include <stddef.h>
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 #endif

@@ -8,6 +8,7 @@ are gone; text that the page hides is shown.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping
 
 from blockml.errors import needed
@@ -15,18 +16,28 @@ from blockml.page import Flag, Page
 from blockml.page.subtrees import block_of_texts
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
+from blockml.rendering.bounds import Budget
 
 #: Elements that are written as they are; others become ``div`` or ``span``. Without ``details`` and ``dialog``, which
 #: hide their content.
 _ELEMENTS = frozenset(
-    "a abbr article aside b blockquote br caption cite code dd del dfn div dl dt em figcaption figure footer h1 h2 h3 "
-    "h4 h5 h6 header hr i ins kbd li main mark nav ol p pre q rp rt ruby s samp section small span strong sub sup "
-    "table tbody td tfoot th thead time tr u ul var".split()
+    "abbr article aside blockquote br caption cite dd del dfn div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 "
+    "header hr ins kbd li main mark nav ol p pre q rp rt ruby samp section span sub sup table tbody td tfoot th thead "
+    "time tr ul var".split()
 )
+#: Formatting elements, which readers of HTML open again in each later element that should hold them: 180 of them make
+#: 3,000 characters of each ``<main>w</main>`` in a paragraph. They become a ``span`` with their name in an attribute.
+_FORMATTING = frozenset({"a", "b", "code", "em", "i", "s", "small", "strong", "u"})
 _PREFORMATTED = frozenset({"listing", "plaintext", "textarea", "xmp"})
-#: Attributes that are written, besides the number of the block and the alternative text of an image.
+#: Attributes of the page that are written, with their legal values.
+_SPAN_OF_CELLS = re.compile(r"\d{1,3}")
+_VALUES: Mapping[str, re.Pattern[str]] = {
+    "dir": re.compile(r"ltr|rtl|auto", re.IGNORECASE),
+    "colspan": _SPAN_OF_CELLS,
+    "rowspan": _SPAN_OF_CELLS,
+}
 _ATTRIBUTES: Mapping[str, frozenset[str]] = {
-    "*": frozenset({"data-alt", "data-block", "dir"}),
+    "*": frozenset({"data-alt", "data-as", "data-block", "dir"}),
     "td": frozenset({"colspan", "rowspan"}),
     "th": frozenset({"colspan", "rowspan"}),
 }
@@ -34,10 +45,15 @@ _ATTRIBUTES: Mapping[str, frozenset[str]] = {
 _MAX_DEPTH = 200
 #: Characters of a span: nh3 copies the text before a character reference, of which ``&`` makes one.
 _MAX_SPAN = 2_000
+#: Characters of the alternative text of an image.
+_MAX_ALTERNATIVE = 80
 
 
-def sanitised(page: Page) -> str:
+def sanitised(page: Page, budget: Budget | None = None) -> str:
     """Return a page as HTML whose ``span`` elements with ``data-block`` hold the texts of its blocks.
+
+    When tags and numbers of blocks have used up the :class:`~blockml.rendering.bounds.Budget`, only texts are written,
+    and ``budget.warnings`` tells so.
 
     Raises
     ------
@@ -48,11 +64,11 @@ def sanitised(page: Page) -> str:
         import nh3
     # nh3 reads what _written gives: its own guarantee does not depend on our list.
     attributes = {name: set(names) for name, names in _ATTRIBUTES.items()}
-    found = nh3.clean(_written(page), tags=set(_ELEMENTS), attributes=attributes, url_schemes=set(), link_rel=None)
-    return str(found)
+    written = _written(page, budget or Budget(page))
+    return str(nh3.clean(written, tags=set(_ELEMENTS), attributes=attributes, url_schemes=set(), link_rel=None))
 
 
-def _written(page: Page) -> str:
+def _written(page: Page, budget: Budget) -> str:
     """Write the page with elements and attributes of the list."""
     nodes = page.nodes
     hidden = ((nodes.flags & (Flag.HEAD | Flag.DROPPED)) > 0).tolist()
@@ -69,30 +85,40 @@ def _written(page: Page) -> str:
             start = f'<span data-block="{number}">' if number >= 0 else "<span>"
             for place in range(0, len(text), _MAX_SPAN):
                 piece = html.escape(text[place : place + _MAX_SPAN], quote=False)
-                out.append(f"{start}{piece}</span>" if text.strip() else piece)
-        elif name == "img":
-            if alternative := nodes.attributes[node].get("alt", "").strip():
-                out.append(f'<i data-alt="{html.escape(alternative[:80])}"></i>')
-        elif name in VOID:
-            out.append(f"<{name}>" if name in _ELEMENTS else "")
-        elif len(open_tags) < _MAX_DEPTH:
-            tag = _tag(name)
-            out.append(f"<{tag}{_attributes(tag, nodes.attributes[node])}>")
-            open_tags.append((int(nodes.end[node]), f"</{tag}>"))
+                is_marked = text.strip() and budget.spend(len(start) + len("</span>"), "marks of blocks")
+                out.append(f"{start}{piece}</span>" if is_marked else piece)
+            continue
+        start, end = _tags(name, nodes.attributes[node]) if len(open_tags) < _MAX_DEPTH or name in VOID else ("", "")
+        if start and budget.spend(len(start) + len(end), "tags"):
+            if name in VOID:
+                out.append(start + end)
+            else:
+                out.append(start)
+                open_tags.append((int(nodes.end[node]), end))
     out.extend(end for _, end in reversed(open_tags))
     return "".join(out)
 
 
-def _tag(name: str) -> str:
-    """Return the element to write for an element of a page."""
+def _tags(name: str, attributes: Mapping[str, str]) -> tuple[str, str]:
+    """Return the start tag and end tag of an element of a page; empty ones for one that shows nothing."""
+    if name == "img":
+        alternative = attributes.get("alt", "").strip()[:_MAX_ALTERNATIVE]
+        return (f'<span data-alt="{html.escape(alternative)}">', "</span>") if alternative else ("", "")
+    if name in VOID:
+        return (f"<{name}>" if name in _ELEMENTS else ""), ""
+    if name in _FORMATTING:
+        return f'<span data-as="{name}"{_attributes("span", attributes)}>', "</span>"
     if name in _ELEMENTS:
-        return name
-    if name in _PREFORMATTED:
-        return "pre"
-    return "div" if name in BREAKING or name in ("html", "body") else "span"
+        tag = name
+    elif name in _PREFORMATTED:
+        tag = "pre"
+    else:
+        tag = "div" if name in BREAKING or name in ("html", "body") else "span"
+    return f"<{tag}{_attributes(tag, attributes)}>", f"</{tag}>"
 
 
 def _attributes(tag: str, attributes: Mapping[str, str]) -> str:
     """Return the attributes of an element that may be written."""
-    legal = (_ATTRIBUTES["*"] - {"data-alt", "data-block"}) | _ATTRIBUTES.get(tag, frozenset())
-    return "".join(f' {name}="{html.escape(value)}"' for name, value in attributes.items() if name in legal)
+    legal = _ATTRIBUTES["*"] | _ATTRIBUTES.get(tag, frozenset())
+    found = [(name, value) for name, value in attributes.items() if name in _VALUES and name in legal]
+    return "".join([f' {name}="{value}"' for name, value in found if _VALUES[name].fullmatch(value)])

@@ -70,10 +70,11 @@ def contributions(model: Model, page: PageMatrix) -> dict[str, NDArray[np.float6
     words = page.ancestor_words if reads_words else None
     whole = _log_odds(model, _Occluded(page, page.values, words))
     found = {}
+    values = page.values.copy(order="F")
     for family, places in _families(model.features).items():
-        values = page.values.copy(order="F")
         values[:, places] = np.median(values[:, places], axis=0)
         found[family] = whole - _log_odds(model, _Occluded(page, values, words))
+        values[:, places] = page.values[:, places]
     if words is not None:
         usual = np.bincount(words.bag).argmax()
         same = AncestorWords(words.starts, words.hashed_words, np.full_like(words.bag, usual))

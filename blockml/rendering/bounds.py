@@ -27,8 +27,8 @@ class Budget:
     ----------
     page
         The page.
-    ratio
-        Bytes for each byte of the page.
+    ratio, spare
+        Bytes for each byte of the page, and beside these.
 
     Examples
     --------
@@ -40,8 +40,8 @@ class Budget:
     ('some addresses are left out: the output would be more than 8 times as large as the page',)
     """
 
-    def __init__(self, page: Page, ratio: int = _REPEATED) -> None:
-        self.left = ratio * page_size(page) + SPARE
+    def __init__(self, page: Page, ratio: int = _REPEATED, spare: int = SPARE) -> None:
+        self.left = ratio * page_size(page) + spare
         self._cut: dict[str, None] = {}  # what was left out, in order
 
     def spend(self, amount: int, what: str) -> bool:

@@ -7,6 +7,7 @@ picture, a formula and an address is seen like any other. Only what the page wro
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -192,7 +193,8 @@ def _unpaired(line: Line, brackets: Sequence[int]) -> list[int]:
 def _add_runs(line: Line, places: set[int], *, in_cell: bool) -> None:
     """Add the runs of ``*``, ``_``, ``~`` and backticks that would begin or end a marked part."""
     text, marked = line.text, line.has_emphasis
-    able: dict[str, list[tuple[range, bool, bool]]] = {}  # the run, whether it can begin and end a part
+    able: dict[str, array[int]] = {}  # begin and end of each run that can begin or end a part
+    first, last = dict[str, int](), dict[str, int]()  # the first of these that can begin one, the last that can end one
     for match in _RUN.finditer(text):
         start, end = match.span()
         kind = text[start]
@@ -210,10 +212,16 @@ def _add_runs(line: Line, places: set[int], *, in_cell: bool) -> None:
         if marked and ((is_joined and (begins or ends) and kind in "*~") or (begins and kind == "*")):
             places.update(range(start, end))
         elif begins or ends:
-            able.setdefault(kind, []).append((range(start, end), begins, ends))
+            runs = able.setdefault(kind, array("q"))
+            if begins:
+                first.setdefault(kind, len(runs))
+            if ends:
+                last[kind] = len(runs)
+            runs.extend((start, end))
     for kind, runs in able.items():
-        first = next((i for i, run in enumerate(runs) if run[1]), len(runs))
-        if any(run[2] for run in runs[first + 1 :]) or (kind == "`" and (in_cell or _CODE in line.kinds)):
-            places.update(*[run[0] for run in runs])
+        is_pair = kind in first and last.get(kind, 0) > first[kind]
+        if is_pair or (kind == "`" and (in_cell or _CODE in line.kinds)):
+            for start, end in zip(runs[::2], runs[1::2], strict=True):
+                places.update(range(start, end))
     if "`" in line.written and "\0" in text:
         places.update([place for place, sign in enumerate(line.written) if sign == "`" and line.kinds[place] in "af"])

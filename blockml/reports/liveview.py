@@ -1,4 +1,4 @@
-"""Data of a page view that its script needs: the rendered page, decisions at any threshold, and contributions."""
+"""Data of a page view that its script needs: decisions at any threshold, and contributions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ import numpy as np
 
 from blockml.datasets import BlockLabels
 from blockml.decision.decide import decide, pooled_over_code
-from blockml.errors import MissingExtraError
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.extractors.matrix import page_matrix
-from blockml.labelling.sanitised import sanitised
 from blockml.model.contributions import contributions
 from blockml.options import Options
 from blockml.page import Extraction, Flag
@@ -28,7 +26,6 @@ class LiveView:
 
     data: str  #: JSON without characters that could end its element.
     script: str  #: The script.
-    rendered: str | None  #: The page as harmless HTML; None without nh3.
 
 
 def live_view(
@@ -55,15 +52,10 @@ def live_view(
     """
     page, blocks = result.page, result.page.blocks
     data: dict[str, Any] = {
-        "texts": _texts(result),
-        "separators": blocks.separators.tolist(),
-        "code": ((blocks.flags & int(Flag.PREFORMATTED)) != 0).tolist(),
-        "cells": np.cumsum(page.nodes.named({"td", "th"}))[blocks.node].tolist() if len(blocks) else [],
-        "kept": result.kept.tolist(),
+        "kept": result.kept.astype(int).tolist(),
         "truth": None,
         "threshold": threshold,
         "scores": None,
-        "overruled": None,
         "asked_for": None,
         "families": {},
     }
@@ -75,19 +67,19 @@ def live_view(
         included, excluded = options.labels(extractor)
         found = decide(policy, page, extractor.predict(page), include=included, exclude=excluded)
         data["scores"] = [float(score) for score in pooled_over_code(found.scores, page)]
-        data["overruled"] = found.overruled.tolist()
+        data["overruled"] = found.overruled.astype(int).tolist()
+        data["texts"] = _texts(result)
+        data["separators"] = blocks.separators.tolist()
+        data["code"] = ((blocks.flags & int(Flag.PREFORMATTED)) != 0).astype(int).tolist()
+        data["cells"] = np.cumsum(page.nodes.named({"td", "th"}))[blocks.node].tolist() if len(blocks) else []
         if included:
             data["asked_for"] = [label in included for label in found.labels or ()]
     if isinstance(extractor, TrainedExtractor):
         matrix = page_matrix(page, extractor.model.features)
         found_families = contributions(extractor.model, matrix)
         data["families"] = {name: np.round(values, 2).tolist() for name, values in found_families.items()}
-    try:
-        rendered = sanitised(page)
-    except MissingExtraError:
-        rendered = None
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
-    return LiveView(text, script(), rendered)
+    return LiveView(text, script())
 
 
 def _texts(result: Extraction) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import html
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,23 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import BlockLabels, Gold, LabelledPage, TextGold
-from blockml.errors import UsageError
+from blockml.errors import MissingExtraError, UsageError
 from blockml.evaluation import bag_scores, block_scores
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.extractors.page_curve import PageCurve
+from blockml.labelling.sanitised import sanitised
 from blockml.options import Options
 from blockml.page import Extraction, Page
 from blockml.parsing import parse
+from blockml.rendering.bounds import MAX_RATIO, Budget
 from blockml.reports.curve_figure import curve_svg
 from blockml.reports.figures import profile
 from blockml.reports.liveview import live_view, script_policy
-from blockml.reports.templating import figure, write_html
+from blockml.reports.templating import NONE, figure, shorten, write_html
 
 # Characters that are not allowed in file names everywhere, or need quoting in a link.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_NAME = 80
-#: Blocks that a view lists for any page, and bytes of a longer page for each of them: a block takes about 900 bytes.
-_LISTED, _BYTES_PER_LISTED = 1_000, 125
+#: Bytes that a view may have beside 8 for each byte of its page.
+VIEW_SPARE = 1 << 20
+#: Bytes of a listed block with its part of the script's data, beside its text; characters of its text and of headings.
+_LISTED, _MAX_TEXT, _MAX_HEADING = 1_200, 2_000, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,10 @@ def write_view(
 ) -> Path:
     """Write why each block of a page was kept or dropped, as a self-contained HTML file.
 
+    The file has at most 8 bytes for each byte of the page and a megabyte more, beside ``title`` and ``curve``. If it
+    needed more, it lists only the first blocks, without a slider and contributions, or does not show the page itself,
+    and says so.
+
     Raises UsageError if the numbers of notes and blocks differ, and the errors of
     :func:`blockml.reports.templating.write_html`.
 
@@ -112,15 +122,19 @@ def write_view(
         raise UsageError(f"there are {len(blocks)} blocks but {len(explain)} notes; there must be one per block")
     labels = None if gold is None else gold.label(page)
     content = None if gold is None else gold.text()
-    n_listed = max(_LISTED, len(page.utf8 or b"") // _BYTES_PER_LISTED)
-    xpaths = page.nodes.xpaths(blocks.parent[:n_listed].tolist())
+    budget = Budget(page, MAX_RATIO, VIEW_SPARE)
+    budget.spend(_size(result.text), "text")
+    rendered, warnings = _rendered(page, budget)
+    xpaths = _listed(page, explain, budget)
+    is_whole = len(xpaths) == len(blocks) and budget.spend(_script_size(blocks.texts), "texts at other thresholds")
+    live = live_view(result, threshold, labels, extractor if is_whole else None, options)
     agreements = _agreements(labels, result.kept)
     lines: list[dict[str, Any]] = []
-    for i, block in enumerate(islice(blocks, n_listed)):
+    for i, block in enumerate(islice(blocks, len(xpaths))):
         kept = bool(result.kept[i])
         lines.append(
             {
-                "text": block.text,
+                "text": shorten(block.text, _MAX_TEXT),
                 "score": float(result.scores[i]),
                 "probability": float(result.probabilities[i]),
                 "label": "" if result.labels is None else str(result.labels[i]),
@@ -136,7 +150,6 @@ def write_view(
                 "group": agreements[i] if agreements[i] in ("missed", "superfluous") else "kept" if kept else "dropped",
             }
         )
-    live = live_view(result, threshold, labels, extractor, options)
     return write_html(
         "view.html.jinja",
         path,
@@ -144,13 +157,15 @@ def write_view(
         live_data=figure(live.data),
         live_script=figure(live.script),
         script_policy=figure(script_policy()),
-        rendered=None if live.rendered is None else figure(live.rendered),
+        rendered=None if rendered is None else figure(rendered),
+        left_out=(*budget.warnings, *warnings),
         shown_labels=sorted({line["label"] for line in lines} - {""}),
-        can_slide=extractor is not None and threshold is not None,
-        explains=isinstance(extractor, TrainedExtractor),
+        can_slide=is_whole and extractor is not None and threshold is not None,
+        explains=is_whole and isinstance(extractor, TrainedExtractor),
         result=result,
         page=page,
-        heading=title or page.title or page.url or "A page",
+        heading=shorten(title or page.title or page.url or "A page", _MAX_HEADING),
+        page_title=shorten(page.title or NONE, _MAX_HEADING),
         lines=lines,
         n_blocks=len(blocks),
         profile=profile([line["score"] for line in lines], [line["group"] for line in lines], threshold),
@@ -161,6 +176,43 @@ def write_view(
         word_scores=None if content is None else bag_scores(content, result.text),
         block_scores=None if labels is None else block_scores(labels.main[labels.known], result.kept[labels.known]),
     )
+
+
+def _rendered(page: Page, budget: Budget) -> tuple[str | None, tuple[str, ...]]:
+    """Return the page as harmless HTML, None without nh3 or if it would be too long, and what is left out in it."""
+    own = Budget(page)
+    try:
+        written = sanitised(page, own)
+    except MissingExtraError:
+        return None, ()
+    size = len(written.encode())
+    if size + VIEW_SPARE // 2 > budget.left:  # the other half is for the list of blocks
+        budget.leave_out("parts of the page itself")
+        return None, ()
+    budget.spend(size, "tags")
+    return written, own.warnings
+
+
+def _listed(page: Page, explain: Sequence[str], budget: Budget) -> list[str]:
+    """Return the paths of the first blocks, as many as the budget lets a view list."""
+    blocks = page.blocks
+    found = page.nodes.xpaths(blocks.parent[: budget.left // _LISTED].tolist())
+    for row, (text, xpath) in enumerate(zip(blocks.texts, found, strict=False)):
+        note = explain[row] if explain else ""
+        size = _LISTED + _size(text[:_MAX_TEXT]) + _size(note) + _size(xpath)
+        if not budget.spend(size, "blocks"):
+            return found[:row]
+    return found
+
+
+def _script_size(texts: Iterable[str]) -> int:
+    """Return the most bytes of texts in the script's data, where angle brackets take six."""
+    return sum(len(json.dumps(text)) + 5 * (text.count("<") + text.count(">")) for text in texts)
+
+
+def _size(text: str) -> int:
+    """Return the bytes of a text in HTML."""
+    return len(html.escape(text).encode("utf-8", "replace"))
 
 
 def _agreements(labels: BlockLabels | None, kept: NDArray[np.bool_]) -> list[str]:
@@ -183,8 +235,8 @@ def write_page_views(items: Iterable[PagePredictions], directory: str | os.PathL
 
 
 def _write_page_view(item: PagePredictions, folder: Path) -> Path:
-    html, gold = item.page.load()
-    page = parse(html, url=item.page.url, charset=item.page.charset)
+    source, gold = item.page.load()
+    page = parse(source, url=item.page.url, charset=item.page.charset)
     labels = None if gold is None else gold.label(page)
     columns = [_column(name, page, predicted, labels) for name, predicted in item.systems.items()]
     columns.sort(key=lambda column: -(column["f1"] or 0))

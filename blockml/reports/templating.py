@@ -24,12 +24,12 @@ def write_html(template: str, path: str | os.PathLike[str], **data: object) -> P
     Every value is escaped, so no text of a page or name of a system can become markup. Raises MissingExtraError without
     jinja2, and OSError if the file can't be written.
     """
-    text = _environment().get_template(template).render(**data)
+    pieces = _environment().get_template(template).generate(**data)  # a view takes megabytes
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target) as stream:
         # A str can contain lone surrogates, which UTF-8 can't encode.
-        stream.write(text.encode("utf-8", "replace"))
+        stream.writelines(piece.encode("utf-8", "replace") for piece in pieces)
     return target
 
 

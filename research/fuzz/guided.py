@@ -14,49 +14,83 @@ import sys
 import tempfile
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import atheris
+
+with atheris.instrument_imports(include=["blockml.rendering"]):
+    import blockml.rendering.html
+    import blockml.rendering.markdown
+    import blockml.rendering.paragraphs
 import numpy as np
 
 import blockml
 from blockml import _kernel
 from blockml.errors import ModelError, UsageError
 from blockml.extract import extract_page
-from blockml.extractors import TrainedExtractor
+from blockml.extractors import Extractor, TrainedExtractor, resolve
 from blockml.features.page_matrix import matrix
 from blockml.model.model_file import load_model, save_model
 from blockml.parsing import BACKENDS, parse
 from blockml.predictors import TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees
+from research.fuzz.mutations import HTML_TOKENS
+from research.fuzz.rendered import check_outputs
 
 ROOT = Path(__file__).parents[2]
 _LIMITS = blockml.Limits(bytes=4_096, nodes=100, depth=20)
 _BACKENDS = [name for name in BACKENDS if name != "html5lib"]
 #: Longest inputs: small ones, as the states of parsers and loops are reached by few bytes.
-_LENGTHS = {"page": 400, "trees": 400, "model": 16_384}
+_LENGTHS = {"parsing": 400, "features": 400, "rendering": 400, "trees": 400, "model": 16_384}
 #: Between the members of a model in an input.
 _MARK = b"\xff\xfe\xfd\xfc"
-#: One input in so many goes through the whole model.
-_WHOLE = 32
+#: One input in so many goes through the whole model, has all its outputs checked, and is repeated to a larger page.
+_WHOLE, _CHECKED, _REPEATED = 256, 16, 2_048
 _FOLDER = tempfile.TemporaryDirectory()
 _MODEL = Path(_FOLDER.name, "m.blockml")
 
 
-def page(data: bytes) -> None:
-    """Parse a page and compute its features; extract now and then. The first byte chooses the back end."""
-    if not data:
-        return
-    found = parse(data[1:], backend=_BACKENDS[data[0] % len(_BACKENDS)], limits=_LIMITS)
-    values = matrix(found, "page").values
-    assert np.isfinite(values).all()
-    if data[0] // len(_BACKENDS) % _WHOLE == 0:
-        result = extract_page(found, _default())
+def parsing(data: bytes) -> None:
+    """Parse a page. The first byte chooses the back end."""
+    _parsed(data)
+
+
+def features(data: bytes) -> None:
+    """Compute the features of a page; extract it by the default model now and then."""
+    page, number = _parsed(data)
+    found = matrix(page, "page")
+    assert np.isfinite(found.values).all()
+    assert len(found.ancestor_words.bag) == len(found.block_groups[0]) == len(page.blocks)
+    if number % _WHOLE == 0:
+        result = extract_page(page, _default())
         assert np.isfinite(result.scores).all()
-        assert len(result.kept) == len(found.blocks)
+        assert len(result.kept) == len(page.blocks)
+
+
+def rendering(data: bytes) -> None:
+    """Render a page of which all blocks are kept; check all outputs, or those of repeated pages, now and then."""
+    page, number = _parsed(data)
+    result = extract_page(page, _plain())
+    if number % _REPEATED == 0 and len(data) > 1:
+        repeated = data[1:] * (20_000 // len(data))
+        check_outputs(extract_page(parse(repeated, backend=page.backend, url="https://a.example/b/"), _plain()))
+    elif number % _CHECKED == 0:
+        check_outputs(result)
+    else:
+        for output in ("markdown", "html"):
+            blockml.render(result, output)
+
+
+def _parsed(data: bytes) -> tuple[blockml.Page, int]:
+    """Parse all bytes but the first, which chooses the back end; return a number that is spread over inputs too."""
+    backend = _BACKENDS[data[0] % len(_BACKENDS)] if data else _BACKENDS[0]
+    page = parse(data[1:], backend=backend, limits=_LIMITS)
+    assert len(page.blocks) <= len(page.nodes) <= _LIMITS.nodes
+    return page, zlib.crc32(data)
 
 
 def trees(data: bytes) -> None:
@@ -106,6 +140,11 @@ def _default() -> TrainedExtractor:
 
 
 @cache
+def _plain() -> Extractor:
+    return resolve("plain")
+
+
+@cache
 def _some_page() -> blockml.Page:
     return parse(b"<h1>Cats</h1><p>Cats <a href=/>rule</a> the world.<p>Nobody asked.")
 
@@ -124,15 +163,25 @@ def _small_members() -> Mapping[str, bytes]:
 
 
 def _page_seeds() -> Iterable[bytes]:
-    size = _LENGTHS["page"] - 1
+    size = _LENGTHS["parsing"] - 1
     for path in sorted((ROOT / "data").glob("*/*/page.html")):
         content = path.read_bytes()
         for number, start in enumerate(range(0, len(content), 8 * size)):
             yield bytes([number % 256]) + content[start : start + size]
 
 
+def _dictionary() -> Path:
+    """Write the pieces of markup that libFuzzer may insert; return the file."""
+    path = Path(_FOLDER.name, "markup.dict")
+    lines = ['"' + "".join(f"\\x{byte:02x}" for byte in token) + '"' for token in HTML_TOKENS]
+    path.write_text("\n".join(lines), encoding="ascii")
+    return path
+
+
 TARGETS: Mapping[str, tuple[Callable[[bytes], None], Callable[[], Iterable[bytes]]]] = {
-    "page": (page, _page_seeds),
+    "parsing": (parsing, _page_seeds),
+    "features": (features, _page_seeds),
+    "rendering": (rendering, _page_seeds),
     "trees": (trees, lambda: [bytes(range(200))]),
     "model": (model, lambda: [_MARK.join(_small_members().values())]),
 }
@@ -153,7 +202,10 @@ def main() -> None:
         (corpus / f"seed-{number}").write_bytes(content)
     if name == "model":
         atheris.instrument_all()
-    atheris.Setup([sys.argv[0], f"-max_len={_LENGTHS[name]}", *sys.argv[2:], str(corpus)], target)
+    options = [f"-max_len={_LENGTHS[name]}"]
+    if seeds is _page_seeds:
+        options.append(f"-dict={_dictionary()}")
+    atheris.Setup([sys.argv[0], *options, *sys.argv[2:], str(corpus)], target)
     atheris.Fuzz()
 
 

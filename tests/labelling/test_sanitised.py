@@ -10,6 +10,7 @@ import pytest
 
 import blockml
 from blockml.datasets import open_dataset
+from blockml.rendering.bounds import SPARE, Budget
 from tests.hostile import HOSTILE
 
 pytest.importorskip("nh3")
@@ -24,7 +25,9 @@ def test_only_listed_markup_is_left() -> None:
     """Every tag of a hostile page is a plain one, without any attribute but ours."""
     found = sanitised(blockml.parse(HOSTILE))
     for tag in TAG.findall(found):
-        assert re.fullmatch(r'<[a-z][a-z0-9]*( (data-block="\d+"|data-alt="[^"]*"|dir="[^"]*"))*>', tag), tag
+        assert re.fullmatch(
+            r'<[a-z][a-z0-9]*( (data-block="\d+"|data-alt="[^"]*"|data-as="[a-z]+"|dir="[^"]*"))*>', tag
+        ), tag
     assert not re.search(
         r"<(script|style|img|svg|iframe|form|button|base|meta|link|object|video|details|dialog)", found
     )
@@ -67,6 +70,37 @@ def test_long_texts_stay_text(text: str) -> None:
     assert max(len(piece) for _, piece in spans) <= 2_000 * len("&amp;")
     assert html.unescape("".join(piece for _, piece in spans)) == page.nodes.texts[-1]
     assert {number for number, _ in spans} == {"0"}
+
+
+@pytest.mark.parametrize("name", ["b", "a", "font", "x-y"])
+@pytest.mark.parametrize("piece", ["<main>w</main>", "<p>w", "<li>w", "<table>w</table>", "<td>w", "<a>w", "<x>w</x>"])
+@pytest.mark.parametrize("backend", ["lxml", "lexbor"])
+def test_no_element_is_multiplied(name: str, piece: str, backend: str) -> None:
+    """Readers of HTML open formatting elements again in each later element; there are none, and tags are bounded."""
+    pytest.importorskip("selectolax")
+    source = "<p>" + "".join(f"<{name} dir=ltr id={i}>" for i in range(180)) + piece * 3_000
+    page = blockml.parse(source, backend=backend)
+    written = sanitised(page)
+    assert len(written) <= 4 * len(source) + SPARE
+    assert re.sub("<[^>]*>", "", written).count("w") == 3_000
+    assert not re.search(r"<(a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)\b", written)
+
+
+def test_tags_that_are_left_out_have_a_warning() -> None:
+    """The texts stay, without marks of their blocks."""
+    page = blockml.parse("<i>w</i>" * 4_500)
+    written = sanitised(page, budget := Budget(page))
+    assert written.count("w") == 4_500
+    assert len(SPAN.findall(written)) < 4_500
+    assert [warning.partition(" are")[0] for warning in budget.warnings] == ["some tags", "some marks of blocks"]
+
+
+def test_values_of_attributes_are_checked() -> None:
+    """Any value of a page could be as long as the page."""
+    written = sanitised(blockml.parse(f"<table><tr><td colspan=2 rowspan={'1' * 99} dir=RTL>a<td dir={'x' * 99}>b"))
+    assert '<td colspan="2" dir="RTL">' in written
+    assert "111" not in written
+    assert "xxx" not in written
 
 
 def test_white_space_between_cells_stays_there() -> None:

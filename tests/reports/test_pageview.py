@@ -22,7 +22,10 @@ from blockml.datasets import Gold, LabelledPage, TextGold
 from blockml.errors import UsageError
 from blockml.evaluation import bag_scores, block_scores
 from blockml.extractors import Plain, TrainedExtractor
+from blockml.rendering.bounds import MAX_RATIO
 from blockml.reports import PagePredictions, view_name, write_page_views, write_view
+from blockml.reports.pageview import VIEW_SPARE
+from research.benchmarks.hostile.shapes import OUTPUT_SHAPES, SHAPES
 from tests.models import small_model
 from tests.reports.pages import HOSTILE, cells_of, read_page, words_of
 
@@ -66,12 +69,36 @@ def test_every_block_is_told(tmp_path: Path) -> None:
 
 
 def test_long_pages_list_their_first_blocks(tmp_path: Path) -> None:
-    """The text and the rendered page are whole; the rest of the blocks is counted."""
+    """The text and the rendered page are whole; the rest of the blocks is counted, and the threshold stays."""
     source = "".join(f"<p>The cat {number} sat." for number in range(1_200))
-    view = write_view(blockml.extract(source, model=Plain()), tmp_path / "view.html").read_text(encoding="utf-8")
-    assert view.count('<li class="block') == 1_000
-    assert "200 more blocks are not listed" in view
-    assert "The cat 1199 sat." in view
+    model = TrainedExtractor(small_model())
+    result = blockml.extract(source, model=model, threshold=0.0)
+    path = write_view(result, tmp_path / "view.html", threshold=0.0, extractor=model)
+    view = path.read_text(encoding="utf-8")
+    n_listed = view.count('<li class="block')
+    assert 800 < n_listed < 1_100
+    assert f"{1_200 - n_listed} more blocks are not listed" in view
+    assert "some blocks are left out" in view
+    assert view.count("The cat 1199 sat.") == 2
+    assert 'id="threshold"' not in view
+    assert "<details" not in view
+
+
+@pytest.mark.parametrize(
+    "shape",
+    ["angle brackets", "ampersands of text", "custom elements", "short links", "one long title", "deep paragraphs",
+     "quotation marks", "words and empty elements", "long headings", "list items"],
+)  # fmt: skip
+@pytest.mark.parametrize("size", [20_000, 300_000])
+def test_views_are_bounded(tmp_path: Path, shape: str, size: int) -> None:
+    """Whatever a page repeats, its view has at most 8 bytes for each of its bytes and a megabyte."""
+    source = {**SHAPES, **OUTPUT_SHAPES}[shape](size)
+    model = blockml.load("kim2013")
+    result = blockml.extract(source, model=model)
+    notes = model.explain(result.page)
+    path = write_view(result, tmp_path / "view.html", threshold=0.5, extractor=model, explain=notes)
+    assert path.stat().st_size <= MAX_RATIO * len(source) + VIEW_SPARE
+    assert str(result.page.nodes.texts[-1])[-1:] in path.read_text(encoding="utf-8")
 
 
 def test_facts_of_the_page_are_told(tmp_path: Path) -> None:

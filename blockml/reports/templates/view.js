@@ -12,7 +12,7 @@ for (const span of document.querySelectorAll(".rendered [data-block]")) {
   rendered.set(block, [...(rendered.get(block) || []), span]);
 }
 const element = (id) => document.getElementById(id);
-let kept = [...view.kept];
+let kept = view.kept.map(Boolean);
 
 function decided(threshold) {
   const keep = (score, block) => score >= Math.fround(threshold) && !view.overruled[block];

@@ -27,7 +27,8 @@ from research.benchmarks.hostile.systems import SYSTEMS, available
 
 #: Sizes of a page in bytes.
 SIZES = (250_000, 500_000)
-_START, _END = "<!-- table -->", "<!-- end of table -->"
+#: Comments around the tables of the report.
+MARKS = ("<!-- table -->", "<!-- end of table -->")
 
 Trial = Mapping[str, Any]
 
@@ -176,10 +177,10 @@ def main() -> None:
         print(report(results))
 
 
-def replace_tables(path: Path, tables: str) -> None:
-    """Replace the tables of a document."""
+def replace_tables(path: Path, tables: str, marks: tuple[str, str] = MARKS) -> None:
+    """Replace the tables of a document between two comments."""
     text = path.read_text(encoding="utf-8")
-    start, end = text.index(_START) + len(_START), text.index(_END)
+    start, end = text.index(marks[0]) + len(marks[0]), text.index(marks[1])
     path.write_text(f"{text[:start]}\n\n{tables}\n\n{text[end:]}", encoding="utf-8")
 
 

@@ -1,10 +1,11 @@
 """Outputs of hostile pages: bytes, time and memory for a byte of the page, and their growth.
 
-    python -m research.benchmarks.hostile.outputs
+    python -m research.benchmarks.hostile.outputs --backends lxml lexbor html5lib --report research/robustness.md
 
-prints a line of JSON for each output of each shape, and a table of the worst shapes. Each output is made in its own
-process, at doubled sizes. Bytes are those beside the constant that every page may have; exponents are slopes over the
-size on logarithmic scales.
+prints a line of JSON for each output of each shape and back end, and writes a table of the worst shapes. A page is
+extracted in a process of its own, which is forked for each output. Bytes are those beside the constant that every page
+may have; exponents are slopes over the size on logarithmic scales. A time whose exponent is above the bound is measured
+again, and the least time on the processor counts.
 """
 
 from __future__ import annotations
@@ -12,41 +13,55 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import multiprocessing
+import os
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import blockml
 from blockml.extract import extract_page
-from blockml.extractors import resolve
+from blockml.extractors import Extractor, resolve
 from blockml.page import Extraction, Paragraph
 from blockml.parsing import BACKENDS, parse
-from blockml.rendering.bounds import SPARE
-from blockml.reports.pageview import write_view
+from blockml.rendering.bounds import MAX_RATIO, SPARE
+from blockml.reports.pageview import VIEW_SPARE, write_view
+from research.benchmarks.hostile.__main__ import markdown, replace_tables
 from research.benchmarks.hostile.shapes import OUTPUT_SHAPES, SHAPES
 from research.benchmarks.hostile.trial import peak_memory
 
 #: Sizes of a page in bytes.
-SIZES = (125_000, 250_000)
-#: Times in seconds and memory in bytes below which growth is not told.
-_SHORT, _LITTLE = 0.02, 4 << 20
+SIZES = (60_000, 240_000)
+#: Maximum exponent, and bytes of memory for a byte of a page.
+MAX_EXPONENT, MAX_MEMORY = 1.2, 100
+#: Times in seconds below which growth is not told, and how often longer ones are measured if they grow too fast.
+_SHORT, _AGAIN = 0.02, 6
+#: Shapes of both lists.
+ALL_SHAPES: Mapping[str, Callable[[int], bytes]] = {**OUTPUT_SHAPES, **SHAPES}
+_START, _END = "<!-- table of outputs -->", "<!-- end of table of outputs -->"
 
 
 def _texts(paragraphs: Iterable[Paragraph]) -> str:
     return "".join([text for item in paragraphs for text in (item.text, item.xpath, *item.headings)])
 
 
+@cache
+def _default() -> Extractor:
+    return resolve("default")
+
+
 def _view(result: Extraction) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        return write_view(result, Path(folder) / "view.html").read_text(encoding="utf-8")
+        path = write_view(result, Path(folder) / "view.html", threshold=0.5, extractor=_default())
+        return path.read_text(encoding="utf-8")
 
 
 #: Functions that make an output of an extraction.
 OUTPUTS: Mapping[str, Callable[[Extraction], str]] = {
-    "text": lambda result: result.text,
+    "text": lambda result: blockml.render(result, "text", with_title=True, paragraphs=True),
     "metadata": lambda result: json.dumps(result.metadata.record(), ensure_ascii=False, indent=2),
     "Markdown": lambda result: blockml.render(result, "markdown"),
     "HTML": lambda result: blockml.render(result, "html"),
@@ -55,80 +70,132 @@ OUTPUTS: Mapping[str, Callable[[Extraction], str]] = {
     "removed": lambda result: _texts(result.removed),
     "view": _view,
 }
+#: Bytes of an output beside those in proportion to the page.
+SPARES: Mapping[str, int] = dict.fromkeys(OUTPUTS, SPARE) | {"view": VIEW_SPARE}
 
 
 def extraction(shape: str, size: int, backend: str = "lxml") -> tuple[Extraction, int]:
     """Extract all blocks of a page; return the size of the page too."""
-    source = (OUTPUT_SHAPES.get(shape) or SHAPES[shape])(size)
+    source = ALL_SHAPES[shape](size)
     page = parse(source, backend=backend, url="https://a.example/b/c")
     return extract_page(page, resolve("plain")), len(source)
 
 
-def trial(work: tuple[str, str, str, int]) -> dict[str, float]:
-    """Make an output of a page; return its bytes, seconds and memory."""
-    output, shape, backend, size = work
+def trial(shape: str, backend: str, size: int, outputs: Sequence[str], times: int = 1) -> dict[str, dict[str, float]]:
+    """Make outputs of a page, each in a process of its own; return their bytes, seconds and memory by name.
+
+    Memory is that of the process over what it had before the page was parsed.
+    """
+    before = peak_memory(anew=True)
     result, n_bytes = extraction(shape, size, backend)
-    made = OUTPUTS[output]
-    made(extraction("ordinary", 20_000)[0])  # loads everything
-    before, start = peak_memory(anew=True), time.process_time()
-    n_made = len(made(result).encode("utf-8", "replace"))
-    seconds = time.process_time() - start
-    return {"page": n_bytes, "bytes": n_made, "seconds": seconds, "memory": max(0, peak_memory() - before)}
+    made = {output: forked(_made, result, output, times) for output in outputs}
+    for found in made.values():
+        found |= {"page": n_bytes, "memory": max(0, found["memory"] - before)}
+    return made
 
 
-def slope(found: Sequence[Mapping[str, float]], what: str, least: float) -> float | None:
-    """Return the exponent of growth; None if the larger page has less than ``least``."""
-    first, last = found[0], found[-1]
-    if last[what] <= least or first[what] <= 0:
-        return None
-    return math.log(last[what] / first[what]) / math.log(last["page"] / first["page"])
+def _made(result: Extraction, output: str, times: int) -> dict[str, float]:
+    """Make an output of an extraction, and of new ones; return its bytes, the least seconds, and all memory."""
+    seconds = math.inf
+    for _ in range(times):
+        start = time.process_time()
+        written = OUTPUTS[output](result)
+        seconds = min(seconds, time.process_time() - start)
+        result = extract_page(result.page, resolve("plain")) if times > 1 else result
+    return {"bytes": len(written.encode("utf-8", "replace")), "seconds": seconds, "memory": peak_memory()}
+
+
+def forked(function: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, Any]:
+    """Call a function in a forked process; raise RuntimeError if that ends without a result."""
+    reader, writer = os.pipe()
+    if pid := os.fork():
+        os.close(writer)
+        with os.fdopen(reader, "rb") as stream:
+            answer = stream.read()
+        if os.waitpid(pid, 0)[1] or not answer:
+            raise RuntimeError(f"no result of {function.__name__}{arguments}")
+        return dict(json.loads(answer))
+    try:
+        os.write(writer, json.dumps(function(*arguments)).encode())
+        os._exit(0)
+    except BaseException:  # noqa: BLE001 (whatever it is, the process may not go on as if it were the first one)
+        traceback.print_exc()
+        os._exit(1)
+
+
+def line_of(output: str, small: Mapping[str, float], large: Mapping[str, float]) -> dict[str, float | None]:
+    """Return bytes and memory for a byte of the larger page, and the exponents from the smaller one to it."""
+    spare, ratio = SPARES[output], large["page"] / small["page"]
+
+    def exponent(what: str, *, is_told: bool) -> float | None:
+        return math.log(large[what] / small[what]) / math.log(ratio) if is_told and small[what] > 0 else None
+
+    return {
+        "bytes": max(0, large["bytes"] - spare) / large["page"],
+        "memory": large["memory"] / large["page"],
+        "seconds": large["seconds"],
+        "exponent of bytes": exponent("bytes", is_told=large["bytes"] > spare),
+        "exponent of time": exponent("seconds", is_told=large["seconds"] > _SHORT),
+    }
 
 
 def rows(outputs: Sequence[str], shapes: Sequence[str], backends: Sequence[str], sizes: Sequence[int]) -> list[Any]:
     """Return a row for each output, shape and back end."""
+    warm = extraction("ordinary", 20_000)[0]
+    for output in outputs:
+        OUTPUTS[output](warm)  # loads everything
     lines = []
-    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        for backend in backends:
-            for shape in shapes:
-                for output in outputs:
-                    found = pool.map(trial, [(output, shape, backend, size) for size in sizes], chunksize=1)
-                    last = found[-1]
-                    line: dict[str, Any] = {"output": output, "shape": shape, "back end": backend}
-                    line["bytes"] = (last["bytes"] - SPARE) / last["page"]
-                    line["memory"] = last["memory"] / last["page"]
-                    line["seconds"] = last["seconds"]
-                    line["exponent of bytes"] = slope(found, "bytes", 2 * last["page"])
-                    line["exponent of seconds"] = slope(found, "seconds", _SHORT)
-                    line["exponent of memory"] = slope(found, "memory", _LITTLE)
-                    lines.append(line)
-                    print(json.dumps(line), flush=True)
+    for backend in backends:
+        for shape in shapes:
+            small, large = (forked(trial, shape, backend, size, outputs) for size in sizes)
+            for output in outputs:
+                line = line_of(output, small[output], large[output])
+                if (line["exponent of time"] or 0) > MAX_EXPONENT:
+                    for size, found in zip(sizes, (small, large), strict=True):
+                        again = forked(trial, shape, backend, size, (output,), _AGAIN)
+                        found[output]["seconds"] = min(found[output]["seconds"], again[output]["seconds"])
+                    line = line_of(output, small[output], large[output])
+                lines.append({"output": output, "shape": shape, "back end": backend, **line})
+                print(json.dumps(lines[-1]), flush=True)
     return lines
 
 
 def summary(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the worst shape of each output, by each measure."""
+    """Return the worst shape of each output and back end, by each measure."""
     table = []
-    for output in dict.fromkeys(line["output"] for line in lines):
-        own = [line for line in lines if line["output"] == output]
-        row: dict[str, Any] = {"output": output}
-        for what in ("bytes", "memory", "exponent of bytes", "exponent of seconds", "exponent of memory"):
+    for output, backend in dict.fromkeys((line["output"], line["back end"]) for line in lines):
+        own = [line for line in lines if (line["output"], line["back end"]) == (output, backend)]
+        row: dict[str, Any] = {"output": output, "back end": backend}
+        for what, form in (("bytes", "1f"), ("memory", "0f"), ("exponent of bytes", "2f"), ("exponent of time", "2f")):
             worst = max((line for line in own if line[what] is not None), key=lambda line: line[what], default=None)
-            row[what] = f"{worst[what]:.2f} ({worst['shape']})" if worst else ""
+            row[what] = f"{worst[what]:.{form}} ({worst['shape']})" if worst else ""
         table.append(row)
     return table
 
 
-def main() -> None:
-    """Run the trials and print the table."""
-    from research.benchmarks.hostile.__main__ import markdown
+def beyond(lines: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows above a bound."""
+    bounds = {"bytes": MAX_RATIO, "memory": MAX_MEMORY, "exponent of bytes": MAX_EXPONENT,
+              "exponent of time": MAX_EXPONENT}  # fmt: skip
+    return [line for line in lines if any((line[what] or 0) > most for what, most in bounds.items())]
 
+
+def main() -> None:
+    """Run the trials and write the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--outputs", nargs="+", choices=list(OUTPUTS), default=list(OUTPUTS), metavar="NAME")
-    parser.add_argument("--shapes", nargs="+", default=[*OUTPUT_SHAPES, *SHAPES], metavar="NAME")
+    parser.add_argument("--shapes", nargs="+", choices=list(ALL_SHAPES), default=list(ALL_SHAPES), metavar="NAME")
     parser.add_argument("--backends", nargs="+", choices=list(BACKENDS), default=["lxml"], metavar="NAME")
-    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, metavar="BYTES")
+    parser.add_argument("--sizes", nargs=2, type=int, default=SIZES, metavar="BYTES", help="a small and a large one")
+    parser.add_argument("--report", type=Path, help="document whose table is replaced (default: print it)")
     arguments = parser.parse_args()
-    print(markdown(summary(rows(arguments.outputs, arguments.shapes, arguments.backends, arguments.sizes))))
+    lines = rows(arguments.outputs, arguments.shapes, arguments.backends, arguments.sizes)
+    for line in beyond(lines):
+        print("above a bound:", json.dumps(line))
+    if arguments.report is None:
+        print(markdown(summary(lines)))
+    else:
+        replace_tables(arguments.report, markdown(summary(lines)), (_START, _END))
 
 
 if __name__ == "__main__":
