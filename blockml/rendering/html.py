@@ -16,16 +16,16 @@ from blockml.rendering.bounds import Budget
 from blockml.rendering.links import is_safe
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes
 
-__all__ = ["ATTRIBUTES", "ELEMENTS", "render_html"]
+__all__ = ["WRITTEN_ATTRIBUTES", "WRITTEN_ELEMENTS", "render_html"]
 
 #: Elements written to the fragment; of other elements only the content is written.
-ELEMENTS = frozenset(
+WRITTEN_ELEMENTS = frozenset(
     "a abbr article aside b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em "
     "figcaption figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li main mark ol p pre q rp rt ruby s samp section small "
     "strong sub summary sup table tbody td tfoot th thead time tr u ul var wbr".split()
 )
 #: Attributes written with them.
-ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title".split())
+WRITTEN_ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title".split())
 _LINKS = frozenset({"cite", "href", "src"})
 _SPACES = re.compile(r"\s+")
 #: Maximum depth of elements, as programs that read HTML recurse; of deeper elements only the text is written.
@@ -52,7 +52,7 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     if not len(rows):
         return ""
     first, stop = content_span(nodes, blocks.parent[rows])
-    shown = shown_nodes(page, rows, ELEMENTS)
+    shown = shown_nodes(page, rows, WRITTEN_ELEMENTS)
     layout = layout_parts(nodes, shown)
     preformatted = ((nodes.flags & Flag.PREFORMATTED) > 0).tolist()
     out: list[str] = []
@@ -91,5 +91,5 @@ def _attributes(attributes: Mapping[str, str]) -> str:
     return "".join(
         f' {name}="{html.escape(value)}"'
         for name, value in attributes.items()
-        if name in ATTRIBUTES and (name not in _LINKS or is_safe(value.strip()))
+        if name in WRITTEN_ATTRIBUTES and (name not in _LINKS or is_safe(value.strip()))
     )

@@ -82,4 +82,4 @@ def check_outputs(result: Extraction) -> None:
     for item in (*result.paragraphs, *result.removed):
         assert result.page.nodes.find(item.xpath) is not None, item.xpath
     assert not (found := foreign(_reader("table")(markdown))), found
-    assert not (found := foreign(fragment, html_output.ELEMENTS, html_output.ATTRIBUTES)), found
+    assert not (found := foreign(fragment, html_output.WRITTEN_ELEMENTS, html_output.WRITTEN_ATTRIBUTES)), found
