@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import date, datetime
 from email.utils import parsedate_to_datetime
 
@@ -36,6 +37,10 @@ _MONTH_AND_DAY = r"\b([^\W\d_]{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})
 #: Years that the date of a web page may have.
 _FIRST_YEAR, _LAST_YEAR = 1990, 2100
 _WITH_MONTH = re.compile(f"{_DAY_AND_MONTH}|{_MONTH_AND_DAY}")
+#: Dates as C and Unix write them, with the year after the time.
+_C_TIME = re.compile(
+    r"\b([^\W\d_]{3,10})\s+(\d{1,2})\s+\d{1,2}:\d{2}(?::\d{2})?(?:\s*[AP]M)?(?:\s+[A-Z]{2,5}|\s+[+-]\d{4})?\s+(\d{4})\b"
+)
 
 
 def iso_date(text: str | None, *, day_first: bool | None = None) -> str | None:
@@ -60,22 +65,32 @@ def iso_date(text: str | None, *, day_first: bool | None = None) -> str | None:
     """
     if not text or len(text) > 200:
         return None
-    if match := _ISO.search(text):
-        return _with_time(match)
-    if match := _YEAR_FIRST.search(text):
-        return _checked(*(int(part) for part in match.groups() if part))
-    if match := _DAY_FIRST.search(text):
-        return _checked(int(match[3]) + 2000 * (len(match[3]) == 2), int(match[2]), int(match[1]))
-    if match := _SLASHES.search(text):
-        return _by_order(int(match[1]), int(match[2]), int(match[3]), day_first=day_first)
-    if match := _WITH_MONTH.search(text):
-        day, name, year = (match[1], match[2], match[3]) if match[1] else (match[5], match[4], match[6])
-        month = month_number(name)
-        return _checked(int(year), month, int(day)) if month else None
+    for pattern, read in _FORMS:
+        if match := pattern.search(text):
+            return read(match, day_first=day_first)
     try:
         return _written(parsedate_to_datetime(text))
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
+
+
+def dates_in(text: str, *, day_first: bool | None = None) -> list[tuple[int, int, str]]:
+    """List the dates in a short text in order: start, end, and the date as by :func:`iso_date`.
+
+    Examples
+    --------
+    >>> dates_in("Published 3 May 2024, updated 2024-05-04")
+    [(10, 20, '2024-05-03'), (30, 40, '2024-05-04')]
+    """
+    found: list[tuple[int, int, str]] = []
+    for pattern, read in _FORMS:
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if all(end <= first or last <= start for first, last, _ in found) and (
+                value := read(match, day_first=day_first)
+            ):
+                found.append((start, end, value))
+    return sorted(found)
 
 
 def month_number(name: str) -> int | None:
@@ -90,14 +105,36 @@ def month_number(name: str) -> int | None:
     return _MONTHS.get(name) or _MONTHS.get(name[:3])
 
 
-def _by_order(first: int, second: int, year: int, *, day_first: bool | None) -> str | None:
+def _year_first(match: re.Match[str], **_: bool | None) -> str | None:
+    return _checked(*(int(part) for part in match.groups() if part))
+
+
+def _with_points(match: re.Match[str], **_: bool | None) -> str | None:
+    return _checked(int(match[3]) + 2000 * (len(match[3]) == 2), int(match[2]), int(match[1]))
+
+
+def _with_month(match: re.Match[str], **_: bool | None) -> str | None:
+    return _from_names(match[2], match[1], match[3]) if match[1] else _from_names(*match.groups()[-3:])
+
+
+def _with_clock(match: re.Match[str], **_: bool | None) -> str | None:
+    return _from_names(match[1], match[2], match[3])
+
+
+def _from_names(name: str, day: str, year: str) -> str | None:
+    month = month_number(name)
+    return _checked(int(year), month, int(day)) if month else None
+
+
+def _with_slashes(match: re.Match[str], *, day_first: bool | None) -> str | None:
     """Return a date of two numbers, of which one above 12 is the day, and a year."""
+    first, second, year = map(int, match.groups())
     if first > 12 or second > 12:
         day_first = first > 12
     return None if day_first is None else _checked(year, *((second, first) if day_first else (first, second)))
 
 
-def _with_time(match: re.Match[str]) -> str | None:
+def _with_time(match: re.Match[str], **_: bool | None) -> str | None:
     found = None
     if match[4] is not None:
         found = _datetime(match[0]) or _datetime(_rewritten(match))
@@ -132,3 +169,14 @@ def _checked(year: int, month: int, day: int) -> str | None:
     except ValueError:
         return None
     return found.isoformat() if _FIRST_YEAR <= year <= _LAST_YEAR else None
+
+
+#: Forms of dates in order of preference, with their readers.
+_FORMS: tuple[tuple[re.Pattern[str], Callable[..., str | None]], ...] = (
+    (_ISO, _with_time),
+    (_YEAR_FIRST, _year_first),
+    (_DAY_FIRST, _with_points),
+    (_SLASHES, _with_slashes),
+    (_C_TIME, _with_clock),
+    (_WITH_MONTH, _with_month),
+)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Page, Separator
-from blockml.text.characters import PILCROWS
+from blockml.text.characters import GLUED_SIGNS, is_permalink_sign
 from blockml.text.public_suffixes import registrable_domain
 from blockml.text.tokens import metric_tokens
 
@@ -33,6 +33,10 @@ _FIRST_IDEOGRAPH = "\u2e80"
 _SIGNS = tuple("|-–—:·•»«›‹~｜：_")
 #: Most characters of a text for each character of a name that it may be, as signs and blanks count (our choice).
 _LONGER = 3
+#: Spaces that names of sites rarely have, elements that may have a part of a title, and addresses of start pages.
+_LONG_NAME = 4
+_HEADINGS = ("h1", "h2", "h3")
+_HOME = re.compile(r"(?:https?://[^/]+)?/?(?:index\.\w+|\.)?")
 #: Maximum words of a headline, and least share of the words of an ``h1`` and of a title that must be common.
 _MAX_WORDS, _COMMON = 50, 0.5
 
@@ -44,15 +48,15 @@ _MAX_NODES, MAX_ELEMENTS = 256, 100
 
 
 def element_text(page: Page, node: int) -> str:
-    """Return the visible text of an element, with white space normalised and without the sign of a link to itself.
+    """Return the visible text of an element, with white space normalised and without signs of links to itself.
 
     Empty for an element that is too large for a headline, a name or a date.
     """
     nodes = page.nodes
     if nodes.end[node] - node > _MAX_NODES:
         return ""
-    words = " ".join(nodes.texts[node : int(nodes.end[node])]).split()
-    return " ".join(words[:-1] if words and words[-1] in PILCROWS else words)
+    texts = [text for text in nodes.texts[node : int(nodes.end[node])] if text and not is_permalink_sign(text)]
+    return " ".join(" ".join(texts).split()).rstrip(GLUED_SIGNS)
 
 
 def without_site(title: str, site_name: str | None, host: str = "") -> str:
@@ -123,6 +127,56 @@ def _overlap(left: set[str], right: set[str]) -> float:
     return 2 * len(left & right) / max(1, len(left) + len(right))
 
 
+def _runs(title: str) -> Iterator[tuple[str, int, int]]:
+    """Iterate over the runs of parts of a title: text, number of the first part, and of the part after the last."""
+    borders = [(0, 0), *(match.span() for match in _ANY_SEPARATOR.finditer(title)), (len(title), len(title))]
+    is_short = len(borders) <= _MAX_PARTS and len(title) <= _MAX_TITLE
+    for first, last in combinations(range(len(borders)), 2) if is_short else ():
+        if text := title[borders[first][1] : borders[last][0]].strip():
+            yield text, first, last
+
+
+def _heading_in_title(page: Page, found: str, names: Sequence[str]) -> str:
+    """Return the heading before the text that is the page's own if several parts of ``<title>`` are headings.
+
+    A heading replaces the ones before it, such as those of the site, the forum or the book, if it precedes them in
+    ``<title>``, or follows them there and is longer. Names of the site, and links to its start page, are passed over.
+    ``found`` is returned if it is not a part of ``<title>``, or a long one at its start, or without such headings.
+    """
+    is_main = page.title.startswith(found) and 2 * len(found) > len(page.title) and found.count(" ") >= _LONG_NAME
+    if is_main or not _ANY_SEPARATOR.search(page.title) or not len(page.blocks):
+        return found
+    runs = {_key(text): (first, last) for text, first, last in _runs(page.title)}
+    if _key(found) not in runs:
+        return found
+    nodes, known = page.nodes, set(map(_key, names))
+    longest = int(page.blocks.node[page.blocks.n_words.argmax()])
+    headings = [node for name in _HEADINGS for node in nodes.indices(name)[:MAX_ELEMENTS].tolist() if node < longest]
+    best, n_headings = None, 0
+    for node in sorted(headings):
+        text = element_text(page, node)
+        key = _key(text)
+        if key not in runs:
+            continue
+        n_headings += 1
+        first, last = runs[key]
+        if _is_site(text, known) or _is_home_link(page, node):
+            continue
+        if best is None or last <= best[1] or (first >= best[2] and len(key) > len(_key(best[0]))):
+            best = text, first, last
+    own_first, own_last = runs[_key(found)]
+    return best[0] if best and n_headings > 1 and (best[2] <= own_first or own_last <= best[1]) else found
+
+
+def _is_home_link(page: Page, heading: int) -> bool:
+    """Tell whether a heading is in, or begins with, a link to the start page of its site."""
+    nodes = page.nodes
+    for node in (*nodes.ancestors(heading, 2), *range(heading + 1, min(heading + 4, int(nodes.end[heading])))):
+        if nodes.name(node) == "a":
+            return _HOME.fullmatch(nodes.attributes[node].get("href") or "#") is not None
+    return False
+
+
 def _line_in_title(page: Page, title: str, names: Sequence[str], *, after: int = 0) -> str | None:
     """Return the longest part of a title that is a line of the page, and not the name of the site; None without one.
 
@@ -131,10 +185,7 @@ def _line_in_title(page: Page, title: str, names: Sequence[str], *, after: int =
     """
     runs: dict[str, str] = {}
     known = set(map(_key, names))
-    borders = [(0, 0), *(match.span() for match in _ANY_SEPARATOR.finditer(title)), (len(title), len(title))]
-    is_short = len(borders) <= _MAX_PARTS and len(title) <= _MAX_TITLE
-    for first, last in combinations(range(len(borders)), 2) if is_short else ():
-        text = title[borders[first][1] : borders[last][0]].strip()
+    for text, *_ in _runs(title):
         words = metric_tokens(text)
         has_long = any(len(word) >= _MIN_CHARACTERS and word[0] >= _FIRST_IDEOGRAPH for word in words)
         if (has_long or len(words) >= _MIN_WORDS) and not _is_site(text, known):
@@ -168,13 +219,22 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
     """
     labels = host.rstrip(".").split(".")
     domain = labels[-min(len(labels), 1 + registrable_domain(host).count("."))] if len(labels) > 1 else ""
+    known = [name for name in (site_name, domain) if name]
+    found, source = _declared_headline(page, declared, site_name, domain, known)
+    heading = _heading_in_title(page, found, [*known, host]) if found else found
+    return (found, source) if heading == found else (heading, "title")
+
+
+def _declared_headline(
+    page: Page, declared: Sequence[str], site_name: str | None, domain: str, known: Sequence[str]
+) -> tuple[str | None, str]:
+    """Return the headline and its source by the ``h1`` elements, what the page declares, and ``<title>``."""
     candidates: dict[str, int] = {}
     for node in page.nodes.indices("h1").tolist()[:MAX_ELEMENTS]:
         text = element_text(page, node)
         if text and len(text.split()) <= _MAX_WORDS:
             candidates.setdefault(text, node)
     own = list(candidates)
-    known = [name for name in (site_name, domain) if name]
     if candidates and (declared or page.title):
         own = [text for text in candidates if not any(_same(text, name) for name in known)]
     if len(own) == len(candidates) == 1:
@@ -184,7 +244,7 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
         part = _line_in_title(page, page.title, known, after=candidates[only])  # the h1 may be the name of a section
         return (part, "title") if part else (only, "h1")
     if site_name:
-        declared = [without_site(text, site_name, host) if site_name in text else text for text in declared]
+        declared = [without_site(text, site_name, domain) if site_name in text else text for text in declared]
     title = without_site(page.title, site_name, domain)
     wanted = [text for text in (*declared, title) if text]
     if own and wanted:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from blockml.metadata.lenient_json import lenient_json
 from blockml.page import Page
 from blockml.page.attribute_words import nodes_with_words
 from blockml.text.characters import readable
 
 _KIND = b"application/ld+json"
-_DECODER = json.JSONDecoder(strict=False)
 #: Halves of a pair that stand alone: JSON may escape them, and no encoding writes them.
 _SURROGATES = re.compile("[\ud800-\udfff]")
 #: Keywords of ideographs with spaces between them, and commas and semicolons of other scripts.
@@ -40,7 +39,7 @@ _RANK = {name: (rank, kind) for rank, (kind, names) in enumerate(_PREFERENCE) fo
 
 
 def json_ld_objects(source: bytes, n_scripts: int) -> Iterator[Mapping[str, Any]]:
-    """Iterate over all objects of a page's JSON-LD, outer ones first; malformed scripts are skipped.
+    """Iterate over all objects of a page's JSON-LD, outer ones first; unreadable scripts are skipped.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ def json_ld_objects(source: bytes, n_scripts: int) -> Iterator[Mapping[str, Any]
     n_objects = n_read = 0
     for text in _scripts(source):
         try:
-            value = _DECODER.decode(_unwrapped(text.decode("utf-8", "replace")))
+            value = lenient_json(text.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             continue
         for item in _objects(value, 0):
@@ -137,24 +136,6 @@ def _is_commented(source: bytes, place: int) -> bool:
     return begin >= 0 and source.find(b"-->", begin, place) < 0
 
 
-def _unwrapped(text: str) -> str:
-    """Return a script without the comment or CDATA section that some sites put around the JSON.
-
-    Examples
-    --------
-    >>> _unwrapped('/*<![CDATA[*/ {"a": [1]} /*]]>*/'), _unwrapped("none")
-    ('{"a": [1]}', 'none')
-    """
-    if "<![CDATA[" in text:
-        text = text.replace("<![CDATA[", "", 1).replace("]]>", "")
-    text = text.strip()
-    if text[:1] in ("{", "[") and text[-1:] in ("}", "]"):
-        return text
-    first = min((place for sign in "{[" if (place := text.find(sign)) >= 0), default=-1)
-    last = max(text.rfind(sign) for sign in "}]")
-    return text[first : last + 1] if 0 <= first < last else text
-
-
 def _objects(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 (parsed JSON)
     if depth > _MAX_DEPTH:
         return
@@ -181,7 +162,7 @@ def described(objects: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], 
     is_complete = False
     by_id: dict[str, Mapping[str, Any]] = {}
     for item in objects:
-        if item.get("name") and isinstance(identifier := item.get("@id"), str):
+        if text_of(item) and isinstance(identifier := item.get("@id"), str):
             by_id.setdefault(identifier, item)
         types = item.get("@type")
         for name in types if isinstance(types, list) else [types]:
@@ -207,7 +188,7 @@ def _references(value: Any) -> bool:  # noqa: ANN401 (parsed JSON)
 
 
 def _is_reference(item: Any) -> bool:  # noqa: ANN401 (parsed JSON)
-    return isinstance(item, dict) and "@id" in item and not item.get("name")
+    return isinstance(item, dict) and "@id" in item and not text_of(item)
 
 
 def _resolved(value: Any, by_id: Mapping[str, Mapping[str, Any]]) -> list[Any]:  # noqa: ANN401 (parsed JSON)
@@ -217,14 +198,21 @@ def _resolved(value: Any, by_id: Mapping[str, Mapping[str, Any]]) -> list[Any]: 
 
 
 def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
-    """Return the text of a value: a string, the first of a list, or the value or name of an object."""
+    """Return the text of a value: a string, the first of a list, or the value or name of an object.
+
+    Examples
+    --------
+    >>> text_of({"givenName": "Ann", "familyName": "Lee"}), text_of({"name": {"@value": "Cats &amp; dogs"}})
+    ('Ann Lee', 'Cats & dogs')
+    """
     if isinstance(value, str):
         cleaned = " ".join(readable(html.unescape(value)).split())
         return (cleaned if cleaned.isascii() else _SURROGATES.sub("\ufffd", cleaned)) or None
     if isinstance(value, list):
         return next((text for item in value if (text := text_of(item))), None)
     if isinstance(value, dict):
-        return text_of(value.get("@value")) or text_of(value.get("name"))
+        parts = (text_of(value.get(key)) for key in ("givenName", "familyName"))
+        return text_of(value.get("@value")) or text_of(value.get("name")) or " ".join(filter(None, parts)) or None
     return None
 
 
@@ -246,8 +234,8 @@ def names_in(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
     items = value if isinstance(value, list) else [value]
     found: list[str] = []
     for item in items:
-        name = item.get("name") if isinstance(item, dict) else item
-        found += names_in(name) if isinstance(name, list) else [text] if (text := text_of(name)) else []
+        several = item.get("name") if isinstance(item, dict) else item
+        found += names_in(several) if isinstance(several, list) else [text] if (text := text_of(item)) else []
     return tuple(dict.fromkeys(found))
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -14,9 +13,10 @@ from blockml.metadata.dates import iso_date
 from blockml.metadata.declarations import declarations
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, name_in_title
 from blockml.metadata.json_ld import address_of, described, keywords, names_in, page_objects, text_of
-from blockml.metadata.names import byline_names, clean_names, names_author
+from blockml.metadata.names import clean_names, names_author, surname_last
 from blockml.metadata.scripts import main_script
-from blockml.page import Nodes, Page
+from blockml.metadata.visible import VisibleMetadata, elements_within
+from blockml.page import Page
 from blockml.page.attribute_words import nodes_with_words
 from blockml.page.metadata import Metadata
 from blockml.text.characters import readable
@@ -25,15 +25,16 @@ from blockml.text.characters import readable
 _META: Mapping[str, tuple[tuple[str, str], ...]] = {
     "title": (("og:title", "opengraph"), ("twitter:title", "opengraph"), ("dc.title", "dublin core"),
               ("dcterms.title", "dublin core"), ("title", "meta"), ("headline", "meta")),
-    "authors": (("author", "meta"), ("article:author", "opengraph"), ("dc.creator", "dublin core"),
-                ("dcterms.creator", "dublin core"), ("parsely-author", "meta"), ("sailthru.author", "meta"),
-                ("citation_author", "meta"), ("byl", "meta")),
+    "authors": (("author", "meta"), ("article:author", "opengraph"), ("og:article:author", "opengraph"),
+                ("citation_author", "meta"), ("dc.creator", "dublin core"), ("dcterms.creator", "dublin core"),
+                ("parsely-author", "meta"), ("sailthru.author", "meta"), ("byl", "meta")),
     "published": (("article:published_time", "opengraph"), ("datepublished", "meta"), ("parsely-pub-date", "meta"),
                   ("dc.date.issued", "dublin core"), ("dcterms.created", "dublin core"), ("dc.date", "dublin core"),
                   ("dcterms.date", "dublin core"), ("date", "meta"), ("pubdate", "meta"), ("publishdate", "meta"),
                   ("publish-date", "meta"), ("sailthru.date", "meta"), ("citation_publication_date", "meta"),
                   ("og:article:published_time", "opengraph"), ("last-modified", "meta")),
-    "modified": (("article:modified_time", "opengraph"), ("og:updated_time", "opengraph"),
+    "modified": (("article:modified_time", "opengraph"), ("og:article:modified_time", "opengraph"),
+                 ("og:updated_time", "opengraph"),
                  ("dcterms.modified", "dublin core"), ("dc.date.modified", "dublin core"), ("datemodified", "meta"),
                  ("last-modified", "meta")),
     "site_name": (("og:site_name", "opengraph"), ("application-name", "meta"), ("dc.publisher", "dublin core"),
@@ -50,6 +51,17 @@ _META: Mapping[str, tuple[tuple[str, str], ...]] = {
     "labelled": (("twitter:label1", "opengraph"), ("twitter:data1", "opengraph")),  # a label and its value
 }  # fmt: skip
 _KEYS = {key: (name, rank, source) for name, keys in _META.items() for rank, (key, source) in enumerate(keys)}
+#: Ranks of the names whose authors may be written as "Last, First".
+_SURNAME_FIRST = {
+    rank
+    for rank, (key, _) in enumerate(_META["authors"])
+    if key in ("citation_author", "dc.creator", "dcterms.creator")
+}
+#: Readers of fields with several values, which are given these and the rank of their name.
+_SEVERAL: Mapping[str, Callable[[tuple[str, ...], int], tuple[str, ...]]] = {
+    "authors": lambda values, rank: tuple(map(surname_last, values)) if rank in _SURNAME_FIRST else values,
+    "keywords": lambda values, _: keywords(list(values)),
+}
 #: Fields of schema.org objects by our fields, for JSON-LD and microdata.
 _SCHEMA: Mapping[str, tuple[str, ...]] = {
     "title": ("headline", "name"),
@@ -69,15 +81,8 @@ _SCHEMA_READERS: list[tuple[str, str, Callable[[Any], Any]]] = [
 _FIRST = frozenset({"description", "image", "keywords", "canonical_url"})
 #: Fields by lower-case name of a microdata property. The title is not among them: parts of a page have names too.
 _PROPERTIES = {key.lower(): name for name, keys in _SCHEMA.items() if name != "title" for key in keys}
-#: Parts of the names of elements with other authors, and names of elements with names alone.
-_OTHERS = ("comment", "review", "-rev_", "testimonial", "quote", "authoriz", "authoris")
-_OF_NAMES = re.compile(r"name|\Aauthor\b")
-#: Elements that are tried for the name in an author's (our choice: the name is among the first ones).
-_MAX_INNER = 20
-#: Words of attributes that declare something, and of those that name a visible author or date.
+#: Words of attributes that declare something.
 _DECLARING = (b"+json", b"itemprop", b"canonical")
-_OF_AUTHORS = (b"uthor", b"yline")
-_OF_DATES = (b"date", b"Date", b"publish", b"time")
 _PAGE_TYPES = {"article": "article", "product": "product", "website": "website", "blog": "list", "book": "product",
                "profile": "website", "video": "product", "og:product": "product"}  # fmt: skip
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)(?:[/-]([01]?\d)[/-]([0-3]?\d)|/?([01]\d)([0-3]\d))(?=[/_-]|\Z)")
@@ -122,7 +127,6 @@ class _Found:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.declaring = nodes_with_words(page.nodes, _DECLARING)
-        self.naming: Mapping[bytes, list[int]] = {}  # elements with words for dates and authors
         self.values: dict[str, list[tuple[Any, str]]] = {}
         self.page_type: tuple[str, str] | None = None
         self.is_complete = False  # whether microdata were read
@@ -167,9 +171,9 @@ class _Found:
                 continue
             found.sort(key=itemgetter(0))
             first = found[0]
-            if name in ("authors", "keywords"):
-                values = [" ".join(readable(text).split()) for rank, text, _ in found if rank == first[0]]
-                self.add(name, tuple(values) if name == "authors" else keywords(values), first[2])
+            if name in _SEVERAL:
+                values = tuple(" ".join(readable(text).split()) for rank, text, _ in found if rank == first[0])
+                self.add(name, _SEVERAL[name](values, first[0]), first[2])
             elif name == "page_type":
                 kinds = (_PAGE_TYPES.get(text.lower().partition(".")[0]) for _, text, _ in found)
                 kind = next(filter(None, kinds), None)
@@ -207,60 +211,11 @@ class _Found:
         """Return the names that a microdata author has as properties, or else its text, which may have counts too."""
         nodes, places = self.page.nodes, self.declaring[b"itemprop"]
         found = []
-        for inner in _within(nodes, places, place):
+        for inner in elements_within(nodes, places, places[place]):
             attributes = nodes.attributes[inner]
             if "name" in (attributes.get("itemprop") or "").lower().split():
                 found.append(attributes.get("content") or element_text(self.page, inner))
         return "; ".join(found) or element_text(self.page, places[place])
-
-    def bylines(self) -> Iterator[str]:
-        """Iterate over short visible texts that name an author."""
-        nodes = self.page.nodes
-        naming = self.naming if _OF_AUTHORS[0] in self.naming else nodes_with_words(nodes, _OF_AUTHORS)
-        for part in _OF_AUTHORS:
-            places = naming[part][:MAX_ELEMENTS]
-            for place, node in enumerate(places):
-                text = element_text(self.page, node) if self.author_label(node) else ""
-                if text and len(text.split()) <= 8:
-                    inner = _within(nodes, places, place)
-                    named = [each for each in inner if _OF_NAMES.search(self.author_label(each))]
-                    yield (self.innermost_texts(named) if named else "") or text
-
-    def innermost_texts(self, places: list[int]) -> str:
-        """Return the texts of the elements that have none of the others within them."""
-        ends = self.page.nodes.end
-        found = [element_text(self.page, node) for node, after in pairwise([*places, len(ends)]) if ends[node] <= after]
-        return "; ".join(filter(None, found))
-
-    def author_label(self, node: int) -> str:
-        """Return what an element says about itself if that names an author of the page; else an empty text."""
-        nodes = self.page.nodes
-        attributes = nodes.attributes[node]
-        label = " ".join([attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")]).lower()
-        if any(map(label.__contains__, _OTHERS)) or nodes.name(node) in ("meta", "link", "body", "html", "img"):
-            return ""
-        return label if "author" in label or "byline" in label else ""
-
-    def times(self) -> Iterator[str]:
-        """Iterate over the dates of ``time`` elements."""
-        nodes = self.page.nodes
-        for node in nodes.indices("time").tolist()[:20]:
-            yield nodes.attributes[node].get("datetime") or element_text(self.page, node)
-
-    def dates(self) -> Iterator[str]:
-        """Iterate over short visible texts in elements whose names speak of dates."""
-        nodes = self.page.nodes
-        words = _OF_DATES if self.values.get("authors") else _OF_DATES + _OF_AUTHORS
-        self.naming = nodes_with_words(nodes, words)
-        for part in _OF_DATES:
-            word = part.decode()
-            for node in self.naming[part][:40]:
-                attributes = nodes.attributes[node]
-                label = " ".join([attributes.get(key) or "" for key in ("class", "id", "data-testid")])
-                if word in label and nodes.name(node) not in ("meta", "link", "body", "html", "script"):
-                    text = element_text(self.page, node)
-                    if text and len(text) <= 80:
-                        yield text
 
     def canonical(self) -> str | None:
         """Return the address of the first ``link`` to the canonical page."""
@@ -305,19 +260,10 @@ class _Found:
         for name in ("published", "modified"):
             dates = ((iso_date(text_of(value), day_first=day_first), source) for value, source in self.every(name))
             keep(name, *next(((value, source) for value, source in dates if value), (None, "")))
-        if "published" not in fields:
-            keep("published", self._visible(self.times(), day_first=day_first), "visible")
-        if "published" not in fields and (match := _URL_DATE.search(fields.get("canonical_url") or page.url or "")):
-            keep("published", iso_date("-".join(filter(None, match.groups()))), "url")
-        if "published" not in fields:
-            keep("published", self._visible(self.dates(), day_first=day_first), "visible")
         for value, source in self.every("authors"):
             if cleaned := clean_names(value):
                 keep("authors", cleaned, source)
                 break
-        else:
-            found = map(byline_names, self.bylines())
-            keep("authors", next((value for value in found if value), ()), "visible")
         keep("keywords", *self.first("keywords"))
         keep("image", *_absolute(self.first("image"), page))
         longest = page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
@@ -328,12 +274,26 @@ class _Found:
         host = _host(fields.get("canonical_url") or page.url or "")
         title, source = headline(page, [value for value, _ in declared], fields.get("site_name"), host)
         keep("title", title, declared[0][1] if source == "declared" else source)
+        visible = VisibleMetadata(page, title, day_first=day_first)
+        if "published" not in fields:
+            shown_dates = visible.dates()
+            for name in ("published", "modified"):
+                if name not in fields:
+                    keep(name, shown_dates.get(name), "visible")
+        if "published" not in fields:
+            shown = visible.first_time()
+            match = _URL_DATE.search(fields.get("canonical_url") or page.url or "")
+            in_url = iso_date("-".join(filter(None, match.groups()))) if match else None
+            if in_url and not (shown and shown.startswith(in_url)):
+                keep("published", in_url, "url")
+            else:
+                modified = shown_dates.get("modified")
+                shown = None if shown == modified else shown
+                value = (in_url and shown) or shown_dates.get("") or shown or visible.named_date(but=modified)
+                keep("published", value, "visible")
+        if "authors" not in fields:
+            keep("authors", visible.authors(), "visible")
         return Metadata(**fields, sources=sources)
-
-    @staticmethod
-    def _visible(texts: Iterable[str], *, day_first: bool | None) -> str | None:
-        """Return the first date among some texts."""
-        return next((value for text in texts if (value := iso_date(text, day_first=day_first))), None)
 
     def _language(self) -> tuple[str | None, str]:
         nodes = self.page.nodes
@@ -348,14 +308,6 @@ class _Found:
             if match := _LANGUAGE.match((text_of(value) or "").replace("_", "-")):
                 return match[0].lower(), source
         return None, ""
-
-
-def _within(nodes: Nodes, places: list[int], place: int) -> list[int]:
-    """Return the first elements of a sorted list that lie within the one at a place of it."""
-    first, end = place + 1, nodes.end.item(places[place])
-    if first == len(places) or places[first] >= end:  # as most often
-        return []
-    return [inner for inner in places[first : place + _MAX_INNER] if inner < end]
 
 
 def _plain(text: str) -> str:

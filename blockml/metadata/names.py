@@ -10,15 +10,46 @@ from blockml.metadata.dates import month_number
 #: Words before the name of an author, and text after it.
 _BY = re.compile(
     r"\A(?:(?:#\d+\s+)?(?:(?:(?:written|posted|published|submitted|started|authored|created|article|post|recipe|review"
-    r"|words|text|story|more stories)\s+)?by|von|par|por|da|di|door|av|af|text|durch|geschrieben von|autor(?:in)?"
-    r"|author|verfasser(?:in)?)\b[:\s]+|(?:作者|著者|投稿者|记者|责任编辑|责编)\s*[:：]\s*|de\s+(?=\S+\s+»))",
+    r"|words|text|story|more stories)\s+)?by|von|par|por|da|di|door|av|af|text|durch|przez|tekst|автор|текст|yazan"
+    r"|(?:geschrieben|verfasst) von|(?:écrit|publié|rédigé) par|(?:escrito|publicado) por"
+    r"|(?:scritto|pubblicato) da|(?:geschreven|geplaatst) door|(?:skrevet|skriven) a[vf]"
+    r"|(?:napisane|opublikowane) przez"
+    r"|autor(?:in|e|a)?|auteur|author|verfasser(?:in)?)\b[:\s]+"
+    r"|(?:作者|著者|投稿者|执笔|執筆|撰文|记者|記者|责任编辑|责编|글|기자)\s*[:：]\s*|de\s+(?=\S+\s+»))",
     re.IGNORECASE,
 )
+#: First words of these.
+_FIRST_WORDS = frozenset(
+    "by written posted published submitted started authored created article post recipe review words text story more"
+    " von par por da di door av af durch przez tekst автор текст yazan geschrieben verfasst écrit publié"
+    " rédigé escrito publicado scritto pubblicato geschreven geplaatst skrevet skriven napisane opublikowane autor"
+    " autorin autore autora auteur author verfasser verfasserin de".split()
+)
 _AFTER = re.compile(r"\s+(?:[|•·–—/»]|\b[iI]n\b\s|@|\d).*\Z|\s*[(（\[【].*\Z|,\s*\d.*\Z", re.DOTALL)
-_AND = r"(?:and|und|et|y|e|en|og|och)\s+"
+_AND = r"(?:and|und|et|y|e|en|og|och|i|и|та|ve)\s+"
 _LIST = re.compile(rf"\s*[,;|&、・，]\s*(?:{_AND})?|\s+{_AND}")
+#: What joins two names, at the start and at the end of a text.
+_JOINER = r"[\s,;|&、・，·•/]|\b(?:and|und|et|y|e|en|og|och|i|и|та|ve|mit|with)(?!\w)"
+_JOINS_BEFORE, _JOINS_AFTER = re.compile(rf"(?:{_JOINER})+"), re.compile(rf"(?:{_JOINER})+\Z")
+#: Words in lower case within the names of persons; words that no name has; names of persons in other scripts.
+_PARTICLES = frozenset(
+    "de da do dos das du del della di la le van von der den ten ter el al bin ibn y e af av zu".split()
+)
+_NO_PERSONS = frozenset(
+    "news reporter editor staff sports more read photo image share updated published posted the by follow about contact"
+    " home comments comment subscribe login sign menu search published author authors writer".split()
+)
+_OTHER_PERSON = re.compile(
+    r"[\u3400-\u9fff\u3040-\u30ff]{2,4}(?:[ \u3000・][\u3400-\u9fff\u3040-\u30ff]{1,6})?|[\uac00-\ud7a3]{2,4}"
+)
+_FIRST_IDEOGRAPH = "\u2e80"
+_DIGIT = re.compile(r"\d")
+#: What follows the names of reporters in East Asian languages.
+_REPORTER = re.compile(r"\s*(?:기자|記者|记者|특파원|앵커)\Z")
 #: Degrees and the like after a name.
 _DEGREE = re.compile(r"(?:Ph\.?D|M\.?[ADS]|MBA|RDN?|RN|CFP|Jr|Sr|LLC|Inc|Ltd|al)\.?")
+#: Words of a name that are neither initials nor particles.
+_FULL_WORD = re.compile(r"\b[^\W\d_a-z][\w'’-]+")
 #: Texts in lower case that are no names, and starts and ends of such texts.
 _NO_NAMES = frozenset(
     "by,name,names,your name,admin,editor,staff,redaktion,null,none,undefined,unknown,share,get,sign in,log in,login,"
@@ -65,6 +96,25 @@ def names_author(label: str) -> bool:
     return _LABEL.match(label) is not None
 
 
+def surname_last(text: str) -> str:
+    """Return names that may be written as "Last, First", separated at semicolons, with the surname last.
+
+    Two full names on both sides of a comma, degrees, and names of offices stay as they are.
+
+    Examples
+    --------
+    >>> surname_last("Thorne, Agnes; van der Berg, Jan M."), surname_last("Ann Lee, Bob Ray"), surname_last("Lee, Jr.")
+    ('Agnes Thorne; Jan M. van der Berg', 'Ann Lee, Bob Ray', 'Lee, Jr.')
+    """
+    names = []
+    for name in text.split(";"):
+        last, _, first = map(str.strip, name.partition(","))
+        n_last, n_first = (len(_FULL_WORD.findall(part)) for part in (last, first))
+        is_inverted = first and "," not in first and 0 < n_last < 3 and n_last + n_first < 4
+        names.append(f"{first} {last}" if is_inverted and not _DEGREE.fullmatch(first) else name.strip())
+    return "; ".join(names)
+
+
 def clean_names(values: Iterable[str]) -> tuple[str, ...]:
     """Clean names of authors: without "by", degrees and addresses; several names in one text are separated.
 
@@ -84,6 +134,65 @@ def clean_names(values: Iterable[str]) -> tuple[str, ...]:
             if cleaned and len(cleaned) <= 60 and len(cleaned.split()) <= 6 and _is_name(cleaned):
                 found.append(cleaned)
     return tuple(dict.fromkeys(found))
+
+
+def starts_byline(text: str, *, only: bool = False) -> bool:
+    """Tell whether a text begins with a word such as "By" before names, or only is such a word.
+
+    Examples
+    --------
+    >>> starts_byline("By Ann Lee"), starts_byline("Written by", only=True), starts_byline("By Ann Lee", only=True)
+    (True, True, False)
+    """
+    words = text.split(maxsplit=4)
+    if not words or (only and len(words) > 3):
+        return False
+    if words[0][0] < _FIRST_IDEOGRAPH and words[0].lower().rstrip(":") not in _FIRST_WORDS:
+        return False
+    text = " ".join([*words, ""])
+    match = _BY.match(text)
+    return match is not None and (not only or match.end() == len(text))
+
+
+def unjoined(text: str) -> tuple[str, bool, bool]:
+    """Return a text without what joins it to names before and after it, and whether there is anything of the kind.
+
+    Examples
+    --------
+    >>> unjoined(", Ann Lee and"), unjoined("and"), unjoined("Ann Lee")
+    (('Ann Lee', True, True), ('', True, True), ('Ann Lee', False, False))
+    """
+    text = " ".join(text.split())
+    before, after = _JOINS_BEFORE.match(text), _JOINS_AFTER.search(text)
+    start, end = before.end() if before else 0, after.start() if after else len(text)
+    return text[start:end], before is not None, after is not None
+
+
+def person_names(text: str) -> tuple[str, ...]:
+    """Return the names in a text that only has names of persons after "By", and perhaps of agencies; else nothing.
+
+    Examples
+    --------
+    >>> person_names("By Ann Lee and Bob van Ray"), person_names("Travel news"), person_names("구현모 기자")
+    (('Ann Lee', 'Bob van Ray'), (), ('구현모',))
+    """
+    names = () if _DIGIT.search(text) else tuple(_REPORTER.sub("", name) for name in clean_names((text,)))
+    is_listed = names and all(_is_person(name) or (k and " " not in name) for k, name in enumerate(names))
+    return names if is_listed else ()
+
+
+def _is_person(name: str) -> bool:
+    """Tell whether a text looks like the full name of a person."""
+    words = name.split()
+    if not 2 <= len(words) <= 5:
+        return _OTHER_PERSON.fullmatch(name) is not None
+    return (
+        all(
+            (word[0].isupper() or word in _PARTICLES) and word.lower() not in _NO_PERSONS and not re.search(r"\d", word)
+            for word in words
+        )
+        or _OTHER_PERSON.fullmatch(name) is not None
+    )
 
 
 def _is_name(text: str) -> bool:

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 #: Texts of links to themselves, by Sphinx and its theme of Read the Docs.
 PILCROWS = frozenset({"¶", "\uf0c1"})
+#: Signs of permalinks that end a heading without a space: pilcrows, chains, icons and characters of no width.
+GLUED_SIGNS = "¶🔗\uf0c1\u200b\u2060\ufeff "
+_SIGN = re.compile(rf"[#§{GLUED_SIGNS}\ufe0f\u200c\u200d\ue000-\uf8ff\s]+")
 
 SPACE = 1  #: white space as in ``str.split``
 ALNUM = 2  #: letters, digits and other numbers: ``str.isalnum``
@@ -60,6 +63,17 @@ def readable(text: str) -> str:
     'Gartenhaus '
     """
     return text if text.isprintable() else INVISIBLE.sub("", text)
+
+
+def is_permalink_sign(text: str) -> bool:
+    """Tell whether a text only has signs of links to the heading that they are in.
+
+    Examples
+    --------
+    >>> [is_permalink_sign(text) for text in ("#", " ¶", "\u200b", "#1", "")]
+    [True, True, True, False, False]
+    """
+    return _SIGN.fullmatch(text) is not None
 
 
 @functools.cache

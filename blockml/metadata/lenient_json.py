@@ -1,0 +1,95 @@
+"""Lenient JSON reader for scripts that are nearly right, in time that is linear in their length."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+
+__all__ = ["lenient_json"]
+
+_DECODER = json.JSONDecoder(strict=False)
+#: What follows the quote that ends a string; other quotes belong to the text.
+_END = (
+    r"(?=\s*(?::|[}\]]|[,;]\s*(?:[\"'“”{\[}\]/,;-]|\d|true\b|false\b|null\b|\w{1,40}\s*:|\Z)|//|/\*|\n\s*[\"'“”]|\Z))"
+)
+_TOKEN = re.compile(
+    rf'"(?P<string>(?:[^"\\]|\\.|"(?!{_END}))*+)(?:"|\\?\Z)'
+    rf"|'(?P<single>(?:[^'\\]|\\.|'(?!{_END}))*+)(?:'|\\?\Z)"
+    rf"|[“”](?P<curly>(?:[^“”]|[“”](?!{_END}))*+)(?:[“”]|\Z)"
+    r"|(?P<skipped>//[^\n]*|/\*.*?(?:\*/|\Z)|<!--|-->|<!\[CDATA\[|\]\]>|\s+)"
+    r"|(?P<sign>[{}\[\]:,;])|(?P<word>[^\s{}\[\]:,;\"“”']+)",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\(.?)|"', re.DOTALL)
+_LITERAL = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_CLOSING = {"{": "}", "[": "]"}
+
+
+def lenient_json(text: str) -> Any:  # noqa: ANN401 (parsed JSON)
+    """Read JSON, or text that is JSON but for small mistakes; ValueError for other texts.
+
+    What :mod:`json` reads is read the same; line breaks in strings are allowed. Otherwise commas are set anew, so that
+    superfluous and missing ones do not matter; comments, unpaired closing brackets and the marks of HTML comments and
+    CDATA sections are skipped; quotes within strings, invalid escapes and open brackets at the end are mended. Several
+    values in one text are returned as a list.
+
+    Examples
+    --------
+    >>> lenient_json('{"name": "James "Jim" Lee", /* why? */ "n": [1, 2,],}')
+    {'name': 'James "Jim" Lee', 'n': [1, 2]}
+    >>> lenient_json('{"a": 1}; {"a": 2}')
+    [{'a': 1}, {'a': 2}]
+    """
+    try:
+        return _DECODER.decode(text)
+    except ValueError:
+        values = _DECODER.decode(_mended(_unescaped(text)))
+    if not any(isinstance(value, dict | list) for value in values):
+        raise ValueError("no object in the text")
+    return values[0] if len(values) == 1 else values
+
+
+def _unescaped(text: str) -> str:
+    """Return a text whose quotes are all escaped, for HTML or for JavaScript, without these escapes."""
+    first = text.find('"')
+    if first < 0:
+        return html.unescape(text)
+    return text.replace('\\"', '"') if text[first - 1 : first] == "\\" else text
+
+
+def _mended(text: str) -> str:
+    """Return JSON with a list of the values of a text."""
+    pieces, open_brackets = ["["], ["["]
+    for match in _TOKEN.finditer(text):
+        found, kind = match[0], match.lastgroup
+        before = pieces[-1]
+        if kind == "skipped":
+            continue
+        if found in (",", ";", "}", "]"):
+            if before == ":":
+                pieces.append("null")
+            if found == _CLOSING[open_brackets[-1]] and len(open_brackets) > 1:
+                pieces.append(found)
+                open_brackets.pop()
+            continue
+        if found != ":" and before not in ("[", "{", ":"):
+            pieces.append(",")
+        if found in _CLOSING:
+            open_brackets.append(found)
+        pieces.append(found if kind == "sign" or _LITERAL.fullmatch(found) else _quoted(match))
+    if pieces[-1] == ":":
+        pieces.append("null")
+    pieces += [_CLOSING[bracket] for bracket in reversed(open_brackets)]
+    return "".join(pieces)
+
+
+def _quoted(match: re.Match[str]) -> str:
+    """Return a token as a JSON string."""
+    return '"' + _ESCAPE.sub(_escaped, match[match.lastgroup or 0]) + '"'
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """Return an escape of JSON, a quote as one, and the character of another escape."""
+    return match[0] if match[1] else '\\"' if match[0] == '"' else match[2]

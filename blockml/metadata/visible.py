@@ -1,0 +1,346 @@
+"""Authors and dates that a page shows: bylines, links to authors, and lines with dates near the headline."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+from blockml.metadata.dates import dates_in, iso_date
+from blockml.metadata.headline import MAX_ELEMENTS, element_text
+from blockml.metadata.names import byline_names, person_names, starts_byline, unjoined
+from blockml.page import Nodes, Page, Separator
+from blockml.page.attribute_words import nodes_with_words
+
+__all__ = ["VisibleMetadata", "elements_within"]
+
+#: Parts of the names of elements with other authors, and names of elements with names alone.
+_OTHERS = ("comment", "review", "-rev_", "testimonial", "quote", "authoriz", "authoris")
+_OF_NAMES = re.compile(r"name|\Aauthor\b")
+#: Elements that are tried for the name in an author's (our choice: the name is among the first ones).
+_MAX_INNER = 20
+#: Words of attributes that name a visible author or date.
+_OF_AUTHORS = (b"uthor", b"yline")
+_OF_DATES = (b"date", b"Date", b"publish", b"time")
+#: Blocks before and after the headline among which lines with names and dates are looked for, lines before it, words
+#: of a line of text and how many of these end the search, words of a line with a name or a
+#: date, and of one with a date that is not said to be anything (our choices).
+_BEFORE, _AFTER, _LINES_BEFORE, _TEXT_WORDS, _MAX_TEXTS, _MAX_LINE, _MAX_UNNAMED = 8, 40, 6, 40, 2, 24, 8
+#: Nodes before a line that an element around it may have, nodes from the start of a name to the last one, names of a
+#: page, and words of a byline (our choices).
+_MAX_UP, _MAX_NAMED, _MAX_NAMES, _MAX_BYLINE, _MAX_LABEL_LENGTH = 6, 64, 8, 12, 24
+#: Bounds on the nodes and characters that are read for a name or date, so that hostile pages cost little.
+_MAX_SPAN, _MAX_TEXT = 256, 300
+#: Elements whose authors made a picture.
+_PICTURES = frozenset(("figure", "figcaption", "picture"))
+#: Characters of a heading that is a part of the title (our choice).
+_MIN_PART = 15
+#: Lines at the end of a page that may tell when it was changed.
+_LAST_LINES = 12
+#: Addresses of pages about an author.
+_AUTHOR_PAGE = re.compile(
+    r"/(?:authors?|autor(?:en|es|a|e|i|zy|ka)?|auteurs?|autrice|yazar(?:lar)?|writers?|journalists?|journalistes?"
+    r"|reporters?|contributors?|columnists?|staff|people|persons?|profiles?|team|meet-the-team|by)[/-]+[^/?#]",
+    re.IGNORECASE,
+)
+#: Starts of words that say what a date is, by kind, in English, German, French, Spanish, Italian, Portuguese, Dutch,
+#: Polish, Russian, Ukrainian, Turkish, Czech, the Scandinavian languages and Indonesian.
+_STARTS: Mapping[str, tuple[str, ...]] = {
+    "modified": tuple(
+        "updat modif edited changed revised aktualisier geändert änderung bearbeitet überarbeitet akt.: jour màj"
+        " actuali editado aggiorna atuali bijgewerkt gewijzigd aangepast zaktuali aktuali zmieni zmodyf"
+        " обновл измен отредакт"
+        " оновл змін güncelle değiştir düzenle uppdater opdater oppdater ändrad endret ændret upraven změn diperbarui"
+        " diubah".split()
+    ),
+    "published": tuple(
+        "publi posted issued released created submitted written veröffentlich erschien erstellt geschrieben paru ligne"
+        " créé posté creado escrito pubbl creato scritto criado postado gepubliceerd geplaatst aangemaakt opublik dodan"
+        " utworzon опублик размещ добавлен создан опубл yayın oluştur eklenme giriş udgivet skapad opprettet oprettet"
+        " zveřejn vydán diterbit dibuat".split()
+    ),
+    "other": tuple(
+        "joined registered member visit login copyright © expir deadline accessed retrieved valid born start ends"
+        " reviewed beigetreten registriert mitglied dabei abgerufen geboren gültig inscrit membre consult né registrado"
+        " miembro iscritto membro acessado lid geregistreerd geraadpleegd dołączył zarejestr dostęp зарегистр регистрац"
+        " обращения зареєстр katılım kayıt üyelik erişim registr medlem bergabung".split()
+    ),
+}
+#: The same in Japanese, Chinese and Korean, whose words have no spaces between them.
+_WITHIN: Mapping[str, tuple[str, ...]] = {
+    "modified": ("更新", "修正", "修改", "编辑", "編集", "수정", "업데이트"),
+    "published": ("公開", "掲載", "投稿", "配信", "作成", "发布", "发表", "發布", "發佈", "發表", "刊登", "时间",
+                  "時間", "日期", "입력", "등록", "게시", "발행", "작성"),
+    "other": ("登録", "会員", "閲覧", "注册", "註冊", "加入", "访问", "가입"),
+}  # fmt: skip
+#: The time of day after a date, before what Japanese and Chinese say of it.
+_CLOCK = re.compile(r"[\s\d:：日일時时분시分秒()（）]*")
+#: A year, or numbers with points, in a line that may have a date; words of a line that only says what a date is.
+_MAYBE_DATE, _MAX_LABEL = re.compile(r"(?:19|20)\d\d|\d[./]\s?\d\d?[./]"), 4
+#: Signs before a word, and lines that are read after the first one with a date (our choice).
+_MARKS, _MAX_MORE = "([（【*•|-–—", 8
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+class _Line(NamedTuple):
+    text: str
+    start: int  #: first text node
+    end: int  #: one past the last text node
+
+
+class VisibleMetadata:
+    """Reader of the authors and dates that a page shows, given its headline."""
+
+    def __init__(self, page: Page, title: str | None, *, day_first: bool | None) -> None:
+        self.page, self.title, self.day_first = page, title, day_first
+
+    @cached_property
+    def headline(self) -> int | None:
+        """The element or text of the headline, or a heading with a part of it; None if the page shows neither."""
+        nodes, blocks, title = self.page.nodes, self.page.blocks, self.title or ""
+        similar: int | None = None
+        for name in ("h1", "h2", "h3"):
+            for node in map(int, nodes.indices(name)[:MAX_ELEMENTS]):
+                text = element_text(self.page, node)
+                if text == title:
+                    return node
+                if similar is None and text and (name == "h1" or (len(text) > _MIN_PART and text in title)):
+                    similar = node
+        return int(blocks.node[blocks.texts.index(title)]) if title in blocks.texts else similar
+
+    def lines(self, first: int, last: int) -> list[_Line]:
+        """List the lines of a range of blocks."""
+        blocks = self.page.blocks
+        found: list[_Line] = []
+        columns = (blocks.node, blocks.last_node, blocks.separators)
+        rows = zip(blocks.texts[first:last], *(column[first:last].tolist() for column in columns), strict=True)
+        for text, start, end, separator in rows:
+            if separator > Separator.SPACE or not found:
+                found.append(_Line(text, start, end + 1))
+            else:
+                found[-1] = _Line(f"{found[-1].text} {text}", found[-1].start, end + 1)
+        return found
+
+    @cached_property
+    def nearby(self) -> tuple[list[_Line], list[_Line]]:
+        """Lines from the headline up to the text, and the ones before it, the nearest first."""
+        if self.headline is None:
+            return [], []
+        place = bisect_left(self.page.blocks.node, self.headline)
+        after, n_texts = [], 0
+        for line in self.lines(place, place + _AFTER):
+            n_texts += line.text.count(" ") >= _TEXT_WORDS
+            if n_texts == _MAX_TEXTS:
+                break
+            after.append(line)
+        return after, self.lines(max(0, place - _BEFORE), place)[: -_LINES_BEFORE - 1 : -1]
+
+    def dates(self) -> dict[str, str]:
+        """Return the dates in lines near the headline: ``published``, ``modified``, or an empty name for others."""
+        after, before = self.nearby
+        found = self.dated(after + before)
+        if "modified" not in found:
+            n_blocks = len(self.page.blocks)
+            last = self.lines(max(0, n_blocks - _LAST_LINES), n_blocks)
+            dated = [line for line in last if _MAYBE_DATE.search(line.text)]
+            found |= self.dated([line for line in dated if _kind(line.text) == "modified"])
+        return found
+
+    def dated(self, lines: list[_Line]) -> dict[str, str]:
+        """Return the first date of each kind in some lines; that of no kind has an empty name."""
+        found: dict[str, str] = {}
+        label, n_more = "", _MAX_MORE  # the line before, and lines that are read after the first date
+        for line in lines:
+            times = [node for node in self.time_elements if line.start - _MAX_UP <= node < line.end]
+            text = self.with_times(line.text, times) if times else line.text
+            if len(text) <= _MAX_TEXT and text.count(" ") <= _MAX_LINE and (times or _MAYBE_DATE.search(text)):
+                dates = dates_in(text, day_first=self.day_first)
+                is_short = dates and len(_WORD.findall(_without(text, dates))) <= _MAX_UNNAMED
+                for kind, value in _kinds(text, dates, label if label.count(" ") < _MAX_LABEL else ""):
+                    if kind or is_short:
+                        found.setdefault(kind, value)
+            label = text
+            n_more -= bool(found)
+            if not n_more:
+                break
+        return found
+
+    def with_times(self, text: str, times: list[int]) -> str:
+        """Return the text of a line with the dates that its ``time`` elements declare in place of their texts."""
+        for node in times:
+            declared = self.page.nodes.attributes[node].get("datetime") or ""
+            if iso_date(declared) and (shown := element_text(self.page, node)):
+                text = text.replace(shown, declared, 1)
+        return text
+
+    @cached_property
+    def time_elements(self) -> list[int]:
+        """The ``time`` elements of the page, in order."""
+        found: list[int] = self.page.nodes.indices("time")[:MAX_ELEMENTS].tolist()
+        return found
+
+    def first_time(self) -> str | None:
+        """Return the date of the first ``time`` element that has one."""
+        for node in self.time_elements[:20]:
+            declared = self.page.nodes.attributes[node].get("datetime")
+            if value := iso_date(declared or element_text(self.page, node), day_first=self.day_first):
+                return value
+        return None
+
+    def named_date(self, *, but: str | None) -> str | None:
+        """Return the first date in a short element whose names speak of dates, other than a certain one."""
+        nodes = self.page.nodes
+        naming = nodes_with_words(nodes, _OF_DATES)
+        for part in _OF_DATES:
+            word = part.decode()
+            for node in naming[part][:40]:
+                attributes = nodes.attributes[node]
+                label = " ".join([attributes.get(key) or "" for key in ("class", "id", "data-testid")])
+                if word in label and nodes.name(node) not in ("meta", "link", "body", "html", "script"):
+                    text = element_text(self.page, node)
+                    if len(text) <= 80 and (value := iso_date(text, day_first=self.day_first)) not in (None, but):
+                        return value
+        return None
+
+    def authors(self) -> tuple[str, ...]:
+        """Return the names near the headline, or else those of the first byline that has some."""
+        ends = self.page.nodes.end
+        for start, end in self.places():
+            if names := self.names_between(start, end):
+                return names
+        for node in filter(self.author_label, self.named_elements):
+            names = self.names_between(node, int(ends[node])) or byline_names(self.byline_text(node))
+            if names and not self.is_of_picture(node):
+                return names
+        return ()
+
+    def places(self) -> Iterator[tuple[int, int]]:
+        """Iterate over ranges of nodes near the headline that may begin with names, the likeliest first."""
+        nodes, all_links = self.page.nodes, self.page.nodes.indices("a")
+        for lines in self.nearby:
+            starts = [line.start for line in lines]
+            first, last = min(starts, default=0), max((line.end for line in lines), default=0)
+            found = [
+                (node, int(nodes.end[node]))
+                for node in self.named_elements
+                if first - _MAX_UP <= node < last and self.author_label(node) and not self.is_of_picture(node)
+            ]
+            for link in all_links[slice(*all_links.searchsorted((first - _MAX_UP, last)))][:MAX_ELEMENTS].tolist():
+                attributes = nodes.attributes[link]
+                address = attributes.get("href") or ""
+                if attributes.get("rel") == "author" or _AUTHOR_PAGE.search(address):
+                    found.append((link, link + _MAX_NAMED))
+                elif address.startswith("mailto:"):  # after the name
+                    found.append((max((start for start in starts if start < link), default=link), link))
+            for line in lines:
+                if line.text.count(" ") <= _MAX_LINE:
+                    for k, text in enumerate(nodes.texts[line.start : line.end]):
+                        if text and (not k or len(text) <= _MAX_LABEL_LENGTH) and starts_byline(text, only=k > 0):
+                            found.append((line.start + k, line.start + k + _MAX_NAMED))
+            yield from sorted(found)
+
+    def names_between(self, start: int, end: int) -> tuple[str, ...]:
+        """Return the names that begin a range of nodes, or follow a word such as "By" in it.
+
+        Names are texts that are joined by commas or words, or in like elements.
+        """
+        nodes = self.page.nodes
+        found: list[str] = []
+        is_begin = is_joined = True
+        like = None
+        for node in range(start, min(end, start + _MAX_SPAN, len(nodes))):
+            text, starts, ends = unjoined(nodes.texts[node][:_MAX_TEXT])
+            is_label = starts_byline(text, only=True)
+            is_begin |= is_label
+            if not text or is_label:
+                is_joined |= starts
+                continue
+            parent = int(nodes.parent[node])
+            kind = nodes.name(parent), nodes.attributes[parent].get("class")
+            names = person_names(text) if is_begin or starts_byline(text) else ()
+            if found and not (names and (is_joined or starts or kind == like)):
+                break
+            found += names
+            is_begin, is_joined, like = bool(names), ends, kind
+        return tuple(dict.fromkeys(found))[:_MAX_NAMES]
+
+    @cached_property
+    def named_elements(self) -> list[int]:
+        """The elements whose attributes have words for authors, those after the headline first."""
+        naming = nodes_with_words(self.page.nodes, _OF_AUTHORS)
+        found = sorted({node for part in _OF_AUTHORS for node in naming[part][:MAX_ELEMENTS]})
+        place = bisect_left(found, self.headline or 0)
+        return found[place:] + found[:place]
+
+    def is_of_picture(self, node: int) -> bool:
+        """Tell whether an element is, or is within, a picture or its caption."""
+        return any(
+            self.page.nodes.name(each) in _PICTURES for each in (node, *self.page.nodes.ancestors(node, _MAX_UP))
+        )
+
+    def byline_text(self, node: int) -> str:
+        """Return the text of a short byline, or those of the elements within it that are called names."""
+        text = element_text(self.page, node)
+        if len(text.split()) > _MAX_BYLINE:
+            return ""
+        inner = elements_within(self.page.nodes, self.named_elements, node)
+        named = [each for each in inner if _OF_NAMES.search(self.author_label(each))]
+        return self.innermost_texts(named) or text
+
+    def innermost_texts(self, places: list[int]) -> str:
+        """Return the texts of the elements that have none of the others within them."""
+        ends = self.page.nodes.end
+        found = [element_text(self.page, node) for node, after in pairwise([*places, len(ends)]) if ends[node] <= after]
+        return "; ".join(filter(None, found))
+
+    def author_label(self, node: int) -> str:
+        """Return what an element says about itself if that names an author of the page; else an empty text."""
+        nodes = self.page.nodes
+        attributes = nodes.attributes[node]
+        label = " ".join([attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")]).lower()
+        if any(map(label.__contains__, _OTHERS)) or nodes.name(node) in ("meta", "link", "body", "html", "img"):
+            return ""
+        return label if "author" in label or "byline" in label else ""
+
+
+def elements_within(nodes: Nodes, places: list[int], node: int) -> list[int]:
+    """Return the first elements of a list that are within an element of it, which they follow."""
+    end = int(nodes.end[node])
+    first = places.index(node) + 1
+    return [inner for inner in places[first : first + _MAX_INNER] if node < inner < end]
+
+
+def _kind(text: str) -> str:
+    """Return what the last word of a text that says it says of a date beside it; empty if none does."""
+    found = ""
+    for word in text.lower().split():
+        start = word.lstrip(_MARKS)
+        for kind, starts in _STARTS.items():
+            if start.startswith(starts):
+                found = kind
+    if not found and not text.isascii():
+        found = next((kind for kind, parts in _WITHIN.items() if any(part in text for part in parts)), "")
+    return found
+
+
+def _kinds(text: str, dates: list[tuple[int, int, str]], label: str) -> Iterator[tuple[str, str]]:
+    """Iterate over the kinds and values of the dates of a line, given the line before it; no kind is empty."""
+    after = 0
+    for start, end, value in dates:
+        kind, after = _kind(text[after:start]), end
+        if not kind and not text.isascii() and (clock := _CLOCK.match(text, end)):
+            after = clock.end() + 2
+            kind = _kind(text[clock.end() : after])
+        if not kind and start == dates[0][0] and not _MAYBE_DATE.search(label):
+            kind = _kind(label)
+        yield kind, value
+
+
+def _without(text: str, dates: list[tuple[int, int, str]]) -> str:
+    """Return a text without the dates in it."""
+    for start, end, _ in reversed(dates):
+        text = text[:start] + text[end:]
+    return text

@@ -1,0 +1,56 @@
+"""Titles with two parts that are headings, and signs of permalinks in headings."""
+
+from __future__ import annotations
+
+import pytest
+
+import blockml
+from blockml.metadata import page_metadata
+
+TEXT = "<p>They rule the world from the sofa, as everybody knows.</p>"
+
+
+def title(html: str, url: str | None = None) -> str | None:
+    """Return the title of a page."""
+    return page_metadata(blockml.parse(html, url=url)).title
+
+
+@pytest.mark.parametrize(
+    ("head", "headings", "expected"),
+    [
+        ("Cats rule | The Daily", "<h1>The Daily</h1><h2>Cats rule</h2>", "Cats rule"),
+        ("The Daily: Cats rule the world", "<h1>The Daily</h1><h2>Cats rule the world</h2>", "Cats rule the world"),
+        ("Cats rule - Cat Forums", "<h1>Cat Forums</h1><h2>Cats rule</h2><h3>Cats rule</h3>", "Cats rule"),
+        ("Ann Lee - Cats", "<h1><a href=/>Ann Lee</a></h1><h2>Cats</h2>", "Cats"),
+        ("Cats rule | The Daily", "<h1>Cats rule</h1><h2>The Daily</h2>", "Cats rule"),
+        ("Cats rule | The Daily", "<h1>Cats rule the world</h1><h2>The Daily</h2>", "Cats rule the world"),
+        ("Cats: rule | The Daily", "<h1>Cats: rule</h1><h2>Cats</h2>", "Cats: rule"),
+    ],
+)
+def test_the_nearest_heading_before_the_text_is_the_title(head: str, headings: str, expected: str) -> None:
+    """Unless it stands at the end of the title, where the site's name is, and is the shorter one."""
+    assert title(f"<title>{head}</title>{headings}{TEXT}") == expected
+
+
+def test_the_site_of_the_address_is_no_title() -> None:
+    """Its name may be a heading right before the text."""
+    html = f"<title>Learn cats | catdev</title><h1>Learn cats</h1><h2>catdev</h2>{TEXT}"
+    assert title(html, "https://catdev.example/learn") == "Learn cats"
+
+
+def test_headings_after_the_text_are_no_titles() -> None:
+    """Names of sidebars may be parts of the title."""
+    assert title(f"<title>Cats | Other Cats Here</title><h1>Cats</h1>{TEXT}<h2>Other Cats Here</h2>") == "Cats"
+
+
+@pytest.mark.parametrize("sign", ["#", "¶", "§", "🔗", "🔗\ufe0f", "\uf0c1", "\ue157", "\u200b", "\u2060", "##"])
+def test_signs_of_permalinks_are_no_part_of_a_title(sign: str) -> None:
+    """Before or after the heading's text."""
+    assert title(f"<h1>Cats rule<a href=#c>{sign}</a></h1>{TEXT}") == "Cats rule"
+    assert title(f"<h1><a href=#c>{sign}</a> Cats rule</h1>{TEXT}") == "Cats rule"
+
+
+@pytest.mark.parametrize("heading", ["Learn C#", "§ 5 Cats", "Cats 🛠️", "Cats & #dogs"])
+def test_signs_within_a_title_stay(heading: str) -> None:
+    """They are not alone in a link."""
+    assert title(f"<h1>{heading}</h1>{TEXT}") == heading

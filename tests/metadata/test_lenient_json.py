@@ -1,0 +1,85 @@
+"""JSON that is nearly right: what json reads is read the same, and small mistakes are mended in linear time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blockml.metadata.json_ld import json_ld_objects
+from blockml.metadata.lenient_json import _mended, lenient_json
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(VALUES, st.booleans(), st.sampled_from([None, 1]))
+def test_json_is_read_as_json_reads_it(value: Any, ascii_only: bool, indent: int | None) -> None:  # noqa: FBT001
+    """Mending changes nothing in a text that needs none."""
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    assert lenient_json(text) == value
+    assert json.JSONDecoder(strict=False).decode(_mended(text)) == [value]
+
+
+@given(st.text(alphabet="{}[]:,;\"'\\/* \n“”ab1", max_size=60))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """No other error than a ValueError."""
+    try:
+        lenient_json(text)
+    except ValueError:
+        return
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1,}', {"a": 1}),
+        ('{"a": [1, 2,,],; "b": 2}', {"a": [1, 2], "b": 2}),
+        ('{"a": "x"\n "b": 2}', {"a": "x", "b": 2}),
+        ('{"a": 1 // not "b"\n, /* nor "c" */ "d": 2}', {"a": 1, "d": 2}),
+        ('{"url": "https://cat.example/a", // x\n}', {"url": "https://cat.example/a"}),
+        ('{"a": "James "Jim" Lee", "b": "<a href="/b">b</a>"}', {"a": 'James "Jim" Lee', "b": '<a href="/b">b</a>'}),
+        (r'{"a": "it\'s", "b": "\x"}', {"a": "it's", "b": "x"}),
+        ("{'a': 'b', c: “d”}", {"a": "b", "c": "d"}),
+        ("{&quot;a&quot;: &quot;b&quot;}", {"a": "b"}),
+        (r"{\"a\": \"b\"}", {"a": "b"}),
+        ('<!-- {"a": 1} -->', {"a": 1}),
+        ('/*<![CDATA[*/ {"a": 1} /*]]>*/', {"a": 1}),
+        ("//<![CDATA[\n[1, {}]\n//]]>", [1, {}]),
+        ('{"a": {"b": 1}}}}', {"a": {"b": 1}}),
+        ('{"a": {"b": [1', {"a": {"b": [1]}}),
+        ('{"a": , "b": }', {"a": None, "b": None}),
+        ('{"a": 1}{"a": 2},', [{"a": 1}, {"a": 2}]),
+    ],
+)
+def test_small_mistakes_are_mended(text: str, expected: object) -> None:
+    """Commas, comments, quotes, escapes, wrappers and brackets."""
+    assert lenient_json(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "none", '{"a" "b" "c"}', '"a'])
+def test_other_texts_are_refused(text: str) -> None:
+    """A text without an object or list is no description."""
+    with pytest.raises(ValueError, match=r"no object|delimiter|double quotes"):
+        lenient_json(text)
+
+
+@pytest.mark.parametrize("piece", ['"a', '{"a":"b"c"', '[{"a":1,', "/*", "<!--", '"\\', "“ ", '" ,', "/ ", "'\n"])
+def test_each_character_is_read_a_bounded_number_of_times(piece: str) -> None:
+    """The mended text has at most a few characters for each of the page's; no hostile text takes long."""
+    text = piece * (200_000 // len(piece))
+    assert len(_mended(text)) <= 4 * len(text)
+
+
+def test_nearly_right_scripts_describe_the_page() -> None:
+    """Several objects in one script, each with its own mistake."""
+    page = (
+        b'<script type="application/ld+json">{"@type": "Article", "headline": "Cats",}\n{"name": "x" /* y */}</script>'
+    )
+    assert [item.get("headline") or item.get("name") for item in json_ld_objects(page, 1)] == ["Cats", "x"]
