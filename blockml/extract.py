@@ -18,7 +18,7 @@ from blockml.extractors.base import HasExtractor
 from blockml.extractors.registry import as_extractor
 from blockml.metadata import page_metadata
 from blockml.options import Options
-from blockml.page import Extraction, Page, Paragraph, Status
+from blockml.page import Extraction, Image, Page, Paragraph, Status
 from blockml.page.lazy import Lazy
 from blockml.page.page import Deferred
 from blockml.parsing import Limits, parse
@@ -124,6 +124,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     deferred = Deferred(metadata=Lazy(partial(page_metadata, page)))
     deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
     deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
+    deferred.images = Lazy(partial(_images, page, decision, deferred.warnings))
     return Extraction(
         status=status,
         text=render_text(page, decision.kept),
@@ -148,5 +149,16 @@ def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, re
 
     budget = Budget(page)
     found = find_paragraphs(page, decision.kept, decision.scores, decision.labels, removed=removed, budget=budget)
+    warnings.update(dict.fromkeys(budget.warnings))
+    return found
+
+
+def _images(page: Page, decision: Decision, warnings: dict[str, None]) -> tuple[Image, ...]:
+    """Find the pictures of the content; the modules are imported when somebody asks for it."""
+    from blockml.rendering.bounds import Budget
+    from blockml.rendering.pictures import find_images
+
+    budget = Budget(page)
+    found = find_images(page, decision.kept, budget=budget)
     warnings.update(dict.fromkeys(budget.warnings))
     return found

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page.blocks import Blocks
+from blockml.page.images import Image
 from blockml.page.labels import Label, Reason, Status
 from blockml.page.lazy import Lazy
 from blockml.page.metadata import Metadata
@@ -61,6 +62,7 @@ class Deferred:
     metadata: Lazy[Metadata] = field(default_factory=lambda: Lazy(Metadata))
     paragraphs: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
     removed: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
+    images: Lazy[tuple[Image, ...]] = field(default_factory=lambda: Lazy(tuple))
     warnings: dict[str, None] = field(default_factory=dict)  #: in order; see :attr:`Extraction.warnings`
 
 
@@ -101,6 +103,11 @@ class Extraction:
     def removed(self) -> tuple[Paragraph, ...]:
         """Paragraphs of the removed blocks, grouped on first access."""
         return self._deferred.removed.value
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """Pictures of the main content, in order, found on first access: those that Markdown and HTML have."""
+        return self._deferred.images.value
 
     @property
     def title(self) -> str | None:

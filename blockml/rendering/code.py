@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Nodes
 from blockml.page.attribute_words import nodes_with_words
 
-__all__ = ["code_language", "code_lines", "line_starts"]
+__all__ = ["code_language", "code_lines", "line_starts", "listings"]
 
 #: Classes that name a language, as highlighters write them.
 _LANGUAGE = re.compile(
@@ -22,15 +22,21 @@ _MAX_CLASSES = 1000
 _LANGUAGES = ("data-lang", "data-language", "data-code-language", "lang-name")
 #: Words after these prefixes that are no language.
 _NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight notranslate default block wrapper box "
-                         "auto toolbar container example snippet listing header highlight".split())  # fmt: skip
+                         "auto toolbar container example snippet listing header highlight line".split())  # fmt: skip
 #: Elements of one line each; a button may follow the code.
 _LINES = frozenset({"div", "p", "li", "tr", "button"})
 #: Inline elements and classes of one line each, which highlighters lay out as blocks, with or without line breaks.
 _INLINE, _OF_LINE = frozenset({"span", "code"}), re.compile(r"(?:^|[\s_-])line(?:$|\s)")
+#: Levels of elements between a line of code and the listing.
+_MAX_LEVELS = 5
 #: Maximum length of white space between two lines of code.
 _MAX_GAP = 200
 #: Classes of line numbers.
-_NUMBERS = frozenset({"lineno", "linenos", "line-number", "line-numbers", "ln", "lnt", "gutter", "linenumber"})
+_NUMBERS = frozenset("lineno linenos line-number line-numbers ln lnt gutter linenumber blob-num crayon-nums lines-num "
+                     "hljs-ln-numbers".split())  # fmt: skip
+#: Words in the class of a line of code, or of an element around all lines, where these are not in ``pre``.
+_LISTINGS = (b"syntaxhighlighter", b"crayon-line", b"blob-code", b"lines-code", b"hljs-ln-code", b"code-line")
+_AROUND_LINES = frozenset({"table", "ol", "ul"})
 #: Number of digits from which on a number is no line's; Python reads no text of more than 4,300 digits as a number.
 _MAX_DIGITS = 10
 
@@ -84,13 +90,35 @@ def line_starts(nodes: Nodes) -> list[int]:
     return found
 
 
+def listings(nodes: Nodes) -> list[int]:
+    """Return the tables, lists and other elements that are code blocks, because highlighters lay out their lines so.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> nodes = blockml.parse("<table><tr><td class=blob-num>1<td class=blob-code>x = 1</table>").nodes
+    >>> [nodes.name(node) for node in listings(nodes)]
+    ['table']
+    """
+    found = set()
+    for word, named in nodes_with_words(nodes, _LISTINGS).items():
+        for node in named:
+            if word.decode() not in _classes(nodes, node) or nodes.flags[node] & Flag.PREFORMATTED:
+                continue
+            around = [item for item in nodes.ancestors(node, _MAX_LEVELS) if nodes.name(item) in _AROUND_LINES]
+            found.add(node if word == _LISTINGS[0] else around[0] if around else int(nodes.parent[node]))
+    return sorted(node for node in found if node >= 0)
+
+
 def _classes(nodes: Nodes, node: int) -> str:
     return nodes.attributes[node].get("class", "")
 
 
 def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -> list[str]:
     """Return the lines of a code block, given all of ``line_starts``; empty for a column of line numbers."""
-    lines = [line.rstrip() for line in _code(nodes, node, shown, starts).replace("\r", "").split("\n")]
+    lines = [
+        line.rstrip() for line in _code(nodes, node, shown, starts).replace("\r", "").replace("\xa0", " ").split("\n")
+    ]
     while lines and not lines[0]:
         del lines[0]
     while lines and not lines[-1]:
@@ -106,7 +134,7 @@ def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[in
 def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -> str:
     """Join the texts of a code block without line numbers; removed texts leave a space or a line break."""
     pieces: list[str] = []
-    skipped, gap = 0, ""
+    skipped, gap, is_empty = 0, "", False
     ends: list[int] = []  # of the open elements of one line each
     for item in range(node + 1, int(nodes.end[node])):
         while ends and ends[-1] <= item:
@@ -117,7 +145,8 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
         name = nodes.name(item)
         if name == "#text":
             text = nodes.texts[item]
-            if shown[item]:
+            text, is_empty = _after_empty_line(text) if is_empty else text, False
+            if shown[item] or not text.strip():
                 if pieces and not (gap == " " and pieces[-1].endswith("\n")):  # a line keeps its indent
                     pieces.append(gap)
                 pieces.append(text)
@@ -126,12 +155,32 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
                 gap = "\n" if "\n" in text or gap == "\n" else " "
         elif name == "br" or item in starts:
             pieces.append("\n")
+        elif not _NUMBERS.isdisjoint(_classes(nodes, item).split()):
+            skipped = int(nodes.end[item])
         elif name in _LINES:
             _break(pieces)
             ends.append(int(nodes.end[item]))
-        elif not _NUMBERS.isdisjoint(nodes.attributes[item].get("class", "").split()):
-            skipped = int(nodes.end[item])
+            if pieces and name != "button" and _is_empty(nodes, item):
+                pieces.append("\n")
+                is_empty, skipped = True, ends.pop()
     return "".join(pieces)
+
+
+def _is_empty(nodes: Nodes, node: int) -> bool:
+    """Tell whether an element has neither a text, but for line numbers, nor a line break."""
+    item, end = node, int(nodes.end[node])
+    while item < end:
+        if nodes.tag[item] == 0 or nodes.name(item) == "br":
+            return False
+        item = item + 1 if _NUMBERS.isdisjoint(_classes(nodes, item).split()) else int(nodes.end[item])
+    return True
+
+
+def _after_empty_line(text: str) -> str:
+    """Return a text without the white space of the empty line before it, as white space is no text of its own."""
+    inner = text.lstrip(" \n")
+    indent = text[: len(text) - len(inner)].rpartition("\n")[2]
+    return inner if indent == " " else indent + inner
 
 
 def _break(pieces: list[str]) -> None:

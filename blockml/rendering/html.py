@@ -14,6 +14,8 @@ from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.bounds import Budget
 from blockml.rendering.links import is_safe
+from blockml.rendering.mathematics import formula_of_image
+from blockml.rendering.pictures import find_pictures
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes
 
 __all__ = ["WRITTEN_ATTRIBUTES", "WRITTEN_ELEMENTS", "render_html"]
@@ -36,9 +38,10 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     """Render the kept blocks, given by a mask of shape (n_blocks,), as HTML.
 
     The fragment is the content of the deepest container around all kept blocks. Scripts, styles, event handlers and
-    links with unknown schemes are never written; images, rules and line breaks are if the text on both sides was kept.
-    Layout tables are written as ``div`` elements. Of elements that would make the output larger than
-    :class:`~blockml.rendering.bounds.Budget` allows only the text is written, and ``budget.warnings`` tells so.
+    links with unknown schemes are never written; rules and line breaks are if the text on both sides was kept.
+    Pictures of the content are, with the address that is loaded and their captions. Layout tables are written as
+    ``div`` elements. Of elements that would make the output larger than :class:`~blockml.rendering.bounds.Budget`
+    allows only the text is written, and ``budget.warnings`` tells so.
 
     Examples
     --------
@@ -51,8 +54,10 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     rows = np.flatnonzero(np.asarray(kept, dtype=bool))
     if not len(rows):
         return ""
-    first, stop = content_span(nodes, blocks.parent[rows])
-    shown = shown_nodes(page, rows, WRITTEN_ELEMENTS)
+    found = find_pictures(page, rows)
+    pictures, rows = found.addresses, found.with_captions(rows)
+    first, stop = content_span(nodes, blocks.parent[rows], list(pictures))
+    shown = shown_nodes(page, rows, WRITTEN_ELEMENTS, list(pictures))
     layout = layout_parts(nodes, shown)
     preformatted = ((nodes.flags & Flag.PREFORMATTED) > 0).tolist()
     out: list[str] = []
@@ -73,8 +78,13 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
             out.append(("" if text[0].isspace() else gap) + html.escape(text, quote=False))
             gap = ""
         elif node not in layout if name in VOID else len(open_tags) < _MAX_DEPTH:
-            tag, attributes = ("div", "") if node in layout else (name, _attributes(nodes.attributes[node]))
-            begin, end = f"<{tag}{attributes}>", "" if name in VOID else f"</{tag}>"
+            attributes = nodes.attributes[node]
+            if node in pictures:
+                name, attributes = "img", {**attributes, "src": pictures[node]}
+            elif name == "img" and not formula_of_image(attributes):
+                continue
+            tag, written = ("div", "") if node in layout else (name, _attributes(attributes))
+            begin, end = f"<{tag}{written}>", "" if name in VOID else f"</{tag}>"
             if budget.spend(len(begin) + len(end), "tags"):
                 out.append(begin)
                 if end:

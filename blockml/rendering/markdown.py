@@ -10,18 +10,18 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Flag, Page, Separator
+from blockml.page import Page, Separator
 from blockml.page.lazy import Lazy
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.bounds import Budget
-from blockml.rendering.code import code_language, code_lines, line_starts
+from blockml.rendering.code import code_language, code_lines, line_starts, listings
 from blockml.rendering.containers import Lines
 from blockml.rendering.escapes import heading_line
 from blockml.rendering.inline import BREAK, Formula, InlineText, Mark, Picture
-from blockml.rendering.links import image_address, resolver
-from blockml.rendering.mathematics import find_formulas, formula_of_image, writes_dollars
-from blockml.rendering.pictures import Pictures
-from blockml.rendering.shown import ROW_PARENTS, content_span, layout_parts, line_element, shown_nodes, text_sums
+from blockml.rendering.links import resolver
+from blockml.rendering.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
+from blockml.rendering.pictures import find_pictures
+from blockml.rendering.shown import ROW_PARENTS, content_span, layout_parts, shown_nodes
 from blockml.rendering.tables import Cell, read_span, table_lines
 from blockml.rendering.text import node_separators
 from blockml.text.characters import PILCROWS
@@ -50,6 +50,8 @@ _TERM_NODES, _TERM_LENGTH = 40, 200
 _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 #: Members of enumerations are looked up slowly in Python 3.11.
 _LINK, _LINE = Mark.LINK, int(Separator.LINE)
+#: A text that is a displayed formula for MathJax.
+_DISPLAYED = re.compile(r"\s*\\\[((?:(?!\\[\[\]]).)+)\\\]\s*", re.DOTALL)
 #: Texts of links from a heading to itself.
 _ANCHORS = PILCROWS | {"#", "§", "🔗", "\u200b"}
 
@@ -89,12 +91,15 @@ class _Writer:
     def __init__(self, page: Page, rows: NDArray[np.intp], budget: Budget) -> None:
         self.nodes, self.budget = page.nodes, budget
         self.formulas, self.copies = find_formulas(page)
-        self.shown = shown_nodes(page, rows, _ELEMENTS)
+        found = find_pictures(page, rows)
+        self.pictures, rows = found.addresses, found.with_captions(rows)
+        self.shown = shown_nodes(page, rows, _ELEMENTS, list(self.pictures))
         if self.formulas:
-            self.shown[_shown_formulas(page, self.shown, self.formulas)] = True
+            self.shown[shown_formulas(page, self.shown, self.formulas)] = True
             self.shown[list(self.copies)] = True
+        self.listings = listings(page.nodes)
         self.layout = layout_parts(page.nodes, self.shown)
-        self.order, self.breaks = self._order(*content_span(page.nodes, page.blocks.parent[rows]))
+        self.order, self.breaks = self._order(*content_span(page.nodes, page.blocks.parent[rows], list(self.pictures)))
         self.separators = node_separators(page, rows, self.shown)
         self.texts = _normalised(page, rows)
         self.absolute: Callable[[str], str] = resolver(page.base_url, budget)
@@ -103,8 +108,15 @@ class _Writer:
         self.tables: list[_Table] = []
         self.heading = 0
         self.defines = False  # whether a definition may begin on the line after its term
-        self.pictures = Pictures(page.nodes, self.shown)
         self.line_starts = Lazy(lambda: frozenset(line_starts(page.nodes)))
+        #: What writes elements whose content is not walked over; nothing writes copies of formulas.
+        self.whole: dict[int, Callable[[int], object]] = {
+            **dict.fromkeys(np.flatnonzero(page.nodes.named(_CODE) & self.shown).tolist(), self._code),
+            **dict.fromkeys(self.listings, self._code),
+            **dict.fromkeys(self.pictures, self._picture),
+            **dict.fromkeys(self.copies, lambda _: None),
+            **dict.fromkeys(self.formulas, lambda node: self._formula(self.formulas[node])),
+        }
 
     def _order(self, first: int, stop: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Return the shown nodes that leave a trace themselves, and whether a paragraph ends before each.
@@ -117,6 +129,7 @@ class _Writer:
         is_plain = nodes.named(_PLAIN)
         for node in (*self.formulas, *self.copies):
             is_plain[node + 1 : nodes.end[node]] = False
+        is_plain[self.listings] = False
         plain, order = order[is_plain[order]], order[~is_plain[order]]
         n_begun = plain.searchsorted(order)
         n_ended = np.sort(nodes.end[plain]).searchsorted(order, side="right")
@@ -143,14 +156,15 @@ class _Writer:
             if tag == 0:
                 if paragraph.content and node in separators:
                     self._separate(separators[node])
-                paragraph.add(texts.get(node) or _with_single_spaces(nodes.texts[node]))
+                text = texts.get(node) or _with_single_spaces(nodes.texts[node])
+                if "\\[" in text and (match := _DISPLAYED.fullmatch(text)):
+                    self._formula(f"$${match[1].strip()}$$")
+                else:
+                    paragraph.add(text)
                 continue
             name = names[tag]
-            if self.formulas and (node in self.formulas or node in self.copies):
-                self._formula(node)
-                skipped = end
-            elif name in _CODE:
-                self._code(node)
+            if node in self.whole:
+                self.whole[node](node)
                 skipped = end
             elif name in _VOID:
                 self._void(node, name)
@@ -172,7 +186,7 @@ class _Writer:
     def _open(self, node: int, name: str) -> Callable[[], object] | None:
         """Begin an element, and return what ends it; None if nothing does."""
         if name == "a":
-            return self._link(self.nodes.attributes[node].get("href", ""))
+            return self._link(self.nodes.attributes[node])
         if name in _MARKS:
             return self._begin_mark(_MARKS[name])
         if name == "dd" and self.paragraph.ends_with_break():
@@ -192,11 +206,22 @@ class _Writer:
             return partial(self._end_term, self._begin_mark(Mark.STRONG))
         if name in _CONTAINERS and self.lines.has_room():
             self.lines.open(node, name)
+            self.lines.containers[-1].marker += self._check_mark(node) if name == "li" else ""
             return self._end_container
         return self._flush
 
-    def _link(self, address: str) -> Callable[[], object] | None:
+    def _check_mark(self, node: int) -> str:
+        """Return the mark of an item of a list of tasks, which begins with a check box; empty for other items."""
+        for item in range(node + 1, min(node + 4, int(self.nodes.end[node]))):
+            if self.nodes.name(item) == "input" and self.nodes.attributes[item].get("type") == "checkbox":
+                return "[x] " if "checked" in self.nodes.attributes[item] else "[ ] "
+            if self.nodes.tag[item] == 0:
+                break
+        return ""
+
+    def _link(self, attributes: Mapping[str, str]) -> Callable[[], object] | None:
         """Begin a link, without an address in a heading that is a link to itself."""
+        address = attributes.get("href", "")
         if self.heading and address.startswith("#"):
             start = len(self.paragraph.inner)
             return partial(self.paragraph.cut, start, _ANCHORS)
@@ -204,7 +229,8 @@ class _Writer:
         if not absolute or self.paragraph.has(_LINK) or not self.budget.spend(len(absolute), "addresses"):
             return None
         self.paragraph.open(_LINK, absolute)
-        without = _ANCHORS if self.heading else PILCROWS if address[:1] == "#" else frozenset[str]()
+        is_anchor = self.heading or "headerlink" in attributes.get("class", "")
+        without = _ANCHORS if is_anchor else PILCROWS if address[:1] == "#" else frozenset[str]()
         return partial(self.paragraph.close, _LINK, without=without)
 
     def _in_cell(self) -> bool:
@@ -280,22 +306,17 @@ class _Writer:
                 self._flush()  # two line breaks separate paragraphs
             else:
                 paragraph.add(BREAK)
-        else:
-            attributes = self.nodes.attributes[node]
-            tex = formula_of_image(attributes)
-            address = self.absolute(image_address(attributes))
-            if tex:
-                paragraph.add(Formula(tex))
-            elif address and not self.pictures.leaves_out(node, address):
-                alt = " ".join(attributes.get("alt", "").split())
-                if self.budget.spend(len(address) + len(alt), "addresses"):
-                    paragraph.add(Picture(alt, address))
+        elif tex := formula_of_image(self.nodes.attributes[node]):
+            paragraph.add(Formula(tex))
 
-    def _formula(self, node: int) -> None:
-        """Write a formula; nothing for a copy of one."""
-        tex = self.formulas.get(node)
-        if tex is None:
-            return
+    def _picture(self, node: int) -> None:
+        address = self.absolute(self.pictures[node])
+        alt = " ".join(self.nodes.attributes[node].get("alt", "").split())
+        if self.budget.spend(len(address) + len(alt), "addresses"):
+            self.paragraph.add(Picture(alt, address))
+
+    def _formula(self, tex: str) -> None:
+        """Write a formula with its dollar signs, as a paragraph if it is displayed."""
         is_own = tex.startswith("$$") and not self.heading and not self._in_cell()
         if is_own:
             self._flush()
@@ -360,22 +381,3 @@ def _with_single_spaces(text: str) -> str:
     """Return a text with one space for each piece of white space."""
     inner = " ".join(text.split())
     return f"{' ' * text[0].isspace()}{inner}{' ' * text[-1].isspace()}" if inner else " " * bool(text)
-
-
-def _shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Mapping[int, str]) -> list[int]:
-    """Return the formulas in paragraphs with a kept text, or between two kept texts."""
-    nodes = page.nodes
-    is_text = (nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)
-    for node in formulas:
-        is_text[node : nodes.end[node]] = False
-    n_shown = text_sums(shown & (nodes.tag == 0))
-    texts = np.flatnonzero(is_text)
-    found, lines = [], dict[int, int]()
-    for node in formulas:
-        around = line_element(nodes, node, lines)
-        around = node if around < 0 else around
-        place = int(np.searchsorted(texts, node))
-        between = 0 < place < len(texts) and shown[texts[place - 1]] and shown[texts[place]]
-        if between or n_shown[nodes.end[node]] > n_shown[node] or n_shown[nodes.end[around]] > n_shown[around]:
-            found.append(node)
-    return found

@@ -1,4 +1,4 @@
-"""Formulas of a page as TeX: MathML with an annotation, KaTeX, MathJax and pictures with TeX as their text."""
+"""Formulas of a page as TeX: MathML, KaTeX, MathJax and pictures with TeX as their text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from bisect import bisect
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from blockml.page import Attributes, Nodes, Page
+from blockml.page import Attributes, Flag, Nodes, Page
+from blockml.rendering.mathml import tex_of_mathml
+from blockml.rendering.shown import line_element, text_sums
 
-__all__ = ["Formulas", "find_formulas", "formula_of_image", "writes_dollars"]
+__all__ = ["Formulas", "find_formulas", "formula_of_image", "shown_formulas", "writes_dollars"]
 
 #: Formulas by node, and the nodes whose subtrees repeat them.
 Formulas = tuple[Mapping[int, str], frozenset[int]]
@@ -38,7 +41,7 @@ def find_formulas(page: Page) -> Formulas:
     Returns
     -------
     tuple
-        TeX with its dollar signs by node (``math``, ``script`` or ``img``), and the nodes of copies of a formula.
+        TeX with its dollar signs by node, and the nodes of copies of a formula.
 
     Examples
     --------
@@ -62,16 +65,43 @@ def find_formulas(page: Page) -> Formulas:
             around = [nodes.attributes[item].get("class", "") for item in [node, *nodes.ancestors(node, 4)]]
             display = nodes.attributes[node].get("display") == "block" or any("display" in item for item in around)
             found[node] = _in_dollars(tex, display=display)
-    if has_scripts:
-        found.update(_of_scripts(page))
-    if not found:
+    scripts = _of_scripts(page) if has_scripts else {}
+    if not found and not scripts:
         return _NONE
-    copies = set()
+    copies, stop = set[int](), 0
+    in_order = np.array(sorted(found), dtype=np.int64)
     for node in np.flatnonzero(nodes.named({"span", "img", "div", "nobr"})).tolist():
-        classes = nodes.attributes[node].get("class", "")
+        classes = nodes.attributes[node].get("class", "") if node >= stop else ""  # nothing within a copy is written
         if classes and not _COPIES.isdisjoint(classes.split()):
-            copies.add(node)
+            stop = int(nodes.end[node])
+            inner = in_order[slice(*in_order.searchsorted((node, stop)))].tolist()
+            for formula in inner:  # MathJax puts its MathML in what it shows
+                tex = found.pop(formula)
+                if not scripts:
+                    found.setdefault(node, tex)
+            if node not in found:
+                copies.add(node)
+    found.update(scripts)
     return found, frozenset(copies)
+
+
+def shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Mapping[int, str]) -> list[int]:
+    """Return the formulas in paragraphs with a kept text, or between two; ``shown`` are the nodes that are written."""
+    nodes = page.nodes
+    is_text = (nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)
+    for node in formulas:
+        is_text[node : nodes.end[node]] = False
+    n_shown = text_sums(shown & (nodes.tag == 0))
+    texts = np.flatnonzero(is_text)
+    found, lines = [], dict[int, int]()
+    for node in sorted(formulas):
+        around = line_element(nodes, node, lines)
+        around = node if around < 0 else around
+        place = int(np.searchsorted(texts, node))
+        between = 0 < place < len(texts) and shown[texts[place - 1]] and shown[texts[place]]
+        if between or n_shown[nodes.end[node]] > n_shown[node] or n_shown[nodes.end[around]] > n_shown[around]:
+            found.append(node)
+    return found
 
 
 def writes_dollars(page: Page) -> bool:
@@ -99,17 +129,17 @@ def formula_of_image(attributes: Mapping[str, str]) -> str:
 
 def _in_dollars(tex: str, *, display: bool) -> str:
     """Write a formula within a text, or as one of its own (``display``)."""
-    match = _WRAPPED.fullmatch(tex)
+    match = _WRAPPED.fullmatch(tex := tex.strip().strip("$"))
     tex = " ".join((match["inner"] if match else tex).split())
     return f"$${tex}$$" if display else f"${tex}$"
 
 
 def _of_mathml(nodes: Nodes, node: int, annotations: Sequence[int]) -> str:
-    """Return the TeX of a ``math`` element: the first annotation in it, or its ``alttext``; empty without both."""
+    """Return the TeX of a ``math`` element: the first annotation in it, its ``alttext``, or that of its elements."""
     place = bisect(annotations, node)
     if place < len(annotations) and annotations[place] < nodes.end[node]:
         return "".join(nodes.texts[annotations[place] : int(nodes.end[annotations[place]])]).strip()
-    return nodes.attributes[node].get("alttext", "").strip()
+    return nodes.attributes[node].get("alttext", "").strip() or tex_of_mathml(nodes, node)
 
 
 def _of_scripts(page: Page) -> Mapping[int, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from blockml.page import Flag, Nodes, Page
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 
-__all__ = ["ROW_PARENTS", "content_span", "layout_parts", "line_element", "shown_nodes", "text_sums"]
+__all__ = ["ROW_PARENTS", "content_span", "layout_parts", "line_element", "shown_nodes", "shown_texts"]
+__all__ += ["text_sums"]
 
 #: Members of enumerations are looked up slowly in Python 3.11.
 _HEAD = int(Flag.HEAD)
@@ -26,9 +27,10 @@ _SECTIONS = frozenset("h1 h2 h3 h4 h5 h6 pre blockquote hr".split())
 _LONG_CELL = 800
 
 
-def content_span(nodes: Nodes, parents: NDArray[np.int32]) -> tuple[int, int]:
-    """Return the first node and the end of the content of the deepest container around the given elements."""
-    top, last = int(parents.min()), int(parents.max())
+def content_span(nodes: Nodes, parents: NDArray[np.int32], pictures: Sequence[int]) -> tuple[int, int]:
+    """Return the first node and the end of the content of the deepest container around some elements and pictures."""
+    inside = [int(parents.min()), int(parents.max()), *pictures]
+    top, last = min(inside), max(inside)
     while nodes.parent[top] >= 0 and (nodes.end[top] <= last or nodes.name(top) not in _CONTAINERS):
         top = int(nodes.parent[top])
     if nodes.end[top] <= last:  # content after </html> has a root of its own
@@ -63,18 +65,27 @@ def text_sums(values: NDArray[np.bool_] | NDArray[np.int64]) -> NDArray[np.int64
     return sums
 
 
-def shown_nodes(page: Page, rows: NDArray[np.intp], elements: Set[str]) -> NDArray[np.bool_]:
-    """(n_nodes,) whether a node is written if the blocks in ``rows`` are kept.
-
-    An element with one of the names in ``elements`` is written if it contains a kept text. A void one is written
-    between two kept texts, and an image also in a figure with a kept text.
-    """
+def shown_texts(page: Page, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """(n_nodes,) whether a node is a text of the blocks in ``rows``."""
     nodes, blocks, n = page.nodes, page.blocks, len(page.nodes)
-    is_text = (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0)
     change = np.zeros(n + 1, dtype=np.int64)
     np.add.at(change, blocks.node[rows], 1)
     np.add.at(change, blocks.last_node[rows] + 1, -1)
-    text_shown = is_text & (change[:n].cumsum() > 0)
+    found: NDArray[np.bool_] = (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0) & (change[:n].cumsum() > 0)
+    return found
+
+
+def shown_nodes(
+    page: Page, rows: NDArray[np.intp], elements: Set[str], pictures: Sequence[int] = ()
+) -> NDArray[np.bool_]:
+    """(n_nodes,) whether a node is written if the blocks in ``rows`` are kept.
+
+    An element with one of the names in ``elements`` is written if it contains a kept text. A void one is written
+    between two kept texts. ``pictures`` are written, and the elements around them that begin a line of their own.
+    """
+    nodes, n = page.nodes, len(page.nodes)
+    is_text = (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0)
+    text_shown = shown_texts(page, rows)
     before = text_sums(text_shown)
     holds = before[nodes.end] > before[:-1]
     is_written = np.array([name in elements for name in nodes.names], dtype=bool)
@@ -86,11 +97,14 @@ def shown_nodes(page: Page, rows: NDArray[np.intp], elements: Set[str]) -> NDArr
     around = np.zeros(len(texts) + 2, dtype=bool)
     around[1:-1] = text_shown[texts]
     result[void] = around[place] & around[place + 1]
-    if "img" in elements and "figure" in elements:
-        for figure in nodes.indices("figure").tolist():
-            if holds[figure]:
-                inside = void[void.searchsorted(figure) : void.searchsorted(nodes.end[figure])]
-                result[inside] |= nodes.named({"img"})[inside]
+    if pictures:
+        is_picture = np.zeros(n, dtype=bool)
+        is_picture[list(pictures)] = True
+        sums = text_sums(is_picture)
+        begins_line = np.array([name in BREAKING - VOID for name in nodes.names], dtype=bool) & is_written
+        result |= is_picture | (
+            (is_written & begins_line)[nodes.tag] & ~is_void[nodes.tag] & (sums[nodes.end] > sums[:-1])
+        )
     # All cells of a written row are written, so that none moves to another column.
     if not {"td", "th"}.isdisjoint(nodes.names):
         (cells,) = (nodes.named({"td", "th"}) & (nodes.parent >= 0)).nonzero()

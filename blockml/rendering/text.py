@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from blockml.page import Flag, Page, Separator
 from blockml.rendering.code import line_starts
+from blockml.rendering.formula_text import write_formulas
+from blockml.rendering.mathematics import find_formulas
 
 __all__ = ["node_separators", "render_text", "text_pieces"]
 
@@ -27,6 +29,7 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragra
     Blocks separated by inline tags only are joined as parts of one paragraph, cells of a table row by a tab, and others
     by a line break. With ``paragraphs``, an empty line stands between paragraphs; items of a list, rows of a table and
     lines of a paragraph are still separated by a line break. Preformatted text keeps its line breaks and indentation.
+    Formulas are TeX.
 
     Examples
     --------
@@ -113,6 +116,9 @@ def text_pieces(
         n_cells = np.cumsum(page.nodes.named({"td", "th"}))[blocks.node]
         for place in cells.tolist():
             gaps[place] = "\t" * max(1, int(n_cells[rows[place]] - n_cells[before[place]]))  # one more per empty cell
+    formulas = find_formulas(page)
+    if formulas[0]:
+        write_formulas(page, rows, gaps, texts, formulas)
     gaps[0] = ""
     return gaps, texts
 

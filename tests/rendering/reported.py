@@ -1,0 +1,11 @@
+"""Small pages after public bug reports of extractors, and what is right of them (CC0)."""
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "reported_pages"
+
+
+def reported(name: str) -> tuple[bytes, str]:
+    """Return a page by the begin of its name, and what is right."""
+    (path,) = FOLDER.glob(f"{name}-*.html")
+    return path.read_bytes(), path.with_suffix(".expected.txt").read_text("utf-8")

@@ -1,0 +1,68 @@
+"""Formulas in plain text: TeX, once, where the page shows it."""
+
+import pytest
+
+import blockml
+from blockml.rendering import render, render_text
+from tests.rendering.reported import reported
+
+MATH = "<math><msup><mi>x</mi><mn>2</mn></msup></math>"
+KATEX = (
+    "<span class=katex><span class=katex-mathml><math><semantics><mrow><mi>x</mi></mrow>"
+    "<annotation encoding='application/x-tex'>x</annotation></semantics></math></span>"
+    "<span class=katex-html aria-hidden=true><span>x</span></span></span>"
+)
+SEEN = "<span class=MathJax><nobr><span>x</span><span>2</span></nobr></span>"
+
+
+@pytest.mark.parametrize("name", ["06", "83"])
+def test_reported_pages_have_formulas_once(name: str) -> None:
+    """KaTeX, also displayed and not among the kept blocks, and Wikipedia's."""
+    page, expected = reported(name)
+    assert blockml.extract(page).text == expected.partition("PLAIN TEXT\n")[2].strip()
+
+
+@pytest.mark.parametrize("name", ["07", "08"])
+def test_reported_pages_have_formulas_in_markdown(name: str) -> None:
+    """MathML without TeX, and formulas in scripts."""
+    page, expected = reported(name)
+    written = render(blockml.extract(page), "markdown", with_title=False)
+    right = [part for part in expected.partition("MARKDOWN\n")[2].strip().split("\n\n") if "$" in part]
+    assert [part for part in written.split("\n\n") if "$" in part and "eqno" not in part][-len(right) :] == right
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        (f"<p>So {MATH}, then.", "So x^{2}, then."),
+        (f"<p>{MATH} is", "x^{2} is"),
+        (f"<p>So {KATEX}. And {KATEX}{KATEX} here", "So x. And x x here"),
+        (f"<p>So <span class=MathJax_Preview>x2</span>{SEEN}<script type=math/tex>x^2</script>, then", "So x^2, then"),
+        ("<p>So <script type=math/tex>x^2</script> then", "So x^2 then"),
+        ("<script type=math/tex>x^2</script><p>is", "x^2 is"),
+        ("<p>So<script type='math/tex; mode=display'>x^2</script>then", "So\nx^2\nthen"),
+        (f"<p>So {MATH.replace('<math', '<math display=block')} then", "So\nx^{2}\nthen"),
+        (f"<p>So<div style='display:none'>{MATH}</div><p>then", "So\nx^{2}\nthen"),
+        (f"<p>So <span class=MathJax><span>x2</span><span>{MATH}</span></span> then", "So x^{2} then"),
+        (f"<table><tr><td>a<td>{MATH}</table>", "a\tx^{2}"),
+        ("<p>Costs $5 and \\(x\\)", "Costs $5 and \\(x\\)"),
+    ],
+)
+def test_formulas(html: str, text: str) -> None:
+    """Copies and the elements of a formula are not in the text; displayed formulas are lines."""
+    page = blockml.parse(html)
+    assert render_text(page, [True] * len(page.blocks)) == text
+
+
+def test_removed_formulas_stay_removed() -> None:
+    """A formula in a paragraph without kept text is not written."""
+    page = blockml.parse(f"<p>a</p><p>b</p><p>c {MATH} d</p><p>e</p>")
+    kept = [block.text in {"a", "b"} for block in page.blocks]
+    assert render_text(page, kept) == "a\nb"
+
+
+def test_paragraphs_have_the_same_formulas() -> None:
+    """Their places are those of the text."""
+    result = blockml.extract(f"<p>One {KATEX} two</p><p>{MATH}</p><p>End {MATH}</p>", model="plain")
+    assert [paragraph.text for paragraph in result.paragraphs] == ["One x two", "x^{2}", "End x^{2}"]
+    assert all(result.text[item.start : item.end] == item.text for item in result.paragraphs)

@@ -1,0 +1,138 @@
+"""Pictures of the main content: which are written, their addresses, captions and descriptions."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import blockml
+from blockml.page import Image
+from blockml.rendering import render, render_html, render_markdown
+from blockml.rendering.bounds import Budget
+from blockml.rendering.image_addresses import image_address
+from blockml.rendering.pictures import find_images
+from tests.rendering.reported import reported
+
+WORDS = " ".join(["word"] * 40)
+
+
+def written(html: str, *removed: str) -> list[str]:
+    """Return the addresses of the pictures of a page; blocks with one of some texts are removed."""
+    page = blockml.parse(html)
+    kept = np.array([not any(text in block.text for text in removed) for block in page.blocks])
+    images = [image.address for image in find_images(page, kept)]
+    assert re.findall(r"!\[[^\]]*\]\(([^)]*)\)", render_markdown(page, kept)) == images
+    assert re.findall('<img[^>]* src="([^"]*)"', render_html(page, kept)) == images
+    return images
+
+
+@pytest.mark.parametrize("name", ["09", "27", "80"])
+def test_reported_pages_have_their_pictures(name: str) -> None:
+    """Late pictures, a caption that is removed, lead and last pictures, in the place that they have on the page."""
+    page, expected = reported(name)
+    result = blockml.extract(page)
+    captions = {image.caption for image in result.images}
+    paragraphs = [text for text in render(result, "markdown").split("\n\n") if text not in captions]
+    right = expected.partition("MARKDOWN")[2].strip().split("\n\n")
+    for text in filter(re.compile(r"!\[").match, right):
+        place = paragraphs.index(text)
+        assert paragraphs[place - 1] in right[right.index(text) - 1]
+    assert sum(text.startswith("![") for text in paragraphs) == len(result.images)
+
+
+@pytest.mark.parametrize(
+    ("html", "removed", "found"),
+    [
+        ("<p>a<p>b<figure><img src=/i.jpg><figcaption>cap</figcaption></figure><p>c", "cap", 1),
+        ("<p>a<p>b<div><p><img src=/i.jpg></p><p>credit</p></div><p>c", "credit", 1),
+        ("<p>a<p>b<div><img src=/i.jpg></div><p>Advertisement<p>c", "Advertisement", 1),
+        (f"<p>a<p>b<div><img src=/i.jpg></div><p>{WORDS}<p>c", "word", 0),
+        ("<p>a<p>b<div><a href=/x><img src=/i.jpg>cap</a></div><p>c", "cap", 0),  # a teaser
+        ("<img src=/lead.jpg><p>a<p>b", "", 1),
+        ("<nav>x</nav><figure><img src=/lead.jpg><figcaption>cap</figcaption></figure><p>By X<p>a", "x cap By", 1),
+        (f"<header><img src=/lead.jpg></header><p>{WORDS}<p>a", "word", 0),
+        (f"<meta property=og:image content=/x/bridge-80x60.jpg><img src=/bridge.jpg><p>{WORDS}<p>a", "word", 1),
+        ("<p>a<p>b<figure><img src=/last.jpg></figure>", "", 1),
+        ("<p>a<p>b<div><img src=/last.jpg width=640></div>", "", 1),
+        ("<p>a<p>b<div><img src=/last.jpg></div>", "", 0),
+        ("<p>a<p>b<div class=related><figure><img src=/last.jpg></figure></div>", "", 0),
+        ("<amp-img src=/i.jpg><noscript><img src=/i.jpg></noscript></amp-img><p>a", "", 1),
+    ],
+)  # fmt: skip
+def test_pictures_belong_to_the_text_beside_them(html: str, removed: str, found: int) -> None:
+    """Captions and few words between don't matter; teasers, other parts of the page and far pictures are left out."""
+    assert len(written(html, *removed.split())) == found
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        "<img src=/i.png width=16 height=16>",
+        "<img src=/i.png width=80 height=90>",
+        "<img src=/img/icons/mail.svg>",
+        "<img src=/siteLogo.png>",
+        "<img class=emoji src=/1f44c.png>",
+        "<span class=user-avatar><a><img src=/u/9.jpg></a></span>",
+        "<img src=/1x1.gif>",
+        "<img src='data:image/gif;base64,x'>",
+        "<img src='javascript:x()'>",
+        "<img src=/img/grey-placeholder.png>",
+        "<img>",
+    ],
+)
+def test_icons_and_the_like_are_left_out(picture: str) -> None:
+    """By their size, names or address, also between kept texts."""
+    assert written(f"<p>a</p>{picture}<p>b</p>") == []
+
+
+@pytest.mark.parametrize(
+    ("picture", "address"),
+    [
+        ("<img src=data:x data-flickity-lazyload=/i.jpg>", "/i.jpg"),
+        ("<img src=/placeholder.svg data-srcset='/i.jpg 400w, /w.jpg 800w'>", "/w.jpg"),
+        ("<img data-lazy-srcset='/i.jpg, /w.jpg 2x'>", "/w.jpg"),
+        ("<img src=/i.jpg srcset='/s.jpg 400w, /w.jpg 800w'>", "/i.jpg"),
+        ("<picture><source srcset='/s.webp 1x, /w.webp 2x'><img alt=cat></picture>", "/w.webp"),
+        ("<picture><source data-srcset=/w.webp><img src=data:x></picture>", "/w.webp"),
+        ("<img class=lazy src=data:x><noscript><img src=/i.jpg></noscript>", "/i.jpg"),
+        ("<img data-page=/about.html data-big='see /i.jpg here' src=/i.jpg>", "/i.jpg"),
+    ],
+)
+def test_late_pictures_have_their_address(picture: str, address: str) -> None:
+    """Of ``data-*``, ``srcset``, ``source`` and ``noscript``."""
+    assert written(f"<p>a</p><div>{picture}</div><p>b</p>") == [address]
+
+
+def test_candidates_may_have_commas_in_their_address() -> None:
+    """A comma ends a candidate only before white space."""
+    assert image_address({"srcset": "/w_4,h_3/a.jpg 400w, /w_8,h_6/a.jpg 800w"}) == "/w_8,h_6/a.jpg"
+
+
+def test_images_are_described() -> None:
+    """Absolute address, text, caption, size and the block before."""
+    picture = "<img src=i.jpg alt=' two  cats ' width=640px height=auto>"
+    html = f"<p>a <p>b<figure>{picture}<figcaption>So<br>nice</figcaption></figure><p>c"
+    result = blockml.extract(html, url="https://a.example/b/", model="plain")
+    assert result.images == (Image("https://a.example/b/i.jpg", "two cats", "So nice", 640, None, 1),)
+    assert blockml.extract("<img src=/i.jpg><p>a", model="plain").images[0].block == -1
+    assert blockml.extract("<img src=/i.jpg>", model="plain").images == ()
+
+
+def test_captions_are_written_below_pictures_and_not_in_plain_text() -> None:
+    """A caption that is removed comes back with its picture in outputs with markup."""
+    page = blockml.parse("<p>a</p><figure><img src=/i.jpg><figcaption>cap</figcaption></figure><p>b</p>")
+    kept = np.array([True, False, True])
+    assert render_markdown(page, kept) == "a\n\n![](/i.jpg)\n\ncap\n\nb"
+    assert '<figure><img src="/i.jpg"><figcaption>cap</figcaption></figure>' in render_html(page, kept)
+
+
+def test_the_list_of_images_is_bounded() -> None:
+    """A long caption that thousands of pictures share is not repeated for all of them."""
+    figure = f"<figure>{'<img src=i.jpg>' * 3000}<figcaption>{'longword' * 20} {WORDS}</figcaption></figure>"
+    page = blockml.parse(f"<p>a</p>{figure}<p>b</p>".replace("<img", "<hr>x<img"))
+    budget = Budget(page)
+    images = find_images(page, np.ones(len(page.blocks), dtype=bool), budget=budget)
+    assert sum(len(image.caption) for image in images) < 4 * 2**20
+    assert budget.warnings
