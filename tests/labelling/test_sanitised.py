@@ -76,7 +76,7 @@ def test_long_texts_stay_text(text: str) -> None:
 @pytest.mark.parametrize("piece", ["<main>w</main>", "<p>w", "<li>w", "<table>w</table>", "<td>w", "<a>w", "<x>w</x>"])
 @pytest.mark.parametrize("backend", ["lxml", "lexbor"])
 def test_no_element_is_multiplied(name: str, piece: str, backend: str) -> None:
-    """Readers of HTML open formatting elements again in each later element; there are none, and tags are bounded."""
+    """Readers of HTML open formatting elements again in each later element, so none is written; tags are bounded."""
     pytest.importorskip("selectolax")
     source = "<p>" + "".join(f"<{name} dir=ltr id={i}>" for i in range(180)) + piece * 3_000
     page = blockml.parse(source, backend=backend)

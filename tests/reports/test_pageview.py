@@ -91,7 +91,7 @@ def test_long_pages_list_their_first_blocks(tmp_path: Path) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("size", [20_000, 300_000])
 def test_views_are_bounded(tmp_path: Path, shape: str, size: int) -> None:
-    """Whatever a page repeats, its view has at most 8 bytes for each of its bytes and a megabyte."""
+    """A view has at most 8 bytes for each byte of its page and a megabyte, for any shape."""
     source = {**SHAPES, **OUTPUT_SHAPES}[shape](size)
     model = blockml.load("kim2013")
     result = blockml.extract(source, model=model)
