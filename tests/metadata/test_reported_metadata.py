@@ -1,6 +1,6 @@
 """Small pages with the structure of public bug reports of metadata readers, and the values that are right.
 
-The pages in ``tests/reports_public`` are invented and in the public domain (CC0).
+The pages in ``tests/reported_pages`` are invented and in the public domain (CC0).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pytest
 
 import blockml
 
-PAGES = Path(__file__).parents[1] / "reports_public"
+PAGES = Path(__file__).parents[1] / "reported_pages"
 
 
 @pytest.mark.parametrize(
