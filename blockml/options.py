@@ -45,7 +45,7 @@ class CommandFlag:
     choices: tuple[str, ...] | None = None
     default: Any = None
     make: Callable[[Any], Any] | None = None  #: Returns the value of the option for what argparse has read.
-    of_records: bool = False  #: Whether only ``blockml predict`` has it, as it is an option of records.
+    of_records: bool = False  #: Whether only ``blockml predict`` has it, because it is an option of records.
 
 
 def _option(default: Any, /, *flag: Any, **more: Any) -> Any:  # noqa: ANN401 (of any type)

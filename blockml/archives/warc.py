@@ -29,7 +29,7 @@ _SNIFFED = 1 << 10
 _MEMBER = b"\x1f\x8b\x08"
 _RECORD = b"WARC/1."
 _VERSION = re.compile(rb"WARC/\d\.\d+\s*")
-#: Start of a record with its first field. No line end need be before it, as the record before may be cut off. Some
+#: Start of a record with its first field. No line end need be before it, because the record before may be cut off. Some
 #: writers end lines with line feeds only.
 _PLAIN_RECORD = re.compile(rb"WARC/1\.\d\r?\n[\w-]+:")
 #: Fields that a record has once. A second one is that of the next record, in a header that is cut off.

@@ -44,7 +44,7 @@ class Summary:
     """Counts of a run."""
 
     statuses: Counter[str] = field(default_factory=Counter)  #: Pages by status.
-    skipped: Counter[str] = field(default_factory=Counter)  #: Records of archives that are no pages, by reason.
+    skipped: Counter[str] = field(default_factory=Counter)  #: Records of archives that are not pages, by reason.
     n_earlier: int = 0  #: Pages done by an earlier run that this one continued.
 
     @property

@@ -30,7 +30,7 @@ _CLOSING = {"{": "}", "[": "]"}
 def lenient_json(text: str) -> Any:  # noqa: ANN401 (parsed JSON)
     """Read JSON, or text that is JSON but for small mistakes; ValueError for other texts.
 
-    What :mod:`json` reads is read the same; line breaks in strings are allowed. Otherwise commas are set anew, so that
+    What :mod:`json` reads is read the same; line breaks in strings are allowed. Otherwise commas are set again, so that
     superfluous and missing ones do not matter; comments, unpaired closing brackets and the marks of HTML comments and
     CDATA sections are skipped; quotes within strings, invalid escapes and open brackets at the end are mended. Several
     values in one text are returned as a list.

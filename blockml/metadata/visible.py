@@ -17,7 +17,7 @@ from blockml.page.attribute_words import nodes_with_words
 
 __all__ = ["VisibleMetadata", "elements_within"]
 
-#: Parts of the names of elements with other authors, and names of elements with names alone.
+#: Parts of the names of elements with other authors, and names of elements that hold only names.
 _OTHERS = ("comment", "review", "-rev_", "testimonial", "quote", "authoriz", "authoris")
 _OF_NAMES = re.compile(r"name|\Aauthor\b")
 #: Elements that are tried for the name in an author's (our choice: the name is among the first ones).

@@ -177,7 +177,7 @@ def _is_empty(nodes: Nodes, node: int) -> bool:
 
 
 def _after_empty_line(text: str) -> str:
-    """Return a text without the white space of the empty line before it, as white space is no text of its own."""
+    """Return a text without the white space of the empty line before it, which is not part of the text."""
     inner = text.lstrip(" \n")
     indent = text[: len(text) - len(inner)].rpartition("\n")[2]
     return inner if indent == " " else indent + inner

@@ -405,7 +405,7 @@ def _line(tokens: Sequence[str | _Token], *, has_emphasis: bool) -> Line:
 
 
 def _visible_to_commonmark(tokens: Sequence[str | _Token]) -> Sequence[str | _Token]:
-    """Write tags for signs of emphasis that CommonMark would not see; nothing around punctuation alone."""
+    """Write tags for signs of emphasis that CommonMark would not see; nothing around mere punctuation."""
     found = list(tokens)
     opened: list[tuple[int, bool]] = []  # place, whether it is seen
     for place, token in enumerate(tokens):

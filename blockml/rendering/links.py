@@ -17,7 +17,7 @@ _MAX_BASE = 2048
 SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 #: Characters that end an address in Markdown, or begin code; parentheses are allowed in pairs.
 _UNSAFE = re.compile(r"[\s<>\\`\0-\x1f\x7f]")
-#: An ampersand that Markdown would read as the begin of a character reference.
+#: An ampersand that Markdown would read as the start of a character reference.
 _REFERENCE = re.compile(r"&(?=#?\w+;)")
 
 

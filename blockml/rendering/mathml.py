@@ -9,7 +9,7 @@ from blockml.page import Nodes
 
 __all__ = ["tex_of_mathml"]
 
-#: Levels of elements from which on only the text is written.
+#: Levels of elements below which only the text is written.
 _MAX_LEVELS = 40
 #: TeX of characters. Others are written as they are, as TeX of today reads Unicode.
 _CHARACTERS = str.maketrans(

@@ -28,7 +28,7 @@ def title(html: str, url: str | None = None) -> str | None:
     ],
 )
 def test_the_nearest_heading_before_the_text_is_the_title(head: str, headings: str, expected: str) -> None:
-    """Unless it stands at the end of the title, where the site's name is, and is the shorter one."""
+    """Unless it is at the end of the title, where the site's name is, and is the shorter one."""
     assert title(f"<title>{head}</title>{headings}{TEXT}") == expected
 
 
@@ -52,5 +52,5 @@ def test_signs_of_permalinks_are_no_part_of_a_title(sign: str) -> None:
 
 @pytest.mark.parametrize("heading", ["Learn C#", "§ 5 Cats", "Cats 🛠️", "Cats & #dogs"])
 def test_signs_within_a_title_stay(heading: str) -> None:
-    """They are not alone in a link."""
+    """They are not the only text of a link."""
     assert title(f"<h1>{heading}</h1>{TEXT}") == heading

@@ -65,7 +65,7 @@ def test_small_mistakes_are_mended(text: str, expected: object) -> None:
 
 @pytest.mark.parametrize("text", ["", "none", '{"a" "b" "c"}', '"a'])
 def test_other_texts_are_refused(text: str) -> None:
-    """A text without an object or list is no description."""
+    """A text without an object or list is not a description."""
     with pytest.raises(ValueError, match=r"no object|delimiter|double quotes"):
         lenient_json(text)
 

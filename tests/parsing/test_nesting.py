@@ -127,6 +127,6 @@ def test_html5lib_gives_costly_pages_to_libxml2(shape: str) -> None:
 
 
 def test_control_characters_cost_html5lib_nothing() -> None:
-    """They are no reason for another parser."""
+    """They are not a reason for another parser."""
     pytest.importorskip("html5lib")
     assert blockml.parse("<p>x" + "\x01\x80\ufdd0" * 50_000, backend="html5lib").warnings == ()

@@ -6,6 +6,6 @@ FOLDER = Path(__file__).parents[1] / "reported_pages"
 
 
 def reported(name: str) -> tuple[bytes, str]:
-    """Return a page by the begin of its name, and what is right."""
+    """Return a page by the start of its name, and what is right."""
     (path,) = FOLDER.glob(f"{name}-*.html")
     return path.read_bytes(), path.with_suffix(".expected.txt").read_text("utf-8")

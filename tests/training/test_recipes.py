@@ -122,7 +122,7 @@ def test_columns_of_a_file(tmp_path: Path, base: str) -> None:
 
 
 def test_unknown_columns_of_a_file(tmp_path: Path) -> None:
-    """They are named before training; codes of tags are no amounts."""
+    """They are named before training; codes of tags are not amounts."""
     path = tmp_path / "mine.txt"
     path.write_text("words_0\nword_0\n")
     with pytest.raises(UsageError, match="unknown feature columns: 'word_0'"):

@@ -31,7 +31,7 @@ class Contents:
     word_places: NDArray[np.int64]  #: (n_pairs,) index of the word in ``tables.words``
     word_times: NDArray[np.int64]  #: (n_pairs,) occurrences in the block
     vector_rows: NDArray[np.int64]  #: (n_blocks,) index of the block's vector in ``tables.vectors``
-    tables: FrequencyTables  #: Counts of this page alone
+    tables: FrequencyTables  #: Counts of only this page
 
 
 def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False) -> Contents:

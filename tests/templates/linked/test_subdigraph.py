@@ -15,7 +15,7 @@ from blockml.page import Page
 from blockml.templates.linked.subdigraph import Subdigraph, find_subdigraph
 from tests.templates.linked.sites import HOST, DictSource, page_with_links
 
-#: Who links to whom in the worked example, the key page K included; X is no page.
+#: Who links to whom in the worked example, the key page K included; X is not a page.
 LINKS = {"K": "ABCDE", "A": "BCKAX", "B": "AC", "C": "ABE", "D": "A", "E": "CAB"}
 
 
