@@ -55,7 +55,7 @@ def writers(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.name)
 def test_one_function_writes_to_the_terminal(path: Path) -> None:
-    """And one writes data as it is."""
+    """Also one writes data as it is."""
     assert set(writers(path)) == ALLOWED.get(path.name, set())
 
 
