@@ -55,7 +55,7 @@ def writers(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.name)
 def test_one_function_writes_to_the_terminal(path: Path) -> None:
-    """Also one writes data as it is."""
+    """Another one writes data unchanged."""
     assert set(writers(path)) == ALLOWED.get(path.name, set())
 
 
