@@ -109,7 +109,7 @@ def wordless_lines(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.intp]:
     Examples
     --------
     >>> import blockml
-    >>> blocks = blockml.parse("<p>*<p>if (a)<p>{<p>b();<p>}<p>&#8203;<p>c();<p>}").blocks
+    >>> blocks = blockml.parse("<p>*<p>if (a)<p>{<p>b();<p>}<p>&#8206;<p>c();<p>}").blocks
     >>> wordless_lines(blocks, line_numbers(blocks)).tolist()
     [[2, 4], [1, 3], [3, 6]]
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from blockml.metadata.headline import MAX_ELEMENTS, element_text
 from blockml.metadata.names import byline_names, person_names, starts_byline, unjoined
 from blockml.page import Nodes, Page, Separator
 from blockml.page.attribute_words import nodes_with_words
+from blockml.page.cached import cached_property
 
 __all__ = ["VisibleMetadata", "elements_within"]
 

@@ -6,19 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Page
-from blockml.rendering.mathematics import Formulas, shown_formulas
+from blockml.rendering.mathematics import Formulas, find_formulas, shown_formulas
 from blockml.rendering.shown import line_element, shown_texts
 
 __all__ = ["write_formulas"]
 
 
-def write_formulas(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[str], formulas: Formulas) -> None:
+def write_formulas(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[str]) -> None:
     """Write formulas in the texts of the kept blocks ``rows``, and in what is before each, which are changed.
 
     TeX takes the place of the first text of its formula. A formula without kept texts, such as a script, follows the
     text before it. Displayed formulas are lines.
     """
-    _Writer(page, rows, gaps, texts, formulas).write()
+    formulas = find_formulas(page)
+    if formulas[0]:
+        _Writer(page, rows, gaps, texts, formulas).write()
 
 
 class _Writer:

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Attributes, Flag, Nodes, Page
+from blockml.page import Flag, Nodes, Page
 from blockml.rendering.mathml import tex_of_mathml
 from blockml.rendering.shown import line_element, text_sums
+from blockml.rendering.text import TEX_SCRIPT, may_have_formulas
 
 __all__ = ["Formulas", "find_formulas", "formula_of_image", "shown_formulas", "writes_dollars"]
 
@@ -50,11 +51,9 @@ def find_formulas(page: Page) -> Formulas:
     >>> list(find_formulas(page)[0].values())
     ['$x^2$']
     """
-    nodes = page.nodes
-    held = nodes.attributes
-    has_scripts = b"math/tex" in ((held.pairs if isinstance(held, Attributes) else b"") or page.utf8 or b"")
-    if "math" not in nodes.names and not has_scripts:
+    if not may_have_formulas(page):
         return _NONE
+    nodes, held = page.nodes, page.nodes.attributes
     found: dict[int, str] = {}
     stop = 0  # end of the formula before
     annotations = [item for item in nodes.indices("annotation").tolist() if _TEX.search(held[item].get("encoding", ""))]
@@ -65,7 +64,7 @@ def find_formulas(page: Page) -> Formulas:
             around = [nodes.attributes[item].get("class", "") for item in [node, *nodes.ancestors(node, 4)]]
             display = nodes.attributes[node].get("display") == "block" or any("display" in item for item in around)
             found[node] = _in_dollars(tex, display=display)
-    scripts = _of_scripts(page) if has_scripts else {}
+    scripts = _of_scripts(page) if TEX_SCRIPT in (page.utf8 or b"") else {}
     if not found and not scripts:
         return _NONE
     copies, stop = set[int](), 0

@@ -8,12 +8,13 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Flag, Page, Separator
+from blockml.page import Attributes, Flag, Page, Separator
 from blockml.rendering.code import line_starts
-from blockml.rendering.formula_text import write_formulas
-from blockml.rendering.mathematics import find_formulas
 
-__all__ = ["node_separators", "render_text", "text_pieces"]
+__all__ = ["TEX_SCRIPT", "may_have_formulas", "node_separators", "render_text", "text_pieces"]
+
+#: In the type of scripts with formulas.
+TEX_SCRIPT = b"math/tex"
 
 _PREFORMATTED, _SPACE, _CELL = int(Flag.PREFORMATTED), int(Separator.SPACE), int(Separator.CELL)
 #: Text between two blocks, by :class:`~blockml.page.Separator`.
@@ -116,11 +117,19 @@ def text_pieces(
         n_cells = np.cumsum(page.nodes.named({"td", "th"}))[blocks.node]
         for place in cells.tolist():
             gaps[place] = "\t" * max(1, int(n_cells[rows[place]] - n_cells[before[place]]))  # one more per empty cell
-    formulas = find_formulas(page)
-    if formulas[0]:
-        write_formulas(page, rows, gaps, texts, formulas)
+    if may_have_formulas(page):
+        from blockml.rendering.formula_text import write_formulas
+
+        write_formulas(page, rows, gaps, texts)
     gaps[0] = ""
     return gaps, texts
+
+
+def may_have_formulas(page: Page) -> bool:
+    """Tell whether a page has MathML or scripts of TeX."""
+    held = page.nodes.attributes
+    source = (held.pairs if isinstance(held, Attributes) else b"") or page.utf8 or b""
+    return "math" in page.nodes.names or TEX_SCRIPT in source
 
 
 def _source_of(page: Page) -> Callable[[int, int], str]:

@@ -53,7 +53,7 @@ def test_smoothing_by_hand() -> None:
 
 def test_lines_without_words_are_decided_with_those_around_them() -> None:
     """Brackets and ellipses are kept between kept lines only; those at the ends are decided by themselves."""
-    page = blockml.parse("<p>•<p>if (a)<p>{<p>b();<p>(<i>…</i>)<p>See<p>|<p>Tweet<p>&#8203;<p>end<p>}")
+    page = blockml.parse("<p>•<p>if (a)<p>{<p>b();<p>(<i>…</i>)<p>See<p>|<p>Tweet<p>&#8206;<p>end<p>}")
     policy = DecisionPolicy(rule="expected_f1")
     probabilities = np.array([0.1, 0.9, 0.1, 0.9, 0.1, 0.1, 0.1, 0.9, 0.9, 0.05, 0.1, 0.9, 0.1], np.float32)
     scores = score_blocks(policy, probabilities, PolicyColumns.of(PageContext(page), policy), None)

@@ -17,6 +17,7 @@ import blockml
 from blockml.page import Flag, Page, Separator, Status
 from blockml.parsing import BACKENDS, PROFILES, _close_title
 from blockml.parsing.decoding import decode
+from blockml.text.characters import readable
 from blockml.text.words import TOKENIZERS
 from tests.parsing.test_lines import EXAMPLE
 from tests.refined import refined_lines
@@ -176,10 +177,10 @@ def lxml_visible(html: str) -> str:
                     left.add(parent)
                     skipped -= 1
                 skipped += element.tag in UNSEEN
-                parts.append("" if skipped else element.text or "")
+                parts.append("" if skipped else readable(element.text or ""))
             else:
                 skipped -= element.tag in UNSEEN and element not in left
-                parts.append("" if skipped else element.tail or "")
+                parts.append("" if skipped else readable(element.tail or ""))
     return visible("".join(parts))
 
 
@@ -192,7 +193,7 @@ def html5lib_visible(html: str) -> str:
     while waiting:
         node = waiting.pop()
         if node.nodeType == node.TEXT_NODE:
-            parts.append(node.data)
+            parts.append(readable(node.data))
         elif node.nodeType == node.DOCUMENT_NODE or (node.nodeType == node.ELEMENT_NODE and node.tagName not in UNSEEN):
             waiting.extend(reversed(node.childNodes))
     return visible("".join(parts))
