@@ -662,7 +662,11 @@ def test_columns_of_odd_types(tmp_path: Path, field: str) -> None:
             assert [row["status"] for row in made] == ["empty_page", "ok", "ok"]
         if name == "far":  # Parquet has no such times
             continue
-        pq.write_table(table, tmp_path / "a.parquet")
+        try:
+            pq.write_table(table, tmp_path / "a.parquet")
+        except pa.ArrowNotImplementedError:  # older versions of pyarrow can't write views
+            assert name in {"view", "bytes"}
+            continue
         items = read_items(find_inputs([str(tmp_path / "a.parquet")]))
         assert list(predict(items, Plain(), options, isolation="none")) == made, name
 
