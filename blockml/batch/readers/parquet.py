@@ -94,7 +94,7 @@ def cell_value(cell: Any) -> Any:  # noqa: ANN401 (a cell of any type)
     """
     try:
         return cell.as_py() if hasattr(cell, "as_py") else cell
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, KeyError):  # the last one for an unknown time zone
         return cell.as_buffer().to_pybytes() if hasattr(cell, "as_buffer") else getattr(cell, "value", None)
 
 
