@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.text.plurals import counted
 
-#: Levels after which an XPath begins anew, and characters of all XPaths for each node and beside these.
+#: Levels after which an XPath starts again, and characters of all XPaths for each node and beside these.
 _MAX_STEPS, _PER_NODE, _SPARE = 256, 128, 2**20
 #: Element names that an XPath can contain.
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
@@ -109,7 +109,7 @@ class Nodes:
     def xpath(self, node: int) -> str:
         """Return the absolute XPath of an element, or of the parent of a text node.
 
-        It begins anew at every 256th level, as in ``/descendant::*[900]/p[2]``, and at every element after paths of
+        It starts again at every 256th level, as in ``/descendant::*[900]/p[2]``, and at every element after paths of
         very many characters: else the paths of thousands of deep elements would be far longer than the page.
 
         Examples

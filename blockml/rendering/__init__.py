@@ -44,7 +44,7 @@ __all__ = [
     "render_text",
 ]
 
-#: Names whose modules are imported when somebody asks for them, as plain text needs none of them.
+#: Names whose modules are imported when somebody asks for them, because plain text needs none of them.
 _LATER = {"find_chunks": "paragraphs", "render_html": "html", "render_markdown": "markdown"}
 #: A line of Markdown that begins a heading, quotation, list item, table or code block.
 _MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")

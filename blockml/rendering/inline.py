@@ -60,7 +60,7 @@ _LINKED, _CODED, _STRONG, _DELETED = Mark.LINK, Mark.CODE, Mark.STRONG, Mark.DEL
 _TEXT, _MARKED, _ALT, _FORMULA, _CODE, _OWN = (kind.value for kind in Kind)
 #: Marks of CommonMark. Others, and these where CommonMark would not see them, are written as tags.
 _SIGNS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.DELETED: "~~"}
-#: A formula ends before the next one begins, or the search for its end would begin anew at each opening bracket.
+#: A formula ends before the next one begins, or the search for its end would start again at each opening bracket.
 _NOTATION = re.compile(
     r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]|\$\$(?P<dollars>[^$]+)\$\$", re.DOTALL
 )

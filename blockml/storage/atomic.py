@@ -91,7 +91,7 @@ def _temporary(target: Path, mark: str | None) -> tuple[Path, BinaryIO]:
     stream: BinaryIO
     if mark:
         part = target.with_name(f"{target.name}.{mark}.part")
-        part.unlink(missing_ok=True)  # rather than written to, as it may be a link
+        part.unlink(missing_ok=True)  # rather than written to, because it may be a link
         return part, part.open("xb")
     random = re.compile(re.escape(target.name) + r"\.[0-9a-f]{8}\.part")
     with os.scandir(target.parent) as entries:
