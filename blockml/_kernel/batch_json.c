@@ -42,7 +42,7 @@ PyObject *json_string(PyObject *module, PyObject *arguments) {
         const int is_step = end - at > 2 * STEP; /* otherwise one character is read */
         for (uint64_t bits = marks_in(at, is_step ? STEP : 1); bits; bits &= ~(UINT64_C(3) << (mark - begin))) {
             mark = begin + lowest_bit(bits);
-            if (is_step) memcpy(text, at, STEP); /* more than the characters before the mark, as the size is fixed */
+            if (is_step) memcpy(text, at, STEP); /* more than the characters before the mark, because the size is fixed */
             text += mark - at;
             at = mark;
             *text = *at == '\\' && end - at > 1 ? escapes[(unsigned char)at[1]] : 0;

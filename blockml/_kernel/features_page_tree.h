@@ -131,7 +131,7 @@ typedef struct {
     PyObject *title, *description;     /* NULL if no family needs them */
 } Page;
 
-/* Returns the table entry of a tag; n_tags stands for a missing node. */
+/* Returns the table entry of a tag; n_tags means a missing node. */
 static inline int64_t of_tag(const Page *page, int table, Py_ssize_t tag) {
     return ((const int64_t *)page->tables->view[table].buf)[page->places[tag]];
 }

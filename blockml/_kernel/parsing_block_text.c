@@ -221,7 +221,7 @@ static int widen_text(BlockText *t) {
     return t->is_wide = 1;
 }
 
-/* Adds the lengths of words that are not separated by white space alone. Returns their number. The array must have
+/* Adds the lengths of words that are separated by more than white space. Returns their number. The array must have
    room. */
 static Py_ssize_t add_split_words(BlockText *t, const Py_UCS4 *points, Py_ssize_t n) {
     Py_ssize_t n_words = 0;

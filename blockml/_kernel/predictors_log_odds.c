@@ -7,7 +7,7 @@
 /* As in log_odds.py. */
 static const double LN2_HIGH = 0x1.62e42fee00000p-1, LN2_LOW = 0x1.a39ef35793c76p-33, PER_LN2 = 0x1.71547652b82fep+0;
 static const double MIN_PROBABILITY = 1e-6, MAX_LOG_ODDS = 700;
-/* Adding and subtracting this rounds to the nearest integer, which stands in the low bits of the sum. */
+/* Adding and subtracting this rounds to the nearest integer, which is in the low bits of the sum. */
 static const double ROUNDING = 0x1.8p52;
 enum { EXPONENTIAL_TERMS = 14, LOGARITHM_TERMS = 11 };
 
@@ -49,7 +49,7 @@ static inline double clip(double low, double x, double high) {
     return x > high ? high : x;
 }
 
-/* Numbers in a batch. They are clipped in a loop of their own, so that compilers vectorise instead of branching. */
+/* Numbers in a batch. They are clipped in a separate loop, so that compilers vectorise instead of branching. */
 enum { BATCH = 64 };
 
 WIDE void compute_log_odds(const double *restrict probabilities, size_t n, double *restrict log_odds) {

@@ -35,7 +35,7 @@ static inline int32_t nearest(float x) {
     return bits - 0x4b400000; /* bits of the number added */
 }
 
-/* Rounds values times steps to integers. Values are bounded in a loop of their own: with bounds and rounding in one
+/* Rounds values times steps to integers. Values are bounded in a separate loop: with bounds and rounding in one
    loop, compilers branch instead of vectorising. */
 static inline void round_all(const float *restrict values, Py_ssize_t n, float steps, int16_t *restrict out) {
     for (Py_ssize_t i = 0; i < n; i++) out[i] = (int16_t)nearest(values[i] * steps);

@@ -205,7 +205,7 @@ static inline const char *unpack_tree(const Ensemble *e, const char *packed, Pru
         memcpy(&test.feature, packed + offsetof(PackedTest, feature), 4);
         memcpy(&test.left_leaves, packed + offsetof(PackedTest, left_leaves), 4);
         memcpy(&test.right_leaves, packed + offsetof(PackedTest, right_leaves), 4);
-        /* Branch-free, as the outcome is hard to predict. No row reaches a test without leaves left on one side: the
+        /* Branch-free, because the outcome is hard to predict. No row reaches a test without leaves left on one side: the
            tests above it come first. */
         Range range = ranges[test.feature];
         uint32_t is_left = -(uint32_t)all_left(range, test.threshold);

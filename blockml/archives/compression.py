@@ -39,7 +39,7 @@ _RECOGNIZED = {GZIP: ".gz", ZSTD: ".zst"}
 _BLOCK = 1 << 18  # bytes read at a time where output is thrown away
 #: Largest window of a Zstandard frame that is accepted: that of the levels up to 19 of the command zstd.
 _MAX_WINDOW = 1 << 27
-#: Bytes of a Zstandard file that are decompressed at a time: to at most 128 MB, as 4 of them may stand for 128 KB.
+#: Bytes of a Zstandard file that are decompressed at a time: to at most 128 MB, because 4 of them may encode 128 KB.
 _ZSTD_INPUT = 1 << 12
 
 

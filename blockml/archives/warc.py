@@ -288,7 +288,7 @@ class _Content:
         return line
 
     def _place(self, position: int) -> int:
-        """Return the offset that stands for a position of the content."""
+        """Return the offset that represents a position of the content."""
         if self._members is None:
             return position if self._has_offsets else 0
         starts = self._members.starts

@@ -85,7 +85,7 @@ class Extractor(ABC):
 
     name: ClassVar[str]  #: Public name.
     traits: ClassVar[Traits] = Traits(source="")
-    threshold: float | None = None  #: Score from which on a block is kept; None for :attr:`default_threshold`.
+    threshold: float | None = None  #: Minimum score to keep a block; None for :attr:`default_threshold`.
 
     @property
     def legal(self) -> Mapping[str, Legal]:

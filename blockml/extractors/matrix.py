@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _SITE_COLUMNS = tuple([column.name for column in site_pages.COLUMNS])
 
-#: Number of known pages from which on more make no difference (our choice: shares are then known to 2 %).
+#: Further known pages make no difference (our choice: shares are then known to 2 %).
 _MOST_PAGES = 50
 
 

@@ -37,7 +37,7 @@ def nearest(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
     >>> nearest(nodes, nodes.named({"div"})).tolist()
     [-1, -1, -1, 3, 3, 3, 3]
     """
-    # The last entry stands for the parent of all roots: index -1 refers to it, and it refers to itself.
+    # The last entry is the parent of all roots: index -1 refers to it, and it refers to itself.
     up = np.append(np.where(marked, np.arange(len(nodes)), nodes.parent), -1)
     while (up != (further := up[up])).any():
         up = further

@@ -1,6 +1,6 @@
 """Probabilities and log odds.
 
-Exponentials and logarithms are computed by sums, products and quotients alone, which are equal on every machine; those
+Exponentials and logarithms are computed only by sums, products and quotients, which are equal on every machine; those
 of numpy differ between processors in the last bit.
 """
 

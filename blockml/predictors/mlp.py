@@ -100,7 +100,7 @@ class MLP:
         return len(self.word_vectors) > 0
 
     def __getstate__(self) -> dict[str, FloatArray]:
-        """Pickle the arrays alone, without their quantised and packed forms."""
+        """Pickle only the arrays, without their quantised and packed forms."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def scaled(self, matrix: FloatArray) -> FloatArray:

@@ -26,7 +26,7 @@ PAGE_FEATURES = (
     "words",  # logarithm of the words kept
     "pagewords",  # logarithm of the words of the page
     "unsure",  # words with a probability from .2 to .8 / words kept
-    "agreement",  # F1 of the decision against that by the first predictor alone
+    "agreement",  # F1 of the decision against that by only the first predictor
     "pieces",  # runs of kept blocks / kept blocks
     "links",  # linked words / words, of kept blocks
     "prose",  # running text / words, of kept blocks

@@ -116,7 +116,7 @@ class Trees:
         return cast("_kernel.Compiled", _kernel.compiled).pack_trees(arrays)
 
     def __getstate__(self) -> dict[str, NDArray[Any]]:
-        """Pickle the arrays alone: packed trees depend on the compiled code of this machine."""
+        """Pickle only the arrays: packed trees depend on the compiled code of this machine."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property

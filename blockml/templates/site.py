@@ -97,7 +97,7 @@ class SiteTemplate:
         """
         pages = list(pages)  # iterated twice
         counted = cls.count(pages, name=name, **settings)
-        # Copies count once here too: what a page shares with its copies is no template.
+        # Copies count once here too: text that a page shares only with its copies is not template.
         pages = list({"\n".join(page.blocks.texts) or number: page for number, page in enumerate(pages)}.values())
         sketches = [sketch(page) for page in pages]
         groups = sorted(_groups(sketches, threshold), key=len, reverse=True)
@@ -229,7 +229,7 @@ def _groups(sketches: Sequence[PageSketch], threshold: float | None) -> list[lis
 
 
 def _learn_layout(pages: Sequence[Page], sketches: Sequence[PageSketch], group: Sequence[int]) -> Layout:
-    """Map pages from near to far to the medoid, as the nearest pages may share more than the template."""
+    """Map pages to the medoid from near to far: the nearest pages may share more than the template."""
     shown = group[:_MOST_COMPARED]
     distances = distance_matrix([sketches[i] for i in shown], METRIC)
     medoid = int(distances.sum(axis=1).argmin())

@@ -117,7 +117,7 @@ def _measured(metrics: Any, decision: str) -> list[str]:  # noqa: ANN401 (a pars
         _table(["protocol", "block P", "block R", "block F1", "F1 over folds", "page bag F1"], rows),
     ]
     if "block" in metrics:
-        parts.append("Folds over blocks leak: neighbouring blocks of one page stand on both sides.")
+        parts.append("Folds over blocks leak: neighbouring blocks of one page are on both sides.")
     if "gaps" in metrics:
         gaps = ", ".join(f"{name} {gap:+.3f}" for name, gap in metrics["gaps"].items())
         parts.append(f"Overestimates of block F1 by the laxer protocol: {gaps}.")

@@ -44,7 +44,7 @@ class Ensemble:
     weights: Mapping[str, float]
 
     def probabilities(self, table: BlockTable, page: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Predict probabilities (n_blocks,) of the first predictor alone, and of the ensemble, for one page."""
+        """Predict probabilities (n_blocks,) of the first predictor, and of the ensemble, for one page."""
         return average_predictors(self.predictors, self.weights, table.page_matrix(page))
 
 

@@ -1,4 +1,4 @@
-"""Training of :class:`blockml.predictors.mlp.MLP` with numpy alone, on batches of pages.
+"""Training of :class:`blockml.predictors.mlp.MLP` with numpy only, on batches of pages.
 
 The loss is that of :mod:`blockml.training.mlp_loss`.
 """
@@ -22,7 +22,7 @@ from blockml.training.mlp_loss import Batch, Masks, Weights, loss
 #: Mean and deviation of columns are those of every 7th row.
 _EVERY = 7
 #: Decay of the moments of Adam (Kingma and Ba 2015) with decoupled weight decay (Loshchilov and Hutter 2019). The
-#: second decays faster than usual, as there are only a few hundred steps.
+#: second decays faster than usual, because there are only a few hundred steps.
 _MOMENTS = (0.9, 0.99)
 #: Steps of linear warm-up, and the share of the learning rate that is left at the end of the cosine decay.
 _WARM_UP, _FINAL_RATE = 50, 0.02
@@ -36,7 +36,7 @@ class MLPOptions:
     vector: int = 16  #: Components of word vectors.
     epochs: int = 9  #: Passes over the pages.
     pages: int = 12  #: Pages in a batch.
-    most_blocks: int = 400  #: Maximum number of blocks of a page in a batch, drawn anew each time.
+    most_blocks: int = 400  #: Maximum number of blocks of a page in a batch, drawn again each time.
     rate: float = 0.003  #: Maximum learning rate.
     decay: float = 0.5  #: Weight decay, in units of the learning rate.
     dropout: float = 0.3  #: Share of units, and of words, dropped in each step (Srivastava et al. 2014).

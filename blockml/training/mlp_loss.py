@@ -1,7 +1,8 @@
 """Loss of MLPs in training, and its gradient.
 
 The loss of a page is one minus the F1 of its words, with each block counted by its probability, plus a share of the
-cross entropy of its blocks. F1 alone trains badly; cross entropy alone overrates blocks that hardly matter to a page.
+cross entropy of its blocks. F1 by itself trains badly; cross entropy by itself overrates blocks that hardly matter to a
+page.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _ARTICLE = "article"
 class HeldOut:
     """Probabilities of blocks by predictors that were not trained on their page."""
 
-    first: NDArray[np.float32]  #: (n_rows,) by the first predictor alone.
+    first: NDArray[np.float32]  #: (n_rows,) by only the first predictor.
     probabilities: NDArray[np.float32]  #: (n_rows,) by the ensemble.
     fold: NDArray[np.int64]  #: (n_pages,) fold of each page.
 

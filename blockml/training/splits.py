@@ -19,7 +19,7 @@ PROTOCOLS: Mapping[str, str] = {
     "site": "folds over sites: performance on unknown templates",
 }
 
-#: Share of common hashes from which on two sketches are those of near duplicates (our choice).
+#: Minimum share of common hashes of near duplicates (our choice).
 _NEAR = 0.8
 
 

@@ -24,7 +24,7 @@ _INNER_FOLDS = 3
 class Tuning(NamedTuple):
     """Chosen parameters."""
 
-    threshold: float  #: Score from which on a block is kept.
+    threshold: float  #: Minimum score to keep a block.
     shrinkage: float  #: Strength of :func:`blockml.training.single_tree.shrink`.
 
     @property

@@ -64,8 +64,8 @@ def blur(values: _Floats, radius: int, sigma: float, eps: float, max_iter: int) 
     radius, sigma
         See :func:`kernel`.
     eps
-        Change of an entry in one round from which on blurring goes on, at least 1e-6. Without it, blurring would go on
-        until all entries are the same. Ends after at most about ``0.25 / eps`` rounds.
+        Blurring continues while an entry changes by at least this in a round; at least 1e-6. Without it, blurring would
+        go on until all entries are the same. Ends after at most about ``0.25 / eps`` rounds.
     max_iter
         Most rounds.
 

@@ -24,7 +24,7 @@ class RowMark(IntFlag):
 
     CONTENT = 1
     TITLE = 2  #: repeats the page's title or a part of it
-    END = 4  #: such text comes after articles
+    END = 4  #: text that comes after articles
     HEADING = 8  #: inside ``h1``, ``h2`` or ``h3``
     ITEM = 16  #: inside ``li``
     LARGEST = 32  #: was kept as the largest row
@@ -39,8 +39,8 @@ class BlockRows:
     last: NDArray[np.int64]  #: (n,) number of its last block.
     words: NDArray[np.int64]  #: (n,) words.
     linked: NDArray[np.int64]  #: (n,) linked words.
-    wrapped: NDArray[np.int64]  #: (n,) words on full lines; all words of a block without such.
-    lines: NDArray[np.int64]  #: (n,) full lines; 1 for a block without such.
+    wrapped: NDArray[np.int64]  #: (n,) words on full lines; all words if it has no full line.
+    lines: NDArray[np.int64]  #: (n,) full lines; 1 for a block without a full line.
     #: (n,) open elements that are not inline, at the first text of any of its blocks: the smallest number.
     level: NDArray[np.int64]
     marks: NDArray[np.uint8]  #: (n,) :class:`RowMark` bits.

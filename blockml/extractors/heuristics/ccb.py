@@ -45,11 +45,11 @@ class CCB(Extractor):
     sigma
         Standard deviation of their weights; None for a third of the radius.
     eps
-        Change of an entry in one round from which on blurring goes on.
+        Blurring continues while an entry changes by at least this in a round.
     max_iter
         Most rounds.
     threshold
-        Content code ratio from which on text is content.
+        Minimum content code ratio of content.
     keep_blocks
         Give a text between two tags the largest ratio of its entries, so that it is kept or removed as a whole. Else
         each of its words has the mean ratio of its entries.

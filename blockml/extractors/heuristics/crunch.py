@@ -143,12 +143,12 @@ def _innermost_first(
         Whether an element with these two sums is removed.
     """
     nodes = rest.nodes
-    judged = rest.left & nodes.named(names)
+    candidates = rest.left & nodes.named(names)
     sums = [subtree_sums(nodes, values * rest.left).tolist() for values in (first, second)]
-    outer = nearest_above(nodes, judged).tolist()
-    lost = [[0] * (len(nodes) + 1) for _ in sums]  # the entry at the end takes what has no judged element above
+    outer = nearest_above(nodes, candidates).tolist()
+    lost = [[0] * (len(nodes) + 1) for _ in sums]  # the last entry is for texts without a candidate above
     struck = np.zeros(len(nodes), dtype=bool)
-    for node in np.flatnonzero(judged)[::-1].tolist():
+    for node in np.flatnonzero(candidates)[::-1].tolist():
         struck[node] = goes(sums[0][node] - lost[0][node], sums[1][node] - lost[1][node])
         for total, gone in zip(sums, lost, strict=True):
             gone[outer[node]] += total[node] if struck[node] else gone[node]

@@ -159,7 +159,7 @@ class DSC(Extractor):
         Raises
         ------
         UsageError
-            An argument of the constructor is no legal value.
+            An argument of the constructor is not a legal value.
         """
         self.check()
         tokens = token_stream(page, self.view).tokens()

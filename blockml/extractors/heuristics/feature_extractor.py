@@ -1,7 +1,7 @@
 """FeatureExtractor and K-FeatureExtractor: parts of a page that hold most of a feature (Debnath et al. 2005).
 
 A page is taken apart at its tables, divisions and sections; a text belongs to the innermost one. Parts without text
-do not compete, for there is nothing to extract from them.
+do not compete, because they have nothing to extract.
 """
 
 from __future__ import annotations

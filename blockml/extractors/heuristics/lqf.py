@@ -31,12 +31,12 @@ def link_quotas(nodes: Nodes, *, literal: bool = False) -> NDArray[np.float64]:
         The tree.
     literal
         Follow Algorithm 3.3 of Gottron 2008 literally. It runs over all descendants outside of nested block
-        nodes, so that text below an inline element counts once with the text and once with each such element.
+        nodes, so that text below an inline element counts once with the text and once with each of these elements.
 
     Returns
     -------
     NDArray[np.float64]
-        (n_nodes,) in [0, 1]; nan for block nodes without text of their own and for all other nodes.
+        (n_nodes,) in [0, 1]; nan for block nodes without direct text and for all other nodes.
 
     Examples
     --------

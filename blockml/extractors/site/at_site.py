@@ -94,7 +94,7 @@ class Unrepeated(Combination):
 
 
 def _repeated_lines(page: Page, repeated: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return (n_blocks,) whether each block stands in a line of text most of whose words are in repeated blocks."""
+    """Return (n_blocks,) whether each block is in a line of text most of whose words are in repeated blocks."""
     line = line_numbers(page.blocks)
     weight = line_weights(page.blocks.n_words.astype(np.float64))
     share = np.bincount(line, weight * repeated) / np.bincount(line, weight)

@@ -103,7 +103,7 @@ class SiteMethod(Extractor):
             return Prediction(scores)
         other = self._fallback()
         found = other.predict(page)
-        kept = other.decide(page, found).kept  # the decision, as its scores have another threshold
+        kept = other.decide(page, found).kept  # the decision, because its scores have another threshold
         instead = "was ignored" if other.id == "plain" else f"{other.id} was used instead"
         return Prediction(kept.astype(np.float32), (f"{_REASONS[reason]} and {instead}", *found.remarks))
 
@@ -183,9 +183,9 @@ class ClusteredMethod(SiteMethod):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TextFrequency(ClusteredMethod):
-    """Removes texts that stand on more than a third of the site's pages.
+    """Removes texts that occur on more than a third of the site's pages.
 
-    Gottron 2008, *Bridging the gap*, sections 6 and 7. A block goes if most of its words stand in such texts.
+    Gottron 2008, *Bridging the gap*, sections 6 and 7. A block is removed if most of its words are in these texts.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class TextFrequency(ClusteredMethod):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BlockFrequency(SiteMethod):
-    """Removes blocks that stand on more than a third of the site's pages.
+    """Removes blocks that occur on more than a third of the site's pages.
 
     Gottron 2008, *Bridging the gap*, with whole text blocks as segments: his future work.
 
@@ -290,8 +290,8 @@ class TreeMapping(SiteMethod):
         See :class:`SiteMethod`; a subdigraph may be as small as one other page.
     container
         Keep only blocks in the smallest element that holds most of the remaining words
-        (:func:`~blockml.templates.mapping.main_container`), as the paper expects the main content in one place with
-        much text. Off by default because the paper does not measure it; on news it gains .035 of LCS F1
+        (:func:`~blockml.templates.mapping.main_container`), because the paper expects the main content in one place
+        with much text. Off by default because the paper does not measure it; on news it gains .035 of LCS F1
         (research/papers.md).
     """
 

@@ -19,7 +19,8 @@ Matrix = NDArray[np.float64]
 #: Wraps an iterable of work items to report progress.
 Progress = Callable[[Iterable[Any]], Iterable[Any]]
 
-#: Largest page, in elements, for distances of quadratic cost. Two such pages without nesting take about half a minute.
+#: Largest page, in elements, for distances of quadratic cost. Two pages of that size without nesting take about half a
+#: minute.
 MAX_NODES = 50_000
 
 # Side of the tiles of a matrix: large enough that pages of a site share computed costs, small enough that a hundred
@@ -94,5 +95,5 @@ def check_size(metric: str, size: int, limit: int) -> None:
 
 
 def _tile(metric: Metric[Features], rows: Sequence[Features], columns: Sequence[Features] | None) -> Matrix:
-    # Pickling would make two copies of one sequence, so None stands for a tile on the diagonal.
+    # Pickling would make two copies of one sequence, so a tile on the diagonal is None.
     return metric.block(rows, rows if columns is None else columns)

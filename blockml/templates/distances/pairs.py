@@ -75,7 +75,7 @@ def _aligned(
     i, j = len(rows), len(columns)
     while i and j:
         together = best[i - 1, j - 1] + cost(i - 1, j - 1)
-        # Mapping at the cost of deleting and inserting both is no mapping.
+        # Mapping at the cost of deleting and inserting both does not count as a mapping.
         gains = cost(i - 1, j - 1) < size_a[rows[i - 1]] + size_b[columns[j - 1]]
         if gains and best[i, j] == together:
             i, j = i - 1, j - 1

@@ -90,7 +90,7 @@ def sketch(page: Page, *, classes: bool = False) -> PageSketch:
 
     Every element of ``page.nodes`` counts, including scripts and styles (as leaves). ``classes`` appends the tokens of
     an element's ``class`` attribute to its name, sorted and with each run of digits replaced by ``0``. This separates
-    layouts of one site better; the published distances use names alone. Our choice.
+    layouts of one site better; the published distances use only names. Our choice.
 
     Examples
     --------

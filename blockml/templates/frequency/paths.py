@@ -22,8 +22,8 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 def path_keys(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.uint64]:
     """Hash the paths of elements: names, class tokens and ids from the root; equal for equal paths on any page.
 
-    Runs of digits in class tokens and ids are masked, as many programs number their elements; the order of class tokens
-    is ignored. Takes (n,) node indices, -1 for the place above all roots, and returns (n,) keys.
+    Runs of digits in class tokens and ids are masked, because many programs number their elements; the order of class
+    tokens is ignored. Takes (n,) node indices, -1 for the place above all roots, and returns (n,) keys.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def path_keys(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.uint64]:
     (True, False)
     """
     # Polynomial hash of the path's steps by doubling: each round doubles the number of steps summed per node. The last
-    # entry stands for the place above all roots.
+    # entry is the place above all roots.
     before = np.append(0, np.cumsum(np.bincount(elements[elements >= 0], minlength=len(nodes))))
     with_ancestors = np.flatnonzero(before[nodes.end] > before[:-1])
     keys = np.append(_step_keys(nodes, with_ancestors), np.uint64(0))

@@ -173,7 +173,7 @@ def fallback_reason(
 
 
 def _fraction(theta: float) -> Fraction:
-    """Return a threshold as a fraction, as the float nearest to a third means a third."""
+    """Return a threshold as a fraction: the float nearest to a third means a third."""
     if not 0 <= theta <= 1:
         raise UsageError(f"a threshold must be in [0, 1], got {theta}")
     return Fraction(theta).limit_denominator(10**6)

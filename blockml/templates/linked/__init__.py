@@ -1,6 +1,6 @@
 """Find the pages of a site that share a page's template, by following its links.
 
-The sources of pages are in modules of their own: :mod:`~.folder`, :mod:`~.archive` and :mod:`~.web`.
+The sources of pages are in separate modules: :mod:`~.folder`, :mod:`~.archive` and :mod:`~.web`.
 """
 
 from blockml.templates.linked.link_order import ORDERS, ordered

@@ -49,7 +49,7 @@ class ArchiveSource(PageSource):
     URL the latest counts. A JSON line is ``{"url", "html", "charset"}``.
 
     Construction reads the files once for an index; pages are read when requested. That is fast if each record of a WARC
-    file is a gzip member of its own, as the standard recommends, or if the file isn't compressed; in an ARC file, and
+    file is a separate gzip member, as the standard recommends, or if the file isn't compressed; in an ARC file, and
     in one compressed otherwise, everything before the page is read again. A damaged WARC record is passed over; other
     files are read up to the damage. Links to pages that the archive lacks resolve to None. ``warnings`` lists file,
     byte offset and reason of each unreadable part. Raises InputError if there is no such file or folder, or no page in
@@ -174,7 +174,7 @@ class ArchiveSource(PageSource):
                     if begins_record(file, start):  # else the gzip member begins inside a record
                         offset, skip = start, 0
                 response, url = capture.response, normalise(capture.url or "")
-                date = "".join(filter(str.isdigit, capture.date))  # ARC files have the digits alone
+                date = "".join(filter(str.isdigit, capture.date))  # ARC files have only the digits
                 if response.error:
                     self._warn(file, capture.offset, response.error)
                 elif response.location and url and (target := join(url, response.location)):

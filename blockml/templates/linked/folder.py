@@ -163,7 +163,7 @@ class FolderSource(PageSource):
         return self._names[below]
 
     def _add(self, file: FolderPage) -> None:
-        # File names may contain bytes that are no text.
+        # File names may contain bytes that are not text.
         url = (normalise(file.url) if file.url else None) or normalise(
             self.base + quote(os.fsencode(file.place), _SAFE)
         )
@@ -232,7 +232,7 @@ def open_source(path: str | os.PathLike[str], **options: Any) -> FolderSource | 
 def base_of(folder: str | os.PathLike[str], page: str | os.PathLike[str], url: str) -> str | None:
     """Return the URL of a folder by the URL of a page file in it; that of the server if the file is elsewhere.
 
-    None if the URL is no web URL.
+    None if the URL is not a web URL.
 
     Examples
     --------

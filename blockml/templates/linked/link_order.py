@@ -57,7 +57,7 @@ def _document(page: Page, links: Sequence[Link], source: PageSource | None) -> t
 
 
 def _menu(page: Page, links: Sequence[Link], source: PageSource | None) -> tuple[Link, ...]:
-    """Put links of the menu first, by URL, as the same link may also occur before the menu."""
+    """Put links of the menu first, by URL, because the same link may also occur before the menu."""
     links = _document(page, links, source)
     menu = find_menu(page, source=source)
     if menu is None:

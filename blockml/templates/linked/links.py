@@ -105,7 +105,7 @@ def is_page(url: str) -> bool:
 
 
 def names_of(page: Page, source: PageSource | None = None) -> set[str]:
-    """Return all forms of a page's own URL; empty without URL.
+    """Return all forms of a page's URL; empty if it has none.
 
     Examples
     --------

@@ -203,8 +203,8 @@ def _leads_on(page: Page) -> NDArray[np.bool_]:
 def _regions(nodes: Nodes, chars: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return an (n_nodes,) mask of elements marked as menu by name or attributes.
 
-    Attributes count only on elements with at most half of the page's characters, as many pages list their menus in the
-    attributes of the body.
+    Attributes count only on elements with at most half of the page's characters, because many pages list their menus in
+    the attributes of the body.
     """
     by_words = np.zeros(len(nodes), dtype=bool)
     others = np.zeros(len(nodes), dtype=bool)

@@ -46,7 +46,7 @@ def find_subdigraph(
 
     A redirected page has two URLs, and links to either lead to it; a link to a known page is not followed again or, if
     it proves to be one only after loading, adds another URL to it. A redirect to the key page is a link to it; a
-    redirect to another site is no link of this site. Returns ``n`` pages, or the first largest set found. Raises
+    redirect to another site is not a link of this site. Returns ``n`` pages, or the first largest set found. Raises
     UsageError for ``n`` below 1 or ``max_loads`` below 0, and UnknownNameError for an unknown order.
 
     Parameters

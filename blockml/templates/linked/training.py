@@ -44,7 +44,7 @@ class TrainingSet:
     reason: Lack | None  #: Why the pages are too few to learn from; None if they suffice
 
     def __repr__(self) -> str:
-        """Return a short form, as the pages are long."""
+        """Return a short form, because pages are long."""
         return f"TrainingSet({len(self.pages)} of {counted(self.n_loaded, 'page')}, {self.reason or self.how})"
 
 

@@ -94,7 +94,7 @@ def same_site(one: str, other: str) -> bool:
     """Return whether two URLs have the same host, except for a leading ``www.``; scheme and port don't count.
 
     Stricter than the registrable domain, which would need the public suffix list: ``blog.example.org`` and
-    ``example.org`` are two sites, mostly with two templates. Names that are no web URLs, such as paths of a folder,
+    ``example.org`` are two sites, mostly with two templates. Names that are not web URLs, such as paths of a folder,
     form one site.
 
     Examples
@@ -106,7 +106,7 @@ def same_site(one: str, other: str) -> bool:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL without port and ``www.``; empty if it is no web URL.
+    """Return the host of a URL without port and ``www.``; empty if it is not a web URL.
 
     Examples
     --------

@@ -131,7 +131,7 @@ def _style_sheets(nodes: Nodes) -> Iterator[str]:
 def _written(template: PageTemplate, body: int | None, *, keep_styles: bool) -> Iterator[str]:
     """Yield the tags and texts of the body, in order."""
     nodes = template.page.nodes
-    # Elements whose tags are already written; content after </html> has a root of its own.
+    # Elements whose tags are already written; content after </html> has a separate root.
     top = {body, *np.flatnonzero(nodes.named({"html"}) & (nodes.parent < 0)).tolist()}
     shown = template.nodes.copy()
     for head in np.flatnonzero(nodes.named({"head"}) & (nodes.parent == 0)).tolist():

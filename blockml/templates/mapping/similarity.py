@@ -228,7 +228,7 @@ class Comparison:
 
     @property
     def equates_identical(self) -> bool:
-        """Whether identical nodes are equal under the weights alone."""
+        """Whether the weights suffice to make identical nodes equal."""
         e = self.equality
         return e.tag + e.cls + e.pos + e.chd + 0.75 * e.att >= self.limit
 

@@ -97,7 +97,7 @@ def page_template(
 
 
 def learnt_tree(template: PageTemplate) -> Tree:
-    """Return the template alone, to be stored and found on other pages by :func:`membership`."""
+    """Return only the template, to be stored and found on other pages by :func:`membership`."""
     return template.tree.restricted(template.mask)
 
 

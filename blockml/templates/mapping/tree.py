@@ -39,7 +39,7 @@ class Tree:
     ``n`` is the number of rows; the descendants of row ``i`` are ``i + 1 … end[i] - 1``. Numbers of children and
     positions refer to the whole page, also after :meth:`restricted`; otherwise mappings would depend on the order of
     pages. Elements flagged :attr:`~blockml.page.Flag.DROPPED` are removed before counting; comments and white space
-    between elements are no nodes.
+    between elements are not nodes.
     """
 
     names: tuple[str, ...]  #: Element names; ``names[0]`` is ``#text``
