@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import blockml
-from blockml.batch import BatchExtractor, Item, PageExtractor, predict
+from blockml.batch import BatchExtractor, Item, PageExtractor, predict_items
 from blockml.batch.run import predict_to_stream
 from blockml.cli import main
 from blockml.cli.arguments import chosen_options
@@ -85,7 +85,7 @@ def test_each_option_has_the_same_effect_everywhere(name: str) -> None:
     before = extract(html)
     assert wanted != (before.text, before.model, list(before.warnings)) or result.page.encoding != before.page.encoding
     options = Options(**chosen)
-    (record,) = predict([Item("a", html=html)], resolve("default"), options, isolation="none")
+    (record,) = predict_items([Item("a", html=html)], resolve("default"), options, isolation="none")
     (again,) = pickle.loads(pickle.dumps(BatchExtractor(options=options))).records([{"html": html}])  # noqa: S301
     for made in (record, again):
         assert (made["text"], made["model"], made["warnings"]) == wanted

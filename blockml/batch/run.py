@@ -32,7 +32,7 @@ from blockml.storage.lock import locked_output
 from blockml.templates.site import SiteTemplate
 from blockml.text.plurals import counted
 
-__all__ = ["ISOLATIONS", "Summary", "failures_path", "parts_path", "predict", "predict_to_file", "predict_to_stream"]
+__all__ = ["ISOLATIONS", "Summary", "failures_path", "parts_path", "predict_items", "predict_to_file", "predict_to_stream"]
 
 #: Where pages are extracted: in processes of their own, or in the calling process without a guard.
 ISOLATIONS = ("process", "none")
@@ -66,7 +66,7 @@ class Summary:
         )
 
 
-def predict(
+def predict_items(
     items: Iterable[Item],
     extractor: Extractor,
     options: Options = Options(),  # noqa: B008 (frozen)

@@ -28,7 +28,7 @@ from blockml.cli.output import command_line, note, print_json, print_rows, progr
 from blockml.datasets import Dataset, open_dataset
 from blockml.datasets.base import check_names
 from blockml.errors import UsageError, check_name, install_hint
-from blockml.extractors import TrainedExtractor, load, resolve
+from blockml.extractors import TrainedExtractor, load, resolve, trained
 from blockml.storage.lock import locked_output
 from blockml.text.plurals import counted
 
@@ -131,7 +131,7 @@ def _run_adapt(arguments: argparse.Namespace) -> int:
     output = _output_file(arguments)
     with locked_output(output):
         found = adapt(
-            load(arguments.base).model,
+            trained(arguments.base).model,
             [open_dataset(spec) for spec in arguments.datasets],
             name=arguments.name or output.name.partition(".")[0],
             command=command_line(),

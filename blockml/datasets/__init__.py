@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from blockml.archives.suffixes import is_page_of_folder
 from blockml.datasets.annotated import is_annotated, read_annotated
@@ -17,7 +18,7 @@ from blockml.text.plurals import counted
 
 __all__ = [
     "LAYOUTS", "BlockLabels", "Dataset", "Gold", "LabelledPage", "RegionGold", "RunGold", "SnippetGold", "TextGold",
-    "detect_format", "open_dataset", "site_of",
+    "AnyData", "detect_format", "open_dataset", "open_datasets", "site_of",
 ]  # fmt: skip
 
 #: Readers by name of the layout.
@@ -92,3 +93,20 @@ def open_dataset(spec: str | Path, *, layout: str | None = None) -> Dataset:
     chosen = layout or detect_format(folder)
     check_name("layout", chosen, LAYOUTS)
     return READERS[chosen](folder, name if separator else folder.resolve().name)
+
+
+#: Labelled pages as functions take them: a data set, what :func:`open_dataset` opens, or several of these.
+AnyData: TypeAlias = Dataset | str | Path | Iterable[Dataset | str | Path]
+
+
+def open_datasets(data: AnyData) -> list[Dataset]:
+    """Open one or several data sets; a data set is returned as it is.
+
+    Examples
+    --------
+    >>> [dataset.name for dataset in open_datasets(["data/pages", "mine=data/sites"])]
+    ['pages', 'mine']
+    """
+    if not isinstance(data, list | tuple):
+        data = [data]
+    return [item if isinstance(item, Dataset) else open_dataset(item) for item in data]

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import blockml
+from blockml.extractors import trained
 from blockml.cli.output import note, print_rows
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.decision.decide import decide
@@ -91,7 +92,7 @@ def main() -> int:
 
 def page_f1s(folder: Path, jobs: int) -> NDArray[np.float64]:
     """Compute the F1 of the pages of a collection, (n_pages, 1 + n_fields): by the policy, and without each field."""
-    model = blockml.load("default").model
+    model = trained("default").model
     dataset = open_dataset(folder)
     known: Iterator[OutOfFold | None] = iter([None] * len(dataset.pages))
     if folder.name == TRAINING:

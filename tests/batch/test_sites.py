@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blockml.batch import Item, find_inputs, learn_sites, predict, read_items
+from blockml.batch import Item, find_inputs, learn_sites, predict_items, read_items
 from blockml.cli import main
 from blockml.extractors import Plain, resolve
 from blockml.parsing import parse
@@ -39,7 +39,7 @@ def test_what_a_site_repeats_is_left_out(jobs: int) -> None:
     """Sites with enough pages get a template; the records are in the order of the input."""
     sites = learn_sites(items, jobs=jobs)
     assert list(sites) == ["zoo"]
-    records = list(predict(items(), Plain(), sites=sites, jobs=jobs))
+    records = list(predict_items(items(), Plain(), sites=sites, jobs=jobs))
     texts = {record["id"]: record["text"] for record in records}
     assert [record["id"] for record in records] == [item.id for item in items()]
     assert [texts[name] for name in NAMES] == [text_of(name) for name in NAMES]
@@ -52,7 +52,7 @@ def test_pages_that_cannot_be_read_teach_nothing(tmp_path: Path) -> None:
     broken = [Item("gone", path=tmp_path / "none.html", site="zoo"), Item("bad", error="no", site="zoo")]
     sites = learn_sites(lambda: [*broken, *items()])
     assert sites["zoo"].counts.n_pages == 5
-    statuses = [record["status"] for record in predict(broken, Plain(), sites=sites)]
+    statuses = [record["status"] for record in predict_items(broken, Plain(), sites=sites)]
     assert statuses == ["unreadable", "unreadable"]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import blockml
+from blockml.extractors import trained
 from blockml.decision.comments import CommentLimits, consistent_labels, is_forum, readers_comments
 from blockml.decision.decide import decide
 from blockml.decision.policy import DecisionPolicy, comment_limits
@@ -19,7 +20,7 @@ from blockml.page import Label, Reason
 from blockml.predictors import BlockTypes
 from tests.models import page_without_columns, typed_page, with_labels
 
-FEATURES = blockml.load("default").model.features
+FEATURES = trained("default").model.features
 PAGES = Path(__file__).parents[2] / "data" / "pages"
 
 

@@ -26,7 +26,7 @@ from blockml.errors import UsageError
 from blockml.estimators import BlockClassifier, BlockFeatures, GroupFolds, block_rows, page_groups, prepare_pages
 from blockml.training.recipes import recipe
 from blockml.training.table import PageRows
-from blockml.training.train import train
+from blockml.training.train import train_model
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,7 +53,7 @@ def test_cross_val_score_reproduces_training(sites: Dataset, name: str, by: str)
     groups, folds = page_groups(pages, by), GroupFolds(3, seed=4)
     scores = cross_val_score(BlockClassifier(name, seed=4), pages, groups=groups, cv=folds)
     sizes = [len(test) for _, test in folds.split(pages, groups=groups)]
-    model = train([sites], recipe(name), protocols=[by], n_folds=3, seed=4)
+    model = train_model([sites], recipe(name), protocols=[by], n_folds=3, seed=4)
     assert round(float(np.average(scores, weights=sizes)), 4) == model.metrics[by]["page_bag_f1"]["mean"]
 
 
@@ -177,7 +177,7 @@ from blockml.datasets import open_dataset
 from blockml.estimators import BlockClassifier, GroupFolds, page_groups, prepare_pages
 from blockml.extractors import Extractor
 from blockml.training.recipes import recipe
-from blockml.training.train import train
+from blockml.training.train import train_model
 
 dataset = open_dataset("my-pages")
 pages = prepare_pages(dataset.pages, "kim2013")
@@ -186,7 +186,7 @@ f1: float = classifier.score(pages)
 result: blockml.Extraction = blockml.extract(b"<p>one</p>", model=classifier)
 text: str = result.text
 kept: list[bool] = result.kept.tolist()
-model = train([dataset], recipe("kim2013"), protocols=["page"])
+model = train_model([dataset], recipe("kim2013"), protocols=["page"])
 blockml.save(model, "mine.blockml")
 extractor: Extractor = blockml.load("mine.blockml")
 folds = list(GroupFolds(2).split(pages, groups=page_groups(pages)))

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockml
+from blockml.extractors import trained
 from blockml.cli import main
 from blockml.decision.decide import confidence, predicted_f1
 from blockml.decision.policy import DecisionPolicy
@@ -462,8 +463,8 @@ def test_header_values_of_the_wrong_kind(place: Path, whole: bytes, name: str, v
             load_bytes(place, with_header(whole, **{name: value}))
 
 
-ENTRY = blockml.load("kim2013").model.training[0]
-SUMMARY = blockml.load("default").model.metrics["site"]
+ENTRY = trained("kim2013").model.training[0]
+SUMMARY = trained("default").model.metrics["site"]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import blockml
+from blockml.extractors import trained
 from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.datasets.folders import read_labels, write_labels
@@ -18,7 +19,7 @@ from blockml.page import Label
 from blockml.training.adapt import _accepted, adapt, fit_correction, prepare_page
 from blockml.training.card import render_card
 
-BASE = blockml.load("default").model
+BASE = trained("default").model
 WORDS = (
     "river stone lantern harbour winter market garden violin copper meadow thunder paper window bridge candle forest"
 ).split()
