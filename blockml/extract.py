@@ -70,8 +70,9 @@ def extract(
     charset
         Encoding label of the transport (HTTP's Content-Type), if there is one.
     model
-        Name of a released model or untrained extractor, path of a model file, ``module:Class`` of a custom extractor, or
-        what :func:`blockml.load`, :func:`blockml.train` and a fitted :class:`blockml.estimators.BlockClassifier` are.
+        Name of a released model or untrained extractor, path of a model file, ``module:Class`` of a custom extractor;
+        or the result of :func:`blockml.load` or :func:`blockml.train`, or a fitted
+        :class:`blockml.estimators.BlockClassifier`.
         Load a model *file* once by :func:`blockml.load` if it is used for many pages.
     threshold
         Minimum score to keep a block, instead of 0.5: lower for recall, higher for precision.
@@ -126,7 +127,7 @@ def extract_with(
             )
         html, charset = tree_bytes(html), "utf-8"
     if isinstance(html, str) and (match := _NO_PAGE.fullmatch(html)):
-        what = "an address; fetch the page and pass its bytes" if match[1] else "the name of a file; pass a pathlib.Path"
+        what = "an address; fetch the page and pass its bytes" if match[1] else "the name of a file; pass a Path"
         raise UsageError(f"html must be a page, but {html!r} is {what}")
     parsing = extractor.parsing.options()
     page = parse(html, url=url, charset=charset, limits=options.limits, detector=options.detector, **parsing)

@@ -28,12 +28,12 @@ __all__ = ["FAVOURED", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
 #: Formats of the field ``text`` of a record.
 TEXT_FORMATS = ("text", "markdown", "html")
-#: Log odds that blocks need more, by what is favoured. Rounded up or down from the curve of ``default`` on collections that
-#: it was not trained on (``python -m research.benchmarks.presets --dataset dragnet-2012 --dataset cleaneval``).
+#: Log odds that blocks need more, by what is favoured: our choice on the curve of ``default`` on collections that it
+#: was not trained on (``python -m research.benchmarks.presets --dataset dragnet-2012 --dataset cleaneval``).
 FAVOURED: Mapping[str, float] = MappingProxyType({"precision": 1.5, "recall": -1.4})
 _FAVOUR_HELP = (
-    "precision or recall, instead of --threshold (pages of dragnet-2012 that default was not trained on: mean P .939 and "
-    "R .933; with precision .949 and .891; with recall .915 and .943)"
+    "precision or recall, instead of --threshold (mean P and R of default on dragnet-2012, not in its training: .939 "
+    "and .933; with precision .949 and .891; with recall .915 and .943)"
 )
 _THRESHOLD_HELP = "minimum score of blocks to keep, from 0 (keep all) to 1, instead of the extractor's own"
 _INCLUDE_HELP = f"also keep blocks with these labels: {', '.join(sorted(Label))}"
@@ -44,6 +44,7 @@ _FIELDS_HELP = (
 )
 _LANGUAGE_HELP = "only pages in these languages, as en,de: declared, else detected (extra 'language')"
 _DEDUPLICATE_HELP = "leave out pages whose text nearly repeats that of an earlier one"
+_ON, _OFF = True, False
 _POLICY = DecisionPolicy()
 _NONE: frozenset[Label] = frozenset()
 _FIELDS, _LEGAL_FIELDS = tuple(item.name for item in RECORD), tuple(RECORD_FIELDS)
@@ -107,17 +108,17 @@ class Options:
     #: Format of the field ``text`` of a record, one of :data:`TEXT_FORMATS`.
     output_format: str = _option("text", "--format", "format of the texts", choices=TEXT_FORMATS, of_records=True)
     #: Whether Markdown and HTML have links, pictures, tables of data, and bold, italic and other formatting.
-    links: bool = _option(True, "--no-links", "write the words of links without addresses", "switch", of_records=True)
-    images: bool = _option(True, "--no-images", "leave pictures out", "switch", of_records=True)
-    tables: bool = _option(True, "--no-tables", "leave tables of data out", "switch", of_records=True)
-    formatting: bool = _option(True, "--no-formatting", "no bold, italics and the like", "switch", of_records=True)
+    links: bool = _option(_ON, "--no-links", "write the words of links without addresses", "switch", of_records=True)
+    images: bool = _option(_ON, "--no-images", "leave pictures out", "switch", of_records=True)
+    tables: bool = _option(_ON, "--no-tables", "leave tables of data out", "switch", of_records=True)
+    formatting: bool = _option(_ON, "--no-formatting", "no bold, italics and the like", "switch", of_records=True)
     #: Fields of a record, in this order; :data:`blockml.rendering.record.RECORD` if empty. ``metadata.authors`` is a
     #: field of the metadata.
     fields: tuple[str, ...] = _option((), "--fields", _FIELDS_HELP, "names", "NAME,…", of_records=True)
     #: Codes of languages: pages in others are left out of a batch.
     languages: tuple[str, ...] = _option((), "--language", _LANGUAGE_HELP, "names", "CODE,…", of_records=True)
     #: Whether near duplicates of earlier pages are left out of a batch.
-    deduplicate: bool = _option(False, "--deduplicate", _DEDUPLICATE_HELP, "switch", of_records=True)
+    deduplicate: bool = _option(_OFF, "--deduplicate", _DEDUPLICATE_HELP, "switch", of_records=True)
 
     def __post_init__(self) -> None:
         if self.threshold is not None:

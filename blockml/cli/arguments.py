@@ -31,7 +31,7 @@ _OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-d
 #: Options that may be empty, as they describe a page, and a template, which is then one that can't be opened.
 _MAY_BE_EMPTY = ("url", "charset", "name", "template")
 #: Arguments with files that are read, and with files that are written.
-_READ = ("page", "pages", "inputs", "gold", "source", "template", "model", "base", "extractors")
+_READ = ("page", "pages", "inputs", "files_from", "gold", "source", "template", "model", "base", "extractors")
 _WRITTEN = ("output", "view", "curve", "curves")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 #: Help on a page file.
@@ -67,9 +67,7 @@ def add_options(parser: argparse.ArgumentParser, *names: str, of_records: bool =
         if names and option not in names:
             continue
         if flag.kind == "switch":
-            parser.add_argument(
-                flag.name, dest=option, action=f"store_{str(not flag.default).lower()}", help=flag.help
-            )
+            parser.add_argument(flag.name, dest=option, action=f"store_{str(not flag.default).lower()}", help=flag.help)
             continue
         parser.add_argument(
             flag.name, dest=option, type=kinds[flag.kind], metavar=flag.metavar, choices=flag.choices,

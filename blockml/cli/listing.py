@@ -12,7 +12,7 @@ from blockml.cli.arguments import add_format, add_jobs, add_options, parsing_opt
 from blockml.cli.output import note, print_rows, progress_bar, writing
 from blockml.datasets import LAYOUTS, Dataset, open_dataset
 from blockml.errors import UnknownNameError, UsageError
-from blockml.extractors import EXTRACTORS, load, model_names, trained
+from blockml.extractors import EXTRACTORS, model_names, trained
 from blockml.features import COLUMNS, FEATURE_SETS, describe_columns, feature_set
 from blockml.text.plurals import counted
 

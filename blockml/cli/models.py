@@ -10,7 +10,7 @@ from blockml.cli.arguments import HelpFormatter, positive, refuse
 from blockml.cli.output import note, print_json, print_rows, show, writing
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
-from blockml.extractors import load, trained
+from blockml.extractors import trained
 from blockml.features import feature_set
 from blockml.model import Model
 from blockml.predictors.tree_ensemble import MeanTrees

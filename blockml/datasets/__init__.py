@@ -20,8 +20,20 @@ from blockml.errors import DatasetError, UsageError, check_name
 from blockml.text.plurals import counted
 
 __all__ = [
-    "LAYOUTS", "BlockLabels", "Dataset", "Gold", "LabelledPage", "RegionGold", "RunGold", "SnippetGold", "TextGold",
-    "AnyData", "detect_format", "open_dataset", "open_datasets", "site_of",
+    "LAYOUTS",
+    "AnyData",
+    "BlockLabels",
+    "Dataset",
+    "Gold",
+    "LabelledPage",
+    "RegionGold",
+    "RunGold",
+    "SnippetGold",
+    "TextGold",
+    "detect_format",
+    "open_dataset",
+    "open_datasets",
+    "site_of",
 ]  # fmt: skip
 
 #: Readers of folders by name of the layout.

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
 
 from blockml.datasets.base import Dataset, LabelledPage
-from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.datasets.validation import FindingKind, validate
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 
 #: Kinds that make gold invalid for any use: it is missing, of another page, incomplete or contradicted.
 _INVALID = frozenset(FindingKind) - {

@@ -6,6 +6,6 @@ from blockml.extractors.registry import EXTRACTORS, AnyModel, load, model_names,
 from blockml.extractors.trained import TrainedExtractor
 
 __all__ = [
-    "EXTRACTORS", "AnyModel", "Extractor", "Plain", "TrainedExtractor", "Traits", "load", "model_names", "resolve", "save",
-    "trained",
+    "EXTRACTORS", "AnyModel", "Extractor", "Plain", "TrainedExtractor", "Traits", "load", "model_names", "resolve",
+    "save", "trained",
 ]  # fmt: skip

@@ -120,7 +120,7 @@ def load(model: AnyModel = "default") -> Extractor:
     Parameters
     ----------
     model
-        Name of a released model (``default``) or untrained extractor (``bte``), path of a model file, name of a plug-in,
+        Name of a released model (``default``), untrained extractor (``bte``) or plug-in, path of a model file,
         or ``module:Class`` of a custom extractor. An extractor is returned as it is, a :class:`blockml.model.Model` or
         a fitted :class:`blockml.estimators.BlockClassifier` as an extractor.
 
@@ -167,8 +167,9 @@ def save(model: AnyModel, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model
-        Result of :func:`blockml.load` or :func:`blockml.train`, a fitted :class:`blockml.estimators.BlockClassifier`, or
-        another value that :func:`blockml.load` takes. A threshold set on an extractor is written with its model.
+        Result of :func:`blockml.load` or :func:`blockml.train`, a fitted
+        :class:`blockml.estimators.BlockClassifier`, or another value that :func:`blockml.load` takes. A threshold that
+        is set on an extractor is written with its model.
     path
         The file, such as ``mine.blockml``.
 

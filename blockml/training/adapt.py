@@ -34,9 +34,9 @@ from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.rendering.text import render_text
 from blockml.text.plurals import counted
+from blockml.text.sketches import token_sketch
 from blockml.training.checks import check_classes, check_gold
 from blockml.training.splits import duplicate_groups
-from blockml.training.table import token_sketch
 
 #: Fewest labelled pages: below, no page is left to measure on.
 LEAST_PAGES = 4

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError, check_name
 from blockml.evaluation import BlockScores, block_scores, bootstrap_mean, means_by
 from blockml.evaluation.calibration import reliability, routing
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.training.ensemble import fit_ensemble
 from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy
 from blockml.training.recipes import Recipe
 from blockml.training.single_tree import fit_tree, to_trees
 from blockml.training.splits import PROTOCOLS, folds
 from blockml.training.table import BlockTable
-from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.training.tuning import Tuning, tune
 
 

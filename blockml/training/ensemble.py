@@ -19,11 +19,11 @@ from blockml.features.block_groups import GROUPINGS
 from blockml.predictors import PREDICTORS, Predictor, TreeEnsemble
 from blockml.predictors.base import average_predictors
 from blockml.predictors.mlp import join_mlps
+from blockml.progress import ProgressCallback, ignore_progress
 from blockml.training.hist_gradient_boosting import fit_boosted
 from blockml.training.lightgbm_trees import fit_lightgbm
 from blockml.training.mlp_fit import TrainingPages, factorize_input, fit_mlp
 from blockml.training.recipes import Recipe
-from blockml.progress import ProgressCallback, ignore_progress
 from blockml.training.table import BlockTable
 
 #: Maximum number of rows of a page to train on, drawn at random and weighted for the others. All rows would add .001 of

@@ -25,15 +25,13 @@ from blockml.features.page_matrix import PageMatrix, page_context
 from blockml.page import Page
 from blockml.parsing import parse
 from blockml.predictors.mlp import NO_WORDS
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.templates.site import SiteTemplate
 from blockml.text.hashing import stable_hash64
+from blockml.text.sketches import token_sketch
 from blockml.text.tokens import metric_tokens
 from blockml.training.recipes import MatrixInputs, Recipe
-from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.training.shortened_pages import shortened
-
-#: Words in a shingle and hashes in a sketch for finding near duplicates (Broder et al. 1997; sizes are our choice).
-_SHINGLE, _SKETCH = 8, 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,19 +224,6 @@ def _rows(
         ancestor_words=ancestor_words(context) if recipe.n_mlps and len(context) else None,
         inputs=recipe.inputs,
     )
-
-
-def token_sketch(tokens: Sequence[str]) -> frozenset[int]:
-    """Compute the smallest hashes of word shingles, whose overlap estimates that of the shingles of two pages."""
-    if len(tokens) < _SHINGLE:
-        return frozenset()
-    index = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
-    values = stable_hash64(index)[[index[token] for token in tokens]]
-    codes = np.zeros(len(tokens) - _SHINGLE + 1, dtype=np.uint64)
-    for k in range(_SHINGLE):  # a polynomial over token hashes
-        codes = codes * np.uint64(0x9E3779B97F4A7C15) + values[k : k + len(codes)]
-    codes ^= codes >> np.uint64(29)
-    return frozenset(np.unique(codes * np.uint64(0xBF58476D1CE4E5B9))[:_SKETCH].tolist())
 
 
 def build_table(

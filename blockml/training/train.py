@@ -89,7 +89,7 @@ def train(
     -------
     TrainedExtractor
         The model, as every function takes it; :func:`blockml.save` writes it. Its attribute ``adaptation`` is the
-        :class:`~blockml.training.adapt.Adaptation` to ``base``. If that is not ``accepted``, the model is ``base`` itself.
+        :class:`~blockml.training.adapt.Adaptation` to ``base``; unless that is ``accepted``, the model is ``base``.
 
     Raises
     ------
@@ -304,9 +304,7 @@ def cross_validated(
             continue
         if k < n_folds:
             report(f"by {protocol}: using {k} folds (only {k} {protocol}s)")
-        results[protocol] = cross_validate(
-            table, recipe, protocol, n_folds=k, seed=seed, jobs=jobs, progress=progress
-        )
+        results[protocol] = cross_validate(table, recipe, protocol, n_folds=k, seed=seed, jobs=jobs, progress=progress)
         metrics[protocol] = results[protocol].summary(table)
         report(_line(metrics[protocol]))
     if len(results) > 1:

@@ -21,7 +21,6 @@ from pathlib import Path
 
 import numpy as np
 
-import blockml
 from blockml.cli.output import note, print_rows
 from blockml.datasets import Dataset, LabelledPage, open_dataset
 from blockml.datasets.folders import write_labels

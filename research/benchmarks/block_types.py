@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import blockml
 from blockml.cli.output import print_rows
 from blockml.datasets import Dataset, open_dataset
 from blockml.evaluation.bootstrap import bootstrap_mean

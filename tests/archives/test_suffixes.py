@@ -151,7 +151,7 @@ def test_commands_read_every_compression(
     """``extract`` decompresses any file that it is given by name."""
     path = write(tmp_path / f"{name}{suffix}") if "." in name else tmp_path / f"{name}{suffix}"
     path.write_bytes(COMPRESS[suffix.lower()](HTML))
-    assert main(["extract", str(path), "--extractor", "plain"]) == 0
+    assert main(["extract", str(path), "--model", "plain"]) == 0
     assert capsys.readouterr().out == f"{TEXT}\n"
 
 

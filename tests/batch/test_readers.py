@@ -63,7 +63,9 @@ def test_links_in_a_folder(tmp_path: Path) -> None:
     for name, target in links.items():
         (tmp_path / f"{name}.html").symlink_to(target)
     inputs = find_inputs([str(tmp_path)])
-    statuses = {record["id"]: record["status"] for record in predict_items(read_items(inputs), Plain(), isolation="none")}
+    statuses = {
+        record["id"]: record["status"] for record in predict_items(read_items(inputs), Plain(), isolation="none")
+    }
     assert statuses == {"a": "ok", "b": "ok", "c": "unreadable", "f": "unreadable"}
     assert inputs.passed_over == {"links to folders": 2}
     assert inputs.size() == 8

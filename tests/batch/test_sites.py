@@ -93,7 +93,7 @@ def zoo(tmp_path: Path) -> Path:
 def test_predict_by_site(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command learns templates, and rejects a given one."""
     out = tmp_path / "out.jsonl"
-    assert main(["predict", str(zoo.parent), "--extractor", "plain", "--by-site", "-o", str(out)]) == 0
+    assert main(["predict", str(zoo.parent), "--model", "plain", "--by-site", "-o", str(out)]) == 0
     texts = {row["id"]: row["text"] for row in map(json.loads, out.read_text(encoding="utf-8").splitlines())}
     assert texts == {f"zoo/{name}": text_of(name) for name in NAMES}
     assert "site templates learnt: 1" in capsys.readouterr().err
@@ -111,14 +111,7 @@ def test_extract_with_a_template(zoo: Path, tmp_path: Path, capsys: pytest.Captu
     SiteTemplate.learn([parse(page) for page in pages], name="zoo").save(tmp_path / "zoo.template")
     (tmp_path / "new.html").write_text(html_of("worms", "animals"), encoding="utf-8")
     for name in ("plain", "df", "etdm"):
-        command = [
-            "extract",
-            str(tmp_path / "new.html"),
-            "--extractor",
-            name,
-            "--template",
-            str(tmp_path / "zoo.template"),
-        ]
+        command = ["extract", str(tmp_path / "new.html"), "--model", name, "--template", str(tmp_path / "zoo.template")]
         assert main(command) == 0
         assert capsys.readouterr().out.strip() == text_of("worms")
     assert resolve("df", {"template": str(tmp_path / "zoo.template")}).uses_siblings

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.extractors import trained
 from blockml.decision.comments import CommentLimits, consistent_labels, is_forum, readers_comments
 from blockml.decision.decide import decide
 from blockml.decision.policy import DecisionPolicy, comment_limits
 from blockml.decision.prediction import Prediction, ScoredPage
+from blockml.extractors import trained
 from blockml.extractors.matrix import page_matrix
 from blockml.features.page_matrix import PageMatrix
 from blockml.page import Label, Reason

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import blockml
-from blockml.extractors import trained
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.importance import LabelledRows, by_column, by_family, importance_rows, impurity_gains
+from blockml.extractors import trained
 from blockml.predictors.tree_ensemble import Trees, joined
 
 DATA = Path(__file__).parents[2] / "data"

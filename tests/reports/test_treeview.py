@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import blockml
 from blockml.extractors import trained
 from blockml.features import feature_set
 from blockml.reports.treeview import TreeRow, tree_rows, tree_svg, tree_text

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.extractors import trained
 from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.datasets.folders import read_labels, write_labels
 from blockml.errors import DatasetError, UsageError
+from blockml.extractors import trained
 from blockml.model import load_model, save_model
 from blockml.page import Label
 from blockml.training.adapt import _accepted, adapt, fit_correction, prepare_page

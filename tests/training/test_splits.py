@@ -294,7 +294,9 @@ def test_few_pages_mean_fewer_folds(dataset: Dataset) -> None:
     """Ten folds are asked for by default; six pages have six."""
     said: list[str] = []
     few = replace(dataset, pages=dataset.pages[:12:2])
-    trained = train_model([few], recipe("kim2013").but(threshold=0.5, shrinkage=0.0), protocols=("page",), report=said.append)
+    trained = train_model(
+        [few], recipe("kim2013").but(threshold=0.5, shrinkage=0.0), protocols=("page",), report=said.append
+    )
     assert trained.metrics["page"]["folds"] == 6
     assert any("6 folds" in line for line in said)
     with pytest.raises(UsageError, match="at least 2 folds"):

@@ -11,7 +11,6 @@ import train
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.evaluation.bootstrap import Difference
 from blockml.evaluation.comparison.systems import System, SystemOutput
-from blockml.extractors import load, trained
 from blockml.model import Model
 from research.benchmarks import held_out
 from research.benchmarks.held_out import Scored, beside_others, scored, trust

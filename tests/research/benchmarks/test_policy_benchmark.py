@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.extractors import trained
 from blockml.datasets import open_dataset
 from blockml.decision.policy import DecisionPolicy
 from blockml.evaluation.words import bag_scores
+from blockml.extractors import trained
 from research.benchmarks.policy import NEUTRAL, f1_of_page, page_f1s
 
 ROOT = Path(__file__).parents[3]
