@@ -92,8 +92,8 @@ def predict(
     ----------
     inputs
         A page file, folder, glob or file of many pages (JSON lines, WARC, ARC or Parquet), or a list of them; the
-        folder of a data set, or an open one; or an iterable of pages: ``bytes``, mappings with the fields ``columns``, or
-        :class:`blockml.batch.Item`.
+        folder of a data set, or an open one; or an iterable of pages: ``bytes``, mappings with the fields
+        ``columns``, or :class:`blockml.batch.Item`.
     model
         What :func:`blockml.load` takes.
     output

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import blockml
 from blockml.datasets import AnyData, Dataset, open_datasets
 from blockml.datasets.base import check_names
 from blockml.datasets.gold_defects import filtered
+from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError, check_type
 from blockml.extractors import AnyModel, TrainedExtractor, trained
 from blockml.features import feature_set
@@ -254,6 +255,13 @@ def fit_model(
         trees = to_trees(fit_tree(recipe, table.matrix[rows], table.main[rows], seed), tuning.shrinkage)
         ensemble, policy = Ensemble({"tree": MeanTrees(trees)}, {"tree": 1.0}), tuning.policy
         parameters["shrinkage"] = tuning.shrinkage
+    return assembled(recipe, ensemble, policy, parameters, seed)
+
+
+def assembled(
+    recipe: Recipe, ensemble: Ensemble, policy: DecisionPolicy, parameters: Mapping[str, Any], seed: int
+) -> Model:
+    """Return the model of trained predictors."""
     chosen = feature_set(recipe.features)
     return Model(
         name=recipe.name,

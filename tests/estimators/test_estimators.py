@@ -73,21 +73,24 @@ def test_a_fitted_classifier_is_a_model(sites: Dataset, tmp_path: Path) -> None:
     classifier = BlockClassifier("kim2013").fit(sites.pages)
     html = sites.pages[3].load()[0]
     path = tmp_path / "mine.blockml"
-    assert classifier.model_ is not None
-    blockml.save(classifier.model_, path)
+    blockml.save(classifier, path)
     result = blockml.extract(html, model=classifier)
     assert result.text
     assert result.text == blockml.extract(html, model=path).text
     assert result.kept.tolist() == classifier.predict([html])[0].tolist()
 
 
-def test_any_classifier_can_learn(sites: Dataset, pages: list[PageRows]) -> None:
-    """A pipeline of scikit-learn in place of the recipe's learner."""
+def test_other_classifiers_can_learn(sites: Dataset, pages: list[PageRows], tmp_path: Path) -> None:
+    """A pipeline of scikit-learn in place of the recipe's learner is saved and loaded; others are refused untrained."""
     learner = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     classifier = BlockClassifier(estimator=learner).fit(pages)
-    assert classifier.model_ is None
     assert classifier.score(pages) > 0.7
-    assert blockml.extract(sites.pages[0].load()[0], model=classifier).model == "Pipeline on kim2013-onehot"
+    html = sites.pages[0].load()[0]
+    blockml.save(classifier, tmp_path / "linear.blockml")
+    result = blockml.extract(html, model=tmp_path / "linear.blockml")
+    assert result.scores.tolist() == blockml.extract(html, model=classifier).scores.tolist()
+    with pytest.raises(UsageError, match="GaussianNB can't be written into a model file"):
+        BlockClassifier(estimator=GaussianNB()).fit([])
     for prepared, raw in zip(classifier.predict(pages[:5]), classifier.predict(sites.pages[:5]), strict=True):
         assert prepared.tolist() == raw.tolist()
 
