@@ -23,7 +23,7 @@ from blockml.parsing import parse
 from blockml.text.tokens import metric_tokens
 from blockml.training.card import render_card
 from blockml.training.recipes import recipe
-from blockml.training.train import train
+from blockml.training.train import train_model
 from tools.outlines import labelled
 
 ROOT = Path(__file__).parent
@@ -193,7 +193,7 @@ def trained(release: Release, folders: Mapping[str, str] | None, seed: int, jobs
         f"--seed {seed}",
     ]
     chosen = recipe(release.name)
-    return train(
+    return train_model(
         datasets, chosen, type_datasets=type_datasets, protocols=chosen.protocols, n_folds=chosen.n_folds, seed=seed,
         jobs=jobs, command=" ".join(command), report=note,
     )  # fmt: skip

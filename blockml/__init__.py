@@ -6,22 +6,45 @@
 ['Cats', 'Cats rule the world.']
 """
 
-from blockml.columns import extract_column
+import importlib
+import typing
+
 from blockml.extract import extract
-from blockml.extractors.registry import load
-from blockml.model.model_file import save_model as save
+from blockml.extractors.registry import load, save
 from blockml.page import Block, Extraction, Label, Page, Status
 from blockml.parsing import Limits, parse
 from blockml.rendering import render
 
+if typing.TYPE_CHECKING:
+    from blockml.batch.predict import predict
+    from blockml.columns import extract_column
+    from blockml.datasets import open_dataset
+    from blockml.training.train import train
+
 __version__ = "0.1.0"
 
 __all__ = [
-    "Block", "Extraction", "Label", "Limits", "Page", "Status", "extract", "extract_column", "load", "parse", "render",
-    "save",
+    "Block", "Extraction", "Label", "Limits", "Page", "Status", "extract", "extract_column", "load", "open_dataset",
+    "parse", "predict", "render", "save", "train",
 ]  # fmt: skip
+
+#: Modules of names that are imported when they are first used, because extracting a page doesn't need them.
+_LATER = {
+    "extract_column": "blockml.columns",
+    "open_dataset": "blockml.datasets",
+    "predict": "blockml.batch.predict",
+    "train": "blockml.training.train",
+}
 
 
 def __dir__() -> list[str]:
-    """Return the public names, without the modules of the package."""
-    return [*__all__, *(name for name in globals() if name.startswith("__"))]
+    """Return the public names only, without the modules of the package."""
+    return __all__
+
+
+def __getattr__(name: str) -> typing.Any:  # noqa: ANN401
+    """Import a name of :data:`_LATER` when it is first used."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_LATER[name]), name)
+    return value

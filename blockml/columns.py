@@ -7,12 +7,13 @@ from dataclasses import fields
 from typing import Any
 
 from blockml.errors import UsageError, check_name, needed
+from blockml.extractors import AnyModel
 from blockml.options import Options
 
 __all__ = ["extract_column"]
 
 
-def extract_column(column: Any, *, model: str = "default", **options: Any) -> Any:  # noqa: ANN401
+def extract_column(column: Any, *, model: AnyModel = "default", **options: Any) -> Any:  # noqa: ANN401
     """Extract the main texts of a column of pages.
 
     Parameters
@@ -20,7 +21,7 @@ def extract_column(column: Any, *, model: str = "default", **options: Any) -> An
     column
         A pandas or polars series, an Arrow array, or any iterable; its cells are ``str`` or ``bytes``.
     model
-        Name of a model, or path of a model file.
+        What :func:`blockml.load` takes.
     **options
         Fields of :class:`blockml.options.Options`: ``threshold``, ``output_format`` …
 
@@ -55,7 +56,7 @@ def extract_column(column: Any, *, model: str = "default", **options: Any) -> An
     return made.to_native()
 
 
-def _texts(cells: Iterable[Any], model: str, options: Mapping[str, Any]) -> list[str]:
+def _texts(cells: Iterable[Any], model: AnyModel, options: Mapping[str, Any]) -> list[str]:
     from blockml.batch import BatchExtractor  # extraction of one page doesn't need it
 
     for name in options:

@@ -9,36 +9,46 @@ import os
 import re
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO, TypeAlias
 
-from blockml.archives.suffixes import PAGE_FILES, pattern
-from blockml.decision.decide import Decision, decide, with_threshold
-from blockml.errors import UsageError
+import numpy as np
+
+from blockml.archives.compression import read_file
+from blockml.archives.suffixes import PAGE_FILES, is_list_of_pages, pattern
+from blockml.decision.decide import Decision, decide
+from blockml.errors import InputError, UsageError
 from blockml.extractors import Extractor
-from blockml.extractors.base import HasExtractor
-from blockml.extractors.registry import as_extractor
+from blockml.extractors.registry import AnyModel, load
 from blockml.metadata import page_metadata
 from blockml.options import Options
-from blockml.page import Extraction, Image, Page, Paragraph, Status
+from blockml.page import Extraction, Image, Label, Page, Paragraph, Status
 from blockml.page.lazy import Lazy
 from blockml.page.page import Deferred
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
 from blockml.parsing.trees import ParserTree, is_tree, tree_bytes
+from blockml.rendering import render
+from blockml.rendering.record import page_record
 from blockml.rendering.text import render_text
 
-__all__ = ["extract", "extract_page", "extract_with"]
+__all__ = ["AnyHtml", "extract", "extract_page", "extract_with"]
 
-#: A ``str`` that is an address or the name of a page file, and no page.
+#: A page as :func:`extract` takes it.
+AnyHtml: TypeAlias = "bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO | TextIO | ParserTree"
+
+#: A ``str`` that is an address or the name of a page file, not a page.
 _NO_PAGE = re.compile(rf"(https?://\S+)|[^<>\s]+{pattern(PAGE_FILES)}", re.IGNORECASE)
 
 
 def extract(
-    html: bytes | str | ParserTree,
+    html: AnyHtml,
     *,
     url: str | None = None,
     charset: str | None = None,
-    model: str | os.PathLike[str] | Extractor | HasExtractor = "default",
+    model: AnyModel = "default",
     threshold: float | None = None,
+    favour: str | None = None,
     include: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
     limits: Limits = Limits(),
@@ -52,18 +62,22 @@ def extract(
     Parameters
     ----------
     html
-        The page as bytes (best: the encoding is then found) or str; or a tree of lxml or a selector of parsel, which is
-        written as HTML and parsed again: see :mod:`blockml.parsing.trees` on what is lost.
+        The page as bytes (best: the encoding is then found) or str; a :class:`~pathlib.Path` or an open file, which is
+        decompressed as its name says; or a tree of lxml or a selector of parsel, which is written as HTML and parsed
+        again: see :mod:`blockml.parsing.trees` on what is lost.
     url
         Where it came from; kept, not fetched.
     charset
         Encoding label of the transport (HTTP's Content-Type), if there is one.
     model
-        Name of a released model or untrained method, path of a model file, ``module:Class`` of an extractor of one's
-        own, any extractor, or a fitted :class:`blockml.estimators.BlockClassifier`. Load once with
-        :func:`blockml.load` and pass the result when a model *file* is used for many pages.
+        Name of a released model or untrained extractor, path of a model file, ``module:Class`` of a custom extractor;
+        or the result of :func:`blockml.load` or :func:`blockml.train`, or a fitted
+        :class:`blockml.estimators.BlockClassifier`.
+        Load a model *file* once by :func:`blockml.load` if it is used for many pages.
     threshold
-        Score from which on a block is kept, instead of the model's own: lower for recall, higher for precision.
+        Minimum score to keep a block, instead of 0.5: lower for recall, higher for precision.
+    favour
+        ``precision`` or ``recall``, instead of ``threshold``: see :data:`blockml.options.FAVOURED`.
     include
         Names of labels (:class:`~blockml.page.Label`) whose blocks are kept whatever they score.
     exclude
@@ -78,8 +92,10 @@ def extract(
     Raises
     ------
     UsageError
-        ``html`` is neither bytes nor str nor a tree, or is an address or the name of a file; an option has no such
-        value; or ``include`` or ``exclude`` is given and the extractor tells no labels.
+        ``html`` is not one of these, or is an address, the name of a file or a list of them; an option has no such
+        value; or ``include`` or ``exclude`` is given and the extractor has no block labels.
+    InputError
+        The file can't be read.
     ModelError
         The model can't be used.
 
@@ -91,31 +107,50 @@ def extract(
     (<Status.NO_CONTENT: 'no_content'>, 1, True)
     """
     options = Options(
-        threshold=threshold, include=include, exclude=exclude, limits=limits, backend=backend, detector=detector
-    )
-    return extract_with(options, options.adapted(as_extractor(model)), html, url=url, charset=charset)
+        threshold=threshold, favour=favour, include=include, exclude=exclude, limits=limits, backend=backend,
+        detector=detector,
+    )  # fmt: skip
+    return extract_with(options, options.adapted(load(model)), html, url=url, charset=charset)
 
 
 def extract_with(
-    options: Options, extractor: Extractor, html: bytes | str | ParserTree, *, url: str | None, charset: str | None
+    options: Options, extractor: Extractor, html: AnyHtml, *, url: str | None, charset: str | None
 ) -> Extraction:
     """Extract the main content of a page with an extractor that the options have adapted; see :func:`extract`."""
-    if isinstance(html, str) and (match := _NO_PAGE.fullmatch(html)):
-        what = "an address; fetch the page and pass its bytes" if match[1] else "the name of a file; pass its bytes"
-        raise UsageError(f"html must be a page, but {html!r} is {what}")
-    if not isinstance(html, bytes | bytearray | memoryview | str):
+    if isinstance(html, os.PathLike) or hasattr(html, "read"):
+        html = _read(html, options.read_limit)
+    elif not isinstance(html, bytes | bytearray | memoryview | str):
         if not is_tree(html):
-            raise UsageError(f"html must be bytes, str, a tree of lxml or a selector, got {type(html).__name__}")
+            raise UsageError(
+                "html must be bytes, str, a path, an open file, a tree of lxml or a selector, "
+                f"got {type(html).__name__}"
+            )
         html, charset = tree_bytes(html), "utf-8"
+    if isinstance(html, str) and (match := _NO_PAGE.fullmatch(html)):
+        what = "an address; fetch the page and pass its bytes" if match[1] else "the name of a file; pass a Path"
+        raise UsageError(f"html must be a page, but {html!r} is {what}")
     parsing = extractor.parsing.options()
     page = parse(html, url=url, charset=charset, limits=options.limits, detector=options.detector, **parsing)
     return extract_page(page, extractor, options)
 
 
+def _read(source: Any, limit: int) -> bytes | str:  # noqa: ANN401 (a path or an open file)
+    """Read at most ``limit`` bytes or characters of a page."""
+    try:
+        data = read_file(Path(source), limit) if isinstance(source, os.PathLike) else source.read(limit)
+    except OSError as error:
+        raise InputError(getattr(error, "strerror", None) or str(error), source=source) from error
+    if isinstance(source, os.PathLike) and is_list_of_pages(data):
+        raise UsageError("html must be a page, but is a list of pages; pass them to blockml.predict", source=source)
+    if not isinstance(data, bytes | str):
+        raise UsageError(f"html must be an open file of bytes or text, which {type(source).__name__} is not")
+    return data
+
+
 def extract_page(page: Page, extractor: Extractor, options: Options = Options()) -> Extraction:  # noqa: B008 (frozen)
     """Extract the main content of a page that is parsed already, by the options that concern the decision."""
     included, excluded = options.labels(extractor)
-    policy = with_threshold(extractor.policy, options.threshold)
+    policy = options.policy(extractor.policy)
     prediction = extractor.predict(page)
     decision = decide(policy, page, prediction, include=included, exclude=excluded)
     status = page.status
@@ -125,6 +160,8 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
     deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
     deferred.images = Lazy(partial(_images, page, decision, deferred.warnings))
+    deferred.comments = Lazy(partial(_comments, page, decision))
+    deferred.render, deferred.record = render, page_record
     return Extraction(
         status=status,
         text=render_text(page, decision.kept),
@@ -151,6 +188,14 @@ def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, re
     found = find_paragraphs(page, decision.kept, decision.scores, decision.labels, removed=removed, budget=budget)
     warnings.update(dict.fromkeys(budget.warnings))
     return found
+
+
+def _comments(page: Page, decision: Decision) -> str:
+    """Render the removed blocks that are readers' comments."""
+    if decision.labels is None:
+        return ""
+    is_comment = np.fromiter((label is Label.COMMENT for label in decision.labels), dtype=bool, count=len(page.blocks))
+    return render_text(page, is_comment & ~decision.kept)
 
 
 def _images(page: Page, decision: Decision, warnings: dict[str, None]) -> tuple[Image, ...]:

@@ -7,9 +7,11 @@ A new option is a field of :class:`Options`, with its flag, and an argument of :
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, cast
+
+import numpy as np
 
 from blockml.decision.decide import label_names, with_threshold
 from blockml.decision.policy import DecisionPolicy
@@ -19,18 +21,33 @@ from blockml.extractors.parsed_by import ParsedBy
 from blockml.page import Label
 from blockml.parsing import BACKENDS, Limits
 from blockml.parsing.decoding import Detector
-from blockml.rendering.record import RECORD
+from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.rendering.record import OPTIONAL, RECORD, RECORD_FIELDS
 
-__all__ = ["TEXT_FORMATS", "CommandFlag", "Options", "flags"]
+__all__ = ["FAVOURED", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
 #: Formats of the field ``text`` of a record.
 TEXT_FORMATS = ("text", "markdown", "html")
+#: Log odds that blocks need more, by what is favoured: our choice on the curve of ``default`` on collections that it
+#: was not trained on (``python -m research.benchmarks.presets --dataset dragnet-2012 --dataset cleaneval``).
+FAVOURED: Mapping[str, float] = MappingProxyType({"precision": 1.5, "recall": -1.4})
+_FAVOUR_HELP = (
+    "precision or recall, instead of --threshold (mean P and R of default on dragnet-2012, not in its training: .939 "
+    "and .933; with precision .949 and .891; with recall .915 and .943)"
+)
 _THRESHOLD_HELP = "minimum score of blocks to keep, from 0 (keep all) to 1, instead of the extractor's own"
 _INCLUDE_HELP = f"also keep blocks with these labels: {', '.join(sorted(Label))}"
 _BACKEND_HELP = "HTML parser; models expect that of their training pages (default: that of the extractor, else lxml)"
+_FIELDS_HELP = (
+    "fields of a record, as id,text,metadata.authors (default: all but "
+    f"{', '.join(item.name for item in OPTIONAL)}, which must be asked for)"
+)
+_LANGUAGE_HELP = "only pages in these languages, as en,de: declared, else detected (extra 'language')"
+_DEDUPLICATE_HELP = "leave out pages whose text nearly repeats that of an earlier one"
+_ON, _OFF = True, False
 _POLICY = DecisionPolicy()
 _NONE: frozenset[Label] = frozenset()
-_FIELDS = tuple(item.name for item in RECORD)
+_FIELDS, _LEGAL_FIELDS = tuple(item.name for item in RECORD), tuple(RECORD_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +56,7 @@ class CommandFlag:
 
     name: str
     help: str
-    #: Type of its text for argparse: ``number``, ``positive`` or ``names``; empty for a name.
+    #: Type of its text for argparse: ``number``, ``positive`` or ``names``; empty for a name; ``switch`` has no text.
     kind: str = ""
     metavar: str | None = None
     choices: tuple[str, ...] | None = None
@@ -74,6 +91,8 @@ class Options:
 
     #: Minimum score to keep a block; None for that of the extractor.
     threshold: float | None = _option(None, "--threshold", _THRESHOLD_HELP, "number", "X")
+    #: ``precision`` or ``recall``, see :data:`FAVOURED`; excludes ``threshold``.
+    favour: str | None = _option(None, "--favour", _FAVOUR_HELP, choices=tuple(FAVOURED))
     #: Names of labels whose blocks are kept, or removed, whatever they score.
     include: str | Iterable[str] = _option((), "--include", _INCLUDE_HELP, "names", "LABEL,…")
     exclude: str | Iterable[str] = _option((), "--exclude", "remove blocks with these labels", "names", "LABEL,…")
@@ -88,14 +107,26 @@ class Options:
     detector: Detector | None = _option(None)  # noqa: RUF009 (makes a field)
     #: Format of the field ``text`` of a record, one of :data:`TEXT_FORMATS`.
     output_format: str = _option("text", "--format", "format of the texts", choices=TEXT_FORMATS, of_records=True)
-    #: Fields of a record, in this order; all if empty.
-    fields: tuple[str, ...] = _option(
-        (), "--fields", "fields of a record (default: all)", "names", "NAME,…", of_records=True
-    )
+    #: Whether Markdown and HTML have links, pictures, tables of data, and bold, italic and other formatting.
+    links: bool = _option(_ON, "--no-links", "write the words of links without addresses", "switch", of_records=True)
+    images: bool = _option(_ON, "--no-images", "leave pictures out", "switch", of_records=True)
+    tables: bool = _option(_ON, "--no-tables", "leave tables of data out", "switch", of_records=True)
+    formatting: bool = _option(_ON, "--no-formatting", "no bold, italics and the like", "switch", of_records=True)
+    #: Fields of a record, in this order; :data:`blockml.rendering.record.RECORD` if empty. ``metadata.authors`` is a
+    #: field of the metadata.
+    fields: tuple[str, ...] = _option((), "--fields", _FIELDS_HELP, "names", "NAME,…", of_records=True)
+    #: Codes of languages: pages in others are left out of a batch.
+    languages: tuple[str, ...] = _option((), "--language", _LANGUAGE_HELP, "names", "CODE,…", of_records=True)
+    #: Whether near duplicates of earlier pages are left out of a batch.
+    deduplicate: bool = _option(_OFF, "--deduplicate", _DEDUPLICATE_HELP, "switch", of_records=True)
 
     def __post_init__(self) -> None:
         if self.threshold is not None:
             with_threshold(_POLICY, self.threshold)
+        if self.favour is not None:
+            check_name("favour", self.favour, FAVOURED)
+            if self.threshold is not None:
+                raise UsageError("threshold and favour exclude each other")
         if not (type(self.include) is type(self.exclude) is tuple and not self.include and not self.exclude):
             for name, labels in zip(("include", "exclude"), label_names(self.include, self.exclude), strict=True):
                 object.__setattr__(self, name, labels)
@@ -108,7 +139,27 @@ class Options:
             check_name("format", self.output_format, TEXT_FORMATS)
         check_type("fields", self.fields, tuple, list, legal="a tuple of names")
         for name in self.fields:
-            check_name("field", name, _FIELDS)
+            check_name("field", name, _LEGAL_FIELDS)
+        for name in ("links", "images", "tables", "formatting", "deduplicate"):
+            check_type(name, getattr(self, name), bool, legal="True or False")
+        check_type("languages", self.languages, tuple, list, legal="a tuple of codes, such as ('en', 'de')")
+        for code in self.languages:
+            if not (isinstance(code, str) and code.isascii() and code.isalpha() and 2 <= len(code) <= 3):
+                raise UsageError(f"languages must be codes of two or three letters, such as en, got {code!r}")
+
+    def policy(self, policy: DecisionPolicy) -> DecisionPolicy:
+        """Return a policy with ``threshold``, or in favour of precision or recall."""
+        if self.favour is None:
+            return with_threshold(policy, self.threshold)
+        shift = FAVOURED[self.favour]
+        if shift > 0 and policy.rule == "expected_f1":  # a higher threshold would leave nothing on some pages
+            return replace(policy, base_penalty=policy.base_penalty + shift)
+        return replace(policy, threshold=float(sigmoid(log_odds(np.array([policy.threshold])) + shift)[0]))
+
+    @property
+    def switches(self) -> dict[str, bool]:
+        """Arguments of :func:`blockml.render` that leave something out of Markdown and HTML."""
+        return {name: False for name in ("links", "images", "tables", "formatting") if not getattr(self, name)}
 
     @property
     def record_fields(self) -> tuple[str, ...]:
@@ -147,7 +198,8 @@ class Options:
         detector = self.detector and f"{self.detector.__module__}.{getattr(self.detector, '__qualname__', '')}"
         limits = {name: getattr(self.limits, name) for name in Limits.__slots__}
         labels = {name: sorted(values[name]) for name in ("include", "exclude")}
-        return {**values, **labels, "limits": limits, "detector": detector, "fields": list(self.fields)}
+        lists = {name: list(values[name]) for name in ("fields", "languages")}
+        return {**values, **labels, **lists, "limits": limits, "detector": detector}
 
 
 def flags(*, of_records: bool) -> Mapping[str, CommandFlag]:

@@ -13,10 +13,10 @@ from blockml.batch import Guard, Options
 from blockml.datasets import Dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.evaluation.run import evaluate_extractor
-from blockml.extractors import Plain, resolve
+from blockml.extractors import Plain, resolve, trained
 from blockml.training.adapt import adapt
 from blockml.training.recipes import recipe
-from blockml.training.train import train
+from blockml.training.train import train_model
 from tests.models import small_model
 
 HTML = b"<title>Cats</title><p>Cats rule the world, and nobody has asked them to. \xfc"
@@ -85,7 +85,7 @@ def test_load_and_save(value: Any, tmp_path: Path) -> None:
     """A model has a name or a path, and a model is a model."""
     with pytest.raises(UsageError, match="model must be a name or a path"):
         blockml.load(value)
-    model = blockml.load("kim2013").model
+    model = trained("kim2013").model
     with pytest.raises(UsageError, match="path must be a path"):
         blockml.save(model, value)
     with pytest.raises(UsageError, match=r"model must be a blockml\.model\.Model"):
@@ -171,9 +171,9 @@ def test_learning_and_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("blockml.training.adapt.filtered", never)
     dataset, chosen, model = Dataset("pages", Path("pages"), "folders", ()), recipe("kim2013"), small_model()
     calls: list[tuple[Any, str]] = [
-        (lambda: train([dataset], "kim2013"), "recipe must be a recipe"),  # type: ignore[arg-type]
-        (lambda: train(dataset, chosen), "datasets must be a list"),  # type: ignore[arg-type]
-        (lambda: train(["data/pages"], chosen), "must be a data set"),  # type: ignore[list-item]
+        (lambda: train_model([dataset], "kim2013"), "recipe must be a recipe"),  # type: ignore[arg-type]
+        (lambda: train_model(dataset, chosen), "datasets must be a list"),  # type: ignore[arg-type]
+        (lambda: train_model(["data/pages"], chosen), "must be a data set"),  # type: ignore[list-item]
         (lambda: adapt(resolve("default"), [dataset]), r"base must be a blockml\.model\.Model"),  # type: ignore[arg-type]
         (lambda: adapt(model, dataset), "datasets must be a list"),  # type: ignore[arg-type]
         (lambda: evaluate_extractor("default", dataset), "extractor must be an extractor"),  # type: ignore[arg-type]
@@ -183,4 +183,4 @@ def test_learning_and_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(UsageError, match=words):
             call()
     with pytest.raises(UnknownNameError, match="unknown protocol 'sites'; choose one of: block, page, site"):
-        train([dataset], chosen, protocols=["page", "sites"])
+        train_model([dataset], chosen, protocols=["page", "sites"])

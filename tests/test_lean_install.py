@@ -41,7 +41,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 def test_a_page_is_extracted(page: Path) -> None:
     """The released model and the untrained extractors work."""
-    for chosen in (["--model", "kim2013", "--threshold", "0"], ["--extractor", "bte"]):
+    for chosen in (["--model", "kim2013", "--threshold", "0"], ["--model", "bte"]):
         result = run("extract", page, *chosen)
         assert (result.returncode, "Cats rule the world" in result.stdout) == (0, True), result.stderr
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import blockml
-from blockml.batch import BatchExtractor, Item, PageExtractor, predict
+from blockml.batch import BatchExtractor, Item, PageExtractor, predict_items
 from blockml.batch.run import predict_to_stream
 from blockml.cli import main
 from blockml.cli.arguments import chosen_options
@@ -31,7 +31,10 @@ PAGE = "data/pages/short-article/page.html"
 HTML = (Path(__file__).parents[1] / PAGE).read_bytes()
 #: Options with their defaults; those of records are not options of one extraction.
 DEFAULTS = {item.name: item.default for item in fields(Options)}
-OF_RECORDS = {"output_format", "fields"}
+OF_RECORDS = {
+    "output_format", "links", "images", "tables", "formatting", "fields", "languages", "deduplicate",
+}  # fmt: skip
+SWITCHES = {"links", "images", "tables", "formatting"}
 #: A value of each option that is not its default.
 VALUES: dict[str, Any] = {
     "threshold": 0.0,
@@ -42,18 +45,31 @@ VALUES: dict[str, Any] = {
     "detector": len,
     "output_format": "markdown",
     "fields": ("id", "text"),
+    "favour": "recall",
+    "languages": ("de",),
+    "deduplicate": True,
+    **dict.fromkeys(("links", "images", "tables", "formatting"), False),
 }
 
 
 def test_signatures_agree() -> None:
     """``extract`` has an argument for each option of one page, with its default, and describes it."""
-    parameters = inspect.signature(extract).parameters
-    own = {"html", "url", "charset", "model"}
-    found = {name: parameter.default for name, parameter in parameters.items() if name not in own}
-    assert found == {name: default for name, default in DEFAULTS.items() if name not in OF_RECORDS}
-    described = re.findall(r"^    (\w+)\n        ", extract.__doc__ or "", re.MULTILINE)
-    assert set(described) >= set(parameters)
-    for call in (predict, extract_page, PageExtractor, BatchExtractor):
+    of_runs = {"inputs", "model", "output", "jobs", "resume", "by_site", "columns", "guard", "progress"}
+    for verb, own, left_out in (
+        (extract, {"html", "url", "charset", "model"}, OF_RECORDS),
+        (blockml.predict, of_runs, set[str]()),
+        (blockml.render, {"extraction", "with_title", "paragraphs", "chunk_size"}, DEFAULTS.keys() - SWITCHES),
+    ):
+        parameters = inspect.signature(verb).parameters
+        found = {name: parameter.default for name, parameter in parameters.items() if name not in own}
+        assert {name: value for name, value in found.items() if name not in left_out} == {
+            name: default for name, default in DEFAULTS.items() if name not in left_out
+        }
+        assert set(found) <= set(DEFAULTS)
+        if verb is not blockml.render:
+            lines = re.findall(r"^    ([\w, ]+)\n        ", verb.__doc__ or "", re.MULTILINE)
+            assert {name for line in lines for name in line.split(", ")} >= set(parameters)
+    for call in (predict_items, extract_page, PageExtractor, BatchExtractor):
         assert inspect.signature(call).parameters["options"].annotation == "Options"
     assert inspect.signature(predict_to_stream).parameters["pages"].annotation == "PageExtractor"
     assert set(VALUES) == set(DEFAULTS)
@@ -67,6 +83,8 @@ def test_commands_have_all_flags(add: Any) -> None:
     actions = {action.dest: action for action in parser._actions}
     wanted = flags(of_records=add is add_predict)
     assert set(wanted) == DEFAULTS.keys() - {"detector"} - (set() if add is add_predict else OF_RECORDS)
+    if add is add_extract:
+        assert set(actions) >= SWITCHES
     for name, flag in wanted.items():
         assert (actions[name].option_strings, actions[name].help) == ([flag.name], flag.help)
     arguments = parser.parse_args(["page", *(["-o", "x"] if add is add_view else [])])
@@ -85,7 +103,7 @@ def test_each_option_has_the_same_effect_everywhere(name: str) -> None:
     before = extract(html)
     assert wanted != (before.text, before.model, list(before.warnings)) or result.page.encoding != before.page.encoding
     options = Options(**chosen)
-    (record,) = predict([Item("a", html=html)], resolve("default"), options, isolation="none")
+    (record,) = predict_items([Item("a", html=html)], resolve("default"), options, isolation="none")
     (again,) = pickle.loads(pickle.dumps(BatchExtractor(options=options))).records([{"html": html}])  # noqa: S301
     for made in (record, again):
         assert (made["text"], made["model"], made["warnings"]) == wanted

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 import blockml
-from blockml.batch import Item, predict
+from blockml.batch import Item, predict_items
 from blockml.batch.blas import one_thread
-from blockml.extractors import Extractor, Plain, TrainedExtractor, Traits
+from blockml.extractors import Extractor, Plain, TrainedExtractor, Traits, trained
 from blockml.features import COLUMNS, feature_set
 from blockml.features.feature_sets import split_name
 from blockml.features.kernel_page import KernelPage, KernelRows
@@ -42,7 +42,7 @@ NEEDED = {"lexbor": "selectolax"}
 
 def on_backend(name: str, backend: str) -> TrainedExtractor:
     """A released model whose pages are parsed by another back end."""
-    model = blockml.load(name).model
+    model = trained(name).model
     return TrainedExtractor(replace(model, parsing=replace(model.parsing, backend=backend)))
 
 
@@ -117,7 +117,7 @@ def test_pages_of_a_batch_are_worked_on_with_one_thread(jobs: int) -> None:
         if blas_threads() != [2]:
             pytest.skip("numpy's matrix products know no threads here")
         items = [Item(str(i), html=f"<p>page {i}</p>") for i in range(40)]
-        models = {record["model"] for record in predict(items, Counting(), jobs=jobs)}
+        models = {record["model"] for record in predict_items(items, Counting(), jobs=jobs)}
         assert blas_threads() == [2]
     assert {model.split(" in ")[0] for model in models} == {"[1]"}
     assert f"{os.getpid()}" not in {model.split(" in ")[1] for model in models}
@@ -218,7 +218,7 @@ import blockml
 from blockml.extractors import TrainedExtractor, load
 from dataclasses import replace
 
-held = load("default").model
+held = trained("default").model
 models = [TrainedExtractor(replace(held, parsing=replace(held.parsing, backend=name))) for name in sys.argv[1:]]
 page = b"<title>Cats</title><p>The cat sat on the mat and looked.</p>" * 300
 

@@ -109,3 +109,22 @@ def pattern(*groups: tuple[str, ...]) -> str:
     '(?:\\\\.html|\\\\.htm)(?:\\\\.gz|)'
     """
     return "".join(f"(?:{'|'.join(map(re.escape, group))})" for group in groups)
+
+
+#: A line of a list of page files or addresses, and the most bytes of a text that is tried as such a list.
+_LISTED = re.compile(rf"https?://[^\s<>]+|[^<>]+{pattern(PAGE_FILES)}", re.IGNORECASE)
+_MAX_LIST = 1 << 20
+
+
+def is_list_of_pages(data: bytes) -> bool:
+    r"""Tell whether a file's content is a list of page files or addresses, one on each line, and not a page.
+
+    Examples
+    --------
+    >>> is_list_of_pages(b"a/1.html\na/2.html\n"), is_list_of_pages(b"Two lines\nof text")
+    (True, False)
+    """
+    if len(data) > _MAX_LIST or b"<" in data:
+        return False
+    lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
+    return bool(lines) and all(map(_LISTED.fullmatch, lines))

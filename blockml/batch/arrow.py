@@ -10,7 +10,7 @@ from typing import Any
 
 from blockml.batch.readers.base import printable
 from blockml.errors import needed
-from blockml.rendering.record import RECORD
+from blockml.rendering.record import RECORD_FIELDS
 
 __all__ = ["ArrowBatches", "arrow_row", "read_batches", "record_batch", "schema"]
 
@@ -27,8 +27,7 @@ def schema(names: Sequence[str]) -> Any:  # noqa: ANN401 (pyarrow has no types)
     """
     with needed("Parquet and Arrow tables", "arrow"):
         import pyarrow as pa
-    kinds = {item.name: item.kind for item in RECORD}
-    return pa.schema([(name, kinds[name].arrow(pa)) for name in names])
+    return pa.schema([(name, RECORD_FIELDS[name].kind.arrow(pa)) for name in names])
 
 
 def record_batch(records: Iterable[Mapping[str, Any]], columns: Any) -> Any:  # noqa: ANN401 (pyarrow has no types)
@@ -44,9 +43,15 @@ def arrow_row(record: Mapping[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {name: _printable(value) for name, value in record.items()}
     metadata = record.get("metadata")
     if metadata is not None:
-        sources = [{"field": name, "source": source} for name, source in metadata["sources"].items()]
+        sources = _sources(metadata["sources"])
         row["metadata"] = {name: _printable(value) for name, value in metadata.items()} | {"sources": sources}
+    if record.get("metadata.sources") is not None:
+        row["metadata.sources"] = _sources(record["metadata.sources"])
     return row
+
+
+def _sources(sources: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"field": name, "source": source} for name, source in sources.items()]
 
 
 def _printable(value: Any) -> Any:  # noqa: ANN401 (a text or a list of texts)

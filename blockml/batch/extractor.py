@@ -13,6 +13,7 @@ from typing import Any
 
 from blockml.batch.arrow import record_batch, schema
 from blockml.batch.blas import one_thread
+from blockml.batch.finishing import finishes
 from blockml.batch.items import Item
 from blockml.batch.packing import Piece, Records
 from blockml.batch.pool import WorkerPool
@@ -22,7 +23,7 @@ from blockml.batch.records import PageExtractor
 from blockml.batch.run import ISOLATIONS
 from blockml.batch.worker import Guard, Setup
 from blockml.errors import UsageError, check_name
-from blockml.extractors import resolve
+from blockml.extractors import AnyModel, load
 from blockml.options import Options
 from blockml.page.cached import cached_property
 
@@ -43,7 +44,7 @@ class BatchExtractor:
     [{'id': '1', 'text': 'One', 'status': 'ok'}, {'id': '2', 'text': '', 'status': 'unreadable'}]
     """
 
-    model: str = "default"  #: Name of a released model or untrained extractor, or path of a model file.
+    model: AnyModel = "default"  #: What :func:`blockml.load` takes; a name or path is pickled as it is.
     options: Options = field(default_factory=Options)  #: Options of the extraction of each page.
     columns: RecordFields = field(default_factory=RecordFields)  #: Names of the columns that hold the pages.
     #: Columns of the input that tables keep, before those of the records, which must have other names.
@@ -55,6 +56,10 @@ class BatchExtractor:
 
     def __post_init__(self) -> None:
         check_name("isolation", self.isolation, ISOLATIONS)
+        if finishes(self.options):
+            raise UsageError(
+                "languages, deduplicate and duplicate_of need a whole run, as of blockml.predict, not rows"
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         return {item.name: getattr(self, item.name) for item in fields(self)}
@@ -136,7 +141,7 @@ class BatchExtractor:
 
     @cached_property
     def _pages(self) -> PageExtractor:
-        return PageExtractor(resolve(self.model), self.options)
+        return PageExtractor(load(self.model), self.options)
 
     @cached_property
     def _workers(self) -> WorkerPool:

@@ -6,19 +6,19 @@ import json
 import os
 import shutil
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
-from blockml.archives.suffixes import split_compression
+from blockml.archives.suffixes import LINES, split_compression
 from blockml.batch.arrow import ArrowBatches, read_batches, schema
-from blockml.batch.packing import Encoder, JsonLines
+from blockml.batch.packing import CsvLines, Encoder, JsonLines
 from blockml.errors import UsageError
 from blockml.storage.atomic import atomic_write
 
-__all__ = ["UNFINISHED", "Folder", "LinesFile", "Output", "ParquetFile", "file_name", "output_for"]
+__all__ = ["UNFINISHED", "Folder", "LinesFile", "Output", "ParquetFile", "file_name", "output_for", "read_lines"]
 
 #: Compressions that are written. Joined streams of Brotli are not one stream, as parts of an output must be.
 _WRITTEN = ("", ".gz", ".zst")
@@ -50,7 +50,7 @@ def output_for(path: Path, output_format: str, fields: Sequence[str]) -> Output:
     Parameters
     ----------
     path
-        A file whose suffix gives the format, or a folder. A file with another suffix gets JSON lines.
+        A file whose suffix gives the format, or a folder, which has no suffix or exists.
     output_format
         Format of the texts.
     fields
@@ -59,34 +59,49 @@ def output_for(path: Path, output_format: str, fields: Sequence[str]) -> Output:
     Raises
     ------
     UsageError
-        A folder doesn't fit the fields, or the file would have a compression that isn't written.
+        A folder doesn't fit the fields, or the suffix is not that of an output.
     MissingExtraError
         A package for this format isn't installed.
     """
     name = path.name.lower()
-    if path.is_dir():
+    if path.is_dir() or not (path.suffix or path.exists()):
         if not {"id", "text"} <= set(fields):
             raise UsageError("documents in a folder need the fields id and text", source=path)
         return Folder(path, {"text": ".txt", "markdown": ".md", "html": ".html"}[output_format])
     if name.endswith(".parquet"):
         schema(fields)  # fails early without pyarrow
         return ParquetFile(path, tuple(fields))
-    compression = split_compression(name)[1]
+    bare, compression = split_compression(name)
     if compression not in _WRITTEN:
         raise UsageError(f"outputs aren't written as {compression}; choose {' or '.join(_WRITTEN[1:])}", source=path)
+    if bare.endswith(".csv"):
+        return LinesFile(path, CsvLines(tuple(fields), compression))
+    if not bare.endswith(LINES):
+        legal = ", ".join((*LINES, ".csv", ".parquet"))
+        raise UsageError(
+            f"no output has this suffix; choose one of: {legal}, or a folder, whose name has none or ends in /",
+            source=path,
+        )
     return LinesFile(path, JsonLines(compression))
+
+
+def read_lines(part: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of a part in JSON lines that is not compressed."""
+    with part.open("rb") as stream:
+        yield from map(json.loads, stream)
 
 
 @dataclass(frozen=True, slots=True)
 class LinesFile:
-    """JSON lines, compressed or not."""
+    """JSON lines or CSV, compressed or not."""
 
     path: Path
-    encoder: JsonLines
+    encoder: JsonLines | CsvLines
 
     def assemble(self, parts: Iterable[Path]) -> None:
         """Join the parts."""
         with atomic_write(self.path, mark=UNFINISHED) as target:
+            target.write(self.encoder.head)
             for part in parts:
                 with part.open("rb") as stream:
                     shutil.copyfileobj(stream, target, 1 << 20)
@@ -106,17 +121,16 @@ class Folder:
 
     def assemble(self, parts: Iterable[Path]) -> None:
         """Write the documents of pages with text; a second page with the same name gets the next free number."""
+        self.path.mkdir(parents=True, exist_ok=True)
         for folder, _, names in os.walk(self.path):  # left by a run that was killed while it wrote documents
             for name in names:
                 if name.endswith(f"{self.suffix}.{UNFINISHED}.part"):
                     Path(folder, name).unlink()
         seen: dict[str, int] = {}  # latest number of each name, and 1 for each name that has a number in it
         for part in parts:
-            with part.open("rb") as stream:
-                for line in stream:
-                    record = json.loads(line)
-                    if record["text"]:
-                        self._write(record["id"], record["text"], seen)
+            for record in read_lines(part):
+                if record["text"]:
+                    self._write(record["id"], record["text"], seen)
 
     def place(self, page_id: str, number: int = 1) -> Path:
         """Return the path of the document of the ``number``-th page whose id gives this name."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from blockml.batch.records import PageRecord
 from blockml.errors import needed
 from blockml.rendering.record import FAILURES
 
-__all__ = ["Encoder", "End", "JsonLines", "Packer", "Piece", "Records"]
+__all__ = ["CsvLines", "Encoder", "End", "JsonLines", "Packer", "Piece", "Records"]
 
 #: Records, or characters of text, from which on a piece is complete. It depends on the records alone, and with it the
 #: bytes of compressed output.
@@ -65,16 +67,49 @@ class JsonLines:
 
     compression: str = ""  #: Suffix of the compression: empty, ``.gz`` or ``.zst``.
 
+    head: ClassVar[bytes] = b""  #: What the output begins with.
+
     def encode(self, records: Sequence[dict[str, Any]]) -> bytes:
         """Encode some records."""
-        data = b"".join([_line(record) for record in records])
-        if self.compression == ".gz":
-            return gzip.compress(data, _GZIP_LEVEL, mtime=0)
-        if self.compression == ".zst":
-            with needed("Writing Zstandard files", "zstd"):
-                import zstandard
-            return bytes(zstandard.compress(data, _ZSTD_LEVEL))
-        return data
+        return _compressed(b"".join([_line(record) for record in records]), self.compression)
+
+
+@dataclass(frozen=True, slots=True)
+class CsvLines:
+    """Encodes records as CSV (RFC 4180, UTF-8): lists and objects as JSON, null as an empty cell."""
+
+    fields: tuple[str, ...]
+    compression: str = ""  #: Suffix of the compression, as of :class:`JsonLines`.
+
+    @property
+    def head(self) -> bytes:
+        """Row of the names of the fields."""
+        return _compressed(self._rows([self.fields]), self.compression)
+
+    def encode(self, records: Sequence[dict[str, Any]]) -> bytes:
+        """Encode some records."""
+        rows = ([_cell(record[name]) for name in self.fields] for record in records)
+        return _compressed(self._rows(rows), self.compression)
+
+    def _rows(self, rows: Iterable[Sequence[object]]) -> bytes:
+        stream = io.StringIO(newline="")
+        csv.writer(stream).writerows(rows)
+        return stream.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _cell(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _compressed(data: bytes, compression: str) -> bytes:
+    """Compress data; compressed pieces can be joined."""
+    if compression == ".gz":
+        return gzip.compress(data, _GZIP_LEVEL, mtime=0)
+    if compression == ".zst":
+        with needed("Writing Zstandard files", "zstd"):
+            import zstandard
+        return bytes(zstandard.compress(data, _ZSTD_LEVEL))
+    return data
 
 
 def _line(record: Mapping[str, Any]) -> bytes:

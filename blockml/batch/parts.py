@@ -83,7 +83,7 @@ class Parts:
         ]
         if different:
             raise UsageError(
-                f"can't be continued: {'; '.join(different)}; give the same options, or start anew without --resume",
+                f"can't be continued: {'; '.join(different)}; give the same options, or start over without resume=True",
                 source=self.folder,
             )
         return True

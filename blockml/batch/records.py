@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from blockml.batch.finishing import SKETCH, finishing_fields, language_of
 from blockml.batch.items import Item
 from blockml.batch.readers.base import printable
 from blockml.errors import MissingExtraError, check_type
@@ -16,8 +17,10 @@ from blockml.extractors.site.at_site import at_site
 from blockml.options import Options
 from blockml.page import Status
 from blockml.rendering import render
-from blockml.rendering.record import CRASHED, RECORD, UNREADABLE, page_record
+from blockml.rendering.record import CRASHED, OPTIONAL, RECORD, UNREADABLE, page_record
 from blockml.templates.site import SiteTemplate
+from blockml.text.sketches import token_sketch
+from blockml.text.tokens import metric_tokens
 
 __all__ = ["PageExtractor", "PageRecord"]
 
@@ -67,7 +70,8 @@ class PageExtractor:
         self.extractor = options.adapted(extractor)
         self.options = options
         self.at_sites = {site: at_site(self.extractor, template) for site, template in sites.items()}
-        self._metadata = not {"title", "metadata"}.isdisjoint(options.record_fields)
+        self._read = frozenset(name.partition(".")[0] for name in (*options.record_fields, *finishing_fields(options)))
+        self._metadata = not {"title", "metadata", "language"}.isdisjoint(self._read)
 
     def record(self, item: Item) -> PageRecord:
         """Extract a page; a page that can't be read, or whose extraction raises, has a status and a reason.
@@ -93,13 +97,20 @@ class PageExtractor:
     def failed(self, page_id: str, url: str | None, status: str, reason: str) -> PageRecord:
         """Make the record of a page that failed."""
         known = {"id": page_id, "url": url, "status": status, "model": self.extractor.id, "error": printable(reason)}
-        return self._chosen({item.name: known.get(item.name, item.kind.empty()) for item in RECORD})
+        return self._chosen({item.name: known.get(item.name, item.kind.empty()) for item in (*RECORD, *OPTIONAL)})
 
     def _extracted(self, item: Item, html: bytes | str) -> dict[str, Any]:
         extractor = self.at_sites.get(item.site, self.extractor)
         result = extract_with(self.options, extractor, html, url=item.url, charset=item.charset)
-        text = render(result, self.options.output_format)  # before the record, because it may add warnings
+        options = self.options
+        text = render(result, options.output_format, **options.switches)  # first, because it may add warnings
         record = page_record(result, metadata=self._metadata) | {"text": text}
+        if "comments" in self._read:
+            record["comments"] = result.comments
+        if "language" in self._read:
+            record["language"] = language_of(result)
+        if SKETCH in self._read:
+            record[SKETCH] = sorted(token_sketch(metric_tokens(result.text)))
         if item.truncated is not None:
             record["warnings"] = [item.truncated, *record["warnings"]]
             if result.status is Status.OK:
@@ -107,5 +118,8 @@ class PageExtractor:
         return record
 
     def _chosen(self, record: dict[str, Any]) -> PageRecord:
-        values = {name: record[name] for name in self.options.record_fields}
+        values = {}
+        for name in (*self.options.record_fields, *finishing_fields(self.options)):
+            outer, _, inner = name.partition(".")
+            values[name] = record.get(outer) if not inner or record[outer] is None else record[outer][inner]
         return PageRecord(record["id"], record["url"], record["status"], record["error"], values, len(record["text"]))

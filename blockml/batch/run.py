@@ -5,21 +5,23 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from blockml.batch.blas import one_thread
+from blockml.batch.finishing import Finisher, finishes
 from blockml.batch.items import Item
-from blockml.batch.outputs import UNFINISHED, Folder, Output, output_for
+from blockml.batch.outputs import UNFINISHED, Folder, Output, output_for, read_lines
 from blockml.batch.packing import End, JsonLines, Piece, Records
 from blockml.batch.parts import Parts, PartWriter
 from blockml.batch.pool import Result, check_jobs, run_units
 from blockml.batch.readers import Inputs, Reading, Unit, describe_inputs, in_units
 from blockml.batch.readers.base import PARTS_SUFFIX
-from blockml.batch.readers.pages import page_file
 from blockml.batch.records import PageExtractor
 from blockml.batch.worker import Guard, Setup
 from blockml.errors import BlockmlError, UsageError, check_name
@@ -32,10 +34,20 @@ from blockml.storage.lock import locked_output
 from blockml.templates.site import SiteTemplate
 from blockml.text.plurals import counted
 
-__all__ = ["ISOLATIONS", "Summary", "failures_path", "parts_path", "predict", "predict_to_file", "predict_to_stream"]
+__all__ = [
+    "ISOLATIONS",
+    "Summary",
+    "failures_path",
+    "parts_path",
+    "predict_items",
+    "predict_to_file",
+    "predict_to_stream",
+]
 
 #: Where pages are extracted: in processes of their own, or in the calling process without a guard.
 ISOLATIONS = ("process", "none")
+#: Records that are encoded at a time when they are finished.
+_GROUP = 64
 _NO_SITES: Mapping[str, SiteTemplate] = MappingProxyType({})
 
 
@@ -45,6 +57,7 @@ class Summary:
 
     statuses: Counter[str] = field(default_factory=Counter)  #: Pages by status.
     skipped: Counter[str] = field(default_factory=Counter)  #: Records of archives that are not pages, by reason.
+    left_out: Counter[str] = field(default_factory=Counter)  #: Pages that filters left out, by reason.
     n_earlier: int = 0  #: Pages done by an earlier run that this one continued.
 
     @property
@@ -60,13 +73,14 @@ class Summary:
     def __str__(self) -> str:
         counts = ", ".join(f"{count:,} {status}" for status, count in sorted(self.statuses.items()))
         earlier = f"; {self.n_earlier:,} of them done before" if self.n_earlier else ""
-        passed_over = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.skipped.items()))
-        return f"{counted(self.n_pages, 'page')}: {counts or 'nothing to do'}{earlier}" + (
-            f"; passed over: {passed_over}" if passed_over else ""
-        )
+        text = f"{counted(self.n_pages, 'page')}: {counts or 'nothing to do'}{earlier}"
+        for title, reasons in (("left out", self.left_out), ("passed over", self.skipped)):
+            if reasons:
+                text += f"; {title}: " + ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
+        return text
 
 
-def predict(
+def predict_items(
     items: Iterable[Item],
     extractor: Extractor,
     options: Options = Options(),  # noqa: B008 (frozen)
@@ -115,7 +129,8 @@ def predict(
     check_name("isolation", isolation, ISOLATIONS)
     check_jobs(jobs)
     pages = PageExtractor(extractor, options, sites)
-    return _records(iter(items), pages, jobs, guard, isolation)
+    records = _records(iter(items), pages, jobs, guard, isolation)
+    return Finisher(options)(records) if finishes(options) else records
 
 
 def _records(
@@ -155,14 +170,17 @@ def predict_to_stream(
     summary = Summary()
     failures: list[dict[str, Any]] = []
     reading = Reading(pages.options.read_limit, summary.skipped)
-    setup = Setup(pages, JsonLines(), guard, reading.limit)
+    finisher = Finisher(pages.options) if finishes(pages.options) else None
+    setup = Setup(pages, Records() if finisher else JsonLines(), guard, reading.limit)
     for result in run_units(setup, inputs.units(reading), jobs):
         if isinstance(result.part, Piece):
-            stream.write(result.part.payload)
+            payload = result.part.payload
+            stream.write(JsonLines().encode(list(finisher(payload))) if finisher else payload)
             stream.flush()
             failures += result.part.failures
         _count(summary, result)
         progress(result, summary)
+    summary.left_out = finisher.left_out if finisher else summary.left_out
     return summary, failures
 
 
@@ -206,6 +224,8 @@ def predict_to_file(
     """
     check_jobs(jobs)
     output = output_for(path, pages.options.output_format, pages.options.record_fields)
+    finisher = Finisher(pages.options) if finishes(pages.options) else None
+    encoder = JsonLines() if finisher else output.encoder
     _check_apart(inputs, path, output)
     parts = Parts(parts_path(path))
     manifest = _manifest(inputs, pages, guard)
@@ -218,12 +238,14 @@ def predict_to_file(
                 _check_gold(inputs, output)
                 parts.begin(manifest)
             try:
-                summary = _write_parts(inputs, pages, output.encoder, parts, jobs, guard, progress)
+                summary = _write_parts(inputs, pages, encoder, parts, jobs, guard, progress)
             except (BlockmlError, OSError):
                 if not any(parts.complete()):
                     parts.remove()  # nothing to be continued
                 raise
-            output.assemble(part for part, _ in parts.complete())
+            with _finished(parts, finisher, output) as complete:
+                output.assemble(complete)
+            summary.left_out = finisher.left_out if finisher else summary.left_out
             _write_failures(failures_path(path), parts, summary)
             parts.remove()
     except OSError as error:
@@ -263,7 +285,7 @@ def _check_gold(inputs: Inputs, output: Output) -> None:
     if not isinstance(output, Folder) or output.suffix != ".txt":
         return
     for file in inputs.files():
-        document = output.place(page_file(file.path, file.top, file.base).id)
+        document = output.place(file.page().id)
         if document.is_file() and _is_same(document.parent, file.path.parent):
             raise UsageError(
                 "is beside its page and may be its gold, which the document would replace; remove it if an earlier run "
@@ -317,6 +339,22 @@ def _write_parts(
     finally:
         writer.close()
     return summary
+
+
+@contextmanager
+def _finished(parts: Parts, finisher: Finisher | None, output: Output) -> Iterator[Iterable[Path]]:
+    """Yield the parts, or one file with their records after the finisher, in the encoding of the output."""
+    complete = (part for part, _ in parts.complete())
+    if finisher is None:
+        yield complete
+        return
+    with TemporaryDirectory(dir=parts.folder) as folder:
+        target = Path(folder, "finished")
+        records = finisher(record for part in complete for record in read_lines(part))
+        with target.open("wb") as stream:
+            while group := list(islice(records, _GROUP)):
+                stream.write(output.encoder.encode(group))
+        yield [target]
 
 
 def _count(summary: Summary, result: Result) -> None:

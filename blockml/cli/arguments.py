@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
 from blockml.archives.compression import read_file
-from blockml.archives.suffixes import COMPRESSIONS
+from blockml.archives.suffixes import COMPRESSIONS, is_list_of_pages
 from blockml.cli.output import one_line, show
 from blockml.errors import InputError, UsageError
 from blockml.options import Options, flags
@@ -31,7 +31,7 @@ _OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-d
 #: Options that may be empty, as they describe a page, and a template, which is then one that can't be opened.
 _MAY_BE_EMPTY = ("url", "charset", "name", "template")
 #: Arguments with files that are read, and with files that are written.
-_READ = ("page", "pages", "inputs", "gold", "source", "template", "model", "base", "extractors")
+_READ = ("page", "pages", "inputs", "files_from", "gold", "source", "template", "model", "base", "extractors")
 _WRITTEN = ("output", "view", "curve", "curves")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 #: Help on a page file.
@@ -62,13 +62,17 @@ class Parser(argparse.ArgumentParser):
 
 def add_options(parser: argparse.ArgumentParser, *names: str, of_records: bool = False) -> None:
     """Add the flags of options of an extraction: those that are named, or all; ``of_records`` adds those of records."""
-    for option, flag in flags(of_records=of_records).items():
-        if not names or option in names:
-            kinds: dict[str, Any] = {"number": float, "positive": positive, "names": comma_separated, "": str}
-            parser.add_argument(
-                flag.name, dest=option, type=kinds[flag.kind], metavar=flag.metavar, choices=flag.choices,
-                default=flag.default, help=flag.help,
-            )  # fmt: skip
+    kinds: dict[str, Any] = {"number": float, "positive": positive, "names": comma_separated, "": str}
+    for option, flag in flags(of_records=of_records or bool(names)).items():
+        if names and option not in names:
+            continue
+        if flag.kind == "switch":
+            parser.add_argument(flag.name, dest=option, action=f"store_{str(not flag.default).lower()}", help=flag.help)
+            continue
+        parser.add_argument(
+            flag.name, dest=option, type=kinds[flag.kind], metavar=flag.metavar, choices=flag.choices,
+            default=flag.default, help=flag.help,
+        )  # fmt: skip
 
 
 def chosen_options(arguments: argparse.Namespace) -> Options:
@@ -237,6 +241,8 @@ def read_page(name: str, limit: int = -1) -> bytes:
             "is a WARC archive of many pages; give one page (--source takes an archive of the pages that it links to)",
             source=name,
         )
+    if is_list_of_pages(data):
+        raise UsageError("is a list of pages; give it to 'blockml predict --files-from'", source=name)
     return data
 
 

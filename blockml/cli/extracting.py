@@ -29,6 +29,7 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add("--paragraphs", action="store_true", default=None, help=text)
     text = "add chunks of at most N characters to JSON, made of whole paragraphs where they fit"
     add("--chunk-size", type=positive, metavar="N", help=text)
+    add_options(parser, "links", "images", "tables", "formatting")
     add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
     text = "learn the site's template from the pages that this page links to, read from here; web fetches them"
     add("--source", metavar="FOLDER|ARCHIVE|web", help=text)
@@ -41,10 +42,8 @@ COMMANDS = {"extract": add_extract}
 
 def add_choice(parser: argparse.ArgumentParser, *, of_records: bool = False) -> None:
     """Add what chooses an extractor and its parameters, and the options of the extraction, or of records too."""
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("--model", metavar="NAME|FILE", default="default", help="released model or model file")
-    text = "untrained extractor ('blockml extractors' lists them), or module:Class of one's own"
-    group.add_argument("--extractor", metavar="NAME", help=text)
+    text = "released model, model file, untrained extractor ('blockml extractors' lists them) or custom module:Class"
+    parser.add_argument("--model", metavar="NAME|FILE", default="default", help=text)
     add_parameters(parser, "extractor")
     text = "site template of 'blockml templates detect' to remove"
     parser.add_argument("--template", metavar="FILE", help=text)
@@ -53,7 +52,7 @@ def add_choice(parser: argparse.ArgumentParser, *, of_records: bool = False) -> 
 
 def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
     """Make the extractor chosen by the options of :func:`add_choice`."""
-    extractor = resolve(arguments.extractor or arguments.model, parameters(arguments.parameters))
+    extractor = resolve(arguments.model, parameters(arguments.parameters))
     if arguments.template is not None:
         from blockml.extractors.site.at_site import at_site
 
@@ -64,6 +63,7 @@ def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
 def run_extract(arguments: argparse.Namespace) -> int:
     """Extract one page; return 1 if there is no text."""
     options = {name: getattr(arguments, name) for name in ("with_title", "paragraphs", "chunk_size")}
+    options |= chosen_options(arguments).switches
     check_options(arguments.format, **options)
     if arguments.template and arguments.source:
         raise UsageError("--template and --source exclude each other")

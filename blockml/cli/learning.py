@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -24,11 +23,20 @@ from blockml.cli.arguments import (
     refuse,
     seed,
 )
-from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, write_output, writing
+from blockml.cli.output import (
+    TerminalProgress,
+    command_line,
+    note,
+    print_json,
+    print_rows,
+    progress_bar,
+    write_output,
+    writing,
+)
 from blockml.datasets import Dataset, open_dataset
 from blockml.datasets.base import check_names
 from blockml.errors import UsageError, check_name, install_hint
-from blockml.extractors import TrainedExtractor, load, resolve
+from blockml.extractors import TrainedExtractor, resolve
 from blockml.storage.lock import locked_output
 from blockml.text.plurals import counted
 
@@ -83,66 +91,54 @@ COMMANDS = {"train": add_train, "evaluate": add_evaluate}
 
 
 def run_train(arguments: argparse.Namespace) -> int:
-    """Train a model and write it with its card."""
+    """Train or adapt a model and write it with its card; return 1 if adaptation would not help."""
     from blockml.training.recipes import best_recipe, recipe
     from blockml.training.train import train
 
+    settings = parameters(arguments.parameters)
+    n_folds, protocols = arguments.folds, arguments.cv
     if arguments.base:
-        return _run_adapt(arguments)
-    chosen = recipe(arguments.recipe) if arguments.recipe else best_recipe()
-    if not arguments.recipe:
-        why = "" if chosen.name == "default" else f"; for the best recipe, {install_hint('boost')}"
-        note(f"recipe {chosen.name}, learner {chosen.learner}{why}")
-    chosen = chosen.but(**parameters(arguments.parameters))
-    chosen = replace(chosen, parsing=replace(chosen.parsing, **parsing_options(arguments)))
-    if not chosen.block_types:
-        refuse(arguments, f"with recipe {chosen.name}, which learns no block types", type_datasets=[])
-    protocols = arguments.cv or chosen.protocols
-    if "none" in protocols and len(protocols) > 1:
-        raise UsageError("--cv none excludes other values of --cv")
-    if "none" in protocols:
-        refuse(arguments, "with --cv none", folds=None)
+        reason = "with --base, which adapts a model as it is"
+        refuse(arguments, reason, recipe=None, parameters=[], cv=None, type_datasets=[], backend=None, folds=None)
+        refuse(arguments, reason, seed=0, jobs=1)
+        chosen = None
+    else:
+        chosen = recipe(arguments.recipe) if arguments.recipe else best_recipe()
+        if not arguments.recipe:
+            why = "" if chosen.name == "default" else f"; for the best recipe, {install_hint('boost')}"
+            note(f"recipe {chosen.name}, learner {chosen.learner}{why}")
+        if not chosen.block_types:
+            refuse(arguments, f"with recipe {chosen.name}, which learns no block types", type_datasets=[])
+        if "none" in (protocols or ()):
+            if len(protocols) > 1:
+                raise UsageError("--cv none excludes other values of --cv")
+            refuse(arguments, "with --cv none", folds=None)
+            protocols = ()
     output = _output_file(arguments)
-    with locked_output(output):
-        model = train(
+    with locked_output(output), TerminalProgress() as progress:
+        extractor = train(
             [open_dataset(spec) for spec in arguments.datasets],
-            chosen,
+            recipe=chosen,
+            base=arguments.base,
             type_datasets=[open_dataset(spec) for spec in arguments.type_datasets],
             name=arguments.name or output.name.partition(".")[0],
-            protocols=[name for name in protocols if name != "none"],
-            n_folds=arguments.folds or chosen.n_folds,
+            protocols=protocols,
+            n_folds=n_folds,
+            backend=arguments.backend,
             seed=arguments.seed,
             jobs=arguments.jobs,
-            command=command_line(),
-            report=note,
             accept_defects=arguments.accept_defects,
+            command=command_line(),
+            report=progress.report,
+            progress=progress,
+            **settings,
         )
-        _write_model(model, output)
+        progress.clear()
+        if arguments.base and not extractor.adaptation.accepted:
+            note(f"no model written: adapting {arguments.base} to these pages would not help; label more, or keep it")
+            return 1
+        _write_model(extractor.model, output)
     return 0
-
-
-def _run_adapt(arguments: argparse.Namespace) -> int:
-    """Adapt a model to pages, and write it if that helps."""
-    from blockml.training.adapt import adapt
-
-    refuse(arguments, "with --base, which adapts a model as it is", recipe=None, parameters=[], cv=None)
-    refuse(arguments, "with --base, which adapts a model as it is", type_datasets=[], backend=None, folds=None)
-    refuse(arguments, "with --base, which adapts a model as it is", seed=0, jobs=1)
-    output = _output_file(arguments)
-    with locked_output(output):
-        found = adapt(
-            load(arguments.base).model,
-            [open_dataset(spec) for spec in arguments.datasets],
-            name=arguments.name or output.name.partition(".")[0],
-            command=command_line(),
-            report=note,
-            accept_defects=arguments.accept_defects,
-        )
-        if found.model is not None:
-            _write_model(found.model, output)
-            return 0
-    note(f"no model written: adapting {arguments.base} to these pages would not help; label more pages, or keep it")
-    return 1
 
 
 def _output_file(arguments: argparse.Namespace) -> Path:
@@ -199,7 +195,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             in_sample = bool(training) and dataset.checksum() in {entry.get("checksum") for entry in training}
             if in_sample:
                 note(f"{name} was trained on {dataset.name}: its scores there are optimistic")
-            bar = progress_bar(len(dataset), "page", quiet=False)
+            bar = progress_bar(len(dataset), "page")
             results[name] = evaluate_extractor(extractor, dataset, jobs=arguments.jobs, progress=bar, parsing=parsing)
             place = {"extractor": name, "dataset": dataset.name}
             reports.append({**place, "in_sample": in_sample, **summarise(results[name], metrics)})

@@ -12,7 +12,7 @@ from blockml.cli.arguments import add_format, add_jobs, add_options, parsing_opt
 from blockml.cli.output import note, print_rows, progress_bar, writing
 from blockml.datasets import LAYOUTS, Dataset, open_dataset
 from blockml.errors import UnknownNameError, UsageError
-from blockml.extractors import EXTRACTORS, load, model_names
+from blockml.extractors import EXTRACTORS, model_names, trained
 from blockml.features import COLUMNS, FEATURE_SETS, describe_columns, feature_set
 from blockml.text.plurals import counted
 
@@ -49,7 +49,7 @@ def run_models(arguments: argparse.Namespace) -> int:
     """List released models."""
     rows = []
     for name in model_names():
-        model = load(name).model
+        model = trained(name).model
         row = {"name": name, "version": model.version, "default": name == "default", "features": model.features}
         rows.append(row | {"trained on": ", ".join(entry["name"] for entry in model.training)})
     print_rows(rows, arguments.format)

@@ -10,7 +10,7 @@ from blockml.cli.arguments import HelpFormatter, positive, refuse
 from blockml.cli.output import note, print_json, print_rows, show, writing
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
-from blockml.extractors import load
+from blockml.extractors import trained
 from blockml.features import feature_set
 from blockml.model import Model
 from blockml.predictors.tree_ensemble import MeanTrees
@@ -75,7 +75,7 @@ def run_show(arguments: argparse.Namespace) -> int:
     ):
         if getattr(arguments, option) and not is_met:
             raise UsageError(f"{'-o' if option == 'output' else f'--{option}'} needs {needs}")
-    model = load(arguments.model).model
+    model = trained(arguments.model).model
     if arguments.tree is not None:
         refuse(arguments, "with --tree", format="card")
         return _show_tree(arguments, model)
@@ -159,7 +159,7 @@ def _header(model: Model) -> dict[str, Any]:
 
 def run_check(arguments: argparse.Namespace) -> int:
     """Load a model; loading checks everything."""
-    model = load(arguments.model).model
+    model = trained(arguments.model).model
     kinds = ", ".join(f"{name} ({item.kind})" for name, item in model.predictors.items())
     show(f"{model.id}: valid; {kinds}; features {model.features}")
     return 0

@@ -7,15 +7,17 @@ import os
 import re
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
-from blockml.errors import UsageError, install_hint
+from blockml.errors import UsageError
 from blockml.storage.atomic import atomic_write
+from blockml.text.plurals import counted
 
-__all__ = ["bar_class", "command_line", "note", "one_line", "print_json", "print_rows", "progress_bar", "show"]
+__all__ = ["TerminalProgress", "command_line", "note", "one_line", "print_json", "print_rows", "progress_bar", "show"]
 __all__ += ["write_output", "writing"]
 
 _T = TypeVar("_T")
@@ -23,6 +25,8 @@ _T = TypeVar("_T")
 #: Control characters but for tabs and line ends, marks and overrides of the direction of text, separators of lines and
 #: paragraphs, and lone surrogates.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+#: Seconds between two updates of the progress.
+_REDRAWN = 0.2
 #: Characters of a cell of a printed table.
 _MAX_CELL = 500
 
@@ -111,25 +115,71 @@ def _cell(value: Any) -> str:  # noqa: ANN401 (values of any type)
     return f"{value:g}" if isinstance(value, float) else _UNSAFE.sub(_escape, one_line(str(value), _MAX_CELL))
 
 
-def bar_class(*, quiet: bool) -> Any:  # noqa: ANN401 (tqdm has no types)
-    """Return tqdm, whose bars hold numbers only, if standard error is a terminal and it is installed, else None."""
-    if quiet or not sys.stderr.isatty():
-        return None
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        note(f"(for a progress bar, {install_hint('progress')})")
-        return None
-    return tqdm
+class TerminalProgress:
+    """Progress on the last line of standard error, with the time that is left; nothing if that is not a terminal."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._is_shown = not quiet and sys.stderr.isatty()
+        self._start = self._shown = time.monotonic()
+        self._before = 0
+        self._width = 0
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        """Show the stage, and how many of its items are done: a function as :mod:`blockml.progress` describes."""
+        if not self._is_shown:
+            return
+        now = time.monotonic()
+        if done < self._before or not done:
+            self._start = now
+        self._before = done
+        if now - self._shown < _REDRAWN and done != total:
+            return
+        self._shown = now
+        line = stage if total is None or not total else f"{stage}: {done / total:4.0%}"
+        if total and now - self._start > _REDRAWN and 0 < done < total:
+            line += f", {duration((now - self._start) * (total - done) / done)} left"
+        line = _UNSAFE.sub(_escape, one_line(line, os.get_terminal_size(sys.stderr.fileno()).columns - 1))
+        print("\r" + line.ljust(self._width), end="", file=sys.stderr, flush=True)
+        self._width = len(line)
+
+    def clear(self) -> None:
+        """Remove the line, so that other messages can be printed."""
+        if self._width:
+            print("\r" + " " * self._width + "\r", end="", file=sys.stderr, flush=True)
+            self._width = 0
+
+    def report(self, text: str) -> None:
+        """Print a message above the progress."""
+        self.clear()
+        note(text)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
 
 
-def progress_bar(total: int | None, unit: str, *, quiet: bool) -> Callable[[Iterable[_T]], Iterable[_T]]:
-    """Return a function that shows a progress bar on standard error, if that is a terminal and not ``quiet``."""
-    if (bars := bar_class(quiet=quiet)) is None:
-        return iter
+def duration(seconds: float) -> str:
+    """Return a time as hours, minutes and seconds.
 
-    def wrap(iterable: Iterable[_T]) -> Iterable[_T]:
-        bar: Iterable[_T] = bars(iterable, total=total, unit=unit, file=sys.stderr)
-        return bar
+    Examples
+    --------
+    >>> duration(75), duration(7384)
+    ('1:15', '2:03:04')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def progress_bar(total: int | None, unit: str, *, quiet: bool = False) -> Callable[[Iterable[_T]], Iterable[_T]]:
+    """Return a function that shows on a terminal how many items of an iterable are done."""
+
+    def wrap(iterable: Iterable[_T]) -> Iterator[_T]:
+        with TerminalProgress(quiet=quiet) as shown:
+            for number, item in enumerate(iterable, 1):
+                yield item
+                shown(counted(number, unit), number, total)
 
     return wrap

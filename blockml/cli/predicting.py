@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import stat
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from blockml import _kernel
 from blockml.cli.arguments import add_jobs, chosen_options, comma_separated, positive, refuse, seconds
 from blockml.cli.engines import ENGINES, run_by_engine
 from blockml.cli.extracting import add_choice, chosen_extractor
-from blockml.cli.output import bar_class, note
+from blockml.cli.output import TerminalProgress, note
 from blockml.errors import UsageError
 from blockml.options import Options
-from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
-    from blockml.batch import Guard, Inputs, PageExtractor, Summary
-    from blockml.batch.pool import Result
+    from blockml.batch import Guard, Inputs, PageExtractor, RecordFields, Summary
 
 __all__ = ["COMMANDS"]
 
@@ -39,10 +35,15 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
         "page file, folder (with all page, WARC and ARC files below it), glob, or file of many pages: .jsonl, WARC, "
         "ARC or Parquet; - for standard input"
     )
-    add("inputs", metavar="INPUT", nargs="+", help=text)
+    add("inputs", metavar="INPUT", nargs="*", help=text)
+    add(
+        "--files-from",
+        metavar="FILE",
+        help="read the names of inputs from FILE, one on each line; - for standard input",
+    )
     text = (
-        "output: a .jsonl, .jsonl.gz, .jsonl.zst or .parquet file, or a folder for one document per page; without it, "
-        "JSON lines on standard output"
+        "output: a .jsonl, .csv or .parquet file, the first two also as .gz or .zst, or a folder for one document per "
+        "page, whose name has no suffix or ends in /; without it, JSON lines on standard output"
     )
     add("-o", "--output", metavar="OUT", help=text)
     text = "names of the input's fields, as html=content,url=link, if they aren't html, id, url, charset and site"
@@ -71,10 +72,14 @@ COMMANDS = {"predict": add_predict}
 def run_predict(arguments: argparse.Namespace) -> int:
     """Extract many pages; return 1 if some failed, 3 if all did."""
     from blockml.batch import Guard, find_inputs
+    from blockml.batch.readers import read_names
 
     if arguments.resume and arguments.output is None:
         raise UsageError("--resume needs -o")
-    inputs = find_inputs(arguments.inputs, _columns(arguments.columns))
+    if bool(arguments.inputs) == bool(arguments.files_from):
+        raise UsageError("give either INPUTs or --files-from")
+    names = read_names(arguments.files_from) if arguments.files_from else arguments.inputs
+    inputs = find_inputs(names, _columns(arguments.columns), listed=bool(arguments.files_from))
     guard = Guard(arguments.timeout, arguments.max_memory << 20)
     if arguments.engine is None:
         refuse(arguments, "without --engine", master=None, tasks=None)
@@ -94,7 +99,8 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 
 def _pages(arguments: argparse.Namespace, inputs: Inputs) -> PageExtractor:
-    from blockml.batch import PageExtractor, learn_sites, read_items
+    from blockml.batch import PageExtractor
+    from blockml.batch.predict import site_templates
 
     options = _options(arguments)
     if arguments.by_site and arguments.template is not None:
@@ -105,44 +111,34 @@ def _pages(arguments: argparse.Namespace, inputs: Inputs) -> PageExtractor:
     pages = PageExtractor(extractor, options)
     if not arguments.by_site:
         return pages
-    parsing = pages.extractor.parsing
-    sites = learn_sites(lambda: read_items(inputs), parsing, limits=options.limits, jobs=arguments.jobs)
+    sites = site_templates(inputs, extractor, options, arguments.jobs)
     note(f"site templates learnt: {len(sites)}")
     return PageExtractor(extractor, options, sites)
 
 
-def _columns(pairs: tuple[str, ...]) -> Any:  # noqa: ANN401 (RecordFields, imported late)
-    from dataclasses import fields
+def _columns(pairs: tuple[str, ...]) -> RecordFields:
+    from blockml.batch.predict import record_fields
 
-    from blockml.batch import RecordFields
-
-    chosen = dict(pair.partition("=")[::2] for pair in pairs)
-    known = [field.name for field in fields(RecordFields)]
-    if any(name not in known or not value for name, value in chosen.items()):
-        raise UsageError(f"--columns takes FIELD=NAME; choose fields of: {', '.join(known)}")
-    return RecordFields(**chosen)
+    return record_fields(dict(pair.partition("=")[::2] for pair in pairs))
 
 
 def _run(arguments: argparse.Namespace, inputs: Inputs, pages: PageExtractor, guard: Guard) -> Summary:
     from blockml.batch import predict_to_file, predict_to_stream
+    from blockml.batch.predict import by_bytes, output_path
 
-    with _progress(inputs, quiet=arguments.quiet) as progress:
-        if arguments.output is None:
-            sys.stdout.flush()
-            return predict_to_stream(
-                inputs, pages, sys.stdout.buffer, jobs=arguments.jobs, guard=guard, progress=progress
-            )[0]
-        path = Path(arguments.output)
-        if arguments.output.endswith(os.sep):
-            path.mkdir(parents=True, exist_ok=True)
-        if _is_stream(path):
+    with TerminalProgress(quiet=arguments.quiet) as shown:
+        progress = by_bytes(inputs, shown)
+        path = None if arguments.output is None else Path(arguments.output)
+        if path is None or _is_stream(path):
             if arguments.resume:
                 raise UsageError("--resume needs a file or a folder", source=path)
-            with path.open("wb") as stream:
+            sys.stdout.flush()
+            with nullcontext(sys.stdout.buffer) if path is None else path.open("wb") as stream:
                 return predict_to_stream(inputs, pages, stream, jobs=arguments.jobs, guard=guard, progress=progress)[0]
         return predict_to_file(
-            inputs, pages, path.resolve(), jobs=arguments.jobs, guard=guard, resume=arguments.resume, progress=progress
-        )
+            inputs, pages, output_path(arguments.output), jobs=arguments.jobs, guard=guard,
+            resume=arguments.resume, progress=progress,
+        )  # fmt: skip
 
 
 def _is_stream(path: Path) -> bool:
@@ -154,31 +150,11 @@ def _is_stream(path: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-@contextmanager
-def _progress(inputs: Inputs, *, quiet: bool) -> Iterator[Callable[[Result, Summary], None]]:
-    """Show a progress bar over the bytes of the input, on a terminal."""
-    if (bars := bar_class(quiet=quiet)) is None:
-        yield lambda *_: None
-        return
-    from blockml.batch.packing import End
-
-    total = inputs.size()
-    with bars(total=total or None, unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr) as bar:
-
-        def show(result: Result, summary: Summary) -> None:
-            if isinstance(result.part, End):
-                bar.update(result.unit.stored)
-            rate = summary.n_pages / bar.format_dict["elapsed"] if bar.format_dict["elapsed"] else 0.0
-            bar.set_postfix_str(f"{counted(summary.n_pages, 'page')}, {rate:,.0f} pages/s, {summary.n_failed:,} failed")
-
-        yield show
-
-
 def _report(arguments: argparse.Namespace, inputs: Inputs, summary: Summary) -> None:
     from blockml.batch.run import failures_path
 
     if not arguments.quiet:
-        note(f"{summary} (kernel: {_kernel.describe()})")
+        note(str(summary) if _kernel.compiled is not None else f"{summary} (kernel: {_kernel.describe()})")
         if inputs.passed_over:
             note(f"files passed over: {_counts(inputs.passed_over)}")
         if summary.n_failed and arguments.output is not None and failures_path(Path(arguments.output)).is_file():

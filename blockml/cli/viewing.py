@@ -58,7 +58,7 @@ def run_view(arguments: argparse.Namespace) -> int:
     extractor = options.adapted(chosen_extractor(arguments))
     if arguments.curve and extractor.curve(parse("<p>A page", **extractor.parsing.options())) is None:
         raise UsageError(f"{extractor.id} has no curve along the page; choose one of: {', '.join(_CURVES)}")
-    threshold = extractor.effective_threshold if options.threshold is None else options.threshold
+    threshold = options.policy(extractor.policy).threshold
     gold = _gold(arguments.gold) if arguments.gold else None
     html = read_page(arguments.page, options.read_limit)
     result = extract_with(options, extractor, html, url=arguments.url, charset=arguments.charset)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from blockml.datasets.base import Dataset, LabelledPage
 from blockml.datasets.validation import FindingKind, validate
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 
 #: Kinds that make gold invalid for any use: it is missing, of another page, incomplete or contradicted.
 _INVALID = frozenset(FindingKind) - {
@@ -77,7 +78,7 @@ def gold_defects(
     return {page_id: defects for page_id, defects in names.items() if defects}
 
 
-def filtered(dataset: Dataset, *, jobs: int = 1) -> Dataset:
+def filtered(dataset: Dataset, *, jobs: int = 1, progress: ProgressCallback = ignore_progress) -> Dataset:
     """Flag the pages of a data set whose gold is invalid for training, so that training leaves them out.
 
     Existing flags are kept, except those in :data:`REPLACED`.
@@ -88,13 +89,18 @@ def filtered(dataset: Dataset, *, jobs: int = 1) -> Dataset:
         The data set.
     jobs
         Number of processes; does not affect the result.
+    progress
+        Called with the name of the stage, and how many pages are done of how many.
 
     Raises
     ------
     DatasetError
         A page cannot be read.
     """
-    found = gold_defects(dataset, kinds=INVALID_FOR_TRAINING, jobs=jobs)
+    found = gold_defects(
+        dataset, kinds=INVALID_FOR_TRAINING, jobs=jobs,
+        progress=lambda pages: tracked(pages, progress, f"gold of {dataset.name}", len(dataset)),
+    )  # fmt: skip
     pages = [
         replace(page, flags=tuple([name for name in found.get(page.id, ()) if name not in REPLACED]))
         for page in dataset.pages

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -11,20 +10,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from blockml.decision.policy import score_blocks
+from blockml.decision.policy import DecisionPolicy, score_blocks
 from blockml.errors import UsageError
 from blockml.estimators.pages import AnyPage, as_pages, as_recipe, check_prepared, labelled_rows, parsed
 from blockml.extractors import Extractor, TrainedExtractor
-from blockml.extractors.base import Traits
-from blockml.extractors.matrix import page_matrix
 from blockml.features import feature_set
-from blockml.page import Page
-from blockml.parsing.options import ParsingOptions
 from blockml.training.checks import check_classes
 from blockml.training.ensemble import Ensemble
 from blockml.training.recipes import Recipe
+from blockml.training.sklearn_learners import check_learner, to_predictor
 from blockml.training.table import BlockTable, PageRows
-from blockml.training.train import fit_model
+from blockml.training.train import assembled, fit_model
 
 A = TypeVar("A", bound=np.generic)
 
@@ -38,8 +34,9 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         A training recipe or its name. Single trees tune threshold and shrinkage inside the pages they are fitted on.
         P(article) and block types of the recipe ``default`` are not trained here: ``blockml train`` does that.
     estimator
-        Any classifier of scikit-learn with probabilities, in place of the recipe's learner. It is fitted on the blocks
-        of all pages, with the recipe's features; a block is content from a probability of 0.5 on.
+        Trees, a forest, boosted trees or a linear model of scikit-learn, also behind scalers in a pipeline, in place of
+        the recipe's learner. It is fitted on the blocks of all pages, with the recipe's features; blocks with a
+        probability of at least 0.5 are content.
     seed
         Seed of training.
 
@@ -48,7 +45,9 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
     extractor_
         The fitted classifier as an extractor. ``blockml.extract(html, model=classifier)`` uses it.
     model_
-        The fitted model, which :func:`blockml.save` writes; None for another ``estimator``.
+        The fitted model. :func:`blockml.save` writes the model of a fitted classifier.
+    estimator_
+        The fitted ``estimator``; None without one.
 
     Examples
     --------
@@ -77,25 +76,27 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         ------
         UsageError
             A page has no gold, or was prepared for another recipe; all of the blocks are content, or none; or
-            ``estimator`` predicts no probabilities.
+            ``estimator`` can't be written into a model file.
         UnknownNameError
             No such recipe.
         """
         recipe = as_recipe(self.recipe)
-        if self.estimator is not None and not hasattr(self.estimator, "predict_proba"):
-            raise UsageError(
-                f"estimator must be a classifier with probabilities, which {self.estimator!r} does not give"
-            )
+        if self.estimator is not None:
+            check_learner(self.estimator)
         table = BlockTable.stack(labelled_rows(X, recipe))
-        self.model_, self.estimator_ = None, None
+        self.estimator_ = None
         if self.estimator is None:
             self.model_ = fit_model(table, recipe, self.seed)
-            self.extractor_: Extractor = TrainedExtractor(self.model_)
         else:
             rows = table.trainable
             check_classes(table.main[rows])
             self.estimator_ = clone(self.estimator).fit(table.matrix[rows], table.main[rows])
-            self.extractor_ = EstimatorExtractor(self.estimator_, recipe.features, recipe.parsing)
+            predictor = to_predictor(self.estimator_, table.matrix.shape[1])
+            self.model_ = assembled(
+                recipe, Ensemble({"estimator": predictor}, {"estimator": 1.0}), DecisionPolicy(),
+                {"name": recipe.name, "learner": type(self.estimator_).__name__}, self.seed,
+            )  # fmt: skip
+        self.extractor_: Extractor = TrainedExtractor(self.model_)
         self.n_features_in_ = len(feature_set(recipe.features).columns)
         return self
 
@@ -127,8 +128,6 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
     def _kept(self, page: AnyPage) -> NDArray[np.bool_]:
         if not isinstance(page, PageRows):
             return self.extractor_.decide(parsed(page, self.extractor_.parsing)).kept
-        if self.model_ is None:
-            return np.asarray(self._probabilities(page) >= np.float32(self.extractor_.effective_threshold))
         policy, probabilities = self.model_.policy, self._probabilities(page)
         if policy.rule == "expected_f1":
             return score_blocks(policy, probabilities, page.policy_columns, None) >= np.float32(policy.threshold)
@@ -138,8 +137,6 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         if not isinstance(page, PageRows):
             return self.extractor_.predict(parsed(page, self.extractor_.parsing)).scores
         check_prepared(page, as_recipe(self.recipe))
-        if self.model_ is None:
-            return _content_probabilities(self.estimator_, page.matrix)
         ensemble = Ensemble(self.model_.predictors, self.model_.weights)
         return ensemble.probabilities(BlockTable.stack([page]), 0)[1] if len(page.main) else page.matrix[:, 0]
 
@@ -149,40 +146,6 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         tags.no_validation = True
         tags.input_tags.two_d_array = False
         return tags
-
-
-@dataclass(eq=False, repr=False)
-class EstimatorExtractor(Extractor):
-    """Scores blocks by a fitted classifier of scikit-learn."""
-
-    name: ClassVar[str] = "estimator"
-    traits: ClassVar[Traits] = Traits("any classifier", needs_training=True, gives_probabilities=True)
-
-    estimator: Any
-    features: str
-    options: ParsingOptions
-
-    @property
-    def id(self) -> str:
-        """Class of the classifier."""
-        return f"{type(self.estimator).__name__} on {self.features}"
-
-    @property
-    def parsing(self) -> ParsingOptions:
-        """Parsing options of the recipe."""
-        return self.options
-
-    def score(self, page: Page) -> NDArray[np.float32]:
-        """Predict the probability of content, (n_blocks,)."""
-        return _content_probabilities(self.estimator, page_matrix(page, self.features).values)
-
-
-def _content_probabilities(estimator: Any, rows: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ANN401
-    """Return the probability of the class True, (n_rows,)."""
-    if not len(rows):
-        return np.zeros(0, dtype=np.float32)
-    column = list(estimator.classes_).index(True)
-    return np.asarray(estimator.predict_proba(rows)[:, column], dtype=np.float32)
 
 
 def _ragged(items: Sequence[NDArray[A]]) -> NDArray[np.object_]:

@@ -2,7 +2,10 @@
 
 from blockml.extractors.base import Extractor, Traits
 from blockml.extractors.heuristics.plain import Plain
-from blockml.extractors.registry import EXTRACTORS, load, model_names, resolve
+from blockml.extractors.registry import EXTRACTORS, AnyModel, load, model_names, resolve, save, trained
 from blockml.extractors.trained import TrainedExtractor
 
-__all__ = ["EXTRACTORS", "Extractor", "Plain", "TrainedExtractor", "Traits", "load", "model_names", "resolve"]
+__all__ = [
+    "EXTRACTORS", "AnyModel", "Extractor", "Plain", "TrainedExtractor", "Traits", "load", "model_names", "resolve",
+    "save", "trained",
+]  # fmt: skip

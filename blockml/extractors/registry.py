@@ -7,15 +7,16 @@ import importlib
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from blockml.errors import UnknownNameError, UsageError, check_type
 from blockml.extractors.base import Extractor, HasExtractor
 from blockml.extractors.methods import COMBINATIONS, METHODS, SITE_METHODS, Extractors
 from blockml.extractors.trained import TrainedExtractor
-from blockml.model import Model, load_model
+from blockml.model import Model, load_model, save_model
 
 #: Extractors that need no training, by public name.
 EXTRACTORS = Extractors({**METHODS.places, **COMBINATIONS.places, **SITE_METHODS.places})
@@ -52,24 +53,8 @@ def _released(name: str) -> Model | None:
     return load_model(_model_folder() / f"{name}{SUFFIX}") if name in model_names() else None
 
 
-def load(name_or_path: str | os.PathLike[str] = "default") -> TrainedExtractor:
-    """Load a released model by name, or a model file by path.
-
-    A released model is read once per process. Models are never changed after loading, so threads may share them.
-
-    Raises
-    ------
-    UnknownNameError
-        Neither a released model nor a file.
-    ModelError
-        The file can't be used.
-
-    Examples
-    --------
-    >>> load("kim2013").model.features
-    'kim2013-onehot'
-    """
-    name = _name(name_or_path)
+def _trained(name: str) -> TrainedExtractor:
+    """Read a released model, once per process, or a model file."""
     if (released := _released(name)) is not None:
         return TrainedExtractor(released)
     try:
@@ -101,7 +86,7 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
     """
     name = _name(name_or_path)
     try:
-        extractor: Extractor = EXTRACTORS[name]() if name in EXTRACTORS else load(name)
+        extractor: Extractor = EXTRACTORS[name]() if name in EXTRACTORS else _trained(name)
     except UnknownNameError as error:
         plug_in = _plug_in(name)
         if plug_in is None:
@@ -123,23 +108,90 @@ def _name(name_or_path: str | os.PathLike[str]) -> str:
     return os.fsdecode(name_or_path)
 
 
-def as_extractor(model: str | os.PathLike[str] | Extractor | HasExtractor) -> Extractor:
-    """Return an extractor for a name, a path, a fitted estimator, or an extractor itself.
+#: What every function that takes a model accepts; see :func:`load`.
+AnyModel: TypeAlias = str | os.PathLike[str] | Extractor | Model | HasExtractor
+
+
+def load(model: AnyModel = "default") -> Extractor:
+    """Load a model or an untrained extractor, in the form that every function takes.
+
+    A released model is read once per process. Models are never changed after loading, so threads may share them.
+
+    Parameters
+    ----------
+    model
+        Name of a released model (``default``), untrained extractor (``bte``) or plug-in, path of a model file,
+        or ``module:Class`` of a custom extractor. An extractor is returned as it is, a :class:`blockml.model.Model` or
+        a fitted :class:`blockml.estimators.BlockClassifier` as an extractor.
 
     Raises
     ------
     UnknownNameError
-        The name is unknown.
+        Neither a name nor a file.
+    ModelError
+        The file can't be used.
     UsageError
-        Neither of these, such as an estimator that is not fitted.
+        Something else, such as an estimator that is not fitted.
+
+    Examples
+    --------
+    >>> load("kim2013"), load("bte")
+    (<TrainedExtractor kim2013 0.1.0>, <BTE bte>)
     """
     if isinstance(model, Extractor):
         return model
     if isinstance(model, str | os.PathLike):
         return resolve(model)
+    if isinstance(model, Model):
+        return TrainedExtractor(model)
     if isinstance(model, HasExtractor):
         return model.extractor_
     raise UsageError(f"model must be a name, a path, an extractor or a fitted BlockClassifier, got {model!r}")
+
+
+def trained(model: AnyModel) -> TrainedExtractor:
+    """Load a trained model; raises UsageError for an untrained extractor, and the errors of :func:`load`."""
+    name = os.fsdecode(model) if isinstance(model, str | os.PathLike) else ""
+    extractor = load(model) if name not in EXTRACTORS else None
+    if isinstance(extractor, TrainedExtractor):
+        return extractor
+    raise UsageError(
+        f"{name or model!r} is an untrained extractor, not a model: choose a model file or one of: "
+        f"{', '.join(model_names())}"
+    )
+
+
+def save(model: AnyModel, path: str | os.PathLike[str]) -> None:
+    """Write a trained model to a file, atomically; equal models give equal bytes.
+
+    Parameters
+    ----------
+    model
+        Result of :func:`blockml.load` or :func:`blockml.train`, a fitted
+        :class:`blockml.estimators.BlockClassifier`, or another value that :func:`blockml.load` takes. A threshold that
+        is set on an extractor is written with its model.
+    path
+        The file, such as ``mine.blockml``.
+
+    Raises
+    ------
+    UsageError
+        The model is untrained, or has a site template, which is a file of its own; or ``path`` is not a path.
+    ModelError
+        The model could not be loaded again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(load("kim2013"), f"{folder}/mine.blockml")
+    ...     load(f"{folder}/mine.blockml").id
+    'kim2013 0.1.0'
+    """
+    extractor = trained(model)
+    if extractor.template is not None:
+        raise UsageError("a site template is not part of a model file: set template=None, and save the template itself")
+    save_model(replace(extractor.model, policy=extractor.policy), path)
 
 
 def plug_ins() -> dict[str, EntryPoint]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,8 @@ class TrainedExtractor(Extractor):
     model: Model
     threshold: float | None = parameter(None, Between(0, 1, optional=True))
     template: SiteTemplate | str | os.PathLike[str] | None = None
+    #: What was measured when :func:`blockml.train` adapted it: a :class:`blockml.training.adapt.Adaptation`, or None.
+    adaptation: Any = field(default=None, init=False)
 
     def used_models(self) -> tuple[Model, ...]:
         """Return the model."""

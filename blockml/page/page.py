@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 from urllib.parse import urljoin
 
 import numpy as np
@@ -18,6 +19,9 @@ from blockml.page.metadata import Metadata
 from blockml.page.nodes import Nodes
 from blockml.page.paragraphs import Paragraph
 from blockml.text.plurals import counted
+
+#: Lines of the text that notebooks show.
+_SHOWN_LINES = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -57,13 +61,16 @@ class Page:
 
 @dataclass(slots=True, eq=False)
 class Deferred:
-    """Values that an extraction reads on first access, and warnings of its outputs."""
+    """Values that an extraction reads on first access, functions that render it, and warnings of its outputs."""
 
     metadata: Lazy[Metadata] = field(default_factory=lambda: Lazy(Metadata))
     paragraphs: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
     removed: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
     images: Lazy[tuple[Image, ...]] = field(default_factory=lambda: Lazy(tuple))
     warnings: dict[str, None] = field(default_factory=dict)  #: in order; see :attr:`Extraction.warnings`
+    comments: Lazy[str] = field(default_factory=lambda: Lazy(str))
+    render: Callable[[Extraction, str], str] | None = None  #: Returns the extraction in an output format.
+    record: Callable[[Extraction], dict[str, Any]] | None = None  #: Returns the extraction as a record.
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -110,6 +117,30 @@ class Extraction:
         return self._deferred.images.value
 
     @property
+    def comments(self) -> str:
+        """Readers' comments that are not part of the text; empty without any, or if the model has no block labels."""
+        return self._deferred.comments.value
+
+    @property
+    def markdown(self) -> str:
+        """The main content as Markdown; :func:`blockml.render` has options."""
+        return self._rendered("markdown")
+
+    @property
+    def html(self) -> str:
+        """The main content as HTML; :func:`blockml.render` has options."""
+        return self._rendered("html")
+
+    def _rendered(self, output_format: str) -> str:
+        render = self._deferred.render
+        return self.text if render is None else render(self, output_format)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the extraction as values that JSON has: the fields of a record, ``comments`` and ``images``."""
+        record = {} if self._deferred.record is None else self._deferred.record(self)
+        return {**record, "comments": self.comments, "images": [asdict(image) for image in self.images]}
+
+    @property
     def title(self) -> str | None:
         """The headline of the page, whether it is part of the text or not."""
         return self.metadata.title
@@ -134,6 +165,12 @@ class Extraction:
         )
 
     def _repr_html_(self) -> str:
-        """Return title and text for notebooks."""
-        text = html.escape(self.text).replace("\n", "<br>")
-        return f"<div><b>{html.escape(self.title or '')}</b><br>{text}</div>"
+        """Return status, confidence, title and kept text for notebooks."""
+        n_kept = int(self.kept.sum())
+        head = f"{self.status} · confidence {self.confidence:.2f} · {n_kept} of {counted(len(self.kept), 'block')}"
+        lines = self.text.splitlines()
+        shown = "".join(f"<p>{html.escape(line)}</p>" for line in lines[:_SHOWN_LINES])
+        if len(lines) > _SHOWN_LINES:
+            shown += f"<p>… {counted(len(lines) - _SHOWN_LINES, 'more line')}</p>"
+        title = html.escape(self.title or "(no title)")
+        return f"<div><small>{head}</small><br><b>{title}</b>{shown or '<p><i>no content was kept</i></p>'}</div>"

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from blockml.predictors.base import Predictor
 from blockml.predictors.block_types import BlockTypes
 from blockml.predictors.correction import Correction
+from blockml.predictors.linear import LinearModel
 from blockml.predictors.mlp import MLP
 from blockml.predictors.tree_ensemble import MeanTrees, TreeEnsemble
 
-__all__ = ["MLP", "PREDICTORS", "BlockTypes", "Correction", "MeanTrees", "Predictor", "TreeEnsemble"]
+__all__ = ["MLP", "PREDICTORS", "BlockTypes", "Correction", "LinearModel", "MeanTrees", "Predictor", "TreeEnsemble"]
 
 #: Kinds of predictors in model files, by name.
 PREDICTORS: Mapping[str, type[Predictor]] = {
-    kind.kind: kind for kind in (TreeEnsemble, MeanTrees, MLP, BlockTypes, Correction)
+    kind.kind: kind for kind in (TreeEnsemble, MeanTrees, LinearModel, MLP, BlockTypes, Correction)
 }

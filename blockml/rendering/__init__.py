@@ -171,7 +171,8 @@ def starts_with(text: str, title: str) -> bool:
 FORMATS: Mapping[str, Callable[..., str]] = {"text": _text, "markdown": _markdown, "html": _html, "json": _json}
 #: Formats in which an option has an effect.
 _OPTIONS: Mapping[str, Sequence[str]] = {"with_title": ("text", "markdown"), "paragraphs": ("text",),
-                                         "chunk_size": ("json",)}  # fmt: skip
+                                         "chunk_size": ("json",), **dict.fromkeys(("links", "images", "tables",
+                                         "formatting"), ("markdown", "html"))}  # fmt: skip
 
 
 def render(
@@ -181,6 +182,10 @@ def render(
     with_title: bool | None = None,
     paragraphs: bool | None = None,
     chunk_size: int | None = None,
+    links: bool = True,
+    images: bool = True,
+    tables: bool = True,
+    formatting: bool = True,
 ) -> str:
     """Render an extraction in an output format, a key of :data:`FORMATS`.
 
@@ -188,6 +193,9 @@ def render(
     content begins with it or, in Markdown, has it as a heading. HTML is the main content alone, and JSON has a field
     for the title. Text has an empty line between paragraphs if ``paragraphs`` is true. JSON (see :func:`json_schema`)
     has chunks of at most ``chunk_size`` characters if that is given.
+
+    Markdown and HTML leave out the addresses of ``links``, ``images``, ``tables`` of data with their text, or bold,
+    italic and other inline ``formatting``, where these are False.
 
     Raises
     ------
@@ -208,7 +216,15 @@ def render(
     check_type("with_title", with_title, bool, NoneType, legal="True, False or None")
     check_type("paragraphs", paragraphs, bool, NoneType, legal="True, False or None")
     check_type("chunk_size", chunk_size, int, NoneType, legal="a positive integer or None")
-    check_options(output_format, with_title=with_title, paragraphs=paragraphs, chunk_size=chunk_size)
+    switches = {"links": links, "images": images, "tables": tables, "formatting": formatting}
+    for name, value in switches.items():
+        check_type(name, value, bool, legal="True or False")
+    omitted = {name: False for name, value in switches.items() if not value}
+    check_options(output_format, with_title=with_title, paragraphs=paragraphs, chunk_size=chunk_size, **omitted)
+    if omitted:
+        from blockml.rendering.switches import without
+
+        extraction = without(extraction, omitted)
     wanted = output_format == "markdown" if with_title is None else with_title
     return FORMATS[output_format](extraction, with_title=wanted, paragraphs=bool(paragraphs), chunk_size=chunk_size)
 

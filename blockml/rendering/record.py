@@ -16,7 +16,9 @@ from blockml.page import Chunk, Extraction, Label, Metadata, Paragraph, Paragrap
 __all__ = [
     "CRASHED",
     "FAILURES",
+    "OPTIONAL",
     "RECORD",
+    "RECORD_FIELDS",
     "SCHEMA_VERSION",
     "TIMEOUT",
     "UNREADABLE",
@@ -137,6 +139,12 @@ PAGE = (
 )
 #: Record of a page of a batch.
 RECORD = (Field("id", TEXT, "Id of the page."), *PAGE, Field("error", TEXT.or_null(), "Reason why the page failed."))
+#: Fields of a page of a batch that cost more and are in its record only if they are asked for.
+OPTIONAL = (
+    Field("comments", TEXT, "Readers' comments that are not part of the text."),
+    Field("language", TEXT.or_null(), "Language, as `en`: declared, or else detected; null if it is not known."),
+    Field("duplicate_of", TEXT.or_null(), "Id of the first page of the run with nearly the same text; null if new."),
+)
 _BLOCK = (
     Field("index", COUNT, value=lambda found: range(len(found.kept))),
     Field("text", TEXT, value=lambda found: found.page.blocks.texts),
@@ -178,6 +186,10 @@ _ANNOTATED = {"str | None": TEXT.or_null(), "tuple[str, ...]": TEXTS, "Mapping[s
 _METADATA: tuple[Field, ...] = tuple(
     Field(item.name, _ANNOTATED[str(item.type)], _METADATA_DESCRIPTIONS.get(item.name, "")) for item in fields(Metadata)
 )
+#: All fields of a page of a batch by name, with those of the metadata as ``metadata.NAME``.
+RECORD_FIELDS: Mapping[str, Field] = {item.name: item for item in (*RECORD, *OPTIONAL)} | {
+    f"metadata.{item.name}": item for item in _METADATA
+}
 
 
 def page_record(extraction: Extraction, *, metadata: bool = True) -> dict[str, Any]:
@@ -259,15 +271,17 @@ def json_schema() -> dict[str, Any]:
             "block": _object("A text block.", _BLOCK),
             "paragraph": _object("A paragraph, heading, list, table or code block.", _PARAGRAPH),
             "chunk": _object("Consecutive paragraphs, or a part of a long one.", _CHUNK),
-            "record": _object(about_record, RECORD, in_batch=True),
+            "record": _object(about_record, RECORD, in_batch=True, optional=OPTIONAL),
         },
     }
 
 
-def _object(description: str, table: Sequence[Field], *, in_batch: bool = False) -> Mapping[str, Any]:
+def _object(
+    description: str, table: Sequence[Field], *, in_batch: bool = False, optional: Sequence[Field] = ()
+) -> Mapping[str, Any]:
     return {
         "description": description,
         "type": "object",
-        "properties": {field.name: field.schema(in_batch=in_batch) for field in table},
+        "properties": {field.name: field.schema(in_batch=in_batch) for field in (*table, *optional)},
         "required": [field.name for field in table],
     }

@@ -31,11 +31,12 @@ from blockml.page import Label, Page
 from blockml.parsing import parse
 from blockml.predictors.correction import BlockKeys, Correction, block_keys
 from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.rendering.text import render_text
 from blockml.text.plurals import counted
+from blockml.text.sketches import token_sketch
 from blockml.training.checks import check_classes, check_gold
 from blockml.training.splits import duplicate_groups
-from blockml.training.table import token_sketch
 
 #: Fewest labelled pages: below, no page is left to measure on.
 LEAST_PAGES = 4
@@ -77,6 +78,11 @@ class Adaptation:
     difference: Difference  #: Mean gain with a 95 % interval of a paired bootstrap over pages.
     penalty: float  #: Strength of the L2 penalty that was chosen.
 
+    @property
+    def accepted(self) -> bool:
+        """Whether the correction helps, so that there is an adapted model."""
+        return self.model is not None
+
     def summary(self) -> dict[str, float]:
         """Summarise cross-validation, for the model file and its card."""
         gain = self.difference
@@ -102,6 +108,7 @@ def adapt(
     name: str = "adapted",
     command: str = "",
     report: Callable[[str], None] = lambda _: None,
+    progress: ProgressCallback = ignore_progress,
     accept_defects: bool = False,
 ) -> Adaptation:
     """Adapt a model to labelled pages.
@@ -118,7 +125,9 @@ def adapt(
     command
         Command line, for the card.
     report
-        Called with lines of progress.
+        Called with lines about what was found and measured.
+    progress
+        Called with the name of a stage, how many of its steps are done, and how many there are.
     accept_defects
         Adapt although the gold of more than a quarter of the finished pages of a data set is defective.
 
@@ -141,7 +150,7 @@ def adapt(
     if uses_siblings(base.features):
         raise UsageError(f"model {base.name} reads other pages of the site: detect the site's template instead")
     check_names(datasets)
-    checked = [filtered(dataset) for dataset in datasets]
+    checked = [filtered(dataset, progress=progress) for dataset in datasets]
     if not accept_defects:
         check_gold(checked, left_out=True)
     by_dataset = _different_pages(base, checked)
@@ -154,7 +163,7 @@ def adapt(
     report(f"{len(pages)} pages{why}; measuring by cross-validation")
     before = _page_f1(base, pages, [page.base for page in pages])
     fold = np.arange(len(pages)) % _FOLDS
-    tried = {penalty: _page_f1(base, pages, odds) for penalty, odds in _held_out(pages, fold).items()}
+    tried = {penalty: _page_f1(base, pages, odds) for penalty, odds in _held_out(pages, fold, progress).items()}
     penalty = max(_PENALTIES, key=lambda penalty: round(float(tried[penalty].mean()), 3))  # the strongest of equals
     after = tried[penalty]
     found = Adaptation(None, tuple(before.tolist()), tuple(after.tolist()), paired_difference(after, before), penalty)
@@ -306,11 +315,14 @@ def _corrections(pages: Sequence[PageForAdaptation], penalties: Sequence[float])
     return found
 
 
-def _held_out(pages: Sequence[PageForAdaptation], fold: NDArray[np.int64]) -> dict[float, list[NDArray[np.float64]]]:
+def _held_out(
+    pages: Sequence[PageForAdaptation], fold: NDArray[np.int64], progress: ProgressCallback
+) -> dict[float, list[NDArray[np.float64]]]:
     """Return, for each penalty, the log odds of each page corrected by the pages of the other folds."""
+    numbers = np.unique(fold).tolist()
     learnt = {
         number: _corrections([page for page, own in zip(pages, fold, strict=True) if own != number], _PENALTIES)
-        for number in np.unique(fold).tolist()
+        for number in tracked(numbers, progress, "folds by page", len(numbers))
     }
     return {
         penalty: [

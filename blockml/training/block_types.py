@@ -22,6 +22,7 @@ from blockml.page import Label
 from blockml.parsing import parse
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors.block_types import BlockTypes
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.training.hist_gradient_boosting import Boosting, fit_boosted_classes
 
 #: The types. Supplements (captions, bylines) count as main content: few pages label them.
@@ -85,6 +86,7 @@ def block_type_rows(
     most: int | None = MAX_ROWS,
     seed: int = 0,
     jobs: int = 1,
+    progress: ProgressCallback = ignore_progress,
 ) -> BlockTypeRows:
     """Parse pages and select labelled rows of each, with weak labels where the gold has only main content.
 
@@ -99,11 +101,12 @@ def block_type_rows(
     """
     parsing = ParsingOptions(tokenizer="cjk") if parsing is None else parsing
     pages = [(f"{data.name}/{page.site}", page) for data in datasets for page in data.pages if page.trusted]
-    with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
-        taken = parallel(
-            joblib.delayed(_page_rows)(page, features, parsing, most, (seed, number))
-            for number, (_, page) in enumerate(pages)
-        )
+    tasks = (
+        joblib.delayed(_page_rows)(page, features, parsing, most, (seed, number))
+        for number, (_, page) in enumerate(pages)
+    )
+    with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
+        taken = list(tracked(parallel(tasks), progress, "block types", len(pages)))
     if not sum(len(part[1]) for part in taken):
         raise DatasetError("no page has labelled blocks")
     matrix, label, rest, weak = (np.concatenate([part[i] for part in taken]) for i in range(4))

@@ -40,7 +40,7 @@ def check_gold(datasets: Sequence[Dataset], *, left_out: bool) -> None:
             listed = ", ".join(f"{kind} ({n})" for kind, n in kinds)
             raise UsageError(
                 f"the gold of {len(flagged)} of {counted(len(finished), 'page')} of {dataset.name} is defective: "
-                f"{listed}. 'blockml datasets {dataset.path}' shows where; --accept-defects trains on "
+                f"{listed}. 'blockml datasets {dataset.path}' shows where; accept_defects=True trains on "
                 f"{'the other pages' if left_out else 'it'} anyway"
             )
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError, check_name
 from blockml.evaluation import BlockScores, block_scores, bootstrap_mean, means_by
 from blockml.evaluation.calibration import reliability, routing
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.training.ensemble import fit_ensemble
 from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy
 from blockml.training.recipes import Recipe
@@ -101,7 +102,14 @@ def check_protocols(recipe: Recipe, protocols: Sequence[str], n_folds: int) -> N
 
 
 def cross_validate(
-    table: BlockTable, recipe: Recipe, protocol: str = "site", *, n_folds: int = 10, seed: int = 0, jobs: int = 1
+    table: BlockTable,
+    recipe: Recipe,
+    protocol: str = "site",
+    *,
+    n_folds: int = 10,
+    seed: int = 0,
+    jobs: int = 1,
+    progress: ProgressCallback = ignore_progress,
 ) -> CrossValidation:
     """Cross-validate a recipe.
 
@@ -121,10 +129,11 @@ def cross_validate(
     check_protocols(recipe, [protocol], n_folds)
     fold = folds(table, protocol, n_folds, seed)
     if recipe.is_ensemble:
-        return _cross_validate_ensemble(table, recipe, protocol, fold, seed, jobs)
-    with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
-        results: list[tuple[NDArray[np.float32], Tuning]] = parallel(
-            joblib.delayed(_test_fold)(table, recipe, fold, number, protocol, seed) for number in range(n_folds)
+        return _cross_validate_ensemble(table, recipe, protocol, fold, seed, jobs, progress)
+    tasks = (joblib.delayed(_test_fold)(table, recipe, fold, number, protocol, seed) for number in range(n_folds))
+    with joblib.Parallel(n_jobs=jobs, max_nbytes="1M", return_as="generator") as parallel:
+        results: list[tuple[NDArray[np.float32], Tuning]] = list(
+            tracked(parallel(tasks), progress, f"folds by {protocol}", n_folds)
         )
     scores = np.empty(len(table.main), dtype=np.float32)
     kept = np.empty(len(table.main), dtype=bool)
@@ -135,14 +144,21 @@ def cross_validate(
 
 
 def _cross_validate_ensemble(
-    table: BlockTable, recipe: Recipe, protocol: str, fold: NDArray[np.int64], seed: int, jobs: int
+    table: BlockTable,
+    recipe: Recipe,
+    protocol: str,
+    fold: NDArray[np.int64],
+    seed: int,
+    jobs: int,
+    progress: ProgressCallback,
 ) -> CrossValidation:
     """Cross-validate probabilities of blocks, then the page policy."""
     page_fold = np.zeros(len(table.pages), dtype=np.int64)
     page_fold[table.page_of_row] = fold
     numbers = np.unique(fold).tolist()
-    with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
-        results = parallel(joblib.delayed(_test_ensemble)(table, recipe, page_fold, number, seed) for number in numbers)
+    tasks = (joblib.delayed(_test_ensemble)(table, recipe, page_fold, number, seed) for number in numbers)
+    with joblib.Parallel(n_jobs=jobs, max_nbytes="1M", return_as="generator") as parallel:
+        results = list(tracked(parallel(tasks), progress, f"folds by {protocol}", len(numbers)))
     alone, combined = np.zeros(len(table.main), dtype=np.float32), np.zeros(len(table.main), dtype=np.float32)
     for number, (first, of_all) in zip(numbers, results, strict=True):
         alone[fold == number], combined[fold == number] = first, of_all

@@ -19,6 +19,7 @@ from blockml.features.block_groups import GROUPINGS
 from blockml.predictors import PREDICTORS, Predictor, TreeEnsemble
 from blockml.predictors.base import average_predictors
 from blockml.predictors.mlp import join_mlps
+from blockml.progress import ProgressCallback, ignore_progress
 from blockml.training.hist_gradient_boosting import fit_boosted
 from blockml.training.lightgbm_trees import fit_lightgbm
 from blockml.training.mlp_fit import TrainingPages, factorize_input, fit_mlp
@@ -82,7 +83,12 @@ def _fit_first(
 
 
 def fit_ensemble(
-    table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: int = 0, jobs: int = 1
+    table: BlockTable,
+    recipe: Recipe,
+    training: NDArray[np.bool_],
+    seed: int = 0,
+    jobs: int = 1,
+    progress: ProgressCallback = ignore_progress,
 ) -> Ensemble:
     """Train the recipe's first predictor, and MLPs if it has any, on the rows ``training`` (n_rows,).
 
@@ -94,16 +100,20 @@ def fit_ensemble(
     if not len(main) or main.all() or not main.any():
         raise UsageError("training needs blocks of both kinds, content and not, in each fold too")
     rows, weight = learning_rows(table, training, seed)
+    progress("model", 0, 1 + recipe.n_mlps)
     first = _fit_first(recipe, table.matrix[rows], table.main[rows], weight, seed)
+    progress("model", 1, 1 + recipe.n_mlps)
     name = "trees" if recipe.is_boosted else recipe.learner
     if not recipe.n_mlps:
         return Ensemble({name: first}, {name: 1.0})
     pages = training_pages(table)
     chosen = np.unique(table.page_of_row[training])
-    with joblib.Parallel(n_jobs=jobs, max_nbytes="1M") as parallel:
-        members = parallel(
-            joblib.delayed(fit_mlp)(pages, chosen, seed=seed + number) for number in range(recipe.n_mlps)
-        )
+    tasks = (joblib.delayed(fit_mlp)(pages, chosen, seed=seed + number) for number in range(recipe.n_mlps))
+    members = []
+    with joblib.Parallel(n_jobs=jobs, max_nbytes="1M", return_as="generator") as parallel:
+        for member in parallel(tasks):
+            members.append(member)
+            progress("model", 1 + len(members), 1 + recipe.n_mlps)
     sample = table.matrix[np.flatnonzero(training)[::_EVERY]]
     mlp = factorize_input(join_mlps(members), sample, _FACTORS) if len(sample) > 1 else join_mlps(members)
     weights = {name: 1 - recipe.mlp_weight, "mlp": recipe.mlp_weight}

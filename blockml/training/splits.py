@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError, check_name
+from blockml.text.sketches import NEAR_DUPLICATES
 from blockml.training.table import BlockTable
 
 #: Cross-validation protocols.
@@ -18,9 +19,6 @@ PROTOCOLS: Mapping[str, str] = {
     "page": "folds over pages",
     "site": "folds over sites: performance on unknown templates",
 }
-
-#: Minimum share of common hashes of near duplicates (our choice).
-_NEAR = 0.8
 
 
 class _Fingerprinted(Protocol):
@@ -67,7 +65,7 @@ def _near_duplicates(pages: Sequence[_Fingerprinted]) -> Iterator[tuple[int, int
                 shared[j] += 1
             holders[value].append(i)
         for j, count in shared.items():
-            if count >= _NEAR * min(len(page.sketch), len(pages[j].sketch)):
+            if count >= NEAR_DUPLICATES * min(len(page.sketch), len(pages[j].sketch)):
                 yield j, i
 
 

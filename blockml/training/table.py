@@ -25,14 +25,13 @@ from blockml.features.page_matrix import PageMatrix, page_context
 from blockml.page import Page
 from blockml.parsing import parse
 from blockml.predictors.mlp import NO_WORDS
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.templates.site import SiteTemplate
 from blockml.text.hashing import stable_hash64
+from blockml.text.sketches import token_sketch
 from blockml.text.tokens import metric_tokens
 from blockml.training.recipes import MatrixInputs, Recipe
 from blockml.training.shortened_pages import shortened
-
-#: Words in a shingle and hashes in a sketch for finding near duplicates (Broder et al. 1997; sizes are our choice).
-_SHINGLE, _SKETCH = 8, 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,20 +226,9 @@ def _rows(
     )
 
 
-def token_sketch(tokens: Sequence[str]) -> frozenset[int]:
-    """Compute the smallest hashes of word shingles, whose overlap estimates that of the shingles of two pages."""
-    if len(tokens) < _SHINGLE:
-        return frozenset()
-    index = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
-    values = stable_hash64(index)[[index[token] for token in tokens]]
-    codes = np.zeros(len(tokens) - _SHINGLE + 1, dtype=np.uint64)
-    for k in range(_SHINGLE):  # a polynomial over token hashes
-        codes = codes * np.uint64(0x9E3779B97F4A7C15) + values[k : k + len(codes)]
-    codes ^= codes >> np.uint64(29)
-    return frozenset(np.unique(codes * np.uint64(0xBF58476D1CE4E5B9))[:_SKETCH].tolist())
-
-
-def build_table(datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1) -> BlockTable:
+def build_table(
+    datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1, progress: ProgressCallback = ignore_progress
+) -> BlockTable:
     """Build the table of data sets; with several, page ids are prefixed by the data set's name.
 
     The number of processes, ``jobs``, does not change the result.
@@ -256,8 +244,9 @@ def build_table(datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1) -
         for page in dataset.pages
     ]
     groups = group_by_site(labelled) if uses_siblings(recipe.features) else [[page] for page in labelled]
-    with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
-        by_site = parallel(joblib.delayed(_site_rows)(group, recipe) for group in groups)
+    tasks = (joblib.delayed(_site_rows)(group, recipe) for group in groups)
+    with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
+        by_site = list(tracked(parallel(tasks), progress, "features", len(groups)))
     names = [dataset.name for dataset in datasets for _ in dataset.pages]
     place = {id(page): number for number, page in enumerate(labelled)}  # ids of pages may be equal
     order = [place[id(page)] for group in groups for page in group]

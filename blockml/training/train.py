@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import blockml
-from blockml.datasets import Dataset
+from blockml.datasets import AnyData, Dataset, open_datasets
 from blockml.datasets.base import check_names
 from blockml.datasets.gold_defects import filtered
+from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError, check_type
+from blockml.extractors import AnyModel, TrainedExtractor, trained
 from blockml.features import feature_set
 from blockml.model import Model
 from blockml.predictors import MeanTrees
 from blockml.predictors.tree_ensemble import Trees
+from blockml.progress import ProgressCallback, ignore_progress
 from blockml.text.plurals import counted
 from blockml.training.block_types import block_type_rows, fit_block_types
 from blockml.training.checks import check_classes, check_gold
@@ -22,7 +25,8 @@ from blockml.training.cross_validation import check_protocols, cross_validate, g
 from blockml.training.ensemble import Ensemble, fit_ensemble
 from blockml.training.lightgbm_trees import check_lightgbm
 from blockml.training.page_policy import PagePolicy
-from blockml.training.recipes import Recipe
+from blockml.training.recipes import Recipe, best_recipe
+from blockml.training.recipes import recipe as named_recipe
 from blockml.training.single_tree import fit_tree, to_trees
 from blockml.training.splits import PROTOCOLS, n_groups
 from blockml.training.table import BlockTable, build_table
@@ -30,6 +34,129 @@ from blockml.training.tuning import tune
 
 
 def train(
+    data: AnyData,
+    *,
+    recipe: str | Recipe | None = None,
+    base: AnyModel | None = None,
+    type_datasets: AnyData = (),
+    name: str | None = None,
+    protocols: Sequence[str] | str | None = None,
+    n_folds: int | None = None,
+    backend: str | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    accept_defects: bool = False,
+    command: str = "",
+    report: Callable[[str], None] = lambda _: None,
+    progress: ProgressCallback = ignore_progress,
+    **parameters: Any,  # noqa: ANN401 (values of any recipe parameter)
+) -> TrainedExtractor:
+    """Train a model on labelled pages and cross-validate it, or adapt a model to them.
+
+    Parameters
+    ----------
+    data
+        Labelled pages: a data set of :func:`blockml.open_dataset`, what that opens, or a list of several.
+    recipe
+        A recipe or its name; by default the best that the installed libraries can train.
+    base
+        Model to adapt to the pages (four or more of one site or kind) instead of training a new one.
+    type_datasets
+        Further pages with labelled blocks, for recipes that learn block types.
+    name
+        Name of the model; the recipe's by default, or ``adapted``.
+    protocols
+        Cross-validation protocols: any of ``block``, ``page``, ``site``, or none; those of the recipe by default.
+    n_folds
+        Maximum number of folds of each protocol; that of the recipe by default.
+    backend
+        HTML parser, instead of the recipe's.
+    seed
+        Seed of folds and training: equal pages, recipe and seed give equal models.
+    jobs
+        Number of processes; the result does not depend on it.
+    accept_defects
+        Train although the gold of more than a quarter of the finished pages of a data set is defective.
+    command
+        Command line, for the model's card.
+    report
+        Called with lines about what was found and measured.
+    progress
+        Called with the name of a stage, how many of its steps are done, and how many there are.
+    **parameters
+        Fields of the recipe (``features``, ``learner``) and parameters of its learner, such as ``n_trees``.
+
+    Returns
+    -------
+    TrainedExtractor
+        The model, as every function takes it; :func:`blockml.save` writes it. Its attribute ``adaptation`` is the
+        :class:`~blockml.training.adapt.Adaptation` to ``base``; unless that is ``accepted``, the model is ``base``.
+
+    Raises
+    ------
+    UsageError
+        All of the blocks are content, or none; the learner finds nothing to split by; the gold of many pages is
+        defective; two data sets have the same name; the recipe can't be measured by the protocols or with this number
+        of folds; its learner is not installed; only folds by site are asked for, and the site of no page is known; or
+        an argument has no effect together with ``base``.
+    DatasetError
+        A page has no gold or can't be read.
+    UnknownNameError
+        No such recipe, parameter or protocol.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> model = blockml.train("data/pages", recipe="kim2013", protocols="page", min_leaf=5)
+    >>> model, sorted(model.model.metrics)
+    (<TrainedExtractor kim2013 0.1.0>, ['page'])
+    >>> blockml.extract("<p>One line</p>", model=model).status
+    <Status.NO_CONTENT: 'no_content'>
+    """
+    datasets = open_datasets(data)
+    if base is not None:
+        given = {
+            "recipe": recipe, "type_datasets": type_datasets, "protocols": protocols, "n_folds": n_folds,
+            "backend": backend, "seed": seed, **parameters,
+        }  # fmt: skip
+        if useless := [key for key, value in given.items() if value]:
+            raise UsageError(f"{' and '.join(useless)} can't be given with base, which adapts a model as it is")
+        return _adapted(
+            trained(base), datasets, name=name or "adapted", command=command, report=report,
+            accept_defects=accept_defects, progress=progress,
+        )  # fmt: skip
+    chosen = best_recipe() if recipe is None else recipe if isinstance(recipe, Recipe) else named_recipe(recipe)
+    chosen = chosen.but(**parameters) if parameters else chosen
+    if backend is not None:
+        chosen = replace(chosen, parsing=replace(chosen.parsing, backend=backend))
+    model = train_model(
+        datasets,
+        chosen,
+        type_datasets=open_datasets(type_datasets),
+        name=name,
+        protocols=chosen.protocols if protocols is None else protocols,
+        n_folds=n_folds or chosen.n_folds,
+        seed=seed,
+        jobs=jobs,
+        command=command,
+        report=report,
+        progress=progress,
+        accept_defects=accept_defects,
+    )
+    return TrainedExtractor(model)
+
+
+def _adapted(base: TrainedExtractor, datasets: Sequence[Dataset], **options: Any) -> TrainedExtractor:  # noqa: ANN401
+    """Adapt a model; return it unchanged where adaptation would not help."""
+    from blockml.training.adapt import adapt
+
+    found = adapt(base.model, datasets, **options)
+    extractor = TrainedExtractor(found.model or base.model, threshold=base.threshold)
+    extractor.adaptation = found
+    return extractor
+
+
+def train_model(
     datasets: Sequence[Dataset],
     recipe: Recipe,
     *,
@@ -41,46 +168,10 @@ def train(
     jobs: int = 1,
     command: str = "",
     report: Callable[[str], None] = lambda _: None,
+    progress: ProgressCallback = ignore_progress,
     accept_defects: bool = False,
 ) -> Model:
-    """Train a model and cross-validate it.
-
-    Parameters
-    ----------
-    datasets
-        Labelled pages. Flagged pages are tested but not trained on.
-    recipe
-        The recipe.
-    type_datasets
-        Further pages with labelled blocks, for recipes with block types.
-    name
-        Name of the model; the recipe's by default.
-    protocols
-        Cross-validation protocols: any of ``block``, ``page``, ``site``.
-    n_folds
-        Maximum number of folds of each protocol.
-    seed
-        Seed of folds and training: equal pages, recipe and seed give equal models.
-    jobs
-        Number of processes; the result does not depend on it.
-    command
-        Command line, for the model's card.
-    report
-        Called with lines of progress.
-    accept_defects
-        Train although the gold of more than a quarter of the finished pages of a data set is defective.
-
-    Raises
-    ------
-    UsageError
-        All of the blocks are content, or none; the learner finds nothing to split by; the gold of many pages is
-        defective; two data sets have the same name; the recipe can't be measured by the protocols or with this number
-        of folds; its learner is not installed; or only folds by site are asked for, and the site of no page is known.
-    DatasetError
-        A page has no gold or can't be read.
-    UnknownNameError
-        No such protocol.
-    """
+    """Train a model by a recipe and cross-validate it: :func:`train`, which says more, with all defaults filled in."""
     check_names(datasets)
     if not datasets:
         raise UsageError("training needs at least one data set")
@@ -89,29 +180,30 @@ def train(
     check_protocols(recipe, protocols, n_folds)
     if recipe.learner == "lightgbm":
         check_lightgbm()
-    checked = [filtered(dataset, jobs=jobs) for dataset in datasets]
+    checked = [filtered(dataset, jobs=jobs, progress=progress) for dataset in datasets]
     if not accept_defects:
         check_gold(checked, left_out=recipe.filter_gold)
     protocols = _with_sites(datasets, protocols, report)
     used = checked if recipe.filter_gold else list(datasets)
-    table = build_table(used, recipe, jobs=jobs)
+    table = build_table(used, recipe, jobs=jobs, progress=progress)
     check_classes(table.main[table.trainable])
     report(
         f"{counted(len(table.pages), 'page')}, {counted(len(table.main), 'block')}, {table.main.mean():.2%} content; "
         f"{counted(int(table.trainable.sum()), 'block')} to train on"
     )
     metrics, page_policy = cross_validated(
-        table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report
+        table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report, progress=progress
     )
-    model = fit_model(table, recipe, seed, jobs, report)
+    model = fit_model(table, recipe, seed, jobs, report, progress)
     for ensemble in model.ensembles:
         _check_splits(ensemble.trees, table)
     block_types = None
     if recipe.block_types:
         report("block types")
         rows = block_type_rows(
-            [*type_datasets, *used], features=recipe.features, parsing=recipe.parsing, seed=seed, jobs=jobs
-        )
+            [*type_datasets, *used], features=recipe.features, parsing=recipe.parsing, seed=seed, jobs=jobs,
+            progress=progress,
+        )  # fmt: skip
         block_types = fit_block_types(rows, seed=seed, report=report)
     return replace(
         model,
@@ -138,19 +230,24 @@ def _with_sites(datasets: Sequence[Dataset], protocols: Sequence[str], report: C
     )
     rest = [name for name in protocols if name != "site"]
     if not rest:
-        raise UsageError(f"{reason}; --cv page makes folds by page")
+        raise UsageError(f'{reason}; protocols="page" makes folds by page')
     report(reason)
     return rest
 
 
 def fit_model(
-    table: BlockTable, recipe: Recipe, seed: int, jobs: int = 1, report: Callable[[str], None] = lambda _: None
+    table: BlockTable,
+    recipe: Recipe,
+    seed: int,
+    jobs: int = 1,
+    report: Callable[[str], None] = lambda _: None,
+    progress: ProgressCallback = ignore_progress,
 ) -> Model:
     """Train the recipe's predictors of main content on the trainable rows of a table."""
     rows = table.trainable
     parameters = {"name": recipe.name, "learner": recipe.learner, **recipe.parameters}
     if recipe.is_ensemble:
-        ensemble, policy = fit_ensemble(table, recipe, rows, seed, jobs), recipe.policy
+        ensemble, policy = fit_ensemble(table, recipe, rows, seed, jobs, progress), recipe.policy
         parameters["n_mlps"] = recipe.n_mlps
     else:
         tuning = tune(table, recipe, rows, seed)
@@ -158,6 +255,13 @@ def fit_model(
         trees = to_trees(fit_tree(recipe, table.matrix[rows], table.main[rows], seed), tuning.shrinkage)
         ensemble, policy = Ensemble({"tree": MeanTrees(trees)}, {"tree": 1.0}), tuning.policy
         parameters["shrinkage"] = tuning.shrinkage
+    return assembled(recipe, ensemble, policy, parameters, seed)
+
+
+def assembled(
+    recipe: Recipe, ensemble: Ensemble, policy: DecisionPolicy, parameters: Mapping[str, Any], seed: int
+) -> Model:
+    """Return the model of trained predictors."""
     chosen = feature_set(recipe.features)
     return Model(
         name=recipe.name,
@@ -193,6 +297,7 @@ def cross_validated(
     seed: int = 0,
     jobs: int = 1,
     report: Callable[[str], None] = lambda _: None,
+    progress: ProgressCallback = ignore_progress,
 ) -> tuple[dict[str, Any], PagePolicy | None]:
     """Cross-validate by each protocol.
 
@@ -207,7 +312,7 @@ def cross_validated(
             continue
         if k < n_folds:
             report(f"by {protocol}: using {k} folds (only {k} {protocol}s)")
-        results[protocol] = cross_validate(table, recipe, protocol, n_folds=k, seed=seed, jobs=jobs)
+        results[protocol] = cross_validate(table, recipe, protocol, n_folds=k, seed=seed, jobs=jobs, progress=progress)
         metrics[protocol] = results[protocol].summary(table)
         report(_line(metrics[protocol]))
     if len(results) > 1:

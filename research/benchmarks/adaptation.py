@@ -21,13 +21,12 @@ from pathlib import Path
 
 import numpy as np
 
-import blockml
 from blockml.cli.output import note, print_rows
 from blockml.datasets import Dataset, LabelledPage, open_dataset
 from blockml.datasets.folders import write_labels
 from blockml.evaluation.bootstrap import paired_difference
 from blockml.evaluation.run import evaluate_extractor
-from blockml.extractors import TrainedExtractor
+from blockml.extractors import TrainedExtractor, trained
 from blockml.model import Model
 from blockml.page import Label
 from blockml.parsing import parse
@@ -100,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not corpora:
         note("set BLOCKML_CORPORA to the folder of the labelled corpora")
         return 2
-    base = blockml.load("default").model
+    base = trained("default").model
     rows = []
     for name in arguments.dataset or DATASETS:
         dataset = open_dataset(Path(corpora) / name)

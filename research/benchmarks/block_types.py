@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import blockml
 from blockml.cli.output import print_rows
 from blockml.datasets import Dataset, open_dataset
 from blockml.evaluation.bootstrap import bootstrap_mean
 from blockml.evaluation.run import evaluate_extractor
-from blockml.extractors import TrainedExtractor
+from blockml.extractors import TrainedExtractor, trained
 from blockml.extractors.matrix import page_matrix
 from blockml.model import Model
 from blockml.page import Label
@@ -170,7 +169,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args(argv)
     corpora = Path(os.environ["BLOCKML_CORPORA"])
-    model = blockml.load("default").model
+    model = trained("default").model
     if model.block_types is None:
         parser.error("the released model has no block types")
     for part in arguments.part:

@@ -29,6 +29,7 @@ from blockml.decision.decide import decide
 from blockml.decision.policy import DecisionPolicy
 from blockml.evaluation import paired_difference
 from blockml.evaluation.words import bag_scores
+from blockml.extractors import trained
 from blockml.extractors.matrix import page_matrix
 from blockml.model import Model, score_page
 from blockml.parsing import parse
@@ -91,7 +92,7 @@ def main() -> int:
 
 def page_f1s(folder: Path, jobs: int) -> NDArray[np.float64]:
     """Compute the F1 of the pages of a collection, (n_pages, 1 + n_fields): by the policy, and without each field."""
-    model = blockml.load("default").model
+    model = trained("default").model
     dataset = open_dataset(folder)
     known: Iterator[OutOfFold | None] = iter([None] * len(dataset.pages))
     if folder.name == TRAINING:

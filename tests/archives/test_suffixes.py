@@ -17,7 +17,7 @@ import blockml
 from blockml.archives import compression
 from blockml.archives.compression import open_decompressed, read_file
 from blockml.archives.suffixes import COMPRESSIONS, PAGES, page_stem, pages_below
-from blockml.batch import find_inputs, predict, read_items
+from blockml.batch import find_inputs, predict_items, read_items
 from blockml.cli import main
 from blockml.datasets import open_dataset
 from blockml.errors import MissingExtraError, UsageError
@@ -48,13 +48,13 @@ def by_batch(folder: Path, suffix: str) -> list[str]:
     write(folder / f"B{suffix}")
     items = list(read_items(find_inputs([str(folder)])))
     assert [item.id for item in items] == ["B"]
-    return [record["text"] for record in predict(items, Plain(), isolation="none")]
+    return [record["text"] for record in predict_items(items, Plain(), isolation="none")]
 
 
 def by_name(folder: Path, suffix: str) -> list[str]:
     """Text of a file that is named itself."""
     items = read_items(find_inputs([str(write(folder / f"B{suffix}"))]))
-    return [record["text"] for record in predict(items, Plain(), isolation="none")]
+    return [record["text"] for record in predict_items(items, Plain(), isolation="none")]
 
 
 def by_flat_data_set(folder: Path, suffix: str) -> list[str]:
@@ -151,7 +151,7 @@ def test_commands_read_every_compression(
     """``extract`` decompresses any file that it is given by name."""
     path = write(tmp_path / f"{name}{suffix}") if "." in name else tmp_path / f"{name}{suffix}"
     path.write_bytes(COMPRESS[suffix.lower()](HTML))
-    assert main(["extract", str(path), "--extractor", "plain"]) == 0
+    assert main(["extract", str(path), "--model", "plain"]) == 0
     assert capsys.readouterr().out == f"{TEXT}\n"
 
 
@@ -189,7 +189,7 @@ def test_damaged_files(suffix: str, tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(OSError, match=r"damaged|[Nn]ot a|nvalid|nknown"):
             read_file(path)
-        (record,) = predict(read_items(find_inputs([str(path)])), Plain(), isolation="none")
+        (record,) = predict_items(read_items(find_inputs([str(path)])), Plain(), isolation="none")
         assert record["status"] == "unreadable"
 
 
@@ -217,7 +217,7 @@ def test_a_missing_package_is_named(
     with pytest.raises(MissingExtraError, match=rf"\[{extra}\]"):
         read_file(path)
     with pytest.raises(MissingExtraError, match=rf"\[{extra}\]"):
-        list(predict(read_items(find_inputs([str(path)])), Plain(), isolation="none"))
+        list(predict_items(read_items(find_inputs([str(path)])), Plain(), isolation="none"))
 
 
 def test_of_several_files_of_a_page_the_compressed_one_is_read(tmp_path: Path) -> None:

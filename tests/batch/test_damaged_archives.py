@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from blockml.archives.warc import warc_captures
-from blockml.batch import BatchExtractor, Item, Options, PageExtractor, find_inputs, predict, read_items
+from blockml.batch import BatchExtractor, Item, Options, PageExtractor, find_inputs, predict_items, read_items
 from blockml.batch.readers import Reading
 from blockml.batch.readers import warc as warc_reader
 from blockml.batch.run import predict_to_stream
@@ -115,7 +115,7 @@ def test_every_reader_gives_the_pages_of_a_damaged_file(
         assert rows(inputs.items_of(file, Reading())) == expected
         extractor = BatchExtractor("plain", options=Options(fields=("id", "url", "status", "text", "error")))
         by_engine = list(extractor.records(inputs.items_of(file, Reading())))
-        assert by_engine == list(predict(read_items(inputs), Plain(), extractor.options, isolation="none"))
+        assert by_engine == list(predict_items(read_items(inputs), Plain(), extractor.options, isolation="none"))
         assert [(row["id"], row["url"]) for row in by_engine] == [row[:2] for row in expected]
         with monkeypatch.context() as patch:
             patch.setattr(warc_reader, "_RANGE_BYTES", 1 << 20)
@@ -137,7 +137,7 @@ def test_workers_give_the_rows_of_a_damaged_file(tmp_path: Path, name: str) -> N
         paths[-1].write_bytes(damaged(LAYOUTS[name]([record(number) for number in range(N_RECORDS)]), chance)[0])
     inputs = find_inputs(list(map(str, paths)))
     options = Options(fields=("id", "url", "status", "text", "error"))
-    expected = list(predict(read_items(inputs), Plain(), options, isolation="none"))
+    expected = list(predict_items(read_items(inputs), Plain(), options, isolation="none"))
     stream = io.BytesIO()
     summary, _ = predict_to_stream(inputs, PageExtractor(Plain(), options), stream, jobs=2)
     assert [json.loads(line) for line in stream.getvalue().decode().splitlines()] == expected

@@ -329,7 +329,7 @@ def test_a_kill_while_the_output_is_written_leaves_nothing_behind(tmp_path: Path
         "replace(p, to), Path.replace\n"
         "main(['predict', *sys.argv[1:]])\n"
     )
-    options = [str(source), "-o", f"{out}/" if name.endswith("/") else str(out), "--extractor", "plain", "--quiet"]
+    options = [str(source), "-o", f"{out}/" if name.endswith("/") else str(out), "--model", "plain", "--quiet"]
     assert subprocess.run([sys.executable, "-c", program, *options], check=False).returncode == -signal.SIGKILL  # noqa: S603
     assert len(list(tmp_path.rglob("*.unfinished.part"))) == 1
     assert main(["predict", *options, "--resume"]) == 0
@@ -344,13 +344,13 @@ def test_a_fifo_is_written_to(tmp_path: Path) -> None:
     fifo, link, target = tmp_path / "fifo", tmp_path / "link.jsonl", tmp_path / "target.jsonl"
     os.mkfifo(fifo)
     with subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE) as reader:  # noqa: S603, S607
-        assert main(["predict", str(source), "--extractor", "plain", "-o", str(fifo), "--quiet"]) == 0
+        assert main(["predict", str(source), "--model", "plain", "-o", str(fifo), "--quiet"]) == 0
         assert reader.stdout is not None
         assert reader.stdout.read().count(b"\n") == 3
     assert fifo.is_fifo()
     target.write_text("old", encoding="utf-8")
     link.symlink_to(target)
-    assert main(["predict", str(source), "--extractor", "plain", "-o", str(link), "--quiet"]) == 0
+    assert main(["predict", str(source), "--model", "plain", "-o", str(link), "--quiet"]) == 0
     assert link.is_symlink()
     assert len(records(target)) == 3
     assert main(["predict", str(source), "-o", str(fifo), "--resume"]) == 2
@@ -401,7 +401,7 @@ def test_killed_runs_continue(tmp_path: Path, jobs: int, name: str) -> None:
 def test_signals_end_a_run_cleanly(tmp_path: Path, number: signal.Signals, code: int) -> None:
     """The workers end, at most one line is printed, and the run continues to the same bytes."""
     source, whole, out = lines_file(tmp_path / "in.jsonl", 3000), tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
-    options = ["predict", str(source), "--quiet", "--jobs", "2", "--extractor", "plain"]
+    options = ["predict", str(source), "--quiet", "--jobs", "2", "--model", "plain"]
     program = [sys.executable, "-c", COMMAND, *options]
     subprocess.run([*program, "-o", str(whole)], check=True)  # noqa: S603
     for _ in range(9):  # a run may end before the signal reaches it

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from blockml.batch import BatchExtractor, Guard, Item, Options, predict
+from blockml.batch import BatchExtractor, Guard, Item, Options, predict_items
 from blockml.batch.pool import WorkerError
 from blockml.batch.worker import Clock
 from blockml.errors import UsageError
@@ -37,7 +37,7 @@ def pages(n: int) -> list[Item]:
 @pytest.mark.parametrize(("jobs", "isolation"), [(1, "none"), (1, "process"), (2, "process")])
 def test_records_come_in_order(jobs: int, isolation: str) -> None:
     """One record per page, in the order of the input, with the documented fields."""
-    result = list(predict(pages(600), Plain(), jobs=jobs, isolation=isolation))
+    result = list(predict_items(pages(600), Plain(), jobs=jobs, isolation=isolation))
     assert [record["id"] for record in result] == [f"p{i}" for i in range(600)]
     assert [record["text"] for record in result] == [f"page {i}" for i in range(600)]
     assert all(list(record) == FIELDS for record in result)
@@ -60,7 +60,7 @@ def test_one_failing_page_stops_nothing(tmp_path: Path, isolation: str) -> None:
         Item("image", html=b"\x89PNG\r\n\x1a\n....."),
         Item("good", html="<p>fine</p>"),
     ]
-    result = {record["id"]: record for record in predict(items, Poison(), isolation=isolation)}
+    result = {record["id"]: record for record in predict_items(items, Poison(), isolation=isolation)}
     statuses = {name: record["status"] for name, record in result.items()}
     assert statuses == {
         "raises": "crashed",
@@ -87,7 +87,7 @@ def test_poison_pages_cost_themselves_alone(jobs: int) -> None:
     """A loop, a memory hog, a segmentation fault and an exit are named; every other page is extracted."""
     poisons = {50: "loop", 333: "hog", 334: "segfault", 600: "exit", 999: "raise"}
     items = [Item(str(i), html=f"<p>{poisons.get(i, '')} page {i}") for i in range(1000)]
-    result = list(predict(items, Poison(), jobs=jobs, guard=GUARD))
+    result = list(predict_items(items, Poison(), jobs=jobs, guard=GUARD))
     assert [record["id"] for record in result] == [str(i) for i in range(1000)]
     failed = {int(record["id"]): (record["status"], record["error"]) for record in result if record["status"] != "ok"}
     assert failed == {
@@ -115,7 +115,7 @@ def test_killed_workers_cost_nothing() -> None:
     """Every page of workers that were killed from outside is extracted by others."""
     items = [Item(str(i), html=f"<p>page {i} " + "word " * 20000) for i in range(300)]
     result, others = [], set(children())
-    for number, record in enumerate(predict(items, Plain(), jobs=2)):
+    for number, record in enumerate(predict_items(items, Plain(), jobs=2)):
         result.append(record)
         if number % 40 == 20:
             for process in {*children()} - others:
@@ -131,7 +131,7 @@ def test_no_more_workers_than_work(n: int, jobs: int, expected: int) -> None:
     """A few pages are one process's work, however many were allowed."""
     items = [Item(str(i), html=f"<p>page {i} " + "word " * 20000) for i in range(n)]
     others = set(children())
-    records = predict(items, Plain(), jobs=jobs)
+    records = predict_items(items, Plain(), jobs=jobs)
     assert next(records)["id"] == "0"
     assert len({*children()} - others) == expected
     assert len(list(records)) == n - 1
@@ -142,9 +142,9 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     """A killed parent leaves no worker and no file behind, not even if a page hangs."""
     program = tmp_path / "program.py"
     program.write_text(
-        "from blockml.batch import Guard, Item, predict\n"
+        "from blockml.batch import Guard, Item, predict_items\n"
         "from tests.batch.poison import Poison\n"
-        "print(next(predict([Item('a', html='<p>loop')], Poison(), guard=Guard(seconds=1.0))))\n",
+        "print(next(predict_items([Item('a', html='<p>loop')], Poison(), guard=Guard(seconds=1.0))))\n",
         encoding="utf-8",
     )
     files = tmp_path / "files"
@@ -171,7 +171,7 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
 def test_limits_reach_the_pages() -> None:
     """A limit that was reached is reported in the record."""
     options = Options(limits=Limits(bytes=50))
-    (record,) = predict([Item("a", html="<p>" + "word " * 100)], Plain(), options, isolation="none")
+    (record,) = predict_items([Item("a", html="<p>" + "word " * 100)], Plain(), options, isolation="none")
     assert record["status"] == "truncated"
     assert "only the first 50" in record["warnings"][0]
 
@@ -179,7 +179,7 @@ def test_limits_reach_the_pages() -> None:
 def test_fields_and_formats() -> None:
     """Records have the chosen fields in the chosen order, and texts the chosen format."""
     options = Options(fields=("text", "id"), output_format="markdown")
-    (record,) = predict([Item("a", html="<h2>One</h2><p>two")], Plain(), options, isolation="none")
+    (record,) = predict_items([Item("a", html="<h2>One</h2><p>two")], Plain(), options, isolation="none")
     assert list(record) == ["text", "id"]
     assert "## One" in record["text"]
 
@@ -200,14 +200,14 @@ def test_wrong_options_are_errors(options: dict[str, Any], words: str) -> None:
         yield
 
     with pytest.raises(UsageError, match=words):
-        predict(items(), Plain(), Options(**options))
+        predict_items(items(), Plain(), Options(**options))
     with pytest.raises(UsageError, match="choose one of: none, process"):
-        predict(items(), Plain(), isolation="thread")
+        predict_items(items(), Plain(), isolation="thread")
     for jobs in (0, -1, 1.5, "2"):
         with pytest.raises(UsageError, match="jobs must be a positive integer, got"):
-            predict(items(), Plain(), jobs=jobs)  # type: ignore[arg-type]
+            predict_items(items(), Plain(), jobs=jobs)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"extractor must be an extractor, as of .*resolve, got str"):
-        predict(items(), "default")  # type: ignore[arg-type]
+        predict_items(items(), "default")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"a pyarrow\.Table is needed, got list; give rows to the method records"):
         BatchExtractor("plain")([{"html": "<p>row"}])
     table = pa.table({"html": ["<p>row"], "url": ["http://a.example"]})
@@ -228,7 +228,7 @@ def test_a_clock_has_no_file_that_a_kill_could_leave(tmp_path: Path, monkeypatch
     clock = Clock.create()
     assert list(tmp_path.iterdir()) == []
     clock.close()
-    for record in predict(pages(3), Plain()):
+    for record in predict_items(pages(3), Plain()):
         assert (record["status"], list(tmp_path.iterdir())) == ("ok", [])
 
 
@@ -239,7 +239,7 @@ def test_an_extractor_that_cannot_be_sent_is_an_error() -> None:
         pass
 
     with pytest.raises((AttributeError, TypeError, WorkerError)):
-        list(predict(pages(1), Local()))
+        list(predict_items(pages(1), Local()))
 
 
 def test_a_clock_tells_how_long_a_page_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

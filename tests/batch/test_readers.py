@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from blockml import _kernel
 from blockml.archives.http import read_response
-from blockml.batch import BatchExtractor, Inputs, Item, Options, RecordFields, find_inputs, predict, read_items
+from blockml.batch import BatchExtractor, Inputs, Item, Options, RecordFields, find_inputs, predict_items, read_items
 from blockml.batch.readers import Reading, WarcRange, describe_inputs
 from blockml.batch.readers.lines import page_of
 from blockml.errors import InputError, UsageError
@@ -63,7 +63,9 @@ def test_links_in_a_folder(tmp_path: Path) -> None:
     for name, target in links.items():
         (tmp_path / f"{name}.html").symlink_to(target)
     inputs = find_inputs([str(tmp_path)])
-    statuses = {record["id"]: record["status"] for record in predict(read_items(inputs), Plain(), isolation="none")}
+    statuses = {
+        record["id"]: record["status"] for record in predict_items(read_items(inputs), Plain(), isolation="none")
+    }
     assert statuses == {"a": "ok", "b": "ok", "c": "unreadable", "f": "unreadable"}
     assert inputs.passed_over == {"links to folders": 2}
     assert inputs.size() == 8
@@ -576,7 +578,7 @@ def test_bodies_that_are_cut_off_have_a_warning(tmp_path: Path, body: bytes, fie
         assert read_response(response(body[:end], field), 1000).truncated == expected
     assert read_response(response(body[:-4], field), 3).truncated is None  # the limit is reported
     write_warc(tmp_path / "a.warc", [warc_record(1, response(body[:-4], field))])
-    (record,) = predict(read_items(find_inputs([str(tmp_path / "a.warc")])), Plain(), isolation="none")
+    (record,) = predict_items(read_items(find_inputs([str(tmp_path / "a.warc")])), Plain(), isolation="none")
     assert record["warnings"][0] == expected
     assert record["status"] == ("truncated" if record["text"] else "empty_page")
 
@@ -668,7 +670,7 @@ def test_columns_of_odd_types(tmp_path: Path, field: str) -> None:
             assert name in {"view", "bytes"}
             continue
         items = read_items(find_inputs([str(tmp_path / "a.parquet")]))
-        assert list(predict(items, Plain(), options, isolation="none")) == made, name
+        assert list(predict_items(items, Plain(), options, isolation="none")) == made, name
 
 
 def test_a_column_that_a_table_has_twice(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blockml.batch import Item, find_inputs, learn_sites, predict, read_items
+from blockml.batch import Item, find_inputs, learn_sites, predict_items, read_items
 from blockml.cli import main
 from blockml.extractors import Plain, resolve
 from blockml.parsing import parse
@@ -39,7 +39,7 @@ def test_what_a_site_repeats_is_left_out(jobs: int) -> None:
     """Sites with enough pages get a template; the records are in the order of the input."""
     sites = learn_sites(items, jobs=jobs)
     assert list(sites) == ["zoo"]
-    records = list(predict(items(), Plain(), sites=sites, jobs=jobs))
+    records = list(predict_items(items(), Plain(), sites=sites, jobs=jobs))
     texts = {record["id"]: record["text"] for record in records}
     assert [record["id"] for record in records] == [item.id for item in items()]
     assert [texts[name] for name in NAMES] == [text_of(name) for name in NAMES]
@@ -52,7 +52,7 @@ def test_pages_that_cannot_be_read_teach_nothing(tmp_path: Path) -> None:
     broken = [Item("gone", path=tmp_path / "none.html", site="zoo"), Item("bad", error="no", site="zoo")]
     sites = learn_sites(lambda: [*broken, *items()])
     assert sites["zoo"].counts.n_pages == 5
-    statuses = [record["status"] for record in predict(broken, Plain(), sites=sites)]
+    statuses = [record["status"] for record in predict_items(broken, Plain(), sites=sites)]
     assert statuses == ["unreadable", "unreadable"]
 
 
@@ -93,7 +93,7 @@ def zoo(tmp_path: Path) -> Path:
 def test_predict_by_site(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command learns templates, and rejects a given one."""
     out = tmp_path / "out.jsonl"
-    assert main(["predict", str(zoo.parent), "--extractor", "plain", "--by-site", "-o", str(out)]) == 0
+    assert main(["predict", str(zoo.parent), "--model", "plain", "--by-site", "-o", str(out)]) == 0
     texts = {row["id"]: row["text"] for row in map(json.loads, out.read_text(encoding="utf-8").splitlines())}
     assert texts == {f"zoo/{name}": text_of(name) for name in NAMES}
     assert "site templates learnt: 1" in capsys.readouterr().err
@@ -111,14 +111,7 @@ def test_extract_with_a_template(zoo: Path, tmp_path: Path, capsys: pytest.Captu
     SiteTemplate.learn([parse(page) for page in pages], name="zoo").save(tmp_path / "zoo.template")
     (tmp_path / "new.html").write_text(html_of("worms", "animals"), encoding="utf-8")
     for name in ("plain", "df", "etdm"):
-        command = [
-            "extract",
-            str(tmp_path / "new.html"),
-            "--extractor",
-            name,
-            "--template",
-            str(tmp_path / "zoo.template"),
-        ]
+        command = ["extract", str(tmp_path / "new.html"), "--model", name, "--template", str(tmp_path / "zoo.template")]
         assert main(command) == 0
         assert capsys.readouterr().out.strip() == text_of("worms")
     assert resolve("df", {"template": str(tmp_path / "zoo.template")}).uses_siblings

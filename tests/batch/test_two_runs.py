@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def command(name: str, *more: str) -> list[str]:
     """The arguments of a run."""
-    return ["predict", "in.jsonl", "-o", name, "--extractor", "two_runs_slow:Slow", "--fields", "id,text", *more]
+    return ["predict", "in.jsonl", "-o", name, "--model", "two_runs_slow:Slow", "--fields", "id,text", *more]
 
 
 @contextmanager

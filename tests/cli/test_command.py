@@ -28,7 +28,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_extract_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
     """The result is on standard output, and nothing else."""
-    assert main(["extract", PAGE, "--extractor", "plain"]) == 0
+    assert main(["extract", PAGE, "--model", "plain"]) == 0
     out, err = capsys.readouterr()
     assert len(out.split()) > 20
     assert err == ""
@@ -36,7 +36,7 @@ def test_extract_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[str]) -> None:
     """Fields of the page and of each block."""
-    assert main(["extract", PAGE, "--extractor", "plain", "--format", "json", "--url", "http://x.example/"]) == 0
+    assert main(["extract", PAGE, "--model", "plain", "--format", "json", "--url", "http://x.example/"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert list(record) == [
         "schema_version", "url", "status", "title", "text", "confidence", "article_probability", "n_blocks", "n_kept",
@@ -50,7 +50,7 @@ def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[st
 def test_extract_reads_standard_input() -> None:
     """``-`` is standard input; run as a process of its own."""
     result = subprocess.run(
-        [sys.executable, "-m", "blockml", "extract", "-", "--extractor", "plain"],
+        [sys.executable, "-m", "blockml", "extract", "-", "--model", "plain"],
         input="<p>grüß dich</p>".encode(),
         capture_output=True,
         check=False,
@@ -62,7 +62,7 @@ def test_extract_reads_standard_input() -> None:
 def test_compressed_standard_input_is_unzipped() -> None:
     """By gzip or Zstandard, as that of a batch; one that is damaged is an unreadable input."""
     page = gzip.compress(b"<p>zipped</p>")
-    command = [sys.executable, "-m", "blockml", "extract", "-", "--extractor", "plain"]
+    command = [sys.executable, "-m", "blockml", "extract", "-", "--model", "plain"]
     whole = subprocess.run(command, input=page, capture_output=True, check=False)  # noqa: S603
     assert (whole.returncode, whole.stdout) == (0, b"zipped\n")
     cut = subprocess.run(command, input=page[:-9], capture_output=True, check=False)  # noqa: S603
@@ -91,7 +91,7 @@ def test_compressed_standard_input_is_unzipped() -> None:
 def test_streams_that_fail_give_a_message(command: str, code: int, message: str, tmp_path: Path) -> None:
     """One line says why; closed streams and a full device are no reason for a traceback."""
     (tmp_path / "a_file").touch()
-    options = "--extractor plain" if "extract" in command else "--extractor plain --fields id,text"
+    options = "--model plain" if "extract" in command else "--model plain --fields id,text"
     program = f"{sys.executable} -m blockml {command} {options}".replace("PAGES", str(DATA)).replace("PAGE", PAGE)
     limit = f"ulimit -f {int('predict' in command)}; " if "limited" in command else ""  # as on a device that is full
     result = subprocess.run(["sh", "-c", limit + program], cwd=tmp_path, capture_output=True, check=False)  # noqa: S603, S607
@@ -103,7 +103,7 @@ def test_streams_that_fail_give_a_message(command: str, code: int, message: str,
 def test_extract_writes_a_file(tmp_path: Path) -> None:
     """-o writes the file and its folders."""
     out = tmp_path / "deep" / "out.md"
-    assert main(["extract", PAGE, "--extractor", "plain", "--format", "markdown", "-o", str(out)]) == 0
+    assert main(["extract", PAGE, "--model", "plain", "--format", "markdown", "-o", str(out)]) == 0
     assert out.read_text(encoding="utf-8").strip()
     assert [path.name for path in out.parent.iterdir()] == ["out.md"]
 
@@ -112,7 +112,7 @@ def test_empty_answer_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str
     """No text: exit code 1 and the status."""
     page = tmp_path / "empty.html"
     page.write_text("<title>nothing</title>", encoding="utf-8")
-    assert main(["extract", str(page), "--extractor", "plain"]) == 1
+    assert main(["extract", str(page), "--model", "plain"]) == 1
     assert "empty_page" in capsys.readouterr().err
 
 
@@ -122,15 +122,11 @@ def test_empty_answer_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["extract", "none.html"], 3, "none.html: No such file"),
         (["extract", PAGE, "--model", "none"], 2, "choose one of: (module:Class), (path of a model file), accb"),
         (["extract", PAGE, "--model", PAGE], 4, "not a model file"),
-        (
-            ["extract", PAGE, "--extractor", "plain", "--include", "comments"],
-            2,
-            "choose one of: advertisement, comment,",
-        ),
-        (["extract", PAGE, "--extractor", "plain", "--exclude", "heading"], 2, "model plain has no block labels"),
-        (["predict", PAGE, "--extractor", "plain", "--include", "comment,related"], 2, "plain has no block labels"),
+        (["extract", PAGE, "--model", "plain", "--include", "comments"], 2, "choose one of: advertisement, comment,"),
+        (["extract", PAGE, "--model", "plain", "--exclude", "heading"], 2, "model plain has no block labels"),
+        (["predict", PAGE, "--model", "plain", "--include", "comment,related"], 2, "plain has no block labels"),
         (["extract", PAGE, "--threshold", "2"], 2, "blockml: --threshold must be between 0 and 1, got 2.0"),
-        (["view", PAGE, "-o", "x.html", "--extractor", "plain", "--exclude", "heading"], 2, "has no block labels"),
+        (["view", PAGE, "-o", "x.html", "--model", "plain", "--exclude", "heading"], 2, "has no block labels"),
         (["predict", PAGE, "--exclude", "heading, head"], 2, "unknown label 'head'"),
         (["extract", PAGE, "--include", "main", "--exclude", "main"], 2, "both included and excluded: main"),
         (["predict", "none/*.html"], 3, "no such file, folder or glob"),
@@ -165,7 +161,7 @@ def test_wrong_usage_has_a_clear_outcome(
         (["extract", PAGE, "--threshold", "much"], "argument --threshold: invalid float value: 'much'"),
         (["predict", PAGE, "--jobs", "0"], "must be a positive integer, got '0'"),
         (["train", "-o", "x"], "--dataset"),
-        (["extract", PAGE, "--model", "a", "--extractor", "b"], "not allowed with argument --model"),
+        (["extract", PAGE, "--model", "a", "--model", "b"], "not allowed with argument --model"),
         (["templates", "detect", PAGE, "-o", "x", "--threshold", "-1"], "must be a number of at least 0, got '-1'"),
     ],
 )
@@ -197,11 +193,11 @@ def test_predict_to_standard_output(tmp_path: Path, capsys: pytest.CaptureFixtur
     good, bad = tmp_path / "good.html", tmp_path / "bad.html.gz"
     good.write_text("<p>good</p>", encoding="utf-8")
     bad.write_bytes(b"bad")
-    assert main(["predict", str(good), str(bad), "--extractor", "plain", "--quiet"]) == 1
+    assert main(["predict", str(good), str(bad), "--model", "plain", "--quiet"]) == 1
     out, err = capsys.readouterr()
     assert [json.loads(line)["status"] for line in out.splitlines()] == ["ok", "unreadable"]
     assert err == ""
-    assert main(["predict", str(bad), "--extractor", "plain"]) == 3
+    assert main(["predict", str(bad), "--model", "plain"]) == 3
 
 
 def test_trained_model_comes_with_a_card(model: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -325,6 +321,6 @@ def test_the_command_imports_only_what_it_needs() -> None:
 
 def test_closed_pipe_is_no_error() -> None:
     """``blockml predict … | head -1`` ends quietly."""
-    command = f"{sys.executable} -m blockml predict {DATA / 'pages'} --extractor plain --quiet | head -c 10"
+    command = f"{sys.executable} -m blockml predict {DATA / 'pages'} --model plain --quiet | head -c 10"
     result = subprocess.run(command, shell=True, capture_output=True, check=False)  # noqa: S602
     assert result.stderr == b""

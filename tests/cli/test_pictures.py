@@ -29,7 +29,7 @@ def test_the_curve_is_in_the_view_and_in_a_file(
 ) -> None:
     """The view has a section for it; the file is the figure with a title."""
     view, image = tmp_path / "view.html", tmp_path / "new" / "curve.svg"
-    code, _, told = run(capsys, "view", PAGE, "--extractor", extractor, "-o", view, "--curve", image)
+    code, _, told = run(capsys, "view", PAGE, "--model", extractor, "-o", view, "--curve", image)
     assert code == 0, told
     assert "Along the page" in view.read_text()
     svg = image.read_text()
@@ -41,10 +41,10 @@ def test_the_curve_is_in_the_view_and_in_a_file(
 
 def test_other_extractors_have_no_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Their view has no such section; asking for the file is an error that names the legal ones."""
-    code, _, told = run(capsys, "view", PAGE, "--extractor", "lqf", "-o", tmp_path / "v", "--curve", tmp_path / "c")
+    code, _, told = run(capsys, "view", PAGE, "--model", "lqf", "-o", tmp_path / "v", "--curve", tmp_path / "c")
     assert code == 2
     assert "choose one of: ccb" in told
-    assert run(capsys, "view", PAGE, "--extractor", "lqf", "-o", tmp_path / "v")[0] == 0
+    assert run(capsys, "view", PAGE, "--model", "lqf", "-o", tmp_path / "v")[0] == 0
     assert "Along the page" not in (tmp_path / "v").read_text()
 
 

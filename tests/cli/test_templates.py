@@ -202,7 +202,7 @@ def test_absolute_links_of_a_copy_are_followed(capsys: Output, tmp_path: Path) -
         folder.mkdir(exist_ok=True, parents=True)
         (folder / "index.html").write_text(f"<ul>{menu}</ul><p>Text of {name or 'the home page'}", encoding="utf-8")
     page = str(tmp_path / "copy" / "b" / "index.html")
-    command = ["extract", page, "--source", str(tmp_path / "copy"), "--extractor", "df", "--set", "fallback=plain"]
+    command = ["extract", page, "--source", str(tmp_path / "copy"), "--model", "df", "--set", "fallback=plain"]
     assert main(["templates", *command[:4]]) == 1
     assert main(command) == 0
     assert capsys.readouterr().err.count("if its links are absolute, give the page's own --url") == 2
@@ -234,13 +234,13 @@ def test_menu(capsys: Output, tmp_path: Path) -> None:
 def test_extract_learns_from_links(capsys: Output, tmp_path: Path) -> None:
     """The template is learnt from linked pages; a given template excludes it."""
     page = str(COURIER / "courier-local" / "page.html")
-    assert main(["extract", page, "--source", str(COURIER), "--extractor", "df"]) == 0
+    assert main(["extract", page, "--source", str(COURIER), "--model", "df"]) == 0
     shown = capsys.readouterr()
     assert "15 pages loaded" in shown.err
     assert "All rights reserved" not in shown.out
     assert main(["extract", page, "--source", str(COURIER), "--template", str(tmp_path / "x")]) in (2, 4)
     (tmp_path / "lone.html").write_text(f"<p>{'word ' * 50}", encoding="utf-8")
-    assert main(["extract", str(tmp_path / "lone.html"), "--source", str(tmp_path), "--extractor", "df"]) == 0
+    assert main(["extract", str(tmp_path / "lone.html"), "--source", str(tmp_path), "--model", "df"]) == 0
     assert "the template is of too few pages and accb was used instead" in capsys.readouterr().err
 
 

@@ -126,13 +126,13 @@ COMMAND_LINES = [
     ["extract", "{dir}/{name}.html", "--model", "{name}"],
     ["extract", "{dir}/{name}.html", "--{name}"],
     ["extract", "{dir}/{name}.html", "--threshold", "{name}"],
-    ["extract", "{dir}/{name}.html", "--extractor", "{name}:{name}"],
-    ["extract", "{dir}/{name}.html", "--extractor", "plain", "--charset", "{name}", "-o", "/dev/null"],
-    ["predict", "{dir}", "--extractor", "plain", "-o", "out{name}.jsonl"],
-    ["predict", "{dir}", "--extractor", "plain", "-o", "out{name}.jsonl", "--resume"],
-    ["predict", "{dir}", "--extractor", "plain", "--columns", "{name}=x"],
+    ["extract", "{dir}/{name}.html", "--model", "{name}:{name}"],
+    ["extract", "{dir}/{name}.html", "--model", "plain", "--charset", "{name}", "-o", "/dev/null"],
+    ["predict", "{dir}", "--model", "plain", "-o", "out{name}.jsonl"],
+    ["predict", "{dir}", "--model", "plain", "-o", "out{name}.jsonl", "--resume"],
+    ["predict", "{dir}", "--model", "plain", "--columns", "{name}=x"],
     ["predict", "{dir}/nothing{name}"],
-    ["view", "{dir}/{name}.html", "--extractor", "plain", "-o", "{name}view.html"],
+    ["view", "{dir}/{name}.html", "--model", "plain", "-o", "{name}view.html"],
     ["label", "{dir}/missing{name}"],
     ["label", "{dir}", "--port", "{name}"],
     ["train", "--dataset", "{name}={dir}", "-o", "{name}.blockml"],
@@ -167,5 +167,5 @@ def test_no_command_prints_an_escape(line: list[str], hostile: Path, capfd: pyte
 
 def test_data_is_printed_as_it_is(hostile: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """The text of a page is what the page says."""
-    printed = run(["extract", f"{hostile}/{NAME}.html", "--extractor", "plain"], capfd)
+    printed = run(["extract", f"{hostile}/{NAME}.html", "--model", "plain"], capfd)
     assert "\u202egnp.\u2066" in printed

@@ -52,7 +52,7 @@ def test_files_passed_over_are_counted(tmp_path: Path, capsys: pytest.CaptureFix
     """Files of a folder that are no pages are named by their suffix, beside the pages that were read."""
     for name in ("a.html", "notes.txt", "b.txt"):
         (tmp_path / name).write_text("<p>Cats rule")
-    assert main(["predict", str(tmp_path), "--extractor", "plain"]) == 0
+    assert main(["predict", str(tmp_path), "--model", "plain"]) == 0
     shown = capsys.readouterr()
     assert shown.out.count("\n") == 1
     assert 'files passed over: 2 ".txt"' in shown.err
@@ -157,7 +157,7 @@ def test_empty_lists_of_names_are_refused(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit):
         main(["predict", PAGE, "--fields", " , "])
     assert "argument --fields: must be names separated by commas, got ' , '" in capsys.readouterr().err
-    assert main(["extract", PAGE, "--extractor", "plain", "--url", ""]) == 0
+    assert main(["extract", PAGE, "--model", "plain", "--url", ""]) == 0
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_empty_lists_of_names_are_refused(capsys: pytest.CaptureFixture[str]) ->
         ["extract", "{page}", "-o", "{page}"],
         ["extract", "{page}", "-o", "{link}"],
         ["view", "{page}", "-o", "{page}"],
-        ["view", "{page}", "--extractor", "dsc", "-o", "{other}", "--curve", "{link}"],
+        ["view", "{page}", "--model", "dsc", "-o", "{other}", "--curve", "{link}"],
         ["predict", "{page}", "-o", "{page}"],
         ["templates", "detect", "{page}", "-o", "{page}"],
         ["evaluate", "plain", "{page}", "--dataset", SITE, "-o", "{page}"],
@@ -232,7 +232,7 @@ def test_a_stored_template_follows_no_links(tmp_path: Path, capsys: pytest.Captu
 def test_choices_are_checked_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An extractor without a curve before its page is read, a page that isn't there before tags are counted."""
     out = str(tmp_path / "out")
-    assert main(["view", "missing.html", "--extractor", "plain", "--curve", out, "-o", out]) == 2
+    assert main(["view", "missing.html", "--model", "plain", "--curve", out, "-o", out]) == 2
     assert "plain has no curve along the page; choose one of: ccb," in capsys.readouterr().err
     assert main(["features", "--tags", SITE, "-o", out, "--page", "missing"]) == 2
     told = capsys.readouterr()
@@ -244,5 +244,5 @@ def test_the_first_reason_is_printed_where_pages_fail(tmp_path: Path, capsys: py
     """A wrong name of a column is seen without opening the list of failures."""
     lines = tmp_path / "in.jsonl"
     lines.write_text('{"content": "<p>Cats rule"}\n' * 2, encoding="utf-8")
-    assert main(["predict", str(lines), "-o", str(tmp_path / "out.jsonl"), "--extractor", "plain"]) == 3
+    assert main(["predict", str(lines), "-o", str(tmp_path / "out.jsonl"), "--model", "plain"]) == 3
     assert "the first: the record has no string 'html'; --columns names other fields" in capsys.readouterr().err

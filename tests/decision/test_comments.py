@@ -13,13 +13,14 @@ from blockml.decision.comments import CommentLimits, consistent_labels, is_forum
 from blockml.decision.decide import decide
 from blockml.decision.policy import DecisionPolicy, comment_limits
 from blockml.decision.prediction import Prediction, ScoredPage
+from blockml.extractors import trained
 from blockml.extractors.matrix import page_matrix
 from blockml.features.page_matrix import PageMatrix
 from blockml.page import Label, Reason
 from blockml.predictors import BlockTypes
 from tests.models import page_without_columns, typed_page, with_labels
 
-FEATURES = blockml.load("default").model.features
+FEATURES = trained("default").model.features
 PAGES = Path(__file__).parents[2] / "data" / "pages"
 
 

@@ -26,7 +26,7 @@ from blockml.errors import UsageError
 from blockml.estimators import BlockClassifier, BlockFeatures, GroupFolds, block_rows, page_groups, prepare_pages
 from blockml.training.recipes import recipe
 from blockml.training.table import PageRows
-from blockml.training.train import train
+from blockml.training.train import train_model
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,7 +53,7 @@ def test_cross_val_score_reproduces_training(sites: Dataset, name: str, by: str)
     groups, folds = page_groups(pages, by), GroupFolds(3, seed=4)
     scores = cross_val_score(BlockClassifier(name, seed=4), pages, groups=groups, cv=folds)
     sizes = [len(test) for _, test in folds.split(pages, groups=groups)]
-    model = train([sites], recipe(name), protocols=[by], n_folds=3, seed=4)
+    model = train_model([sites], recipe(name), protocols=[by], n_folds=3, seed=4)
     assert round(float(np.average(scores, weights=sizes)), 4) == model.metrics[by]["page_bag_f1"]["mean"]
 
 
@@ -73,21 +73,24 @@ def test_a_fitted_classifier_is_a_model(sites: Dataset, tmp_path: Path) -> None:
     classifier = BlockClassifier("kim2013").fit(sites.pages)
     html = sites.pages[3].load()[0]
     path = tmp_path / "mine.blockml"
-    assert classifier.model_ is not None
-    blockml.save(classifier.model_, path)
+    blockml.save(classifier, path)
     result = blockml.extract(html, model=classifier)
     assert result.text
     assert result.text == blockml.extract(html, model=path).text
     assert result.kept.tolist() == classifier.predict([html])[0].tolist()
 
 
-def test_any_classifier_can_learn(sites: Dataset, pages: list[PageRows]) -> None:
-    """A pipeline of scikit-learn in place of the recipe's learner."""
+def test_other_classifiers_can_learn(sites: Dataset, pages: list[PageRows], tmp_path: Path) -> None:
+    """A pipeline of scikit-learn in place of the recipe's learner is saved and loaded; others are refused untrained."""
     learner = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     classifier = BlockClassifier(estimator=learner).fit(pages)
-    assert classifier.model_ is None
     assert classifier.score(pages) > 0.7
-    assert blockml.extract(sites.pages[0].load()[0], model=classifier).model == "Pipeline on kim2013-onehot"
+    html = sites.pages[0].load()[0]
+    blockml.save(classifier, tmp_path / "linear.blockml")
+    result = blockml.extract(html, model=tmp_path / "linear.blockml")
+    assert result.scores.tolist() == blockml.extract(html, model=classifier).scores.tolist()
+    with pytest.raises(UsageError, match="GaussianNB can't be written into a model file"):
+        BlockClassifier(estimator=GaussianNB()).fit([])
     for prepared, raw in zip(classifier.predict(pages[:5]), classifier.predict(sites.pages[:5]), strict=True):
         assert prepared.tolist() == raw.tolist()
 
@@ -177,7 +180,7 @@ from blockml.datasets import open_dataset
 from blockml.estimators import BlockClassifier, GroupFolds, page_groups, prepare_pages
 from blockml.extractors import Extractor
 from blockml.training.recipes import recipe
-from blockml.training.train import train
+from blockml.training.train import train_model
 
 dataset = open_dataset("my-pages")
 pages = prepare_pages(dataset.pages, "kim2013")
@@ -186,7 +189,7 @@ f1: float = classifier.score(pages)
 result: blockml.Extraction = blockml.extract(b"<p>one</p>", model=classifier)
 text: str = result.text
 kept: list[bool] = result.kept.tolist()
-model = train([dataset], recipe("kim2013"), protocols=["page"])
+model = train_model([dataset], recipe("kim2013"), protocols=["page"])
 blockml.save(model, "mine.blockml")
 extractor: Extractor = blockml.load("mine.blockml")
 folds = list(GroupFolds(2).split(pages, groups=page_groups(pages)))

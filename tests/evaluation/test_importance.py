@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import blockml
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.importance import LabelledRows, by_column, by_family, importance_rows, impurity_gains
+from blockml.extractors import trained
 from blockml.predictors.tree_ensemble import Trees, joined
 
 DATA = Path(__file__).parents[2] / "data"
@@ -37,7 +37,7 @@ def test_a_perfect_test_removes_all_impurity() -> None:
 
 def test_families_and_columns_of_a_model() -> None:
     """Shares add up; the same seed gives the same losses; a column that no test reads is left out."""
-    model = blockml.load("kim2013").model
+    model = trained("kim2013").model
     rows = importance_rows(model, open_dataset(DATA / "pages"))
     columns = by_column(model, rows, repeats=1)
     assert sum(item.impurity for item in columns) == pytest.approx(1)
@@ -57,4 +57,4 @@ def test_pages_without_both_kinds_of_blocks_are_refused() -> None:
     """Importance needs labels."""
     empty = Dataset("none", DATA, "folders", ())
     with pytest.raises(DatasetError, match="labelled blocks of both kinds"):
-        importance_rows(blockml.load("kim2013").model, empty)
+        importance_rows(trained("kim2013").model, empty)

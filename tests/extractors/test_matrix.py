@@ -23,7 +23,7 @@ from blockml.features.votes import VOTERS
 from blockml.model import Model, save_model
 from blockml.training.recipes import recipe
 from blockml.training.table import page_rows
-from blockml.training.train import train
+from blockml.training.train import train_model
 from tests.models import scores_of, small_model
 from tests.strategies import messy_html
 
@@ -45,7 +45,7 @@ def dataset() -> Dataset:
 @pytest.fixture(scope="module")
 def model(dataset: Dataset) -> Model:
     """A model trained on them."""
-    return train([dataset], recipe("stacking"), n_folds=2, command="a test")
+    return train_model([dataset], recipe("stacking"), n_folds=2, command="a test")
 
 
 def votes_model() -> Model:

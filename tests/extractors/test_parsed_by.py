@@ -62,7 +62,7 @@ def test_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """``--backend`` of the commands that extract."""
     pytest.importorskip("html5lib")
     options = ["--format", "json"] if command == "extract" else []
-    assert main([command, str(PAGE), "--extractor", "plain", "--backend", "html5lib", *options]) == 0
+    assert main([command, str(PAGE), "--model", "plain", "--backend", "html5lib", *options]) == 0
     assert json.loads(capsys.readouterr().out)["model"] == "plain, parsed by html5lib"
 
 

@@ -72,10 +72,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_commands_take_a_class(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """extract, predict, evaluate and compare find a class in the current folder."""
     name = "longblocks:LongBlocks"
-    assert main(["extract", "pages/p0/page.html", "--extractor", name]) == 0
+    assert main(["extract", "pages/p0/page.html", "--model", name]) == 0
     assert capsys.readouterr().out.strip() == "a sentence of several words, number 0"
-    assert main(["extract", "pages/p0/page.html", "--extractor", name, "--set", "words=50"]) == 1
-    assert main(["predict", "pages", "--extractor", name, "-o", "out.jsonl"]) == 0
+    assert main(["extract", "pages/p0/page.html", "--model", name, "--set", "words=50"]) == 1
+    assert main(["predict", "pages", "--model", name, "-o", "out.jsonl"]) == 0
     assert {json.loads(line)["n_kept"] for line in Path("out.jsonl").read_text().splitlines()} == {1}
     capsys.readouterr()
     assert main(["evaluate", name, "--dataset", "pages", "--format", "json"]) == 0
@@ -87,7 +87,7 @@ def test_commands_take_a_class(folder: Path, capsys: pytest.CaptureFixture[str])
 def test_traits_may_be_left_out(folder: Path) -> None:
     """A class with a name and scores is enough for every command."""
     name = "longblocks:Short"
-    assert main(["extract", "pages/p0/page.html", "--extractor", name]) == 0
+    assert main(["extract", "pages/p0/page.html", "--model", name]) == 0
     assert main(["evaluate", name, "--dataset", "pages"]) == 0
     assert main(["compare", name, "--dataset", "pages", "-o", str(folder / "out")]) == 0
 

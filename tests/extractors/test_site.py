@@ -29,7 +29,7 @@ from blockml.page import Page
 from blockml.templates.site import SiteTemplate
 from blockml.training.recipes import recipe
 from blockml.training.table import build_table
-from blockml.training.train import train
+from blockml.training.train import train_model
 from tests.models import scores_of, small_model
 from tests.strategies import messy_html
 
@@ -261,7 +261,7 @@ def test_a_model_is_neutral_where_no_siblings_are_known() -> None:
     f1 = {}
     for name in ("kim2013", "kim2013-site"):
         chosen = recipe(name).but(threshold=0.5, shrinkage=100.0)
-        model = train([dataset], chosen, protocols=(), command="a test")
+        model = train_model([dataset], chosen, protocols=(), command="a test")
         results = [extract_page(blockml.parse(page.load()[0]), TrainedExtractor(model)).kept for page in dataset.pages]
         table = build_table([dataset], recipe("kim2013"))
         f1[name] = table.page_f1(np.concatenate(results), table.pages_with_text()).mean()

@@ -22,6 +22,7 @@ from blockml.decision.decide import confidence, predicted_f1
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError
 from blockml.extract import extract_page
+from blockml.extractors import trained
 from blockml.extractors.trained import TrainedExtractor
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.model import Model, load_model, save_model
@@ -462,8 +463,8 @@ def test_header_values_of_the_wrong_kind(place: Path, whole: bytes, name: str, v
             load_bytes(place, with_header(whole, **{name: value}))
 
 
-ENTRY = blockml.load("kim2013").model.training[0]
-SUMMARY = blockml.load("default").model.metrics["site"]
+ENTRY = trained("kim2013").model.training[0]
+SUMMARY = trained("default").model.metrics["site"]
 
 
 @pytest.mark.parametrize(

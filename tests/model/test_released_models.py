@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import blockml
-from blockml.extractors import model_names
+from blockml.extractors import model_names, trained
 from blockml.rendering import FORMATS
 from blockml.training.card import render_card
 
@@ -19,14 +19,14 @@ ROOT = Path(__file__).parents[2]
 def test_card_is_that_of_the_model(name: str) -> None:
     """The card beside a model is generated from it, never typed."""
     card = (ROOT / "models" / f"{name}.blockml.md").read_text(encoding="utf-8")
-    assert card == render_card(blockml.load(name).model)
+    assert card == render_card(trained(name).model)
 
 
 @pytest.mark.parametrize("name", model_names())
 def test_model_may_be_shipped(name: str) -> None:
     """Small, measured by site, and trained on data whose licence allows it, with its attribution."""
     assert (ROOT / "models" / f"{name}.blockml").stat().st_size < 5_000_000
-    model = blockml.load(name).model
+    model = trained(name).model
     assert model.metrics["site"]["page_bag_f1"]["mean"] >= 0.78  # what was released once is the floor
     assert "Foley" in model.training[0]["attribution"]
     for entry in model.training:

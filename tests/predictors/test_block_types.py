@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import blockml
-from blockml.batch import Item, Options, predict
+from blockml.batch import Item, Options, predict_items
 from blockml.decision.decide import decide, label_names
 from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
@@ -155,7 +155,7 @@ class Named(Extractor):
         """Score by the digit."""
         return self.predict(page).scores
 
-    def predict(self, page: Page) -> Prediction:
+    def predict_items(self, page: Page) -> Prediction:
         """Score, and tell the labels."""
         words = [text.split() for text in page.blocks.texts]
         scores = np.array([int(last) / 10 for _, last in words], np.float32)
@@ -225,12 +225,12 @@ def test_extractors_without_block_types_refuse_labels(arguments: dict[str, Any])
     with pytest.raises(UsageError, match="has no block labels"):
         extract_page(blockml.parse(PAGE), Plain(), Options(**arguments))
     with pytest.raises(UsageError, match="has no block labels"):
-        list(predict([Item("a", html=PAGE)], Plain(), Options(**arguments)))
+        list(predict_items([Item("a", html=PAGE)], Plain(), Options(**arguments)))
 
 
 def test_many_pages_take_labels() -> None:
     """The labels of many pages equal those of each page alone."""
-    (record,) = predict(
+    (record,) = predict_items(
         [Item("a", html=PAGE)], Named(), Options(include=["footer"], exclude="comment"), isolation="none"
     )
     assert (record["error"], record["text"].split("\n")) == (None, ["main 9", "heading 7", "footer 1"])

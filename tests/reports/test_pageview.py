@@ -264,7 +264,7 @@ def test_command_writes_a_view(tmp_path: Path, capsys: pytest.CaptureFixture[str
     page, gold, out = tmp_path / "page.html", tmp_path / "gold.txt", tmp_path / "deep" / "view.html"
     page.write_text(PAGE, encoding="utf-8")
     gold.write_text(f"\ufeffHeading {STORY}", encoding="utf-8")
-    options = ["--extractor", "plain", "--threshold", "0.75", "--gold", str(gold), "--url", "http://x.example/"]
+    options = ["--model", "plain", "--threshold", "0.75", "--gold", str(gold), "--url", "http://x.example/"]
     assert main(["view", str(page), "-o", str(out), *options]) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -283,8 +283,8 @@ def test_command_writes_a_view(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["PAGE", "-o", "view.html", "--gold", "PAGE-16.txt"], 3, "page.html-16.txt: not UTF-8"),
         (["PAGE", "-o", "view.html", "--curve", "PAGE.svg"], 2, "blockml: default "),
         (["PAGE", "-o", "PAGE/view.html"], 2, "can't be written"),
-        (["PAGE", "-o", "view.html", "--extractor", "plain", "--set", "width=3"], 2, "unknown parameter 'width'"),
-        (["PAGE", "-o", "view.html", "--extractor", "none"], 2, "unknown extractor or model 'none'"),
+        (["PAGE", "-o", "view.html", "--model", "plain", "--set", "width=3"], 2, "unknown parameter 'width'"),
+        (["PAGE", "-o", "view.html", "--model", "none"], 2, "unknown extractor or model 'none'"),
     ],
 )
 def test_command_says_what_is_wrong(

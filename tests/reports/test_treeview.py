@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import blockml
+from blockml.extractors import trained
 from blockml.features import feature_set
 from blockml.reports.treeview import TreeRow, tree_rows, tree_svg, tree_text
 
-MODEL = blockml.load("kim2013").model
+MODEL = trained("kim2013").model
 TREES = MODEL.ensembles[0].trees
 COLUMNS = feature_set(MODEL.features).columns
 

@@ -19,7 +19,7 @@ PAGE = str(Path(__file__).parents[2] / "data" / "pages" / "short-article" / "pag
 
 def extract_to(path: Path) -> None:
     """Run ``blockml extract -o``."""
-    assert main(["extract", PAGE, "--extractor", "plain", "-o", str(path)]) == 0
+    assert main(["extract", PAGE, "--model", "plain", "-o", str(path)]) == 0
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_a_socket_is_written_to(tmp_path: Path, text: bytes, capsys: pytest.Capt
         reader.join(10)
     assert received == [text]
     assert stat.S_ISSOCK(path.stat().st_mode)
-    assert main(["extract", PAGE, "--extractor", "plain", "-o", str(path)]) == 2
+    assert main(["extract", PAGE, "--model", "plain", "-o", str(path)]) == 2
     assert f"{path}: can't be written" in capsys.readouterr().err
 
 
@@ -156,10 +156,7 @@ def test_a_device_is_written_to(tmp_path: Path) -> None:
 
 def test_every_command_writes_so(tmp_path: Path) -> None:
     """Views, templates and reports don't replace a link either; training refuses what is no file."""
-    for name, command in {
-        "view": ["view", PAGE, "--extractor", "plain"],
-        "site": ["templates", "detect", PAGE],
-    }.items():
+    for name, command in {"view": ["view", PAGE, "--model", "plain"], "site": ["templates", "detect", PAGE]}.items():
         (tmp_path / name).symlink_to(tmp_path / f"{name}.out")
         assert main([*command, "-o", str(tmp_path / name)]) == 0
         assert (tmp_path / name).is_symlink()

@@ -13,12 +13,13 @@ from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.datasets.folders import read_labels, write_labels
 from blockml.errors import DatasetError, UsageError
+from blockml.extractors import trained
 from blockml.model import load_model, save_model
 from blockml.page import Label
 from blockml.training.adapt import _accepted, adapt, fit_correction, prepare_page
 from blockml.training.card import render_card
 
-BASE = blockml.load("default").model
+BASE = trained("default").model
 WORDS = (
     "river stone lantern harbour winter market garden violin copper meadow thunder paper window bridge candle forest"
 ).split()

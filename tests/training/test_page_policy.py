@@ -23,7 +23,7 @@ from blockml.training.ensemble import Ensemble
 from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy
 from blockml.training.recipes import Recipe, recipe
 from blockml.training.table import BlockTable, PageRows, build_table
-from blockml.training.train import train
+from blockml.training.train import train_model
 
 pytest.importorskip("lightgbm", reason="needs LightGBM, of the extra boost")
 
@@ -180,7 +180,7 @@ QUICK = {"boosted": BOOSTED.but(n_trees=5), "default": replace(DEFAULT, n_mlps=1
 @pytest.fixture(scope="module", params=sorted(QUICK))
 def model(dataset: Dataset, request: pytest.FixtureRequest) -> Model:
     """A model with every predictor of its recipe."""
-    return train([dataset], QUICK[request.param], protocols=("site",), n_folds=3, seed=1)
+    return train_model([dataset], QUICK[request.param], protocols=("site",), n_folds=3, seed=1)
 
 
 def test_parts_of_a_model(model: Model) -> None:
@@ -275,7 +275,7 @@ def test_folds_over_blocks_are_refused(dataset: Dataset) -> None:
 def test_training_is_deterministic_to_the_byte(dataset: Dataset, tmp_path: Path) -> None:
     """Equal pages, recipe and seed give equal files; without cross-validation there are no trees of P(article)."""
     few = replace(dataset, pages=dataset.pages[:5])
-    made = [train([few], QUICK["default"], protocols=(), seed=3) for _ in range(2)]
+    made = [train_model([few], QUICK["default"], protocols=(), seed=3) for _ in range(2)]
     for number, item in enumerate(made):
         save_model(item, tmp_path / str(number))
         assert item.article is None

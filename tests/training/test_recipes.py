@@ -21,7 +21,7 @@ from blockml.model import load_model, save_model
 from blockml.training import recipes
 from blockml.training.card import render_card
 from blockml.training.hist_gradient_boosting import fit_boosted
-from blockml.training.train import train
+from blockml.training.train import train_model
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -83,7 +83,7 @@ def test_a_single_tree_decides_as_it_is_measured(tmp_path: Path) -> None:
     """In a recipe of ensembles too: its pages have one threshold, which cross-validation tunes; so says the card."""
     dataset = open_dataset(DATA / "sites")
     chosen = recipes.recipe("default").but(learner="cart", features="kim2013-onehot")
-    model = train([dataset], replace(chosen, block_types=False), protocols=("site",), n_folds=3)
+    model = train_model([dataset], replace(chosen, block_types=False), protocols=("site",), n_folds=3)
     assert model.policy == DecisionPolicy(threshold=model.policy.threshold)
     save_model(model, tmp_path / "m.blockml")
     card = render_card(model)
@@ -97,7 +97,7 @@ def test_a_single_tree_decides_as_it_is_measured(tmp_path: Path) -> None:
 def test_the_card_of_trees_with_one_threshold() -> None:
     """Boosted trees in a recipe of single trees give probabilities, and no threshold is tuned."""
     chosen = recipes.recipe("kim2013").but(learner="boosted", n_trees=5)
-    card = render_card(train([open_dataset(DATA / "pages")], chosen, protocols=("page",), n_folds=2))
+    card = render_card(train_model([open_dataset(DATA / "pages")], chosen, protocols=("page",), n_folds=2))
     assert "bag-of-words F1 at 0.5, averaged" in card
     assert "Scores are probabilities, and blocks are kept from the same one on all pages." in card
 
@@ -109,7 +109,7 @@ def test_columns_of_a_file(tmp_path: Path, base: str) -> None:
     learner = {"learner": "boosted", "n_trees": 5} if base == "boosted" else {}
     chosen = recipes.recipe(base).but(features=str(tmp_path / "mine.txt"), **learner)
     dataset = open_dataset(DATA / "sites")
-    model = train([replace(dataset, pages=dataset.pages[::4])], chosen, protocols=())
+    model = train_model([replace(dataset, pages=dataset.pages[::4])], chosen, protocols=())
     (tmp_path / "mine.txt").unlink()
     save_model(model, tmp_path / "m.blockml")
     loaded = load_model(tmp_path / "m.blockml")

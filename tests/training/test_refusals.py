@@ -17,7 +17,7 @@ from blockml.datasets import open_dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.training.recipes import recipe
 from blockml.training.table import build_table
-from blockml.training.train import train
+from blockml.training.train import train_model
 
 Output = pytest.CaptureFixture[str]
 MENU = "<ul><li><a href=/>Home</a><li><a href=/a>About us</a><li><a href=/b>Contact</a></ul>"
@@ -85,7 +85,7 @@ def test_calls_that_cannot_succeed(
     assert trained(pages, *options) == 2
     assert words in capsys.readouterr().err
     with pytest.raises(UnknownNameError, match="unknown protocol 'sites'; choose one of: block, page, site"):
-        train([open_dataset(pages)], recipe("kim2013"), protocols=["sites"])
+        train_model([open_dataset(pages)], recipe("kim2013"), protocols=["sites"])
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no such names")
@@ -154,13 +154,13 @@ def test_unfinished_pages(tmp_path: Path, capsys: Output) -> None:
     for page in (4, 5):
         (pages / f"p{page}" / "expected.txt").write_text("Nothing of this stands anywhere in the page beside it.")
     with pytest.raises(UsageError, match=r"gold of 2 of 4 pages .* --accept-defects trains on it anyway"):
-        train([open_dataset(pages)], recipe("kim2013"), protocols=())
+        train_model([open_dataset(pages)], recipe("kim2013"), protocols=())
     with pytest.raises(UsageError, match="--accept-defects trains on the other pages anyway"):
-        train([open_dataset(pages)], recipe("default"), protocols=())
+        train_model([open_dataset(pages)], recipe("default"), protocols=())
     for page in range(4, 8):
         (pages / f"p{page}" / "meta.json").write_text('{"flags": ["unfinished"]}')
     with pytest.raises(UsageError, match=r"no block to train on: .* or unfinished"):
-        train([open_dataset(pages)], recipe("kim2013"), protocols=())
+        train_model([open_dataset(pages)], recipe("kim2013"), protocols=())
 
 
 def test_names_of_data_sets(tmp_path: Path, capsys: Output) -> None:
@@ -185,14 +185,14 @@ def test_one_class(tmp_path: Path) -> None:
     """Blocks that are all content, or none, have nothing to learn."""
     pages = write_pages(tmp_path / "pages", menu="")
     with pytest.raises(UsageError, match="all 24 blocks are content"):
-        train([open_dataset(pages)], recipe("kim2013"), protocols=())
+        train_model([open_dataset(pages)], recipe("kim2013"), protocols=())
 
 
 def test_one_leaf(tmp_path: Path) -> None:
     """A tree without a split is no model."""
     pages = write_pages(tmp_path / "pages", n=2)
     with pytest.raises(UsageError, match="single leaf"):
-        train([open_dataset(pages)], recipe("kim2013"), protocols=())
+        train_model([open_dataset(pages)], recipe("kim2013"), protocols=())
 
 
 def test_unknown_sites(tmp_path: Path, capsys: Output) -> None:

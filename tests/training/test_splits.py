@@ -21,7 +21,7 @@ from blockml.training.recipes import RECIPES, recipe
 from blockml.training.single_tree import fit_tree, shrink, to_trees
 from blockml.training.splits import PROTOCOLS, duplicate_groups, fold_pages, folds
 from blockml.training.table import BlockTable, build_table, page_rows
-from blockml.training.train import train
+from blockml.training.train import train_model
 from blockml.training.tuning import tune
 
 DATA = Path(__file__).parents[2] / "data"
@@ -43,7 +43,7 @@ def table(dataset: Dataset) -> BlockTable:
 @pytest.fixture(scope="module")
 def model(dataset: Dataset) -> Model:
     """A model trained on them."""
-    return train([dataset], recipe("kim2013"), n_folds=3, command="a test")
+    return train_model([dataset], recipe("kim2013"), n_folds=3, command="a test")
 
 
 def test_table_stacks_pages(table: BlockTable, dataset: Dataset) -> None:
@@ -226,7 +226,7 @@ def test_training_needs_both_kinds_of_blocks(table: BlockTable) -> None:
 
 def test_training_is_deterministic_to_the_byte(dataset: Dataset, model: Model, tmp_path: Path) -> None:
     """Equal pages, recipe and seed give equal files."""
-    again = train([dataset], recipe("kim2013"), n_folds=3, command="a test")
+    again = train_model([dataset], recipe("kim2013"), n_folds=3, command="a test")
     save_model(model, tmp_path / "a.blockml")
     save_model(again, tmp_path / "b.blockml")
     assert (tmp_path / "a.blockml").read_bytes() == (tmp_path / "b.blockml").read_bytes()
@@ -278,7 +278,7 @@ def test_snippet_gold_is_not_taken_for_an_empty_text(tmp_path: Path) -> None:
         body = f"<p>The story number {number} has many words that nobody has linked to anything at all.</p>"
         (folder / "page.html").write_text(f"<ul>{menu}</ul>{body}" * 3, encoding="utf-8")
         (folder / "meta.json").write_text('{"with": ["The story number"], "without": ["menu entry"]}', encoding="utf-8")
-    trained = train([open_dataset(tmp_path)], recipe("kim2013"), n_folds=3)
+    trained = train_model([open_dataset(tmp_path)], recipe("kim2013"), n_folds=3)
     assert trained.policy.threshold == 0.5
     assert "page_bag_f1" not in trained.metrics["page"]
     assert trained.metrics["page"]["block"]["f1"] > 0.9
@@ -294,11 +294,13 @@ def test_few_pages_mean_fewer_folds(dataset: Dataset) -> None:
     """Ten folds are asked for by default; six pages have six."""
     said: list[str] = []
     few = replace(dataset, pages=dataset.pages[:12:2])
-    trained = train([few], recipe("kim2013").but(threshold=0.5, shrinkage=0.0), protocols=("page",), report=said.append)
+    trained = train_model(
+        [few], recipe("kim2013").but(threshold=0.5, shrinkage=0.0), protocols=("page",), report=said.append
+    )
     assert trained.metrics["page"]["folds"] == 6
     assert any("6 folds" in line for line in said)
     with pytest.raises(UsageError, match="at least 2 folds"):
-        train([few], recipe("kim2013"), n_folds=1)
+        train_model([few], recipe("kim2013"), n_folds=1)
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,25 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from blockml.archives.compression import DAMAGED, compression_of, decompressed, open_decompressed, recognized
-from blockml.archives.suffixes import ARCHIVES, LINES, PAGE_FILES, is_page_file, name_text, split_compression
+from blockml.archives.suffixes import (
+    ARCHIVES,
+    LINES,
+    PAGE_FILES,
+    is_list_of_pages,
+    is_page_file,
+    is_page_of_folder,
+    name_text,
+    split_compression,
+)
 from blockml.batch.items import Item
 from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, RecordFields, Unit, in_units
 from blockml.batch.readers.lines import line_blocks, line_ranges
-from blockml.batch.readers.pages import PageFile, file_size, page_file, page_units
+from blockml.batch.readers.pages import PageFile, file_size, labelled_page, page_file, page_units
 from blockml.batch.readers.parquet import parquet_units
 from blockml.batch.readers.warc import WarcRange, arc_units, stream_units, warc_ranges, without_overlap
+from blockml.datasets import open_dataset
+from blockml.datasets.base import LabelledPage
+from blockml.datasets.corpus import find_table
 from blockml.errors import InputError, UsageError
 
 __all__ = [
@@ -36,6 +48,7 @@ __all__ = [
     "find_inputs",
     "in_units",
     "read_items",
+    "read_names",
     "without_overlap",
 ]
 
@@ -69,6 +82,13 @@ class InputFile:
     path: Path
     top: Path  #: Folder to which its site is relative.
     base: Path  #: Folder to which its id is relative.
+    labelled: LabelledPage | None = None  #: The page, if it is one of a data set.
+
+    def page(self) -> PageFile:
+        """Describe the page that it is."""
+        if self.labelled is not None:
+            return labelled_page(self.labelled)
+        return page_file(self.path, self.top, self.base)
 
 
 @dataclass(slots=True)
@@ -79,6 +99,8 @@ class Inputs:
     fields: RecordFields = field(default_factory=RecordFields)
     #: Files that are no pages, by suffix, and links to folders.
     passed_over: Counter[str] = field(default_factory=Counter)
+    #: Whether the names are those of a list, so that the id of a page is its name, not only the end of it.
+    listed: bool = False
 
     def files(self) -> Iterator[InputFile]:
         """Yield the files, those of a folder in the order of their paths."""
@@ -87,10 +109,13 @@ class Inputs:
             path = Path(name)
             if name == _STDIN:
                 yield InputFile(path, Path(), Path())
+            elif path.is_dir() and is_data_set(path):
+                for page in open_dataset(path).pages:
+                    yield InputFile(page.path, path, path, page)
             elif path.is_dir():
                 yield from self._below(path if path.parts else path.resolve())  # the top of a glob is Path() too
             elif path.exists():
-                yield InputFile(path, path.parent, path.parent)
+                yield InputFile(path, path.parent, Path() if self.listed else path.parent)
             else:
                 base = _fixed_part(name)
                 for match in sorted(map(Path, glob.iglob(name, recursive=True))):  # noqa: PTH207 (absolute patterns)
@@ -118,7 +143,7 @@ class Inputs:
                 if (kind := _kind(found)) != "page":
                     other.append((found, kind))
                     return
-                yield page_file(found.path, found.top, found.base)
+                yield found.page()
 
         files = self.files()
         other: list[tuple[InputFile, str]] = []
@@ -133,7 +158,7 @@ class Inputs:
         """Yield the pages of one of the files, as :func:`read_items` yields them."""
         kind = _kind(file)
         if kind == "page":
-            units: Iterator[Unit] = iter(page_units(iter([page_file(file.path, file.top, file.base)])))
+            units: Iterator[Unit] = iter(page_units(iter([file.page()])))
         else:
             units = self._units_of(file.path, kind, reading)
         yield from _items(units, reading)
@@ -163,24 +188,33 @@ class Inputs:
             yield Items(name, (Item(name, error=f"cannot read the file ({error})"),), 0)
 
 
-def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> Inputs:  # noqa: B008 (frozen)
+def find_inputs(
+    names: Sequence[str],
+    fields: RecordFields = RecordFields(),  # noqa: B008 (frozen)
+    *,
+    listed: bool = False,
+) -> Inputs:
     """Find the files that inputs stand for.
 
     Parameters
     ----------
     names
-        Files; folders, which stand for all page files and WARC and ARC files below them; globs, in which ``**`` crosses
+        Files; folders, which stand for all page files and WARC and ARC files below them, or for the pages of a data set
+        with the ids that it gives them; globs, in which ``**`` crosses
         folders; and ``-`` for standard input. All but Parquet may be compressed. WARC, ARC and Parquet files are
         recognised by their content, JSON lines by it or by the suffix ``.jsonl`` or ``.ndjson``.
     fields
         Names of the fields of JSON lines and of the columns of Parquet files.
+    listed
+        Whether the names are those of a list, so that the id of a page is its name without suffix; otherwise it is the
+        path below the folder or glob, or the end of the name of a file.
 
     Raises
     ------
     InputError
         A name matches no file.
     UsageError
-        A name is empty.
+        A name is empty, or is that of a list of pages.
     """
     for name in names:
         if not name:
@@ -189,7 +223,24 @@ def find_inputs(names: Sequence[str], fields: RecordFields = RecordFields()) -> 
             suffixes = ", ".join((*PAGE_FILES, *ARCHIVES))
             what = f"no pages ({suffixes}) in this folder" if Path(name).is_dir() else "no such file, folder or glob"
             raise InputError(what, source=name)
-    return Inputs(tuple(names), fields)
+        if Path(name).is_file() and not is_page_file(name) and is_list_of_pages(_first_lines(_start(Path(name)))):
+            raise UsageError("is a list of pages; 'blockml predict --files-from' reads its names", source=name)
+    return Inputs(tuple(names), fields, listed=listed)
+
+
+def read_names(path: str) -> list[str]:
+    """Read the names of inputs from a text, one on each line; ``-`` is standard input.
+
+    Raises InputError if the text can't be read, or is empty.
+    """
+    try:
+        data = sys.stdin.buffer.read() if path == _STDIN else Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(error.strerror or str(error), source=path) from error
+    names = [os.fsdecode(line) for line in data.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()]
+    if not names:
+        raise InputError("names no inputs", source=path)
+    return names
 
 
 def read_items(inputs: Inputs, reading: Reading | None = None) -> Iterator[Item]:
@@ -212,6 +263,19 @@ def _items(units: Iterator[Unit], reading: Reading) -> Iterator[Item]:
             reading.end = None
             yield from left.items(reading)
             before, end = left, reading.end
+
+
+def is_data_set(folder: Path) -> bool:
+    """Tell whether a folder has labelled pages whose ids are not their paths: a corpus, or page folders with gold."""
+    if find_table(folder) and (folder / "pages").is_dir():
+        return True
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        if pages := [name for name in names if is_page_file(name)]:
+            return all(map(is_page_of_folder, pages)) and not {"labels.jsonl", "expected.txt"}.isdisjoint(names)
+        if len(Path(place).relative_to(folder).parts) > 3:
+            return False
+    return False
 
 
 def _walk(folder: Path, passed_over: Counter[str]) -> Iterator[Path]:
@@ -256,6 +320,8 @@ def _fixed_part(pattern: str) -> Path:
 def _kind(found: InputFile) -> str:
     """Return the kind of a file: ``page``, ``stdin``, or one of those of ``_KINDS``, ``_SUFFIXES`` and ``_REFUSED``."""
     path = found.path
+    if found.labelled is not None:
+        return "page"
     if str(path) == _STDIN:
         return "stdin"
     if is_page_file(path.name):
@@ -284,6 +350,11 @@ def _start(path: Path) -> bytes:
             return cast("io.BufferedReader", stream).peek(_PEEKED)
     except DAMAGED:
         return b""
+
+
+def _first_lines(start: bytes) -> bytes:
+    """Return the whole lines of the first bytes of a file."""
+    return start.rpartition(b"\n")[0] if len(start) >= _PEEKED else start
 
 
 def _stdin_units(fields: RecordFields, reading: Reading) -> Iterator[Unit]:
@@ -318,4 +389,5 @@ def _is_json(line: bytes) -> bool:
 def describe_inputs(inputs: Inputs) -> Iterable[str]:
     """Yield a line for each file: path and size, so that two runs can be compared."""
     for file in inputs.files():
-        yield json.dumps([str(file.path), file_size(file.path)])
+        page_id = [] if file.labelled is None else [file.labelled.id]
+        yield json.dumps([str(file.path), file_size(file.path), *page_id])

@@ -9,9 +9,11 @@ from pathlib import Path
 
 from blockml.archives.suffixes import is_page_of_folder, name_text, page_stem
 from blockml.batch.items import Item
-from blockml.batch.readers.base import Reading, in_groups
+from blockml.batch.readers.base import Reading, in_groups, printable
+from blockml.datasets.base import LabelledPage
+from blockml.errors import BlockmlError
 
-__all__ = ["PageFile", "PageFiles", "file_size", "page_file", "page_units"]
+__all__ = ["PageFile", "PageFiles", "file_size", "labelled_page", "page_file", "page_units"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,18 @@ class PageFile:
     id: str
     site: str
     size: int
+    labelled: LabelledPage | None = None  #: The page, if it is one of a data set.
+
+    def item(self) -> Item:
+        """Return the page, which is read later, or now if its data set reads it in another way."""
+        if (page := self.labelled) is None:
+            return Item(self.id, path=Path(self.path), site=self.site)
+        try:
+            html = page.load()[0] if page.reader else None
+        except BlockmlError as error:
+            return Item(self.id, url=page.url, site=self.site, error=str(error))
+        path = None if page.reader else page.path
+        return Item(self.id, path, html, page.url, page.charset, self.site)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +54,12 @@ class PageFiles:
     def items(self, reading: Reading) -> Iterator[Item]:  # noqa: ARG002 (the protocol's signature)
         """Yield the pages, not read yet."""
         for file in self.files:
-            yield Item(file.id, path=Path(file.path), site=file.site)
+            yield file.item()
+
+
+def labelled_page(page: LabelledPage) -> PageFile:
+    """Describe a page of a data set, which has its id, address and site."""
+    return PageFile(os.fspath(page.path), printable(page.id), page.site, file_size(page.path), page)
 
 
 def page_file(path: Path, top: Path, base: Path) -> PageFile:

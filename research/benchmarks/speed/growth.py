@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import blockml
-from blockml.batch import Item, predict
+from blockml.batch import Item, predict_items
 from blockml.extractors import Extractor
 from research.benchmarks.speed.pages import Source, blocks, long_page, nested
 from research.benchmarks.speed.subjects import backends, on_backend
@@ -127,7 +127,7 @@ def of_batches(ways: Ways, page: Source, share: float) -> Growth:
     item = Item("page", html=page.html, url=page.url, charset=page.charset)
 
     def run(extractor: Extractor, n: int) -> int:
-        return sum(1 for _ in predict([item] * n, extractor, isolation="none"))
+        return sum(1 for _ in predict_items([item] * n, extractor, isolation="none"))
 
     curves = [
         Curve(name, amounts, [least_seconds(functools.partial(run, extractor, n)) / n for n in amounts])

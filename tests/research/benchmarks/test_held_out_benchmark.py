@@ -11,7 +11,6 @@ import train
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.evaluation.bootstrap import Difference
 from blockml.evaluation.comparison.systems import System, SystemOutput
-from blockml.extractors import load
 from blockml.model import Model
 from research.benchmarks import held_out
 from research.benchmarks.held_out import Scored, beside_others, scored, trust
@@ -99,7 +98,7 @@ def test_collections_are_left_out_of_training(tmp_path: Path, monkeypatch: pytes
 
     def trained(release: train.Release, *_: object) -> Model:
         used.extend(release.corpora)
-        return load("kim2013").model
+        return trained("kim2013").model
 
     monkeypatch.setattr(train, "trained", trained)
     for name in ("x", "y"):

@@ -12,6 +12,7 @@ import blockml
 from blockml.datasets import open_dataset
 from blockml.decision.policy import DecisionPolicy
 from blockml.evaluation.words import bag_scores
+from blockml.extractors import trained
 from research.benchmarks.policy import NEUTRAL, f1_of_page, page_f1s
 
 ROOT = Path(__file__).parents[3]
@@ -19,7 +20,7 @@ ROOT = Path(__file__).parents[3]
 
 def test_fields_of_the_released_policy_are_ablated() -> None:
     """The ablation covers the fields that differ from their defaults."""
-    policy = blockml.load("default").model.policy
+    policy = trained("default").model.policy
     changed = {field.name for field in fields(DecisionPolicy) if getattr(policy, field.name) != field.default}
     assert changed - {"rule"} <= {*NEUTRAL}
 
@@ -42,4 +43,4 @@ def test_other_probabilities_replace_those_of_the_model() -> None:
     """Nothing is kept where every block is certainly no content."""
     page = open_dataset(ROOT / "data" / "pages").pages[0]
     n_blocks = len(blockml.parse(page.load()[0], tokenizer="cjk").blocks)
-    assert f1_of_page(page, blockml.load("default").model, (np.full(n_blocks, 1e-6, np.float32), 0.0))[0] == 0
+    assert f1_of_page(page, trained("default").model, (np.full(n_blocks, 1e-6, np.float32), 0.0))[0] == 0

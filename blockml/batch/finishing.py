@@ -1,0 +1,82 @@
+"""What a run adds to its records or leaves out: near duplicates, and pages in other languages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from blockml.errors import needed
+from blockml.options import Options
+from blockml.page import Extraction
+from blockml.rendering.record import FAILURES
+from blockml.text.sketches import DuplicateIndex
+
+__all__ = ["SKETCH", "Finisher", "finishes", "finishing_fields", "language_of"]
+
+#: Field of records between a worker and the end of a run.
+SKETCH = "sketch"
+#: Words of a text by which its language is detected, and below which it is not.
+_MOST_WORDS, _LEAST_WORDS = 200, 5
+
+
+def finishing_fields(options: Options) -> tuple[str, ...]:
+    """Return the fields that :class:`Finisher` needs beside those that are written; none if it has nothing to do."""
+    fields: dict[str, None] = {}
+    if options.deduplicate or "duplicate_of" in options.record_fields:
+        fields |= dict.fromkeys(("id", "status", SKETCH))
+    if options.languages:
+        fields |= dict.fromkeys(("status", "language"))
+    return tuple(name for name in fields if name not in options.record_fields)
+
+
+def finishes(options: Options) -> bool:
+    """Tell whether the records of a run with these options need a :class:`Finisher`."""
+    return bool(options.languages or options.deduplicate or "duplicate_of" in options.record_fields)
+
+
+class Finisher:
+    """Completes the records of a run in their order, and leaves out those that the options don't want.
+
+    Failed pages stay.
+
+    Parameters
+    ----------
+    options
+        The options of the run.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.left_out: Counter[str] = Counter()  #: Pages that were left out, by reason.
+        self._options = options
+        self._duplicates = options.deduplicate or "duplicate_of" in options.record_fields
+        self._index = DuplicateIndex()
+
+    def __call__(self, records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the completed records."""
+        options = self._options
+        for record in records:
+            if options.languages and record["status"] not in FAILURES and record["language"] not in options.languages:
+                self.left_out["in another language"] += 1
+                continue
+            if self._duplicates:
+                record["duplicate_of"] = self._index.first(record["id"], record[SKETCH] or ())
+                if options.deduplicate and record["duplicate_of"] is not None:
+                    self.left_out["near duplicates"] += 1
+                    continue
+            yield {name: record[name] for name in options.record_fields}
+
+
+def language_of(extraction: Extraction) -> str | None:
+    """Return the code of a page's language: declared, or else detected in its text; None if that is too short.
+
+    Raises MissingExtraError if it has to be detected and the package of the extra ``language`` isn't installed.
+    """
+    if declared := extraction.metadata.language:
+        return declared.partition("-")[0].lower()
+    words = extraction.text.split(maxsplit=_MOST_WORDS)[:_MOST_WORDS]
+    if len(words) < _LEAST_WORDS:
+        return None
+    with needed("detecting the language of pages that declare none", "language"):
+        import py3langid
+    return str(py3langid.classify(" ".join(words))[0])

@@ -1,0 +1,241 @@
+"""The function :func:`predict`: many pages in, records or an output file out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from blockml.batch.items import Item
+from blockml.batch.packing import End
+from blockml.batch.pool import Result, check_jobs
+from blockml.batch.readers import InputFile, Inputs, Reading, RecordFields, Unit, find_inputs, in_units, read_items
+from blockml.batch.readers.pages import labelled_page
+from blockml.batch.readers.parquet import row_item
+from blockml.batch.records import PageExtractor
+from blockml.batch.run import Summary, predict_items, predict_to_file
+from blockml.batch.sites import learn_sites
+from blockml.batch.worker import Guard
+from blockml.datasets import Dataset
+from blockml.errors import UsageError, check_type
+from blockml.extractors import AnyModel, Extractor, load
+from blockml.options import Options
+from blockml.parsing import Limits
+from blockml.parsing.decoding import Detector
+from blockml.progress import ProgressCallback, ignore_progress
+from blockml.templates.site import SiteTemplate
+from blockml.text.plurals import counted
+
+__all__ = ["AnyInputs", "predict"]
+
+#: Pages as :func:`predict` takes them.
+AnyInputs: TypeAlias = (
+    "str | os.PathLike[str] | Dataset | Iterable[str | os.PathLike[str] | bytes | Mapping[str, Any] | Item]"
+)
+
+
+@dataclass(slots=True)
+class GivenPages(Inputs):
+    """Pages that the caller has in memory or has opened, instead of files that a run finds."""
+
+    #: Returns the pages; called each time that they are read.
+    items: Callable[[], Iterable[Item]] = tuple
+
+    def files(self) -> Iterator[InputFile]:
+        """Yield nothing."""
+        return iter(())
+
+    def size(self) -> int:
+        """Return 0, because the bytes are not known."""
+        return 0
+
+    def units(self, reading: Reading) -> Iterator[Unit]:  # noqa: ARG002 (the signature of inputs)
+        """Group the pages into units."""
+        return in_units("pages", self.items())
+
+
+def predict(
+    inputs: AnyInputs,
+    *,
+    model: AnyModel = "default",
+    output: str | os.PathLike[str] | None = None,
+    jobs: int = 1,
+    resume: bool = False,
+    by_site: bool = False,
+    columns: Mapping[str, str] | None = None,
+    guard: Guard = Guard(),  # noqa: B008 (frozen)
+    progress: ProgressCallback = ignore_progress,
+    threshold: float | None = None,
+    favour: str | None = None,
+    include: str | Iterable[str] = (),
+    exclude: str | Iterable[str] = (),
+    limits: Limits = Limits(),
+    backend: str | None = None,
+    detector: Detector | None = None,
+    output_format: str = "text",
+    links: bool = True,
+    images: bool = True,
+    tables: bool = True,
+    formatting: bool = True,
+    fields: tuple[str, ...] = (),
+    languages: tuple[str, ...] = (),
+    deduplicate: bool = False,
+) -> Any:  # noqa: ANN401 (records or a summary)
+    """Extract the main content of many pages.
+
+    A bad page never raises; its record has a ``status`` and, if the page failed, an ``error``.
+
+    Parameters
+    ----------
+    inputs
+        A page file, folder, glob or file of many pages (JSON lines, WARC, ARC or Parquet), or a list of them; the
+        folder of a data set, or an open one; or an iterable of pages: ``bytes``, mappings with the fields
+        ``columns``, or :class:`blockml.batch.Item`.
+    model
+        What :func:`blockml.load` takes.
+    output
+        A .jsonl, .csv or .parquet file to write, the first two also as .gz or .zst; or a folder for one document per
+        page, whose name has no suffix or is that of a folder.
+    jobs
+        Number of processes; doesn't affect the records.
+    resume
+        Continue a run that was stopped or killed; needs ``output``.
+    by_site
+        Learn the template of each site first and remove it, which reads all pages twice.
+    columns
+        Names of the fields of records and of the columns of tables, if they aren't ``html``, ``id``, ``url``,
+        ``charset`` and ``site``: such as ``{"html": "content"}``.
+    guard
+        Limits on the time and memory of a page.
+    progress
+        With ``output``: called with the name of the stage, the bytes of the inputs that are done, and of all (None if
+        that is not known).
+    threshold, favour, include, exclude, limits, backend, detector
+        As in :func:`blockml.extract`.
+    output_format
+        Format of the field ``text``: ``text``, ``markdown`` or ``html``.
+    links, images, tables, formatting
+        Whether Markdown and HTML have them, see :func:`blockml.render`.
+    fields
+        Fields of a record, in this order, such as ``("id", "text", "metadata.authors")``; see ``docs/batch.md``.
+    languages
+        Codes of languages, such as ``("en", "de")``: pages in others are left out.
+    deduplicate
+        Whether pages whose text nearly repeats that of an earlier one are left out.
+
+    Returns
+    -------
+    Iterator[dict]
+        Without ``output``: one record per page, in order, made as they are asked for.
+    Summary
+        With ``output``: counts of the run.
+
+    Raises
+    ------
+    InputError
+        A name matches no file.
+    UsageError
+        An option has no such value, or the output can't be written.
+    WorkerError
+        Worker processes can't be started.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> pages = [{"id": 1, "html": "<p>One"}, {"id": 2, "html": None}]
+    >>> list(blockml.predict(pages, model="kim2013", threshold=0.0, fields=("id", "text", "status")))
+    [{'id': '1', 'text': 'One', 'status': 'ok'}, {'id': '2', 'text': '', 'status': 'unreadable'}]
+    """
+    options = Options(
+        threshold=threshold, favour=favour, include=include, exclude=exclude, limits=limits, backend=backend,
+        detector=detector, output_format=output_format, links=links, images=images, tables=tables,
+        formatting=formatting, fields=fields, languages=languages, deduplicate=deduplicate,
+    )  # fmt: skip
+    check_jobs(jobs)
+    extractor = load(model)
+    found = as_inputs(inputs, record_fields(columns or {}), options.read_limit)
+    if resume and (output is None or isinstance(found, GivenPages)):
+        raise UsageError("resume=True needs inputs that are files, and an output")
+    sites = site_templates(found, extractor, options, jobs) if by_site else {}
+    if output is None:
+        return predict_items(found_items(found), extractor, options, jobs=jobs, guard=guard, sites=sites)
+    return predict_to_file(
+        found, PageExtractor(extractor, options, sites), output_path(output), jobs=jobs, guard=guard, resume=resume,
+        progress=by_bytes(found, progress),
+    )  # fmt: skip
+
+
+def record_fields(columns: Mapping[str, str]) -> RecordFields:
+    """Return the names of the fields of records; raises UsageError for another field, or an empty name."""
+    known = [item.name for item in dataclass_fields(RecordFields)]
+    if any(name not in known or not value for name, value in columns.items()):
+        raise UsageError(f"columns must map fields to names; the fields are: {', '.join(known)}")
+    return RecordFields(**columns)
+
+
+def as_inputs(inputs: AnyInputs, columns: RecordFields, limit: int) -> Inputs:
+    """Return what :func:`predict` takes as inputs that are read in units."""
+    if isinstance(inputs, str | os.PathLike):
+        return find_inputs([os.fsdecode(inputs)], columns)
+    if isinstance(inputs, Dataset):
+        pages = inputs.pages
+        return GivenPages((inputs.name,), columns, items=lambda: (labelled_page(page).item() for page in pages))
+    if isinstance(inputs, bytes | Mapping) or not isinstance(inputs, Iterable):
+        raise UsageError(f"inputs must be files, a data set or an iterable of pages, got {type(inputs).__name__}")
+    if isinstance(inputs, list | tuple):
+        if inputs and all(isinstance(item, str | os.PathLike) for item in inputs):
+            return find_inputs([os.fsdecode(item) for item in inputs], columns, listed=True)
+        given = inputs
+        return GivenPages((), columns, items=lambda: _items(given, columns, limit))
+    items = iter(inputs)  # read once
+    return GivenPages((), columns, items=lambda: _items(items, columns, limit))
+
+
+def _items(pages: Iterable[Any], columns: RecordFields, limit: int) -> Iterator[Item]:
+    """Yield pages of any form as items."""
+    for number, page in enumerate(pages, 1):
+        if isinstance(page, Item):
+            yield page
+        elif isinstance(page, bytes):
+            yield Item(str(number), html=page[:limit])
+        else:
+            check_type("a page", page, Mapping, legal="bytes, a mapping or an Item, in an iterable of pages")
+            yield row_item(dict(page), str(number), columns, limit)
+
+
+def found_items(inputs: Inputs) -> Iterable[Item]:
+    """Return the pages of inputs."""
+    return inputs.items() if isinstance(inputs, GivenPages) else read_items(inputs)
+
+
+def site_templates(inputs: Inputs, extractor: Extractor, options: Options, jobs: int) -> Mapping[str, SiteTemplate]:
+    """Learn the templates of the sites of inputs."""
+    parsing = options.adapted(extractor).parsing
+    return learn_sites(lambda: found_items(inputs), parsing, limits=options.limits, jobs=jobs)
+
+
+def output_path(output: str | os.PathLike[str]) -> Path:
+    """Return the path of an output; makes the folder that a name with a separator at its end stands for."""
+    path = Path(output).resolve()
+    if os.fsdecode(output).endswith(("/", os.sep)):
+        path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def by_bytes(inputs: Inputs, progress: ProgressCallback) -> Callable[[Result, Summary], None]:
+    """Return a function that tells ``progress`` the bytes of the inputs that are done, after each result of a run."""
+    total: int | None = None
+    done = 0
+
+    def tell(result: Result, summary: Summary) -> None:
+        nonlocal total, done
+        if isinstance(result.part, End):
+            total = inputs.size() if total is None else total
+            done += result.unit.stored
+            stage = f"{counted(summary.n_pages, 'page')}, {summary.n_failed:,} failed"
+            progress(stage, done, total or None)
+
+    return (lambda *_: None) if progress is ignore_progress else tell

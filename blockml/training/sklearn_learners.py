@@ -1,0 +1,169 @@
+"""Fitted classifiers of scikit-learn as predictors: trees, forests, boosted trees and linear models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.errors import UsageError
+from blockml.predictors import LinearModel, MeanTrees, Predictor, TreeEnsemble
+from blockml.predictors.tree_ensemble import Trees, joined
+
+__all__ = ["check_learner", "to_predictor"]
+
+_Affine = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def check_learner(estimator: Any) -> None:  # noqa: ANN401 (scikit-learn has no types)
+    """Check that a classifier can be written into a model file once it is fitted; it need not be fitted yet.
+
+    Raises
+    ------
+    UsageError
+        It can't, and why.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> check_learner(KNeighborsClassifier())  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    blockml.errors.UsageError: KNeighborsClassifier can't be written into a model file; the classes that can are: ...
+    """
+    *scalers, learner = _steps(estimator)
+    wrong = [step for step in scalers if type(step).__name__ not in _SCALERS]
+    wrong += [] if type(learner).__name__ in _LEARNERS else [learner]
+    if wrong:
+        raise UsageError(
+            f"{type(wrong[0]).__name__} can't be written into a model file; the classes that can are: "
+            f"{', '.join(sorted(_LEARNERS))}, also behind {', '.join(sorted(_SCALERS))} in a pipeline"
+        )
+    for name, legal in _PARAMETERS.get(type(learner).__name__, {}).items():
+        if (value := learner.get_params()[name]) not in legal:
+            raise UsageError(
+                f"{type(learner).__name__} with {name}={value!r} can't be written into a model file; {name} must be "
+                f"one of: {', '.join(map(repr, legal))}"
+            )
+
+
+def to_predictor(estimator: Any, n_columns: int) -> Predictor:  # noqa: ANN401 (scikit-learn has no types)
+    """Return a classifier that was fitted to rows of ``n_columns`` columns and the classes False and True."""
+    *scalers, learner = _steps(estimator)
+    scale, shift = np.ones(n_columns), np.zeros(n_columns)
+    for step in scalers:
+        factor, offset = _SCALERS[type(step).__name__](step)
+        scale, shift = scale * factor, shift * factor + offset
+    return _LEARNERS[type(learner).__name__](learner, (scale, shift))
+
+
+def _steps(estimator: Any) -> list[Any]:  # noqa: ANN401
+    """Return the steps of a pipeline, the classifier last; a pipeline has their names as parameters."""
+    steps = getattr(estimator, "steps", None)
+    return [estimator] if steps is None else [step for _, step in steps if step not in (None, "passthrough")]
+
+
+def _standard(step: Any) -> _Affine:  # noqa: ANN401
+    return _affine(step.scale_, step.mean_ if step.with_mean else None)
+
+
+def _affine(scale: Any, center: Any) -> _Affine:  # noqa: ANN401
+    factor = 1 / np.asarray(1.0 if scale is None else scale, dtype=np.float64)
+    return factor, -np.asarray(0.0 if center is None else center, dtype=np.float64) * factor
+
+
+def _linear(learner: Any, scaled: _Affine) -> Predictor:  # noqa: ANN401
+    weights = np.ravel(learner.coef_).astype(np.float64)
+    return LinearModel(weights * scaled[0], float(np.ravel(learner.intercept_)[0] + weights @ scaled[1]))
+
+
+def _mean_trees(learner: Any, scaled: _Affine) -> Predictor:  # noqa: ANN401
+    members = getattr(learner, "estimators_", [learner])
+    trees = []
+    for member in members:
+        counts = member.tree_.value[:, 0, :]
+        column = list(learner.classes_).index(True)
+        trees.append(_tree(member.tree_, counts[:, column] / counts.sum(axis=1), scaled))
+    return MeanTrees(joined(trees))
+
+
+def _gradient_boosting(learner: Any, scaled: _Affine) -> Predictor:  # noqa: ANN401
+    prior = 0.0
+    if learner.init != "zero":
+        share = float(learner.init_.class_prior_[1])
+        prior = math.log(share / (1 - share))
+    stages = [stage.tree_ for stage in learner.estimators_[:, 0]]
+    values = [learner.learning_rate * tree.value[:, 0, 0] for tree in stages]
+    values[0] = values[0] + prior
+    return TreeEnsemble(joined([_tree(tree, value, scaled) for tree, value in zip(stages, values, strict=True)]))
+
+
+def _tree(tree: Any, value: NDArray[np.float64], scaled: _Affine) -> Trees:  # noqa: ANN401
+    """Copy a tree of scikit-learn with other values of its nodes."""
+    return _copied(tree.children_left < 0, tree.feature, tree.threshold, tree.children_left, tree.children_right, value,
+                   scaled)  # fmt: skip
+
+
+def _copied(
+    leaf: NDArray[np.bool_],
+    feature: NDArray[Any],
+    threshold: NDArray[np.float64],
+    left: NDArray[Any],
+    right: NDArray[Any],
+    value: NDArray[np.float64],
+    scaled: _Affine,
+) -> Trees:
+    column = np.where(leaf, 0, feature).astype(np.intp)
+    scale, shift = (np.broadcast_to(part, len(scaled[0]))[column] for part in scaled)
+    cut = np.clip((threshold - shift) / scale, -_FAR, _FAR)  # a cut at infinity separates missing values only
+    return Trees(
+        feature=np.where(leaf, -1, column).astype(np.int32),
+        threshold=np.where(leaf, 0.0, cut),
+        left=np.where(leaf, -1, left).astype(np.int32),
+        right=np.where(leaf, -1, right).astype(np.int32),
+        value=np.where(leaf, value, 0.0),
+        roots=np.zeros(1, dtype=np.int32),
+    )
+
+
+def _hist_gradient_boosting(learner: Any, scaled: _Affine) -> Predictor:  # noqa: ANN401
+    prior = float(np.ravel(learner._baseline_prediction)[0])  # noqa: SLF001 (no public way to the trees)
+    trees = []
+    for number, (stage,) in enumerate(learner._predictors):  # noqa: SLF001
+        nodes = stage.nodes
+        value = nodes["value"] + (0.0 if number else prior)
+        leaf = nodes["is_leaf"].astype(bool)
+        trees.append(
+            _copied(leaf, nodes["feature_idx"], nodes["num_threshold"], nodes["left"], nodes["right"], value, scaled)
+        )
+    return TreeEnsemble(joined(trees))
+
+
+#: Largest threshold.
+_FAR = 1e300
+#: Factor and offset of fitted scalers, by class.
+_SCALERS: Mapping[str, Callable[[Any], _Affine]] = {
+    "StandardScaler": _standard,
+    "RobustScaler": lambda step: _affine(step.scale_, step.center_),
+    "MinMaxScaler": lambda step: (step.scale_, step.min_),
+    "MaxAbsScaler": lambda step: _affine(step.scale_, None),
+}
+#: Predictors of fitted classifiers, by class.
+_LEARNERS: Mapping[str, Callable[[Any, _Affine], Predictor]] = {
+    **dict.fromkeys(
+        ("LogisticRegression", "LogisticRegressionCV", "SGDClassifier", "LinearDiscriminantAnalysis"), _linear
+    ),
+    **dict.fromkeys(
+        ("DecisionTreeClassifier", "ExtraTreeClassifier", "RandomForestClassifier", "ExtraTreesClassifier"), _mean_trees
+    ),
+    "GradientBoostingClassifier": _gradient_boosting,
+    "HistGradientBoostingClassifier": _hist_gradient_boosting,
+}
+#: Legal values of parameters of classifiers, by class.
+_PARAMETERS: Mapping[str, Mapping[str, tuple[object, ...]]] = {
+    "SGDClassifier": {"loss": ("log_loss",)},
+    "GradientBoostingClassifier": {"loss": ("log_loss",), "init": (None, "zero")},
+    "HistGradientBoostingClassifier": {"categorical_features": (None, "from_dtype")},
+}
