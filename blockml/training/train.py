@@ -11,6 +11,7 @@ from blockml.datasets import Dataset
 from blockml.datasets.base import check_names
 from blockml.datasets.gold_defects import filtered
 from blockml.errors import UsageError, check_type
+from blockml.evaluation.seen import training_hashes
 from blockml.features import feature_set
 from blockml.model import Model
 from blockml.predictors import MeanTrees
@@ -119,6 +120,7 @@ def train(
         article=None if page_policy is None else page_policy.article,
         block_types=block_types,
         training=_provenance(used, table),
+        training_hashes=training_hashes(used),
         metrics=metrics,
         notes=recipe.notes,
         command=command,
