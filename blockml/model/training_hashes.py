@@ -94,7 +94,8 @@ class TrainingHashes:
     @classmethod
     def of(cls, hashes: Iterable[PageHashes]) -> Self:
         """Collect the hashes of pages."""
-        columns = zip(*hashes, strict=True)
+        rows = list(hashes)
+        columns = ([row[place] for row in rows] for place in range(len(_NAMES)))
         return cls(*(_sorted([value for value in column if value is not None]) for column in columns))
 
     def __or__(self, other: TrainingHashes) -> TrainingHashes:
