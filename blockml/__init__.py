@@ -18,18 +18,22 @@ from blockml.rendering import render
 if typing.TYPE_CHECKING:
     from blockml.batch.predict import predict
     from blockml.columns import extract_column
+    from blockml.comparing import compare
     from blockml.datasets import open_dataset
+    from blockml.evaluation.evaluate import evaluate
     from blockml.training.train import train
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Block", "Extraction", "Label", "Limits", "Page", "Status", "extract", "extract_column", "load", "open_dataset",
-    "parse", "predict", "render", "save", "train",
+    "Block", "Extraction", "Label", "Limits", "Page", "Status", "compare", "evaluate", "extract", "extract_column",
+    "load", "open_dataset", "parse", "predict", "render", "save", "train",
 ]  # fmt: skip
 
 #: Modules of names that are imported when they are first used, because extracting a page doesn't need them.
 _LATER = {
+    "compare": "blockml.comparing",
+    "evaluate": "blockml.evaluation.evaluate",
     "extract_column": "blockml.columns",
     "open_dataset": "blockml.datasets",
     "predict": "blockml.batch.predict",

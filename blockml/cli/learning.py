@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -36,11 +37,12 @@ from blockml.cli.output import (
 from blockml.datasets import Dataset, open_dataset
 from blockml.datasets.base import check_names
 from blockml.errors import UsageError, check_name, install_hint
-from blockml.extractors import TrainedExtractor, resolve
+from blockml.extractors import resolve
 from blockml.storage.lock import locked_output
 from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
+    from blockml.evaluation.evaluate import Evaluation
     from blockml.evaluation.run import PageResult
     from blockml.model import Model
 
@@ -175,7 +177,8 @@ def _write_model(model: Model, output: Path) -> None:
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
     """Evaluate extractors on data sets, with differences paired by page."""
-    from blockml.evaluation.run import PAGE_METRICS, evaluate_extractor, summarise
+    from blockml.evaluation.evaluate import evaluate
+    from blockml.evaluation.run import PAGE_METRICS, summarise
 
     if arguments.format == "json":
         refuse(arguments, "with --format json, which has the means by page type anyway", by_type=False)
@@ -184,38 +187,44 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         check_name("metric", name, PAGE_METRICS)
     extractors = {name: resolve(name) for name in arguments.extractors}
     reports: list[dict[str, Any]] = []
-    parsing = parsing_options(arguments)
     lines: list[str] = []
     datasets = [open_dataset(spec) for spec in arguments.datasets]
     check_names(datasets)
+    found: dict[str, dict[str, Evaluation]] = {}
     for dataset in datasets:
-        results = {}
+        results = found[dataset.name] = {}
         for name, extractor in extractors.items():
-            training = extractor.model.training if isinstance(extractor, TrainedExtractor) else ()
-            in_sample = bool(training) and dataset.checksum() in {entry.get("checksum") for entry in training}
-            if in_sample:
-                note(f"{name} was trained on {dataset.name}: its scores there are optimistic")
             bar = progress_bar(len(dataset), "page")
-            results[name] = evaluate_extractor(extractor, dataset, jobs=arguments.jobs, progress=bar, parsing=parsing)
+            scores = evaluate(extractor, dataset, jobs=arguments.jobs, progress=bar, **parsing_options(arguments))
+            results[name] = scores
             place = {"extractor": name, "dataset": dataset.name}
-            reports.append({**place, "in_sample": in_sample, **summarise(results[name], metrics)})
-            for result in results[name]:
-                page = {"id": result.id, "site": result.site, "page_type": result.page_type}
-                scores = {metric: result.metric(metric) for metric in PAGE_METRICS}
-                lines.append(json.dumps({**place, **page, "status": str(result.status), **scores}))
-        _note_missing(dataset, next(iter(results.values())), arguments.metric or ())
-        _note_differences(dataset.name, results, metrics)
-        if arguments.curves:
-            path = Path(arguments.curves)
-            path = path.with_stem(f"{path.stem}-{dataset.name}") if len(arguments.datasets) > 1 else path
-            _write_curves(path, dataset.name, results)
+            reports.append({**place, "seen": asdict(scores.seen), **summarise(scores.results, metrics)})
+            lines += [json.dumps({**place, **page}) for page in scores.pages]
     if arguments.format == "json":
         print_json(reports)
     else:
         _print_reports(reports, by_type=arguments.by_type)
+    for dataset in datasets:
+        results = found[dataset.name]
+        _note_missing(dataset, next(iter(results.values())).results, arguments.metric or ())
+        _note_seen(dataset.name, results)
+        _note_differences(dataset.name, results, metrics)
+        if arguments.curves:
+            path = Path(arguments.curves)
+            path = path.with_stem(f"{path.stem}-{dataset.name}") if len(arguments.datasets) > 1 else path
+            _write_curves(path, dataset.name, {name: scores.results for name, scores in results.items()})
     if arguments.output:
         write_output("\n".join(lines), arguments.output)
     return 0
+
+
+def _note_seen(dataset: str, results: Mapping[str, Evaluation]) -> None:
+    """Print which extractors have seen pages or sites of a data set in training."""
+    for name, scores in results.items():
+        if scores.seen.worth_telling:
+            dagger = "†" if scores.seen.pages else ""
+            why = "; its scores are optimistic" if scores.seen.pages else ""
+            note(f"{dataset}: {name}{dagger}, {scores.seen}{why}")
 
 
 def _note_missing(dataset: Dataset, results: Sequence[PageResult], metrics: Sequence[str]) -> None:
@@ -227,17 +236,21 @@ def _note_missing(dataset: Dataset, results: Sequence[PageResult], metrics: Sequ
             note(f"{dataset.name} has no gold for {metric}")
 
 
-def _note_differences(dataset: str, results: Mapping[str, Sequence[Any]], metrics: Sequence[str]) -> None:
-    """Print the differences between each two extractors, paired by page."""
+def _note_differences(dataset: str, results: Mapping[str, Evaluation], metrics: Sequence[str]) -> None:
+    """Print the differences between each two extractors, paired by page, without pages that one of them has seen."""
     from blockml.evaluation.bootstrap import MIN_DOCUMENTS, paired_difference
 
-    for (a, a_results), (b, b_results) in combinations(results.items(), 2):
+    for (a, a_scores), (b, b_scores) in combinations(results.items(), 2):
+        seen = {*(a_scores.seen.pages or ()), *(b_scores.seen.pages or ())}
+        if seen:
+            note(f"{dataset}: {a} - {b} leaves out {counted(len(seen), 'page')} seen in training")
+        held_out = [(x, y) for x, y in zip(a_scores.results, b_scores.results, strict=True) if x.id not in seen]
         for metric in metrics:
-            scores = [(x.metric(metric), y.metric(metric)) for x, y in zip(a_results, b_results, strict=True)]
+            scores = [(x.metric(metric), y.metric(metric)) for x, y in held_out]
             if pairs := [(x, y) for x, y in scores if x is not None and y is not None]:
                 difference = paired_difference([x for x, _ in pairs], [y for _, y in pairs])
                 interval = f"[{difference.low:+.4f}, {difference.high:+.4f}]"
-                interval += ", significant" if difference.significant else ""
+                interval += ", significant" if difference.significant else ", not significant"
                 if len(pairs) < MIN_DOCUMENTS:
                     interval = f"on {counted(len(pairs), 'page')}, too few for an interval"
                 note(f"{dataset}, {metric}: {a} - {b} = {difference.mean:+.4f} {interval}")
@@ -267,10 +280,14 @@ def _write_curves(path: Path, dataset: str, results: Mapping[str, Sequence[PageR
 
 
 def _print_reports(reports: Sequence[dict[str, Any]], *, by_type: bool) -> None:
+    """Print the table of means, then what its metrics mean and the blocks and cost of each extractor."""
+    from blockml.evaluation.comparison.grid import METRIC_INFO
+
     rows: list[dict[str, Any]] = []
     for report in reports:
+        dagger = "†" if report["seen"]["pages"] else ""
         for metric, value in report["metrics"].items():
-            row = {"dataset": report["dataset"], "extractor": report["extractor"], "metric": metric}
+            row = {"dataset": report["dataset"], "extractor": f"{report['extractor']}{dagger}", "metric": metric}
             interval = "-" if value["low"] is None else f"[{value['low']:.4f}, {value['high']:.4f}]"
             row |= {"mean": f"{value['mean']:.4f}", "95 %": interval}
             rows.append(row | {"pages": value["pages"], "mean of sites": f"{value['site_mean']:.4f}"})
@@ -278,10 +295,15 @@ def _print_reports(reports: Sequence[dict[str, Any]], *, by_type: bool) -> None:
                 if metric in means:
                     row |= {"metric": f"  {metric}, {page_type}", "mean": f"{means[metric]:.4f}", "95 %": ""}
                     rows.append(row | {"pages": means["pages"], "mean of sites": ""})
+    print_rows(rows, "table")
+    for metric in dict.fromkeys(metric for report in reports for metric in report["metrics"]):
+        info = METRIC_INFO[metric]
+        note(f"{metric}: {info.title}{', lower is better' if info.better == 'low' else ''}")
+    note("mean: over pages, with its 95 % bootstrap interval; mean of sites: over sites of the means of their pages")
+    for report in reports:
         block = report["block"]
         note(
             f"{report['extractor']} on {report['dataset']}: {report['statuses']}; blocks P {block['precision']:.3f} "
             f"R {block['recall']:.3f} F1 {block['f1']:.3f}; {report['ms_per_page']} ms of CPU per page, "
             f"at most {report['peak_megabytes']} MB"
         )
-    print_rows(rows, "table")

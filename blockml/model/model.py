@@ -8,6 +8,7 @@ from textwrap import shorten
 from typing import Any
 
 from blockml.decision.policy import DecisionPolicy
+from blockml.model.training_hashes import TrainingHashes
 from blockml.page.cached import cached_property
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors import BlockTypes, Correction, Predictor, TreeEnsemble
@@ -40,6 +41,8 @@ class Model:
     notes: tuple[str, ...] = ()  #: Paragraphs for the card, such as known weaknesses.
     command: str = ""  #: Command line of training.
     seed: int = 0  #: Seed of training.
+    #: Hashes of its training pages and of their sites; None if they are unknown, as of files of earlier versions.
+    training_hashes: TrainingHashes | None = None
 
     def __repr__(self) -> str:
         return f"Model({self.id!r}, features={shorten(self.features, 60)!r}, predictors={list(self.predictors)})"

@@ -22,6 +22,7 @@ from blockml.features import feature_set
 from blockml.features.block_groups import GROUPINGS
 from blockml.model.model import Model
 from blockml.model.provenance import METRICS_SCHEMA, TRAINING_SCHEMA, check_values
+from blockml.model.training_hashes import TrainingHashes
 from blockml.page import Label
 from blockml.parsing import BACKENDS, PROFILES
 from blockml.parsing.options import ParsingOptions
@@ -34,6 +35,8 @@ from blockml.text.words import TOKENIZERS
 MODEL_FORMAT = 1
 #: Identifies the header of a model.
 _MARK = {"kind": "model"}
+#: Start of the names of the arrays of :class:`TrainingHashes`, which a file may lack.
+_HASHES = "training_hashes."
 _SHOWN = 200  # characters of the columns of a model in a message
 
 #: Fields of a model that the header holds unchanged, and their types.
@@ -85,6 +88,8 @@ def _content(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         for name, predictor in named.items()
         for array, values in predictor.to_arrays().items()
     }
+    if model.training_hashes is not None:
+        arrays |= {f"{_HASHES}{name}": values for name, values in model.training_hashes.to_arrays().items()}
     return header, arrays
 
 
@@ -132,6 +137,7 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
     for name, predictor in found.items():
         if isinstance(predictor, BlockTypes | Correction):
             raise ModelFormatError(f"the predictor {name!r} of main content must not be of kind {predictor.kind}")
+    hashes = {name.removeprefix(_HASHES): array for name, array in arrays.items() if name.startswith(_HASHES)}
     values: dict[str, Any] = {name: header[name] for name in _PLAIN}
     for name in ("labels", "training", "notes"):
         values[name] = tuple(header[name])
@@ -141,6 +147,7 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
         weights=_weights(header["weights"], found),
         policy=DecisionPolicy.from_header(header["policy"]),
         parsing=parsing,
+        training_hashes=TrainingHashes.from_arrays(hashes) if hashes else None,
         **others,
     )
 

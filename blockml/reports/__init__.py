@@ -4,7 +4,9 @@ Every file is self-contained: styles and figures are embedded, nothing is loaded
 script. Needs the extra ``report`` (jinja2).
 """
 
-from blockml.reports.comparison import write_comparison
+from blockml.reports.comparison import write_comparison, write_comparison_views
 from blockml.reports.pageview import PagePredictions, view_name, write_page_views, write_view
 
-__all__ = ["PagePredictions", "view_name", "write_comparison", "write_page_views", "write_view"]
+__all__ = [
+    "PagePredictions", "view_name", "write_comparison", "write_comparison_views", "write_page_views", "write_view",
+]  # fmt: skip

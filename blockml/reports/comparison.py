@@ -8,17 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from blockml.evaluation.comparison.grid import OUTCOMES
+from blockml.evaluation.comparison.store import PageSample, Store
+from blockml.parsing.options import ParsingOptions
+from blockml.reports.pageview import PagePredictions, view_name, write_page_views
 from blockml.reports.panels import MIN_PAGES, HeatTable, coloured_by_column, panel, run_costs
 from blockml.reports.ranking import Index, Row, Standing, index_tables
 from blockml.reports.templating import write_html
+
+#: Number of leading systems whose worst pages get a view.
+_LEADING = 3
 
 
 def write_comparison(tables: Mapping[str, Any], directory: str | os.PathLike[str]) -> Path:
     """Write the report of a comparison to ``report.html`` in a directory, as a self-contained HTML file.
 
-    ``tables`` are the comparison's tables, of schema version 1; UsageError is raised for another version. Pages are
-    linked if :func:`blockml.reports.write_page_views` has already written their views to the directory. For other
-    errors see :func:`blockml.reports.templating.write_html`.
+    ``tables`` are the comparison's tables; UsageError is raised for another version of them. Pages are linked if
+    :func:`blockml.reports.write_page_views` has already written their views to the directory. For other errors see
+    :func:`blockml.reports.templating.write_html`.
     """
     folder = Path(directory)
     index = index_tables(tables)
@@ -36,8 +42,43 @@ def write_comparison(tables: Mapping[str, Any], directory: str | os.PathLike[str
         linked=any(link for item in panels for _, link in item["hardest"]),
         published=[_published(row) for row in tables.get("published") or ()],
         missing=tables.get("missing_systems") or (),
+        seen=[(dataset, system, str(found)) for (dataset, system), found in index.seen.items() if found.worth_telling],
         level=f"{100 * tables['settings']['level']:g}",
     )
+
+
+def write_comparison_views(
+    tables: Mapping[str, Any], samples: Sequence[PageSample], store: Store, parsings: Mapping[str, ParsingOptions]
+) -> None:
+    """Write views of the hardest pages, and of the worst pages of the leading systems.
+
+    Views of an earlier comparison that the report would link to are written anew.
+    """
+    for sample in samples:
+        name = sample.dataset.name
+        bag = [
+            (row["mean"], row["system"])
+            for row in tables["means"]
+            if (row["dataset"], row["metric"], row["slice_kind"]) == (name, "bag_f1", "all") and row["mean"] is not None
+        ]
+        leading = {system for _, system in sorted(bag, reverse=True)[:_LEADING]}
+        wanted = {row["id"] for row in tables["hardest"] if row["dataset"] == name}
+        wanted |= {
+            row["id"]
+            for row in tables["worst"]
+            if row["dataset"] == name
+            and (row["system"] in leading or (store.directory / view_name(name, row["id"])).is_file())
+        }
+        outputs: dict[str, dict[str, list[int] | str]] = {page_id: {} for page_id in wanted}
+        for system in (row["system"] for row in tables["outcomes"] if row["dataset"] == name):
+            # The view shows the blocks of the default segmentation; those of another one are not comparable.
+            has_blocks = parsings.get(system) == ParsingOptions()
+            for output in store.read("outputs", name, system):
+                if output["id"] in wanted:
+                    kept = output["kept"] if has_blocks else None
+                    outputs[output["id"]][system] = output["text"] if kept is None else kept
+        pages = [page for page in sample.dataset.pages if page.id in wanted]
+        write_page_views((PagePredictions(name, page, outputs[page.id]) for page in pages), store.directory)
 
 
 def _overall(tables: Mapping[str, Any], index: Index, panels: Sequence[Mapping[str, Any]]) -> HeatTable:
@@ -49,7 +90,10 @@ def _overall(tables: Mapping[str, Any], index: Index, panels: Sequence[Mapping[s
     for place, name in enumerate(names, start=1):
         rank = None if ranks[name] is None else place
         mean = overall.get(name, {}).get("mean")
-        lines.append(Standing(name, index.kinds[name], rank, in_sample=bool(index.trained_on[name]), mean=mean))
+        seen = any(index.has_seen(name, item["name"]) for item in panels)
+        lines.append(
+            Standing(name, index.kinds[name], rank, in_sample=bool(index.trained_on[name]), mean=mean, seen=seen)
+        )
     scores = [{row.system: row.mean for row in item["table"]} for item in panels]
     values = [[ranks[row.system], row.mean, *(score.get(row.system) for score in scores)] for row in lines]
     columns = [("mean rank", None), ("mean", None), *((item["name"], item["about"]["pages"]) for item in panels)]

@@ -110,7 +110,7 @@ def _scatter(
     for row, recall, precision in both:
         # Labels to try: the name for the best systems, and the rank.
         rank = "†" if row.rank is None else str(row.rank)
-        name = f"{shorten(row.system)}{'†' if row.in_sample else ''}"
+        name = f"{shorten(row.system)}{'†' if row.seen else ''}"
         labelled.append((recall, precision, [name, rank] if row.system in named else [rank]))
     figure = scatter(labelled)
     return figure, tuple((*values, point) for values, point in zip(both, figure.points, strict=True))

@@ -8,6 +8,7 @@ from typing import Any
 
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.tables import TABLES_VERSION
+from blockml.evaluation.seen import Seen
 
 #: Ranking metrics in order of preference: the first that the gold of a data set supports is used.
 PREFERRED = ("bag_f1", "lcs_f1", "shingle_f1", "block_f1", "with_rate", "without_rate")
@@ -50,7 +51,9 @@ class Index:
     """Rows of the tables by the keys they are looked up with."""
 
     kinds: Mapping[str, str]  #: System to one of :data:`SYSTEM_KINDS`, in the order of the tables
-    trained_on: Mapping[str, frozenset[str]]  #: System to its training data sets
+    trained_on: Mapping[str, frozenset[str]]  #: System to the data sets on which it isn't ranked: it has seen them
+    #: Data set and system to what the system has seen of it in training
+    seen: Mapping[tuple[str, str], Seen]
     better: Mapping[str, str]  #: Metric to ``high`` or ``low``
     titles: Mapping[str, str]  #: Metric to its title
     #: Data set, metric and kind of slice to slice to system to row
@@ -62,6 +65,10 @@ class Index:
         """Return each system's row over all pages."""
         slices = self.means.get((dataset, metric, "all"), {})
         return next(iter(slices.values()), {})
+
+    def has_seen(self, system: str, dataset: str) -> bool:
+        """Return whether a system has seen any page of a data set in training."""
+        return (dataset, system) in self.seen and bool(self.seen[dataset, system].pages)
 
     def ranking_metric(self, dataset: str) -> str | None:
         """Return the metric to rank a data set by: the first that has a value; None if none has."""
@@ -97,7 +104,10 @@ def index_tables(tables: Mapping[str, Any]) -> Index:
     return Index(
         # The kind of outputs read from a file may be unknown.
         kinds={row["name"]: row["kind"] if row["kind"] in SYSTEM_KINDS else "outputs" for row in tables["systems"]},
-        trained_on={row["name"]: frozenset(row.get("in_sample") or ()) for row in tables["systems"]},
+        trained_on={row["name"]: frozenset(row["in_sample"]) for row in tables["systems"]},
+        seen={
+            (dataset, row["name"]): Seen(**seen) for row in tables["systems"] for dataset, seen in row["seen"].items()
+        },
         better=better,
         titles={name: item["title"] for name, item in tables["metrics"].items()},
         means=means,
@@ -111,13 +121,14 @@ class Standing:
 
     system: str
     kind: str
-    rank: int | None  #: From 1 for the best; None for a system that was trained on the data set or has no value
-    in_sample: bool
+    rank: int | None  #: From 1 for the best; None for a system that is in sample or has no value
+    in_sample: bool  #: Whether it has seen too many of the pages in training to be ranked
     mean: float | None
     low: float | None = None
     high: float | None = None
     pages: int = 0
     tied_with_best: bool = False  #: Whether it is the best, or the best is not significantly better
+    seen: bool = False  #: Whether it has seen any of the pages in training, which a dagger marks
 
 
 def standings(index: Index, dataset: str, metric: str) -> tuple[Standing, ...]:
@@ -141,6 +152,7 @@ def standings(index: Index, dataset: str, metric: str) -> tuple[Standing, ...]:
             in_sample=name in in_sample,
             **{key: rows[name][key] for key in ("mean", "low", "high", "pages")},
             tied_with_best=name in tied,
+            seen=index.has_seen(name, dataset),
         )
         for name in names
     )

@@ -23,6 +23,7 @@ from blockml.datasets.validation import content_hash
 from blockml.decision.decide import decide
 from blockml.errors import DatasetError, UsageError, check_type
 from blockml.evaluation.bootstrap import Difference, paired_difference
+from blockml.evaluation.seen import training_hashes
 from blockml.evaluation.words import bag_scores
 from blockml.extractors.matrix import page_matrix, uses_siblings
 from blockml.features.page_matrix import PageMatrix
@@ -180,6 +181,7 @@ def adapt(
         name=name,
         correction=correction,
         training=(*base.training, *entries),
+        training_hashes=None if base.training_hashes is None else base.training_hashes | training_hashes(checked),
         recipe={**base.recipe, "base": base.id, "penalty": penalty},
         metrics={"adaptation": found.summary()},
         notes=(note, *base.notes),

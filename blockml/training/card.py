@@ -9,6 +9,7 @@ from typing import Any
 from blockml.decision.policy import DecisionPolicy
 from blockml.features import feature_set
 from blockml.model import Model
+from blockml.model.training_hashes import TrainingHashes
 from blockml.predictors import MeanTrees
 from blockml.text.plurals import counted
 
@@ -33,6 +34,7 @@ def render_card(model: Model) -> str:
         ),
         *(f"{entry['name']}: {entry['attribution']}" for entry in model.training if entry["attribution"]),
         "Flagged pages have a known defect in their gold: they are measured, and teach nothing.",
+        _hashes(model.training_hashes),
         f"Command: `{model.command or 'not recorded'}`, seed {model.seed}.",
         "## Model",
         _table(
@@ -63,6 +65,18 @@ def render_card(model: Model) -> str:
         *(model.notes or ()),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _hashes(hashes: TrainingHashes | None) -> str:
+    """Describe how evaluations recognise the training pages."""
+    if hashes is None:
+        return "The file has no hashes of its training pages: evaluations know only whole data sets again."
+    return (
+        f"Evaluations recognise its training pages by {len(hashes.pages):,} hashes of their bytes and "
+        f"{len(hashes.words):,} of their words, and {len(hashes.sites):,} sites, with 32 bits each: another page is "
+        f"mistaken for one of them with probability {(len(hashes.pages) + len(hashes.words)) / 2**32:.1e}. Pages that "
+        "only block types were learnt from are not among them."
+    )
 
 
 #: What the scores of a model are, and the threshold at which its pages are measured, by its decision.

@@ -12,6 +12,7 @@ from blockml.datasets.base import check_names
 from blockml.datasets.gold_defects import filtered
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError, check_type
+from blockml.evaluation.seen import training_hashes
 from blockml.extractors import AnyModel, TrainedExtractor, trained
 from blockml.features import feature_set
 from blockml.model import Model
@@ -211,6 +212,7 @@ def train_model(
         article=None if page_policy is None else page_policy.article,
         block_types=block_types,
         training=_provenance(used, table),
+        training_hashes=training_hashes(used),
         metrics=metrics,
         notes=recipe.notes,
         command=command,

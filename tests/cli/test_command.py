@@ -220,9 +220,10 @@ def test_evaluate_compares(model: str, tmp_path: Path, capsys: pytest.CaptureFix
     stdout, err = capsys.readouterr()
     trained, plain = json.loads(stdout)
     assert trained["metrics"]["bag_f1"]["mean"] > plain["metrics"]["bag_f1"]["mean"]
-    assert (trained["in_sample"], plain["in_sample"]) == (True, False)
-    assert "was trained on own" in err
-    assert " - plain = +" in err
+    assert (len(trained["seen"]["pages"]), plain["seen"]["pages"]) == (trained["pages"], [])
+    assert "seen in training; its scores are optimistic" in err
+    assert f"- plain leaves out {trained['pages']} pages seen in training" in err
+    assert " - plain = " not in err
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 2 * trained["pages"]
     assert main([*arguments[:-1], str(tmp_path)]) == 2  # the means are printed although the scores can't be written

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.evaluation.comparison.tables import TABLES_VERSION
+
 NAMES = (
     "blockml-wide", "trafilatura", "kim2013", "readability", "ccb", "boilerpipe-article", "slope", "newspaper",
     "document-slope-curve", "justext", "tag-ratio", "goose", "crfsuite-outputs", "density", "resiliparse",
@@ -49,7 +51,7 @@ def made_up_tables(n_systems: int = 25, n_datasets: int = 4, *, seed: int = 0) -
     rng = np.random.default_rng(seed)
     systems, datasets = NAMES[:n_systems], DATASETS[:n_datasets]
     tables: dict[str, Any] = {
-        "schema_version": 1,
+        "schema_version": TABLES_VERSION,
         "created": "2031-05-17T09:30:00+00:00",
         "blockml": "0.2.0",
         "command": "blockml compare blockml-wide trafilatura --dataset mixed-types=/data/mixed --dataset news-2010",
@@ -96,7 +98,13 @@ def _dataset(name: str, pages: int) -> dict[str, Any]:
 def _system(name: str, datasets: tuple[tuple[str, int, tuple[str, ...]], ...]) -> dict[str, Any]:
     kind = "peer" if name in PEERS else "outputs" if name.endswith("-outputs") else "own"
     seen = [dataset for dataset, _, _ in datasets if dataset == "news-2010" and name in ("blockml-wide", "kim2013")]
-    return {"name": name, "kind": kind, "version": "2.0.1", "parameters": {"threshold": 0.5}, "in_sample": seen}
+    counts = {
+        dataset: {"pages": [f"page-{n}" for n in range(n_pages)] if dataset in seen else [], "n_pages": n_pages,
+                  "sites": n_pages // 4 if dataset in seen else 0, "n_sites": n_pages // 4}
+        for dataset, n_pages, _ in datasets
+    }  # fmt: skip
+    about = {"name": name, "kind": kind, "version": "2.0.1", "parameters": {"threshold": 0.5}}
+    return {**about, "in_sample": seen, "seen": counts}
 
 
 def _slices(rng: np.random.Generator, n: int, types: tuple[str, ...]) -> dict[str, NDArray[np.str_]]:

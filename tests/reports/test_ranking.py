@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from blockml.errors import UsageError
+from blockml.evaluation.comparison.tables import TABLES_VERSION
 from blockml.reports.ranking import index_tables, leaders, standings, summarise_ranking
 
 
@@ -21,11 +22,12 @@ def tables(
     """Tables of one data set; differences are (a, b, a - b, significant)."""
     better = "low" if metric == "without_rate" else "high"
     return {
-        "schema_version": 1,
+        "schema_version": TABLES_VERSION,
         "metrics": {metric: {"title": metric, "better": better}},
         "datasets": [{"name": "news"}],
         "systems": [
-            {"name": name, "kind": (kinds or {}).get(name, "own"), "in_sample": ["news"] if name in seen else []}
+            {"name": name, "kind": (kinds or {}).get(name, "own"), "in_sample": ["news"] if name in seen else [],
+             "seen": {"news": {"pages": ["a"] if name in seen else [], "n_pages": 10}}}
             for name in means
         ],
         "means": [
@@ -115,4 +117,4 @@ def test_outputs_of_unknown_kind_are_outputs() -> None:
 def test_other_schemas_are_refused() -> None:
     """The error names both versions."""
     with pytest.raises(UsageError, match="schema 1 are needed, not of 2"):
-        index_tables({"schema_version": 2})
+        index_tables({"schema_version": 99})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -74,13 +74,16 @@ class Grid:
     #: (n_pages, n_systems) value of each page by metric; for block metrics that of the single page
     values: Mapping[str, _Floats]
     counts: _Floats  #: (n_pages, n_systems, 3) true positives, false positives and false negatives of the blocks
+    seen: NDArray[np.bool_]  #: (n_pages, n_systems) whether the system was trained on the page
 
 
-def fill_grid(dataset: str, scores: Mapping[str, Sequence[PageScore]]) -> Grid:
+def fill_grid(
+    dataset: str, scores: Mapping[str, Sequence[PageScore]], seen: Mapping[str, Collection[str]] | None = None
+) -> Grid:
     """Arrange the page scores of one data set.
 
-    ``scores`` are the page scores by system, in any order of pages. Raises UsageError if a system has two scores of a
-    page, or an outcome is not one of :data:`OUTCOMES`.
+    ``scores`` are the page scores by system, in any order of pages, and ``seen`` the ids of the pages that a system was
+    trained on. Raises UsageError if a system has two scores of a page, or an outcome is not one of :data:`OUTCOMES`.
     """
     cells: dict[tuple[str, str], PageScore] = {}
     first: dict[str, PageScore] = {}
@@ -95,6 +98,9 @@ def fill_grid(dataset: str, scores: Mapping[str, Sequence[PageScore]]) -> Grid:
     rows = {page: row for row, page in enumerate(sorted(first))}
     columns = {system: column for column, system in enumerate(scores)}
     shape = (len(rows), len(columns))
+    trained_on = np.zeros(shape, dtype=bool)
+    for system, pages in (seen or {}).items():
+        trained_on[[rows[page] for page in pages if page in rows], columns[system]] = True
     values = {metric: np.full(shape, np.nan) for metric in METRIC_INFO}
     counts = np.full((*shape, 3), np.nan)
     page_metrics = [metric for metric in METRIC_INFO if metric not in BLOCK_METRICS and metric not in F_BETA]
@@ -119,6 +125,7 @@ def fill_grid(dataset: str, scores: Mapping[str, Sequence[PageScore]]) -> Grid:
         cells=MappingProxyType(cells),
         values=MappingProxyType(values),
         counts=counts,
+        seen=trained_on,
     )
 
 

@@ -163,10 +163,12 @@ def _site_sums(values: _Floats, owner: NDArray[np.intp]) -> tuple[_Floats, _Floa
 
 
 def difference_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
-    """Yield the difference of every pair of systems by each of :data:`HEADLINES`, over the pages that both have.
+    """Yield the difference of every pair of systems by each of :data:`HEADLINES`.
 
-    Fewer than five pages give no interval. ``significant_by_site`` is the significance when whole sites are resampled,
-    as pages of one site resemble each other; None for fewer than five sites.
+    It is over the pages that both have and neither was trained on; without such a page there is no row.
+    ``seen_pages`` is the number of pages left out because one of them was. Fewer than five pages give no interval.
+    ``significant_by_site`` is the significance when whole sites are resampled, because pages of one site resemble each
+    other; None for fewer than five sites.
     """
     owner = _site_indices(grid)
     for metric in HEADLINES:
@@ -175,17 +177,20 @@ def difference_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
         if metric == "block_f1":
             table, score = grid.counts, lambda sums: block_ratios(sums)[..., 0]
         known = ~np.isnan(values)
+        held_out = known & ~grid.seen
         groups: dict[bytes, list[tuple[int, int]]] = {}
         for a, b in combinations(range(len(grid.systems)), 2):
-            groups.setdefault((known[:, a] & known[:, b]).tobytes(), []).append((a, b))
+            groups.setdefault((held_out[:, a] & held_out[:, b]).tobytes(), []).append((a, b))
         rows: dict[tuple[int, int], dict[str, Any]] = {}
         for pairs in groups.values():
-            common = known[:, pairs[0][0]] & known[:, pairs[0][1]]
+            common = held_out[:, pairs[0][0]] & held_out[:, pairs[0][1]]
             if common.any():
                 rows |= _compared(table[common], values[common], owner[common], pairs, score, settings)
         for a, b in sorted(rows):
             names = {"dataset": grid.dataset, "metric": metric, "a": grid.systems[a], "b": grid.systems[b]}
-            yield names | rows[a, b]
+            n_both = np.count_nonzero(known[:, a] & known[:, b])
+            n_held_out = np.count_nonzero(held_out[:, a] & held_out[:, b])
+            yield names | rows[a, b] | {"seen_pages": int(n_both - n_held_out)}
 
 
 def _compared(

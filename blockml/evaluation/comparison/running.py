@@ -23,6 +23,8 @@ from blockml.evaluation.comparison.store import PageSample, ProgressBar, Store, 
 from blockml.evaluation.comparison.systems import Chosen, System, read_outputs
 from blockml.evaluation.comparison.tables import build_tables, write_tables
 from blockml.evaluation.comparison.workers import CannotRunError, TaskResult, run_pages
+from blockml.evaluation.seen import find_seen, page_hashes
+from blockml.model.training_hashes import PageHashes
 from blockml.parsing.options import ParsingOptions
 from blockml.text.plurals import counted
 from blockml.text.tokens import WORD
@@ -31,7 +33,7 @@ from blockml.text.tokens import WORD
 _CHUNK = 8
 
 
-def compare(
+def compare_systems(
     chosen: Chosen,
     samples: Sequence[PageSample],
     store: Store,
@@ -77,13 +79,15 @@ def compare(
             if sample.without_gold:
                 report(f"{sample.dataset.name}: left out {counted(sample.without_gold, 'page')} without gold")
             ready = []
+            hashes = page_hashes(sample.dataset) if any(system.training for system in ordered) else None
             for system in ordered:
                 if system.name in missing:
                     continue
                 try:
                     done = run_system(
-                        system, sample, store, jobs=jobs, timeout=timeout, progress=progress, report=report
-                    )
+                        system, sample, store, jobs=jobs, timeout=timeout, hashes=hashes, progress=progress,
+                        report=report,
+                    )  # fmt: skip
                 except CannotRunError as error:
                     missing[system.name] = str(error)
                     report(f"{system.name} can't be run: {error}")
@@ -122,15 +126,17 @@ def run_system(
     *,
     jobs: int = 1,
     timeout: float = 30,
+    hashes: Mapping[str, PageHashes] | None = None,
     progress: ProgressBar = no_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run a system on a data set and store its outputs, unless current outputs are stored already.
 
     Outputs are current if they are undamaged and system, version, parameters, pages and time limit are unchanged.
-    Parameters and errors are those of :func:`compare`, which handles :class:`CannotRunError`. Returns the description
+    ``hashes`` are those of the pages, of :func:`~blockml.evaluation.seen.page_hashes`; other parameters and errors are
+    those of :func:`compare_systems`, which handles :class:`CannotRunError`. Returns the description
     of the outputs: ``system``, ``kind``, ``version``, ``parameters``, ``dataset``, ``checksum``, ``pages``,
-    ``timeout``, ``in_sample``, ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``, ``sha256``.
+    ``timeout``, ``seen``, ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``, ``sha256``.
     Memory is that of a whole worker, including Python and blockml, which reads the pages.
     """
     name, dataset = system.name, sample.dataset.name
@@ -156,7 +162,10 @@ def run_system(
     else:
         results = run_pages(system, sample.dataset.pages, jobs=jobs, timeout=timeout, peaks=peaks)
     outcomes: Counter[str] = Counter()
-    description = {**wanted, "in_sample": sample.checksum in system.trained_on, "outcomes": outcomes}
+    if system.training and hashes is None:
+        hashes = page_hashes(sample.dataset)
+    seen = find_seen(system.training, sample.dataset, sample.checksum, hashes or {})
+    description = {**wanted, "seen": asdict(seen), "outcomes": outcomes}
 
     def rows() -> Iterator[dict[str, Any]]:
         for result in progress(results, len(sample.dataset)):
@@ -198,7 +207,7 @@ def score_systems(
 ) -> None:
     """Score the stored outputs of systems on a data set, unless outputs, gold and scoring code are unchanged.
 
-    Scores are written to the store. Parameters are those of :func:`compare`;
+    Scores are written to the store. Parameters are those of :func:`compare_systems`;
     messages tell why scores are recomputed, and which texts were too long for an exact score.
     """
     name = sample.dataset.name

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,10 +25,14 @@ from blockml.evaluation.comparison.fingerprints import (
     source_fingerprint,
 )
 from blockml.evaluation.comparison.peers import PEERS
+from blockml.evaluation.seen import Trained, trained
 from blockml.evaluation.site_pages import fit_to_site
 from blockml.extract import extract
 from blockml.extractors import EXTRACTORS, Extractor, TrainedExtractor, model_names, resolve
+from blockml.extractors.base import HasExtractor
 from blockml.extractors.parsed_by import ParsedBy
+from blockml.extractors.registry import as_extractor
+from blockml.model import model_digest
 from blockml.parsing.options import ParsingOptions
 
 #: Names that stand for several systems, and their meaning.
@@ -37,6 +43,10 @@ GROUPS: Mapping[str, str] = MappingProxyType(
         "peers": "every third-party extractor",
     }
 )
+
+
+#: What can be compared: the name of a system, the path of a model file, an extractor, or a fitted estimator.
+Comparable: TypeAlias = str | os.PathLike[str] | Extractor | HasExtractor
 
 
 class SystemOutput(NamedTuple):
@@ -59,13 +69,13 @@ class System:
     kind: Literal["own", "peer", "outputs"]
     version: str
     #: Constructs it from ``source``, ``parameters`` and pages of a site; a module-level function, for pickling
-    maker: Callable[[str, Mapping[str, Any], Sequence[LabelledPage]], Run]
-    source: str  #: Public name or path, for the maker
+    maker: Callable[[Any, Mapping[str, Any], Sequence[LabelledPage]], Run]
+    source: str | Extractor  #: Public name, path or extractor, for the maker
     parameters: tuple[tuple[str, Any], ...] = ()  #: Name and value of the parameters that differ from their default
     #: Options of parsing the pages whose blocks it keeps
     parsing: ParsingOptions = field(default_factory=ParsingOptions)
     uses_siblings: bool = False  #: Whether it learns from other pages of the same site
-    trained_on: frozenset[str] = frozenset()  #: Checksums of its training data sets
+    training: tuple[Trained, ...] = field(default=(), compare=False)  #: What its models were trained on
 
     def make(self, site_pages: Sequence[LabelledPage] = ()) -> Run:
         """Construct it, fitted to the pages of a site if it uses them; costly steps run here once, not per page."""
@@ -79,17 +89,19 @@ class Chosen(NamedTuple):
     missing: dict[str, str]  #: Install instructions by name
 
 
-def choose(specs: Iterable[str], outputs: Iterable[str] = ()) -> Chosen:
-    """Find systems by name; each is returned once, in the order of the names.
+def choose(models: Iterable[Comparable] | Mapping[str, Comparable], outputs: Iterable[str] = ()) -> Chosen:
+    """Find systems; each is returned once, in the order of the names.
 
     Raises UnknownNameError for an unknown system or parameter, ModelError if a model file can't be used, and UsageError
     if two systems would have one name, a parameter value is invalid, or a file of outputs is missing.
 
     Parameters
     ----------
-    specs
-        Names of extractors, models or peers, paths of model files, or names of :data:`GROUPS`. Ours may be followed by
-        ``:PARAMETER=VALUE,…`` to change defaults; values are JSON, else text.
+    models
+        Names of extractors, models or peers, paths of model files, names of :data:`GROUPS`, extractors or fitted
+        estimators; or a mapping of the names that they get in results to these. Ours may be followed by
+        ``:PARAMETER=VALUE,…`` to change defaults; values are JSON, else text. Model files of one name get that of their
+        folder before it.
     outputs
         ``NAME=FILE`` for outputs of any other tool: a line ``{"id": …, "text": …}`` for each page, gzipped if the
         file's name ends in ``.gz``.
@@ -102,19 +114,46 @@ def choose(specs: Iterable[str], outputs: Iterable[str] = ()) -> Chosen:
     given = [_from_file(spec) for spec in outputs]
     # Outputs may replace a tool that can't be installed here.
     replaced = {system.name for system in given} & PEERS.keys()
-    names = [name for name in _expanded(specs) if name not in replaced]
-    missing = {name: PEERS[name].install for name in names if name in PEERS and PEERS[name].version is None}
+    named = [*models.items()] if isinstance(models, Mapping) else [("", model) for model in _expanded(models)]
+    missing, found = {}, []
+    for name, model in named:
+        peer = PEERS.get(model) if isinstance(model, str) else None
+        if peer is not None and peer.version is None and model not in replaced:
+            missing[name or str(model)] = peer.install
+        elif model not in replaced:
+            system = _system(model)
+            found.append(replace(system, name=name or system.name))
+    found = _with_folders(found)
     systems: dict[str, System] = {}
-    found = [_peer(name) if name in PEERS else _own(name) for name in names if name not in missing]
     for system in [*found, *given]:
         if systems.setdefault(system.name, system) != system:
-            raise UsageError(f"two systems have the name {system.name!r}")
+            raise UsageError(
+                f"two systems have the name {system.name!r}; from Python, give them names: {{NAME: MODEL, …}}"
+            )
     return Chosen(list(systems.values()), missing)
 
 
-def _expanded(specs: Iterable[str]) -> list[str]:
+def _system(model: Comparable) -> System:
+    if isinstance(model, str | os.PathLike):
+        spec = os.fsdecode(model)
+        return _peer(spec) if spec in PEERS else _own(spec)
+    return _object(as_extractor(model))
+
+
+def _with_folders(systems: Sequence[System]) -> list[System]:
+    """Put the folder before the name of each model file whose name another system has."""
+    counts = Counter(name for name, _ in {(system.name, system.source) for system in systems})
+    return [
+        replace(system, name=str(Path(system.source).parent / system.name))
+        if counts[system.name] > 1 and isinstance(system.source, str) and Path(system.source).is_file()
+        else system
+        for system in systems
+    ]
+
+
+def _expanded(specs: Iterable[Comparable]) -> list[Comparable]:
     """Replace the names of groups by those of their systems."""
-    names: list[str] = []
+    names: list[Comparable] = []
     for spec in specs:
         if spec == "all":
             names += [name for name, kind in EXTRACTORS.items() if not kind.traits.uses_siblings]
@@ -161,11 +200,27 @@ def _own(spec: str) -> System:
         parameters=tuple(parameters.items()),
         parsing=extractor.parsing,
         uses_siblings=extractor.uses_siblings,
-        trained_on=frozenset(entry.get("checksum", "") for entry in model.training) if model else frozenset(),
+        training=trained(extractor),
     )
 
 
-def _make_own(source: str, parameters: Mapping[str, Any], site_pages: Sequence[LabelledPage]) -> Run:
+def _object(extractor: Extractor) -> System:
+    """Make a system of an extractor, whose parameters are part of its version."""
+    models = extractor.used_models()
+    prints = [class_fingerprint(type(extractor)), *map(model_digest, models), extractor.id]
+    return System(
+        name=models[0].name if isinstance(extractor, TrainedExtractor) else extractor.id,
+        kind="own",
+        version=f"{blockml.__version__}+{hashlib.sha256(' '.join(prints).encode()).hexdigest()[:8]}",
+        maker=_make_own,
+        source=extractor,
+        parsing=extractor.parsing,
+        uses_siblings=extractor.uses_siblings,
+        training=trained(extractor),
+    )
+
+
+def _make_own(source: str | Extractor, parameters: Mapping[str, Any], site_pages: Sequence[LabelledPage]) -> Run:
     extractor = fit_to_site(_resolved(source, parameters), site_pages)
 
     def run(html: str, url: str | None) -> SystemOutput:
@@ -175,8 +230,10 @@ def _make_own(source: str, parameters: Mapping[str, Any], site_pages: Sequence[L
     return run
 
 
-def _resolved(source: str, parameters: Mapping[str, Any]) -> Extractor:
+def _resolved(source: str | Extractor, parameters: Mapping[str, Any]) -> Extractor:
     """Make an extractor with parameters, one of which may be ``backend``, the HTML parser of its pages."""
+    if isinstance(source, Extractor):
+        return source
     own = {name: value for name, value in parameters.items() if name != "backend"}
     extractor = resolve(source, own)
     return ParsedBy(extractor, str(parameters["backend"])) if "backend" in parameters else extractor
@@ -218,7 +275,7 @@ def read_outputs(system: System, ids: Sequence[str]) -> tuple[dict[str, str], in
     DatasetError is raised if a line is not an object with an id and a text, or an id occurs twice.
     """
     wanted, texts, n_others = set(ids), dict[str, str](), 0
-    for number, row in enumerate(read_rows(Path(system.source)), start=1):
+    for number, row in enumerate(read_rows(Path(str(system.source))), start=1):
         page_id, text = row["id"], row.get("text")
         if not isinstance(text, str) or page_id in texts:
             fault = f"the id {page_id!r} occurs twice" if page_id in texts else "there is no string 'text'"

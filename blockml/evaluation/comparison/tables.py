@@ -26,13 +26,18 @@ from blockml.evaluation.comparison.pagewise import (
 )
 from blockml.evaluation.comparison.published import compare_with_published
 from blockml.evaluation.comparison.reference import PageScore
+from blockml.evaluation.seen import Seen
 from blockml.storage.atomic import atomic_write
 
 #: Incremented whenever a table changes its meaning or loses a field.
-TABLES_VERSION = 1
+TABLES_VERSION = 2
 
 # The metric by which systems are ranked over all data sets.
 _RANKING = "bag_f1"
+
+#: Share of the pages of a data set up to which a system may have seen them in training and is still ranked: a model
+#: scores .02 to .05 better on pages it has seen, so its mean gains .0025 at most (our choice).
+MAX_SEEN = 0.05
 
 #: Tables that are written as CSV files, and their columns.
 _CSV: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -40,7 +45,7 @@ _CSV: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "means": ("dataset", "system", "metric", "slice_kind", "slice", "mean", "low", "high", "pages"),
         "differences": (
             *("dataset", "metric", "a", "b", "mean", "low", "high", "significant", "significant_by_site"),
-            *("wins", "losses", "ties"),
+            *("wins", "losses", "ties", "seen_pages"),
         ),
         "outcomes": ("dataset", "system", "ok", "empty", "error", "crash", "timeout", "missing", "pages"),
         "cost": ("dataset", "system", "ms_mean", "ms_median", "ms_p95", "timed_pages", "peak_megabytes"),
@@ -79,7 +84,7 @@ def build_tables(
         Page scores by data set and system, in the order of the tables. A system need not have run on every data set.
     runs
         Facts about each run, by data set and system; every key is optional: ``kind``, ``version``, ``parameters``,
-        ``in_sample`` (whether the system was trained on the data set), ``peak_megabytes``, ``created`` (ISO date).
+        ``seen`` (the fields of :class:`~blockml.evaluation.seen.Seen`), ``peak_megabytes``, ``created`` (ISO date).
     datasets
         ``licence``, ``attribution`` and ``checksum`` by data set.
     missing_systems
@@ -99,19 +104,21 @@ def build_tables(
         ``metrics``
             Name to ``title`` and ``better`` (``high`` or ``low``).
         ``datasets``, ``systems``
-            Facts about each; ``in_sample`` of a system lists data sets.
+            Facts about each. ``seen`` of a system has by data set the fields of
+            :class:`~blockml.evaluation.seen.Seen`; ``in_sample`` lists the data sets of which it has seen more than
+            :data:`MAX_SEEN` of the pages, and on which it is not ranked.
         ``means``
             Mean, interval and number of pages by data set, system, metric and slice. Kinds of slices are those of
             :func:`blockml.evaluation.comparison.grid.slice_pages`, and ``site_mean``, the mean over sites of the
             means of their pages. No interval for fewer than two pages, or fewer than five in parts of a data set.
         ``differences``
             Score of ``a`` minus score of ``b`` with interval, and number of pages on which ``a`` has the greater
-            score (``wins``), the smaller one or the same.
+            score (``wins``), the smaller one or the same; without pages that one of them was trained on.
         ``outcomes``, ``cost``, ``distribution``, ``pages``, ``worst``, ``hardest``
             See :mod:`blockml.evaluation.comparison.pagewise`.
         ``overall``
             Mean over data sets of the mean bag-of-words F1 of each system, and its mean rank on them (1 is best, equal
-            means share a rank); None unless the system ran on every data set that has this metric and was trained on
+            means share a rank); None unless the system ran on every data set that has this metric and is in sample on
             none of them.
         ``published``
             See :func:`blockml.evaluation.comparison.published.compare_with_published`.
@@ -130,7 +137,15 @@ def build_tables(
     """
     order = list(dict.fromkeys(system for by_system in scores.values() for system in by_system))
     grids = [
-        fill_grid(name, {system: by_system[system] for system in order if system in by_system})
+        fill_grid(
+            name,
+            {system: by_system[system] for system in order if system in by_system},
+            {
+                system: run["seen"]["pages"] or ()
+                for system, run in runs.get(name, {}).items()
+                if system in by_system and run.get("seen")
+            },
+        )
         for name, by_system in scores.items()
     ]
     filled = [grid for grid in grids if grid.pages]
@@ -181,12 +196,14 @@ def build_tables(
 def _system(name: str, runs: _Runs) -> dict[str, Any]:
     """Merge the facts about a system from its runs: the first known value of each, and all versions."""
     own = {dataset: by_system[name] for dataset, by_system in runs.items() if name in by_system}
+    found = {dataset: run["seen"] for dataset, run in own.items() if run.get("seen")}
     return {
         "name": name,
         "kind": next((run["kind"] for run in own.values() if run.get("kind")), ""),
         "version": ", ".join(dict.fromkeys(str(run["version"]) for run in own.values() if run.get("version"))),
         "parameters": dict(next((run["parameters"] for run in own.values() if run.get("parameters")), {})),
-        "in_sample": [dataset for dataset, run in own.items() if run.get("in_sample")],
+        "seen": found,
+        "in_sample": [dataset for dataset, seen in found.items() if Seen(**seen).share > MAX_SEEN],
     }
 
 

@@ -14,7 +14,13 @@ import pytest
 from blockml.datasets import LabelledPage
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison import running
-from blockml.evaluation.comparison.running import compare, load_descriptions, load_scores, run_system, score_systems
+from blockml.evaluation.comparison.running import (
+    compare_systems,
+    load_descriptions,
+    load_scores,
+    run_system,
+    score_systems,
+)
 from blockml.evaluation.comparison.store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.systems import Chosen, System, choose
 from blockml.evaluation.comparison.workers import CannotRunError, TaskResult
@@ -79,7 +85,7 @@ def test_what_is_done_is_not_touched(calls: Calls, sample: PageSample, store: St
     assert calls == ["fake"]
     assert files(store) == before
     assert first["outcomes"] == {"ok": 3}
-    assert (first["peak_megabytes"], first["pages"], first["timeout"], first["in_sample"]) == (10, 3, 30, False)
+    assert (first["peak_megabytes"], first["pages"], first["timeout"], first["seen"]["pages"]) == (10, 3, 30, [])
     assert {"system", "kind", "version", "parameters", "dataset", "checksum", "python", "platform", "created"} <= set(
         first
     )
@@ -156,7 +162,7 @@ def test_outputs_of_another_tool(sample: PageSample, store: Store, tmp_path: Pat
     )
     chosen = choose([], [spec])
     said: list[str] = []
-    tables = compare(chosen, [sample], store, report=said.append)
+    tables = compare_systems(chosen, [sample], store, report=said.append)
     assert any("ignored 1 line about other pages than those of made up" in text for text in said)
     scores = load_scores(store.directory)["made up"]["tool"]
     assert [(score.id, score.outcome, score.bag_f1, score.seconds) for score in scores] == [
@@ -183,7 +189,7 @@ def test_damaged_outputs_of_another_tool_are_refused(
     """The line is named."""
     chosen = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", rows)])
     with pytest.raises(DatasetError, match=fault):
-        compare(chosen, [sample], store)
+        compare_systems(chosen, [sample], store)
 
 
 def test_files_of_outputs_are_read_before_anything_runs(
@@ -192,10 +198,10 @@ def test_files_of_outputs_are_read_before_anything_runs(
     """A fault in one shows at once; the order of the tables is that of the names."""
     faulty = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", [{"id": "a", "text": None}])])
     with pytest.raises(DatasetError, match="no string 'text'"):
-        compare(Chosen([fake(), *faulty.systems], {}), [sample], store)
+        compare_systems(Chosen([fake(), *faulty.systems], {}), [sample], store)
     assert calls == []
     sound = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", [{"id": "a", "text": "x"}])])
-    tables = compare(Chosen([fake(), *sound.systems], {}), [sample], store)
+    tables = compare_systems(Chosen([fake(), *sound.systems], {}), [sample], store)
     assert [row["name"] for row in tables["systems"]] == ["fake", "tool"]
 
 
@@ -206,7 +212,7 @@ def test_the_first_failure_and_pages_without_gold_are_reported(tmp_path: Path, s
     sample = draw_sample(replace(labelled, pages=(*labelled.pages, without_gold)))
     for _ in range(2):
         said: list[str] = []
-        compare(Chosen([fake()], {}), [sample], store, report=said.append)
+        compare_systems(Chosen([fake()], {}), [sample], store, report=said.append)
         assert said == [
             "made up: left out 1 page without gold",
             "made up, fake: 1 error, 1 ok; first failure: page b: ValueError:  http://example.org/b {}",
@@ -217,7 +223,7 @@ def test_system_that_cannot_run_is_in_the_results(calls: Calls, sample: PageSamp
     """The others are compared all the same; a system that never ran has no column."""
     said: list[str] = []
     chosen = Chosen([fake("bad", source="broken"), fake()], {"lacking": "pip install lacking"})
-    tables = compare(chosen, [sample], store, report=said.append)
+    tables = compare_systems(chosen, [sample], store, report=said.append)
     assert tables["missing_systems"] == [
         {"name": "lacking", "install": "pip install lacking"},
         {"name": "bad", "install": "bad: broken"},
@@ -230,19 +236,19 @@ def test_system_that_cannot_run_is_in_the_results(calls: Calls, sample: PageSamp
 def test_nothing_to_run_is_an_error(sample: PageSample, store: Store) -> None:
     """The error names every system with the reason."""
     with pytest.raises(UsageError, match="no system can be run: lacking: pip install lacking"):
-        compare(Chosen([], {"lacking": "pip install lacking"}), [sample], store)
+        compare_systems(Chosen([], {"lacking": "pip install lacking"}), [sample], store)
 
 
 def test_data_sets_need_different_names(sample: PageSample, store: Store) -> None:
     """Equal names would mix up the results."""
     with pytest.raises(UsageError, match="NAME=DIR"):
-        compare(Chosen([fake()], {}), [sample, sample], store)
+        compare_systems(Chosen([fake()], {}), [sample, sample], store)
 
 
 def test_last_comparison_is_what_is_loaded(calls: Calls, sample: PageSample, store: Store) -> None:
     """Systems of an earlier one lie beside it, in the order asked for."""
-    compare(Chosen([fake("one"), fake("two")], {}), [sample], store)
-    compare(Chosen([fake("three"), fake("two")], {}), [sample], store)
+    compare_systems(Chosen([fake("one"), fake("two")], {}), [sample], store)
+    compare_systems(Chosen([fake("three"), fake("two")], {}), [sample], store)
     assert list(load_scores(store.directory)["made up"]) == ["three", "two"]
     assert calls == ["one", "two", "three"]
     with pytest.raises(UsageError, match="no comparison"):

@@ -18,7 +18,7 @@ from blockml.evaluation.comparison import peers
 from blockml.evaluation.comparison.peers import PEERS
 from blockml.evaluation.comparison.systems import choose
 from blockml.evaluation.comparison.workers import run_pages
-from blockml.extractors import EXTRACTORS, Plain, model_names
+from blockml.extractors import EXTRACTORS, Plain, TrainedExtractor, model_names
 from tests.models import small_model
 
 PARAGRAPH = (
@@ -82,7 +82,7 @@ def test_unknown_name_tells_all_that_are_known() -> None:
 
 
 def test_model_files_have_their_stem_as_name(tmp_path: Path) -> None:
-    """Two of one stem are refused; another content is another version."""
+    """Two of one stem have their folders in their names; another content is another version."""
     (tmp_path / "other").mkdir()
     file, other = tmp_path / "mine.blockml", tmp_path / "other" / "mine.blockml"
     blockml.save(small_model(), file)
@@ -90,8 +90,13 @@ def test_model_files_have_their_stem_as_name(tmp_path: Path) -> None:
     [system] = choose([str(file)]).systems
     assert (system.name, system.kind) == ("mine", "own")
     assert system.version.startswith("1.2+")
-    with pytest.raises(UsageError, match="two systems have the name 'mine'"):
-        choose([str(file), str(other)])
+    both = [system.name for system in choose([str(file), str(other), str(file)]).systems]
+    assert both == [str(tmp_path / "mine"), str(tmp_path / "other" / "mine")]
+    named = choose({"a": str(file), "b": TrainedExtractor(small_model()), "c": "plain"}).systems
+    assert [(system.name, system.kind) for system in named] == [("a", "own"), ("b", "own"), ("c", "own")]
+    assert named[1].make()("<p>" + "long enough to be kept " * 5, None).kept == [0]
+    with pytest.raises(UsageError, match="two systems have the name 'tiny'; from Python, give them names"):
+        choose([TrainedExtractor(small_model()), TrainedExtractor(small_model(), threshold=0.7)])
     [released] = choose(["kim2013"]).systems
     assert released.version.rpartition("+")[2] != system.version.rpartition("+")[2]
     file.write_bytes(b"nothing")

@@ -36,6 +36,9 @@ def page(page_id: str, bag_f1: float | None = 0.5, **changes: Any) -> PageScore:
     return replace(plain, **changes)
 
 
+#: The only page of a data set was seen in training.
+SEEN = {"pages": ["x"], "n_pages": 1, "sites": 1, "n_sites": 1}
+
 Scores = Mapping[str, Sequence[PageScore]]
 
 #: Enough samples to tell whether the right pages were drawn.
@@ -237,8 +240,32 @@ def test_pages_of_one_site_are_one_witness() -> None:
 def test_a_system_trained_on_a_data_set_is_not_ranked_over_all() -> None:
     """Its mean covers pages that it was trained on, so it gets no rank."""
     scores = {"trained": [page("x", 1.0)], "fair": [page("x", 0.5)]}
-    overall = build(scores, runs={"news": {"trained": {"in_sample": True}}})["overall"]
+    overall = build(scores, runs={"news": {"trained": {"seen": SEEN}}})["overall"]
     assert [(row["system"], row["rank"]) for row in overall] == [("trained", None), ("fair", 1.0)]
+
+
+def test_pages_seen_in_training_are_left_out_of_differences() -> None:
+    """Twenty pages are better because they were seen; on the other six the systems are equal."""
+    good = [page(f"p{k:02}", 1.0 if k < 20 else 0.5) for k in range(26)]
+    fair = [page(f"p{k:02}", 0.5) for k in range(26)]
+    seen = {"pages": [f"p{k:02}" for k in range(20)], "n_pages": 26, "sites": 1, "n_sites": 1}
+    pair = {"good": good, "fair": fair}
+    row = only(build(pair, runs={"news": {"good": {"seen": seen}}})["differences"], metric="bag_f1")
+    assert (row["mean"], row["significant"], row["ties"], row["seen_pages"]) == (0, False, 6, 20)
+    row = only(build(pair)["differences"], metric="bag_f1")
+    assert (row["significant"], row["wins"], row["seen_pages"]) == (True, 20, 0)
+    every = {**seen, "pages": [f"p{k:02}" for k in range(26)]}
+    assert build(pair, runs={"news": {"fair": {"seen": every}}})["differences"] == []
+
+
+@pytest.mark.parametrize(("n_seen", "in_sample"), [(1, []), (2, ["news"])])
+def test_a_system_is_ranked_unless_it_has_seen_many_pages(n_seen: int, in_sample: list[str]) -> None:
+    """One of twenty pages is the most; unknown pages are not counted."""
+    seen = {"pages": [f"p{k}" for k in range(n_seen)], "n_pages": 20, "sites": 0, "n_sites": 0}
+    tables = build({"one": [page(f"p{k}") for k in range(20)]}, runs={"news": {"one": {"seen": seen}}})
+    assert tables["systems"][0]["in_sample"] == in_sample
+    tables = build({"one": [page("p")]}, runs={"news": {"one": {"seen": {**seen, "pages": None}}}})
+    assert tables["systems"][0]["in_sample"] == []
 
 
 def test_failed_pages_count_and_are_told_apart() -> None:
@@ -389,14 +416,21 @@ def test_facts_of_runs_and_data_sets() -> None:
     """Systems gather what their runs tell; the latest run dates the comparison unless a date is given."""
     runs: dict[str, dict[str, dict[str, Any]]] = {
         "news": {"one": {"kind": "own", "version": "1", "parameters": {"radius": 60}, "created": "2031-05-17"}},
-        "forum": {"one": {"kind": "own", "version": "2", "in_sample": True, "created": "2031-05-18"}},
+        "forum": {"one": {"kind": "own", "version": "2", "seen": SEEN, "created": "2031-05-18"}},
     }
     scores = {"news": {"one": [page("x"), page("y", site="b.example")]}, "forum": {"one": [page("z")]}}
     facts = {"news": {"licence": "CC0", "attribution": "A. Author", "checksum": "9f"}}
     missing = [{"name": "other", "install": "pip install other"}]
     found = build_tables(scores, runs, datasets=facts, missing_systems=missing, command="blockml compare", seed=3)
     assert found["systems"] == [
-        {"name": "one", "kind": "own", "version": "1, 2", "parameters": {"radius": 60}, "in_sample": ["forum"]}
+        {
+            "name": "one",
+            "kind": "own",
+            "version": "1, 2",
+            "parameters": {"radius": 60},
+            "in_sample": ["forum"],
+            "seen": {"forum": SEEN},
+        }
     ]
     assert found["datasets"] == [
         {"name": "news", "pages": 2, "sites": 2, **facts["news"]},

@@ -1,0 +1,218 @@
+"""``blockml.compare``: models and other tools on labelled pages, from Python."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blockml.datasets import Dataset
+from blockml.evaluation.comparison.grid import OUTCOMES
+from blockml.evaluation.comparison.running import compare_systems
+from blockml.evaluation.comparison.store import PageSample, ProgressBar, Store, draw_sample, no_progress
+from blockml.evaluation.comparison.systems import Comparable, System, choose
+from blockml.evaluation.data import as_datasets
+from blockml.evaluation.frames import html_table, to_frame
+from blockml.evaluation.seen import Seen
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Metrics in order of preference: systems are ordered by the first that the gold of a data set supports.
+PREFERRED = ("bag_f1", "lcs_f1", "shingle_f1", "block_f1", "with_rate", "without_rate")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Result of :func:`compare`: scores of every system on every data set, and the differences between them.
+
+    ``tables`` has everything that the files of the output folder have: see
+    :func:`blockml.evaluation.comparison.tables.build_tables`.
+    """
+
+    tables: Mapping[str, Any]
+    directory: Path  #: Folder of outputs, scores and tables; a temporary one if no output was asked for.
+    systems: Sequence[System] = field(repr=False)
+    samples: Sequence[PageSample] = field(repr=False)
+    _temporary: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
+
+    @property
+    def means(self) -> list[dict[str, Any]]:
+        """One row per data set and system, best first.
+
+        ``bag_f1``, ``low`` and ``high`` are the mean over all pages with its 95 % interval; then ``lcs_f1``,
+        ``block_f1``, ``ms`` of CPU time a page, the number of pages by outcome, and ``seen_pages``, those that the
+        system was trained on, None if that is unknown. A score is None if the gold doesn't support it.
+        """
+        overall = [row for row in self.tables["means"] if row["slice_kind"] == "all"]
+        means = {(row["dataset"], row["system"], row["metric"]): row for row in overall}
+        cost = {(row["dataset"], row["system"]): row["ms_mean"] for row in self.tables["cost"]}
+        seen = self.seen
+        rows = []
+        for outcome in self.tables["outcomes"]:
+            place = outcome["dataset"], outcome["system"]
+            bag, lcs, block = (means.get((*place, metric), {}) for metric in ("bag_f1", "lcs_f1", "block_f1"))
+            row = {"dataset": place[0], "system": place[1]}
+            row |= {"bag_f1": bag.get("mean"), "low": bag.get("low"), "high": bag.get("high")}
+            row |= {"lcs_f1": lcs.get("mean"), "block_f1": block.get("mean"), "ms": cost[place]}
+            row |= {name: outcome[name] for name in OUTCOMES[1:]}
+            pages = seen[place].pages
+            rows.append(row | {"seen_pages": None if pages is None else len(pages)})
+        order = {row["name"]: number for number, row in enumerate(self.tables["datasets"])}
+        return sorted(rows, key=lambda row: (order[row["dataset"]], -(row["bag_f1"] or 0), -(row["block_f1"] or 0)))
+
+    @property
+    def differences(self) -> list[dict[str, Any]]:
+        """One row per data set and two systems: score of ``a`` minus score of ``b`` by ``metric``, paired by page.
+
+        ``low`` and ``high`` are its 95 % interval, ``significant`` says whether that excludes 0, and
+        ``significant_by_site`` the same when whole sites are resampled. Pages that one of the two was trained on are
+        left out and counted in ``seen_pages``. The metric is the first of :data:`PREFERRED` that the data set has gold
+        for; :attr:`tables` has the others.
+        """
+        known = {(row["dataset"], row["metric"]) for row in self.tables["differences"]}
+        metrics = {
+            row["name"]: next((metric for metric in PREFERRED if (row["name"], metric) in known), None)
+            for row in self.tables["datasets"]
+        }
+        return [row for row in self.tables["differences"] if row["metric"] == metrics[row["dataset"]]]
+
+    @property
+    def seen(self) -> dict[tuple[str, str], Seen]:
+        """What each system has seen of each data set in training, by data set and system."""
+        systems = self.tables["systems"]
+        return {(dataset, row["name"]): Seen(**seen) for row in systems for dataset, seen in row["seen"].items()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return :attr:`means` as a pandas DataFrame; UsageError without pandas."""
+        return to_frame(self.means)
+
+    def write_report(self) -> Path:
+        """Write ``report.html`` and its views of pages to the folder, and return its path.
+
+        Raises
+        ------
+        MissingExtraError
+            jinja2 is not installed.
+        """
+        from blockml.reports import write_comparison, write_comparison_views
+
+        with Store(self.directory).locked():
+            parsings = {system.name: system.parsing for system in self.systems if system.kind == "own"}
+            write_comparison_views(self.tables, self.samples, Store(self.directory), parsings)
+            return write_comparison(self.tables, self.directory)
+
+    def show(self) -> Path:
+        """Write the report and open it in the browser; return its path."""
+        import webbrowser
+
+        path = self.write_report()
+        webbrowser.open(path.as_uri())
+        return path
+
+    def __repr__(self) -> str:
+        best: dict[str, dict[str, Any]] = {}
+        for row in self.means:
+            best.setdefault(row["dataset"], row)
+        parts = [f"{name}: {row['system']} leads" for name, row in best.items()]
+        return f"Comparison({len(self.tables['systems'])} systems; {'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        return html_table(mean_cells(self.means))
+
+
+def compare(
+    models: Sequence[Comparable] | Mapping[str, Comparable],
+    datasets: str | os.PathLike[str] | Dataset | Sequence[str | os.PathLike[str] | Dataset],
+    *,
+    output: str | os.PathLike[str] | None = None,
+    outputs: Iterable[str] = (),
+    limit: int | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    timeout: float = 30,
+    command: str = "",
+    progress: ProgressBar = no_progress,
+    report: Callable[[str], None] = lambda _: None,
+) -> Comparison:
+    """Run models, extractors and other tools on labelled pages, and score their texts.
+
+    Each system runs in its own processes with a time limit; a page on which it fails scores 0.
+
+    Parameters
+    ----------
+    models
+        Names of released models, untrained extractors or installed other tools; paths of model files;
+        ``module:Class``; extractors or fitted estimators; or a mapping of names for the results to these.
+    datasets
+        Folders, ``NAME=FOLDER`` or data sets of :func:`blockml.open_dataset`; one or several.
+    output
+        Folder of outputs, scores, tables and ``report.html``; results of an earlier run in it are reused. Without it
+        they are in a temporary folder as long as the result exists, and :meth:`Comparison.show` writes the report.
+    outputs
+        ``NAME=FILE`` for outputs of any other tool: a line ``{"id": …, "text": …}`` for each page.
+    limit, seed
+        Compare on a random sample of this many pages of each data set.
+    jobs
+        Number of processes.
+    timeout
+        Maximum wall-clock seconds per page.
+    command
+        Command line to show in the report.
+    progress
+        Called with an iterable over pages and their number; returns an iterable that shows the progress.
+    report
+        Called with messages.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such system or parameter.
+    UsageError
+        No system can be run, two systems or data sets have one name, or an option is out of range.
+    DatasetError
+        A data set can't be read, or has no gold.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> report = blockml.compare(["default", "plain"], "data/sites", limit=5)
+    >>> [row["system"] for row in report.means]
+    ['default', 'plain']
+    """
+    chosen = choose(models, outputs)
+    samples = [draw_sample(dataset, limit, seed) for dataset in as_datasets(datasets)]
+    temporary = tempfile.TemporaryDirectory(prefix="blockml-") if output is None else None
+    directory = Path(output) if output is not None else Path(temporary.name)
+    tables = compare_systems(
+        chosen, samples, Store(directory), jobs=jobs, timeout=timeout, command=command, progress=progress, report=report
+    )
+    found = Comparison(tables, directory, chosen.systems, samples, temporary)
+    if output is not None:
+        found.write_report()
+    return found
+
+
+def mean_cells(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Format rows of :attr:`Comparison.means` for a table, with a dagger after systems that have seen pages."""
+    cells = []
+    for row in rows:
+        bag, low, high, lcs, block = (
+            "-" if row[name] is None else f"{row[name]:.3f}" for name in ("bag_f1", "low", "high", "lcs_f1", "block_f1")
+        )
+        cells.append(
+            {
+                "data set": row["dataset"],
+                "system": row["system"] + ("†" if row["seen_pages"] else ""),
+                "bag F1": bag,
+                "95 %": "-" if low == "-" else f"[{low}, {high}]",
+                "LCS F1": lcs,
+                "block F1": block,
+                "ms/page": "-" if row["ms"] is None else f"{row['ms']:.1f}",
+                "not ok": ", ".join(f"{row[name]} {name}" for name in OUTCOMES[1:] if row[name]) or "-",
+            }
+        )
+    return cells

@@ -1,0 +1,181 @@
+"""``blockml.evaluate``: scores of one model on labelled pages, from Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from blockml.datasets import Dataset
+from blockml.errors import UsageError, check_name
+from blockml.evaluation.bootstrap import bootstrap_mean
+from blockml.evaluation.data import as_dataset
+from blockml.evaluation.frames import html_table, to_frame
+from blockml.evaluation.run import PAGE_METRICS, PageResult, evaluate_extractor
+from blockml.evaluation.seen import Seen, find_seen, page_hashes, trained
+from blockml.extractors import Extractor
+from blockml.extractors.base import HasExtractor
+from blockml.extractors.registry import as_extractor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Fields of pages by which scores can be grouped.
+GROUPINGS = ("page_type", "site", "status", "seen")
+
+
+#: Names of groups of values that are no names.
+_NAMES = {None: "unknown", True: "seen", False: "not seen"}
+
+
+class Mean(NamedTuple):
+    """Mean over pages with its 95 % bootstrap interval."""
+
+    mean: float
+    low: float | None  #: None for a single page
+    high: float | None
+    pages: int  #: Pages whose gold supports the metric
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Result of :func:`evaluate`.
+
+    Metrics are those of :data:`blockml.evaluation.run.PAGE_METRICS`; ``bag_f1``, the default, is the F1 of the words of
+    a page's text against those of the gold, in any order.
+    """
+
+    model: str  #: Name and version of the model or extractor.
+    dataset: str  #: Name of the data set.
+    results: tuple[PageResult, ...]  #: Scores and cost of each page.
+    seen: Seen  #: Pages and sites that the model has seen in training.
+
+    def mean(self, metric: str = "bag_f1") -> float:
+        """Return the mean of a metric over pages; UsageError if no page has gold for it."""
+        return self._mean(metric, self.results).mean
+
+    def interval(self, metric: str = "bag_f1") -> tuple[float, float] | None:
+        """Return the 95 % bootstrap interval of the mean; None for a single page."""
+        found = self._mean(metric, self.results)
+        return None if found.low is None or found.high is None else (found.low, found.high)
+
+    def by(self, field: str = "page_type", metric: str = "bag_f1") -> dict[str, Mean]:
+        """Return the mean of a metric by a field of the pages: one of :data:`GROUPINGS`, largest group first.
+
+        ``seen`` groups pages by whether the model has seen them in training.
+        """
+        check_name("field", field, GROUPINGS)
+        groups: dict[str, list[PageResult]] = {}
+        for row, result in zip(self.pages, self.results, strict=True):
+            if self._values(metric, [result]):
+                groups.setdefault(_NAMES.get(row[field], row[field]), []).append(result)
+        ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+        return {name: self._mean(metric, results) for name, results in ordered}
+
+    @property
+    def pages(self) -> list[dict[str, Any]]:
+        """One row per page: what it is, whether it was seen in training (None: unknown), all metrics, and CPU time."""
+        return [
+            {
+                "id": result.id,
+                "site": result.site,
+                "page_type": result.page_type,
+                "status": str(result.status),
+                "flagged": result.flagged,
+                "seen": None if self.seen.pages is None else result.id in self.seen.pages,
+                **{metric: result.metric(metric) for metric in PAGE_METRICS},
+                "ms": 1000 * result.seconds,
+            }
+            for result in self.results
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return :attr:`pages` as a pandas DataFrame; UsageError without pandas."""
+        return to_frame(self.pages)
+
+    def _values(self, metric: str, results: Iterable[PageResult]) -> list[float]:
+        check_name("metric", metric, PAGE_METRICS)
+        return [value for result in results if (value := result.metric(metric)) is not None]
+
+    def _mean(self, metric: str, results: Iterable[PageResult]) -> Mean:
+        values = self._values(metric, results)
+        if not values:
+            known = [name for name in PAGE_METRICS if self._values(name, self.results)]
+            raise UsageError(f"no page has gold for {metric}; it supports: {', '.join(known) or 'no metric'}")
+        found = bootstrap_mean(values)
+        several = len(values) > 1
+        return Mean(found.mean, found.low if several else None, found.high if several else None, len(values))
+
+    @property
+    def _metrics(self) -> list[str]:
+        return [name for name in PAGE_METRICS if self._values(name, self.results)]
+
+    def __repr__(self) -> str:
+        first = self._metrics[:1]
+        score = f", {first[0]} {self.mean(first[0]):.3f}" if first else ""
+        interval = self.interval(first[0]) if first else None
+        shown = f" [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else ""
+        return f"Evaluation({self.model!r} on {self.dataset!r}, {len(self.results)} pages{score}{shown}; {self.seen})"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for name in self._metrics:
+            found = self._mean(name, self.results)
+            interval = "-" if found.low is None else f"[{found.low:.3f}, {found.high:.3f}]"
+            rows.append({"metric": name, "mean": f"{found.mean:.3f}", "95 %": interval, "pages": str(found.pages)})
+        return html_table(rows, f"{self.model} on {self.dataset}: {self.seen}")
+
+
+def evaluate(
+    model: str | os.PathLike[str] | Extractor | HasExtractor,
+    data: Any,  # noqa: ANN401 (whatever open_dataset reads)
+    *,
+    backend: str | None = None,
+    jobs: int = 1,
+    progress: Callable[[Iterable[PageResult]], Iterable[PageResult]] = iter,
+) -> Evaluation:
+    """Extract labelled pages by a model or extractor and score the results.
+
+    Parameters
+    ----------
+    model
+        Name of a released model or untrained extractor, path of a model file, ``module:Class``, an extractor or a
+        fitted estimator. Other tools are run by :func:`blockml.compare`.
+    data
+        A folder, ``NAME=FOLDER``, or a data set of :func:`blockml.open_dataset`.
+    backend
+        HTML parser that replaces the model's own.
+    jobs
+        Number of processes.
+    progress
+        Wraps the iteration over results, to show progress.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such model or parser.
+    DatasetError
+        A page can't be read, or none has gold.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> scores = blockml.evaluate("default", "data/sites")
+    >>> scores.mean() > 0.9, scores.mean("lcs_f1") <= scores.mean()
+    (True, True)
+    >>> scores.by("seen")["not seen"].pages == len(scores.pages)
+    True
+    """
+    extractor, dataset = as_extractor(model), as_dataset(data)
+    parsing = {} if backend is None else {"backend": backend}
+    results = evaluate_extractor(extractor, dataset, jobs=jobs, progress=progress, parsing=parsing)
+    return Evaluation(extractor.id, dataset.name, tuple(results), seen_by(extractor, dataset))
+
+
+def seen_by(extractor: Extractor, dataset: Dataset) -> Seen:
+    """Find the pages and sites of a data set that the models of an extractor were trained on."""
+    training = trained(extractor)
+    if not training:
+        return Seen((), len(dataset))
+    return find_seen(training, dataset, dataset.checksum(), page_hashes(dataset))

@@ -1,0 +1,111 @@
+"""Pages of a data set that a model has seen in training, and sites of which it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from blockml.datasets import Dataset, site_of
+from blockml.extractors import Extractor
+from blockml.model.training_hashes import PageHashes, TrainingHashes, hash_page
+from blockml.text.plurals import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a system has seen of the pages of a data set.
+
+    Examples
+    --------
+    >>> print(Seen(("a",), n_pages=30, sites=2, n_sites=12))
+    1 of 30 pages, 2 of 12 sites seen in training
+    >>> print(Seen(None, n_pages=30))
+    unknown whether pages were seen in training
+    """
+
+    pages: tuple[str, ...] | None  #: Ids of the pages that were seen; None if that is unknown
+    n_pages: int  #: Pages of the data set
+    sites: int = 0  #: Sites of which pages were seen
+    n_sites: int = 0  #: Sites of the data set that are known
+
+    def __str__(self) -> str:
+        if self.pages is None:
+            return "unknown whether pages were seen in training"
+        pages = f"{len(self.pages):,} of {counted(self.n_pages, 'page')}"
+        sites = f", {self.sites:,} of {counted(self.n_sites, 'site')}" if self.n_sites else ""
+        return f"{pages}{sites} seen in training"
+
+    @property
+    def worth_telling(self) -> bool:
+        """Whether a page or a site was seen, or nothing is known."""
+        return self.pages is None or bool(self.pages) or self.sites > 0
+
+    @property
+    def share(self) -> float:
+        """Share of the pages that were seen, 0 if it is unknown."""
+        return len(self.pages or ()) / self.n_pages
+
+
+def page_hashes(dataset: Dataset) -> dict[str, PageHashes]:
+    """Hash every page of a data set, by id.
+
+    Raises
+    ------
+    DatasetError
+        A page can't be read.
+    """
+    found = {}
+    for page in dataset.pages:
+        site = site_of(page.url, "") or (page.site if page.site_known else None)
+        found[page.id] = hash_page(page.load()[0], site, page.charset)
+    return found
+
+
+def training_hashes(datasets: Iterable[Dataset]) -> TrainingHashes:
+    """Collect the hashes of all pages of some data sets, for the model that is trained on them."""
+    return TrainingHashes.of(hashes for dataset in datasets for hashes in page_hashes(dataset).values())
+
+
+class Trained(NamedTuple):
+    """What a model was trained on."""
+
+    checksums: frozenset[str]  #: Of the data sets
+    hashes: TrainingHashes | None  #: None if they are unknown
+
+
+def trained(extractor: Extractor) -> tuple[Trained, ...]:
+    """Return what each model of an extractor was trained on; nothing for an extractor without a model."""
+    return tuple(
+        [
+            Trained(frozenset(str(entry.get("checksum")) for entry in model.training), model.training_hashes)
+            for model in extractor.used_models()
+        ]
+    )
+
+
+def find_seen(training: Sequence[Trained], dataset: Dataset, checksum: str, hashes: Mapping[str, PageHashes]) -> Seen:
+    """Find the pages and sites of a data set that models were trained on.
+
+    Parameters
+    ----------
+    training
+        Result of :func:`trained`.
+    dataset, checksum
+        Pages, and the checksum of their data set, by which a model without hashes knows the whole data set.
+    hashes
+        Result of :func:`page_hashes`, which may have more pages; not needed without models.
+    """
+    if any(item.hashes is None and checksum not in item.checksums for item in training):
+        return Seen(None, len(dataset))
+    own = {page.id: hashes[page.id] for page in dataset.pages} if training else {}
+    sites = {item.site: item for item in own.values() if item.site is not None}
+    seen, seen_sites = set[str](), set[int]()
+    for item in training:
+        if item.hashes is None:
+            seen |= own.keys()
+            seen_sites |= sites.keys()
+        else:
+            seen |= {page_id for page_id, page in own.items() if item.hashes.has_page(page)}
+            seen_sites |= {site for site, page in sites.items() if item.hashes.has_site(page)}
+    return Seen(tuple(sorted(seen)), len(dataset), len(seen_sites), len(sites))

@@ -1,0 +1,131 @@
+"""Pages and sites that a model has seen in training are found again in other folders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import blockml
+from blockml.cli import main
+from blockml.datasets import Dataset, open_dataset
+from blockml.evaluation.seen import Seen, find_seen, page_hashes, trained
+from blockml.extractors import Plain, TrainedExtractor
+from blockml.model import Model, load_model, save_model
+from blockml.training.card import render_card
+from blockml.training.recipes import recipe
+from blockml.training.train import train
+
+SITES = Path(__file__).parents[2] / "data" / "sites"
+N_TRAINING = 30
+
+
+@pytest.fixture(scope="module")
+def pages() -> Dataset:
+    """All pages of the made-up sites, those for training first."""
+    return open_dataset(SITES)
+
+
+@pytest.fixture(scope="module")
+def model_file(pages: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that was trained on the first pages."""
+    path = tmp_path_factory.mktemp("model") / "mine.blockml"
+    save_model(train([replace(pages, pages=pages.pages[:N_TRAINING])], recipe("kim2013"), protocols=[]), path)
+    return path
+
+
+def copied(pages: Dataset, folder: Path, change: Callable[[str], str] = str) -> Path:
+    """Write pages under other names, with their text as gold beside them."""
+    folder.mkdir()
+    for number, page in enumerate(pages.pages):
+        html, gold = page.load()
+        assert gold is not None
+        (folder / f"p{number:02}.html").write_text(change(html.decode()), encoding="utf-8", newline="")
+        (folder / f"p{number:02}.txt").write_text(gold.text() or "", encoding="utf-8")
+    return folder
+
+
+def wider(html: str) -> str:
+    """Change white space between the words and the tags of a page."""
+    return html.replace(" ", "  ").replace("\n", "\r\n\t")
+
+
+@pytest.mark.parametrize("change", [str, wider])
+def test_copies_of_training_pages_are_found(
+    change: Callable[[str], str], pages: Dataset, model_file: Path, tmp_path: Path
+) -> None:
+    """Thirty training pages elsewhere, as they are or with other white space, are all seen."""
+    folder = copied(replace(pages, pages=pages.pages[:N_TRAINING]), tmp_path / "elsewhere", change)
+    scores = blockml.evaluate(model_file, folder)
+    sites = {page.site for page in pages.pages[:N_TRAINING]}
+    assert str(scores.seen) == f"30 of 30 pages, {len(sites)} of {len(sites)} sites seen in training"
+    assert [page["seen"] for page in scores.pages] == [True] * N_TRAINING
+    assert list(scores.by("seen")) == ["seen"]
+    assert str(scores.seen) in repr(scores)
+    assert str(scores.seen) in scores._repr_html_()
+    assert blockml.evaluate("plain", folder).seen == Seen((), N_TRAINING)
+
+
+def test_other_pages_of_a_training_site_are_not_seen_but_their_site_is(pages: Dataset, model_file: Path) -> None:
+    """The pages beside the training pages."""
+    known = {page.site for page in pages.pages[:N_TRAINING]}
+    rest = [page for page in pages.pages[N_TRAINING:] if page.site in known]
+    others = [page for page in pages.pages if page.site not in known]
+    assert rest
+    assert others
+    found = blockml.evaluate(model_file, replace(pages, pages=(*rest, *others))).seen
+    assert found.pages == ()
+    assert (found.sites, found.n_sites) == (
+        len({page.site for page in rest}),
+        len({page.site for page in (*rest, *others)}),
+    )
+    assert found.worth_telling
+
+
+def test_a_comparison_claims_nothing_on_seen_pages(
+    pages: Dataset, model_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The terminal has a dagger and counts, differences are those of the unseen pages, the report says so."""
+    chosen = (*pages.pages[: N_TRAINING // 3], *pages.pages[N_TRAINING : N_TRAINING + 6])
+    folder, out = copied(replace(pages, pages=chosen), tmp_path / "mixed"), tmp_path / "out"
+    assert main(["compare", str(model_file), "plain", "--dataset", f"own={folder}", "-o", str(out), "--quiet"]) == 0
+    printed, err = capsys.readouterr()
+    assert "mine†" in printed
+    assert "plain†" not in printed
+    assert "own: mine†, 10 of 16 pages, " in err
+    again = blockml.compare([model_file, "plain"], f"own={folder}", output=out)
+    [row] = again.differences
+    assert (row["seen_pages"], row["wins"] + row["losses"] + row["ties"]) == (10, 6)
+    assert [row["seen_pages"] for row in again.means if row["system"] == "mine"] == [10]
+    report = (out / "report.html").read_text(encoding="utf-8")
+    assert "own: mine†, 10 of 16 pages" in report
+    main(["evaluate", str(model_file), "plain", "--dataset", f"own={folder}", "--metric", "bag_f1"])
+    printed, err = capsys.readouterr()
+    assert f"{model_file}†" in printed
+    assert "leaves out 10 pages seen in training" in err
+
+
+def test_a_file_without_hashes_knows_whole_data_sets_only(pages: Dataset, model_file: Path, tmp_path: Path) -> None:
+    """Files of earlier versions: the training set itself is seen, anything else is unknown."""
+    model = replace(load_model(model_file), training_hashes=None)
+    save_model(model, tmp_path / "old.blockml")
+    old = load_model(tmp_path / "old.blockml")
+    assert old.training_hashes is None
+    assert "has no hashes" in render_card(old)
+    training = replace(pages, pages=pages.pages[:N_TRAINING])
+    assert seen(old, training) == Seen(tuple(sorted(page.id for page in training.pages)), N_TRAINING, 2, 2)
+    assert str(seen(old, pages)) == "unknown whether pages were seen in training"
+    assert str(len(training)) in render_card(load_model(model_file)).partition("recognise")[2]
+
+
+def seen(model: Model, dataset: Dataset) -> Seen:
+    """What a model has seen of a data set."""
+    return find_seen(trained(TrainedExtractor(model)), dataset, dataset.checksum(), page_hashes(dataset))
+
+
+def test_untrained_extractors_have_seen_nothing(pages: Dataset) -> None:
+    """They need no hashes."""
+    assert trained(Plain()) == ()
+    assert find_seen((), pages, "", {}) == Seen((), len(pages))
