@@ -65,8 +65,8 @@ def iso_date(text: str | None, *, day_first: bool | None = None) -> str | None:
     """
     if not text or len(text) > 200:
         return None
-    for pattern, read in _FORMS:
-        if match := pattern.search(text):
+    for pattern, read, sign in _FORMS:
+        if sign in text and (match := pattern.search(text)):
             return read(match, day_first=day_first)
     try:
         return _written(parsedate_to_datetime(text))
@@ -83,8 +83,8 @@ def dates_in(text: str, *, day_first: bool | None = None) -> list[tuple[int, int
     [(10, 20, '2024-05-03'), (30, 40, '2024-05-04')]
     """
     found: list[tuple[int, int, str]] = []
-    for pattern, read in _FORMS:
-        for match in pattern.finditer(text):
+    for pattern, read, sign in _FORMS:
+        for match in pattern.finditer(text) if sign in text else ():
             start, end = match.span()
             if all(end <= first or last <= start for first, last, _ in found) and (
                 value := read(match, day_first=day_first)
@@ -171,12 +171,12 @@ def _checked(year: int, month: int, day: int) -> str | None:
     return found.isoformat() if _FIRST_YEAR <= year <= _LAST_YEAR else None
 
 
-#: Forms of dates in order of preference, with their readers.
-_FORMS: tuple[tuple[re.Pattern[str], Callable[..., str | None]], ...] = (
-    (_ISO, _with_time),
-    (_YEAR_FIRST, _year_first),
-    (_DAY_FIRST, _with_points),
-    (_SLASHES, _with_slashes),
-    (_C_TIME, _with_clock),
-    (_WITH_MONTH, _with_month),
+#: Forms of dates in order of preference, with their readers and a sign that each of them has.
+_FORMS: tuple[tuple[re.Pattern[str], Callable[..., str | None], str], ...] = (
+    (_ISO, _with_time, "-"),
+    (_YEAR_FIRST, _year_first, ""),
+    (_DAY_FIRST, _with_points, "."),
+    (_SLASHES, _with_slashes, "/"),
+    (_C_TIME, _with_clock, ":"),
+    (_WITH_MONTH, _with_month, " "),
 )

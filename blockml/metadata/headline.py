@@ -146,16 +146,18 @@ def _heading_in_title(page: Page, found: str, names: Sequence[str]) -> str:
     is_main = page.title.startswith(found) and 2 * len(found) > len(page.title) and found.count(" ") >= _LONG_NAME
     if is_main or not _ANY_SEPARATOR.search(page.title) or not len(page.blocks):
         return found
+    nodes, title = page.nodes, _key(page.title)
+    longest = int(page.blocks.node[page.blocks.n_words.argmax()])
+    headings = [node for name in _HEADINGS for node in nodes.indices(name)[:MAX_ELEMENTS].tolist() if node < longest]
+    texts = ((node, element_text(page, node)) for node in sorted(headings))
+    keyed = [(node, text, key) for node, text in texts if (key := _key(text)) in title]
+    if len(keyed) < 2:
+        return found
     runs = {_key(text): (first, last) for text, first, last in _runs(page.title)}
     if _key(found) not in runs:
         return found
-    nodes, known = page.nodes, set(map(_key, names))
-    longest = int(page.blocks.node[page.blocks.n_words.argmax()])
-    headings = [node for name in _HEADINGS for node in nodes.indices(name)[:MAX_ELEMENTS].tolist() if node < longest]
-    best, n_headings = None, 0
-    for node in sorted(headings):
-        text = element_text(page, node)
-        key = _key(text)
+    known, best, n_headings = set(map(_key, names)), None, 0
+    for node, text, key in keyed:
         if key not in runs:
             continue
         n_headings += 1
@@ -196,11 +198,15 @@ def _line_in_title(page: Page, title: str, names: Sequence[str], *, after: int =
         return None
     counts = np.add.reduceat(np.stack([blocks.n_words, 2 * blocks.n_linked]), begins, axis=1)
     lengths, found = range(min(map(len, runs)), _LONGER * max(map(len, runs.values())) + 1), set[str]()
-    stops = np.append(begins[1:], len(blocks))
+    first_characters = {key[0] for key in runs}
+    bounds = [*begins.tolist(), len(blocks)]
     for place in (counts[0] > counts[1]).nonzero()[0][:_MAX_LINES].tolist():
-        line = " ".join(blocks.texts[begins[place] : stops[place]])
-        if len(line) in lengths:
-            found.add("".join(metric_tokens(line)))
+        start, stop = bounds[place], bounds[place + 1]
+        first = blocks.texts[start][0]
+        if first.lower() in first_characters or not first.isalnum():
+            line = blocks.texts[start] if stop == start + 1 else " ".join(blocks.texts[start:stop])
+            if len(line) in lengths:
+                found.add("".join(metric_tokens(line)))
     known_lines = (run for key, run in runs.items() if key in found)  # in order, as two may be equally long
     return max(known_lines, key=lambda run: (run.count(" "), len(run)), default=None)
 

@@ -162,7 +162,7 @@ def described(objects: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], 
     is_complete = False
     by_id: dict[str, Mapping[str, Any]] = {}
     for item in objects:
-        if text_of(item) and isinstance(identifier := item.get("@id"), str):
+        if isinstance(identifier := item.get("@id"), str) and text_of(item):
             by_id.setdefault(identifier, item)
         types = item.get("@type")
         for name in types if isinstance(types, list) else [types]:

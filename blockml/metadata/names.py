@@ -25,12 +25,14 @@ _FIRST_WORDS = frozenset(
     " rédigé escrito publicado scritto pubblicato geschreven geplaatst skrevet skriven napisane opublikowane autor"
     " autorin autore autora auteur author verfasser verfasserin de".split()
 )
+_FIRST_PAIRS = frozenset(word[:2] for word in _FIRST_WORDS)
 _AFTER = re.compile(r"\s+(?:[|•·–—/»]|\b[iI]n\b\s|@|\d).*\Z|\s*[(（\[【].*\Z|,\s*\d.*\Z", re.DOTALL)
 _AND = r"(?:and|und|et|y|e|en|og|och|i|и|та|ve)\s+"
 _LIST = re.compile(rf"\s*[,;|&、・，]\s*(?:{_AND})?|\s+{_AND}")
 #: What joins two names, at the start and at the end of a text.
 _JOINER = r"[\s,;|&、・，·•/]|\b(?:and|und|et|y|e|en|og|och|i|и|та|ve|mit|with)(?!\w)"
 _JOINS_BEFORE, _JOINS_AFTER = re.compile(rf"(?:{_JOINER})+"), re.compile(rf"(?:{_JOINER})+\Z")
+_MAX_JOINS = 16  # characters at the end of a text (our choice: bounds the time)
 #: Words in lower case within the names of persons; words that no name has; names of persons in other scripts.
 _PARTICLES = frozenset(
     "de da do dos das du del della di la le van von der den ten ter el al bin ibn y e af av zu".split()
@@ -144,8 +146,11 @@ def starts_byline(text: str, *, only: bool = False) -> bool:
     >>> starts_byline("By Ann Lee"), starts_byline("Written by", only=True), starts_byline("By Ann Lee", only=True)
     (True, True, False)
     """
+    start = text.lstrip()[:2].lower()
+    if not start or (start[0] < _FIRST_IDEOGRAPH and start not in _FIRST_PAIRS):
+        return False
     words = text.split(maxsplit=4)
-    if not words or (only and len(words) > 3):
+    if only and len(words) > 3:
         return False
     if words[0][0] < _FIRST_IDEOGRAPH and words[0].lower().rstrip(":") not in _FIRST_WORDS:
         return False
@@ -163,7 +168,7 @@ def unjoined(text: str) -> tuple[str, bool, bool]:
     (('Ann Lee', True, True), ('', True, True), ('Ann Lee', False, False))
     """
     text = " ".join(text.split())
-    before, after = _JOINS_BEFORE.match(text), _JOINS_AFTER.search(text)
+    before, after = _JOINS_BEFORE.match(text), _JOINS_AFTER.search(text, max(0, len(text) - _MAX_JOINS))
     start, end = before.end() if before else 0, after.start() if after else len(text)
     return text[start:end], before is not None, after is not None
 

@@ -6,7 +6,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import NamedTuple
 
 from blockml.metadata.dates import dates_in, iso_date
 from blockml.metadata.headline import MAX_ELEMENTS, element_text
@@ -69,6 +68,11 @@ _STARTS: Mapping[str, tuple[str, ...]] = {
         " обращения зареєстр katılım kayıt üyelik erişim registr medlem bergabung".split()
     ),
 }
+#: Kinds with their starts, by first character.
+_BY_LETTER: Mapping[str, list[tuple[str, tuple[str, ...]]]] = {
+    letter: [(kind, tuple(start for start in starts if start[0] == letter)) for kind, starts in _STARTS.items()]
+    for letter in {start[0] for starts in _STARTS.values() for start in starts}
+}
 #: The same in Japanese, Chinese and Korean, whose words have no spaces between them.
 _WITHIN: Mapping[str, tuple[str, ...]] = {
     "modified": ("更新", "修正", "修改", "编辑", "編集", "수정", "업데이트"),
@@ -79,16 +83,15 @@ _WITHIN: Mapping[str, tuple[str, ...]] = {
 #: The time of day after a date, before what Japanese and Chinese say of it.
 _CLOCK = re.compile(r"[\s\d:：日일時时분시分秒()（）]*")
 #: A year, or numbers with points, in a line that may have a date; words of a line that only says what a date is.
-_MAYBE_DATE, _MAX_LABEL = re.compile(r"(?:19|20)\d\d|\d[./]\s?\d\d?[./]"), 4
+_MAYBE_DATE, _MAX_LABEL = re.compile(r"\d(?:(?:(?<=1)9|(?<=2)0)\d\d|[./]\s?\d\d?[./])"), 4
 #: Signs before a word, and lines that are read after the first one with a date (our choice).
 _MARKS, _MAX_MORE = "([（【*•|-–—", 8
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_SPACE = int(Separator.SPACE)
 
 
-class _Line(NamedTuple):
-    text: str
-    start: int  #: first text node
-    end: int  #: one past the last text node
+#: A line: its text, its first text node, and one past the last one.
+_Line = tuple[str, int, int]
 
 
 class VisibleMetadata:
@@ -111,18 +114,15 @@ class VisibleMetadata:
                     similar = node
         return int(blocks.node[blocks.texts.index(title)]) if title in blocks.texts else similar
 
-    def lines(self, first: int, last: int) -> list[_Line]:
-        """List the lines of a range of blocks."""
+    def lines(self, first: int, last: int) -> Iterator[_Line]:
+        """Iterate over the lines of a range of blocks."""
         blocks = self.page.blocks
-        found: list[_Line] = []
-        columns = (blocks.node, blocks.last_node, blocks.separators)
-        rows = zip(blocks.texts[first:last], *(column[first:last].tolist() for column in columns), strict=True)
-        for text, start, end, separator in rows:
-            if separator > Separator.SPACE or not found:
-                found.append(_Line(text, start, end + 1))
-            else:
-                found[-1] = _Line(f"{found[-1].text} {text}", found[-1].start, end + 1)
-        return found
+        starts, ends = blocks.node[first:last].tolist(), blocks.last_node[first:last].tolist()
+        texts, after = blocks.texts[first:last], len(starts)
+        separators = blocks.separators[first:last].tolist()
+        begins = [k for k, separator in enumerate(separators) if separator > _SPACE or not k]
+        for k, stop in pairwise([*begins, after]):
+            yield texts[k] if stop == k + 1 else " ".join(texts[k:stop]), starts[k], ends[stop - 1] + 1
 
     @cached_property
     def nearby(self) -> tuple[list[_Line], list[_Line]]:
@@ -132,11 +132,11 @@ class VisibleMetadata:
         place = bisect_left(self.page.blocks.node, self.headline)
         after, n_texts = [], 0
         for line in self.lines(place, place + _AFTER):
-            n_texts += line.text.count(" ") >= _TEXT_WORDS
+            n_texts += line[0].count(" ") >= _TEXT_WORDS
             if n_texts == _MAX_TEXTS:
                 break
             after.append(line)
-        return after, self.lines(max(0, place - _BEFORE), place)[: -_LINES_BEFORE - 1 : -1]
+        return after, list(self.lines(max(0, place - _BEFORE), place))[: -_LINES_BEFORE - 1 : -1]
 
     def dates(self) -> dict[str, str]:
         """Return the dates in lines near the headline: ``published``, ``modified``, or an empty name for others."""
@@ -145,17 +145,18 @@ class VisibleMetadata:
         if "modified" not in found:
             n_blocks = len(self.page.blocks)
             last = self.lines(max(0, n_blocks - _LAST_LINES), n_blocks)
-            dated = [line for line in last if _MAYBE_DATE.search(line.text)]
-            found |= self.dated([line for line in dated if _kind(line.text) == "modified"])
+            dated = [line for line in last if _MAYBE_DATE.search(line[0])]
+            found |= self.dated([line for line in dated if _kind(line[0]) == "modified"])
         return found
 
     def dated(self, lines: list[_Line]) -> dict[str, str]:
         """Return the first date of each kind in some lines; that of no kind has an empty name."""
         found: dict[str, str] = {}
         label, n_more = "", _MAX_MORE  # the line before, and lines that are read after the first date
-        for line in lines:
-            times = [node for node in self.time_elements if line.start - _MAX_UP <= node < line.end]
-            text = self.with_times(line.text, times) if times else line.text
+        for text, start, end in lines:
+            first, last = bisect_left(self.time_elements, start - _MAX_UP), bisect_left(self.time_elements, end)
+            if times := self.time_elements[first:last]:
+                text = self.with_times(text, times)  # noqa: PLW2901
             if len(text) <= _MAX_TEXT and text.count(" ") <= _MAX_LINE and (times or _MAYBE_DATE.search(text)):
                 dates = dates_in(text, day_first=self.day_first)
                 is_short = dates and len(_WORD.findall(_without(text, dates))) <= _MAX_UNNAMED
@@ -221,8 +222,10 @@ class VisibleMetadata:
         """Iterate over ranges of nodes near the headline that may begin with names, the likeliest first."""
         nodes, all_links = self.page.nodes, self.page.nodes.indices("a")
         for lines in self.nearby:
-            starts = [line.start for line in lines]
-            first, last = min(starts, default=0), max((line.end for line in lines), default=0)
+            if not lines:
+                continue
+            starts = [start for _, start, _ in lines]
+            first, last = min(starts[0], starts[-1]), max(lines[0][2], lines[-1][2])
             found = [
                 (node, int(nodes.end[node]))
                 for node in self.named_elements
@@ -235,11 +238,12 @@ class VisibleMetadata:
                     found.append((link, link + _MAX_NAMED))
                 elif address.startswith("mailto:"):  # after the name
                     found.append((max((start for start in starts if start < link), default=link), link))
-            for line in lines:
-                if line.text.count(" ") <= _MAX_LINE:
-                    for k, text in enumerate(nodes.texts[line.start : line.end]):
-                        if text and (not k or len(text) <= _MAX_LABEL_LENGTH) and starts_byline(text, only=k > 0):
-                            found.append((line.start + k, line.start + k + _MAX_NAMED))
+            for line, start, end in lines:
+                if line.count(" ") <= _MAX_LINE:
+                    for node, text in enumerate(nodes.texts[start:end], start):
+                        is_short = node == start or len(text) <= _MAX_LABEL_LENGTH
+                        if text and is_short and starts_byline(text, only=node > start):
+                            found.append((node, node + _MAX_NAMED))
             yield from sorted(found)
 
     def names_between(self, start: int, end: int) -> tuple[str, ...]:
@@ -252,15 +256,18 @@ class VisibleMetadata:
         is_begin = is_joined = True
         like = None
         for node in range(start, min(end, start + _MAX_SPAN, len(nodes))):
-            text, starts, ends = unjoined(nodes.texts[node][:_MAX_TEXT])
-            is_label = starts_byline(text, only=True)
+            if not (text := nodes.texts[node][:_MAX_TEXT].strip()):
+                continue
+            text, starts, ends = unjoined(text)
+            is_byline = starts_byline(text)
+            is_label = is_byline and starts_byline(text, only=True)
             is_begin |= is_label
             if not text or is_label:
                 is_joined |= starts
                 continue
             parent = int(nodes.parent[node])
             kind = nodes.name(parent), nodes.attributes[parent].get("class")
-            names = person_names(text) if is_begin or starts_byline(text) else ()
+            names = person_names(text) if is_begin or is_byline else ()
             if found and not (names and (is_joined or starts or kind == like)):
                 break
             found += names
@@ -277,9 +284,10 @@ class VisibleMetadata:
 
     def is_of_picture(self, node: int) -> bool:
         """Tell whether an element is, or is within, a picture or its caption."""
-        return any(
-            self.page.nodes.name(each) in _PICTURES for each in (node, *self.page.nodes.ancestors(node, _MAX_UP))
-        )
+        nodes = self.page.nodes
+        if _PICTURES.isdisjoint(nodes.names):
+            return False
+        return any(nodes.name(each) in _PICTURES for each in (node, *nodes.ancestors(node, _MAX_UP)))
 
     def byline_text(self, node: int) -> str:
         """Return the text of a short byline, or those of the elements within it that are called names."""
@@ -318,7 +326,7 @@ def _kind(text: str) -> str:
     found = ""
     for word in text.lower().split():
         start = word.lstrip(_MARKS)
-        for kind, starts in _STARTS.items():
+        for kind, starts in _BY_LETTER.get(start[:1], ()):
             if start.startswith(starts):
                 found = kind
     if not found and not text.isascii():

@@ -32,6 +32,8 @@ _XML_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([^"'>]+)["
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_BE: "utf-16be", codecs.BOM_UTF16_LE: "utf-16le"}
 #: Labels of the encoding "replacement" (Encoding Standard, section 4.2), some of which webencodings 0.5 decodes.
 _REPLACED = frozenset({"csiso2022kr", "hz-gb-2312", "iso-2022-cn", "iso-2022-cn-ext", "iso-2022-kr", "replacement"})
+#: Encodings of the standard by codecs of Python that are nearly the same.
+_CODECS = {"cp932": "shift_jis", "cp949": "euc-kr", "big5hkscs": "big5", "mac-cyrillic": "x-mac-cyrillic"}
 #: First bytes of binary formats (WHATWG MIME sniffing, sections 6.1, 6.2 and 7.1).
 _BINARY_SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "a PNG image", b"GIF87a": "a GIF image", b"GIF89a": "a GIF image",
@@ -88,8 +90,8 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     detector
         Called with the bytes if no encoding is declared and they are not UTF-8. By default
         :func:`blockml.parsing.detection.detected`, which knows the encodings of Cyrillic, Greek, Arabic, Japanese,
-        Chinese and Korean that are most in use. ``lambda data: None`` detects nothing. For charset-normalizer:
-        ``lambda data: (best := charset_normalizer.from_bytes(data).best()) and best.encoding``.
+        Chinese and Korean that are most in use. Returns the label of an encoding, the name of a codec of Python, or
+        None, as in ``lambda data: chardet.detect(data)["encoding"]``. ``lambda data: None`` detects nothing.
 
     Examples
     --------
@@ -148,7 +150,7 @@ def _sniff(
         warnings[f"unknown charset {charset!r} of the transport ignored"] = None
     encoding, rule = _look_inside(source, warnings, is_utf8=is_utf8)
     if not encoding and (guess := (detector or detected)(source)):
-        encoding, rule = _known(guess), "detector"
+        encoding, rule = _known(guess) or _of_codec(guess), "detector"
         if not encoding:
             warnings[f"unknown encoding {guess!r} of the detector ignored"] = None
     return (encoding, rule, tuple(warnings)) if encoding else ("windows-1252", "fallback", tuple(warnings))
@@ -179,6 +181,15 @@ def _known(label: str) -> str | None:
         return "replacement"
     encoding = webencodings.lookup(label) if label.isascii() else None  # as all labels are; it can't read surrogates
     return encoding.name if encoding else None
+
+
+def _of_codec(name: str) -> str | None:
+    """Return the encoding of a codec of Python, which detectors may name; None for other names."""
+    try:
+        codec = codecs.lookup(name).name.replace("_", "-")
+    except (LookupError, ValueError):
+        return None
+    return _known(_CODECS.get(codec, codec))
 
 
 def _as_declared(name: str) -> str:

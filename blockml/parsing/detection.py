@@ -6,19 +6,20 @@ candidates: accented letters are mostly single, so that no candidate finds many 
 
 from __future__ import annotations
 
-import re
+import functools
 from collections.abc import Mapping
-from operator import add
 from typing import Any
 
+import numpy as np
 import webencodings
+from numpy.typing import NDArray
+
+from blockml.text.characters import code_points
 
 __all__ = ["FREQUENT", "detected"]
 
 #: Bytes that are read of those outside ASCII and their neighbours (our choice: bounds the time).
 _SAMPLE = 10_000
-#: Bytes outside ASCII, each with a byte after it that may be the second one of a character.
-_RUN = re.compile(rb"(?:[\x80-\xff]++[\x30-\x7e]?+)++")
 #: Minimum share of frequent characters or pairs among the characters outside ASCII, and their minimum number. On held
 #: out pages the right encoding has at least .24 but for two pages with .16, and none of 1,830 Latin pages more than .12
 #: in one of these (``python -m research.benchmarks.detection``).
@@ -107,23 +108,45 @@ def detected(source: bytes, frequent: Mapping[str, frozenset[str]] = FREQUENT) -
     >>> detected("<title>Погода сегодня</title>".encode("koi8-r")), detected("<p>Crème brûlée".encode("windows-1252"))
     ('koi8-r', None)
     """
-    runs: list[bytes] = []
-    n_bytes = 0
-    for run in _RUN.finditer(source):
-        runs.append(run[0][:_SAMPLE])
-        n_bytes += len(runs[-1])
-        if n_bytes >= _SAMPLE:
-            break
-    sample = b" ".join(runs)
+    sample = _sample(np.frombuffer(source, dtype=np.uint8))
     share, found, label = max(_share(sample, *item) for item in frequent.items())
     return label if share >= _MIN_SHARE and found >= _MIN_FOUND else None
+
+
+def _sample(octets: NDArray[np.uint8]) -> bytes:
+    """Return the first bytes outside ASCII, each with a byte after it that may end a character, spaces between runs."""
+    is_high = octets > 0x7F
+    stays = is_high.copy()
+    stays[1:] |= is_high[:-1] & (octets[1:] >= 0x30) & (octets[1:] != 0x7F)
+    places = stays.nonzero()[0][:_SAMPLE]
+    target = np.arange(len(places))
+    target[1:] += (np.diff(places) > 1).cumsum()
+    found = np.full(target[-1] + 1 if len(target) else 0, ord(" "), dtype=np.uint8)
+    found[target] = octets[places]
+    return found.tobytes()
 
 
 def _share(sample: bytes, label: str, frequent: frozenset[str]) -> tuple[float, int, str]:
     """Return the share and number of frequent characters or pairs in bytes read in an encoding, and its label."""
     codec: Any = webencodings.lookup(label)
     text, _ = webencodings.decode(sample, codec, errors="replace")
-    units = map(add, text, text[1:]) if len(next(iter(frequent))) > 1 else text
-    found = sum(map(frequent.__contains__, units))
-    n_others = sum(character > "\x7f" for character in text) + _UNDECODABLE * text.count("\ufffd")
+    points = code_points([text])
+    known, size = _keys(frequent)
+    units = points if size == 1 else _pairs(points)
+    at = known.searchsorted(units)
+    found = int(np.count_nonzero(known.take(at, mode="clip") == units))
+    n_others = int(np.count_nonzero(points > 0x7F)) + _UNDECODABLE * text.count("\ufffd")
     return found / max(n_others, 1), found, label
+
+
+@functools.cache
+def _keys(frequent: frozenset[str]) -> tuple[NDArray[np.uint64], int]:
+    """Return (n,) sorted numbers of characters or pairs, and how many characters each of them has."""
+    size = len(next(iter(frequent)))
+    points = code_points(["".join(sorted(frequent))])
+    return np.sort(points if size == 1 else _pairs(points)[::2]).astype(np.uint64), size
+
+
+def _pairs(points: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """Return (n - 1,) numbers of the pairs of neighbouring code points (n,)."""
+    return (points[:-1].astype(np.uint64) << np.uint64(32)) | points[1:]

@@ -69,6 +69,21 @@ def test_declarations_come_first() -> None:
     assert decode(source, detector=lambda _: None).encoding == "windows-1252"
 
 
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("cp932", "shift_jis"), ("cp949", "euc-kr"), ("koi8_r", "koi8-r"), ("latin_1", "windows-1252"),
+        ("mac_cyrillic", "x-mac-cyrillic"), ("no codec", None), ("a\0b", None), ("é", None),
+    ],
+)  # fmt: skip
+def test_detectors_may_name_codecs_of_python(name: str, encoding: str | None) -> None:
+    """Other packages name codecs; an unknown name is a warning."""
+    read = decode(b"<p>\xb1\xa1 </p>", detector=lambda _: name)
+    assert read.encoding == (encoding or "windows-1252")
+    assert read.source == ("detector" if encoding else "fallback")
+    assert any("unknown encoding" in warning for warning in read.warnings) == (encoding is None)
+
+
 @given(st.binary(max_size=2000))
 def test_no_bytes_raise(source: bytes) -> None:
     """The answer for any bytes is the label of an encoding or None."""
