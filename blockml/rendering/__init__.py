@@ -19,6 +19,7 @@ from blockml.rendering.record import (
     SCHEMA_VERSION,
     block_records,
     chunk_record,
+    image_record,
     json_schema,
     page_record,
     paragraph_record,
@@ -67,6 +68,7 @@ def _json(extraction: Extraction, *, chunk_size: int | None, **_: object) -> str
     lists: dict[str, Iterable[dict[str, Any]]] = {
         "paragraphs": map(paragraph_record, extraction.paragraphs),
         "removed": map(paragraph_record, extraction.removed),
+        "images": map(image_record, extraction.images),
         "blocks": block_records(extraction),
     }
     if chunk_size is not None:

@@ -15,7 +15,7 @@ _PICTURE = re.compile(r"(?:https?:)?//[^{}]+|[^{}]*\.(?:jpe?g|png|gif|webp|avif|
 _PICTURE_FILE = re.compile(r"[^\s{}\"'<>]+\.(?:jpe?g|png|gif|webp|avif|svg)\b[^\s{}\"'<>]*", re.IGNORECASE)
 #: File names of transparent pictures, and of those that stand for one that is still loading.
 _TRANSPARENT = re.compile(
-    r"(?:(?:spacer?|blank|transparent|trans|pixel|clear|cleardot|empty|1x1)[-_]?)+\.(?:gif|png)"
+    r"(?:(?:spacer?|blank|transparent|trans|pixel|pxl|clear|cleardot|empty|1x1)[-_]?)+\.(?:gif|png)"
     r"|(?:.*[-_.])?(?:placeholder|lazy|lazyload|loading|loader)(?:[-_.].*)?\.(?:gif|png|svg|jpe?g|webp)"
 )
 #: A candidate of ``srcset``: an address, which may have commas, and its width or density.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,18 @@ from blockml.rendering.bounds import Budget
 from blockml.rendering.image_addresses import image_address, is_placeholder
 from blockml.rendering.links import absolute_addresses, is_safe
 from blockml.rendering.mathematics import formula_of_image
+from blockml.rendering.picture_kinds import (
+    DECORATION,
+    ELSEWHERE,
+    PERSONS,
+    file_name,
+    is_byline_of,
+    is_decoration,
+    is_other,
+    names_of,
+    picture_sides,
+    shown_person,
+)
 from blockml.rendering.shown import shown_texts, text_sums
 
 __all__ = ["Pictures", "find_images", "find_pictures"]
@@ -25,32 +37,22 @@ _HEAD, _NOSCRIPT = int(Flag.HEAD), int(Flag.NOSCRIPT)
 _PICTURES = frozenset({"img", "amp-img"})
 #: Removed words of a caption, and between a picture and the kept text on one of its sides.
 _MAX_CAPTION, _MAX_GAP = 60, 30
+#: Words of an element that is only about a person.
+_MAX_PERSON = 60
 #: Levels of elements around a picture that are looked at, so that deep pages don't take long.
 _MAX_LEVELS = 12
-_PIXELS = re.compile(r"\s*([0-9]{1,5})(?:\.[0-9]+)?(?:px)?\s*")
-#: Sides of icons: one that is this short, or both. A large picture after the text has a longer one.
-_SHORT, _BOTH_SHORT, _LARGE = 48, 100, 300
-#: Sides of at most this length may be a shape, such as 3 to 2, of at most this ratio.
-_SHAPE, _MAX_RATIO = 21, 3
-_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
-#: Words in the address, class or id of a picture, or of the two elements around it, that is not content.
-_DECORATION = frozenset(
-    "ad ads advert advertisement author avatar avatars badge badges bpthumb bullet btn button buttons byline captcha "
-    "emoji emojis emoticon emoticons flag gravatar ico icon icons logo logos profile rating share smiley smileys "
-    "smilies social spacer sprite sprites star stars userpic".split()
-)
-#: Words in the class or id of an element that has pictures of something else, unless the text on both sides is kept.
-_ELSEWHERE = frozenset(
-    "ad ads advert advertisement author avatar bio byline comment comments footer menu more nav newsletter popular "
-    "profile promo recommend recommendations recommended related share sidebar social sponsor sponsored".split()
-)
+#: Those of which the names are read as those of the picture, itself among them.
+_NEAR = 3
+_NO_NAMES = frozenset[str]()
+#: Longer side of a picture that is content right after the text.
+_LARGE = 300
+#: Number of times from which on the same picture is decoration.
+_MANY = 3
 _FIGURES = frozenset({"figure", "picture"})
-_MAX_NAMES = 1000  # characters of a class or id that are read
-_ELSEWHERE_NAMES, _WHOLE = frozenset({"aside", "footer", "nav"}), frozenset({"body", "html"})
+_ELSEWHERE_NAMES, _WHOLE = frozenset({"aside", "footer", "form", "nav"}), frozenset({"body", "html"})
 #: Declarations of the picture of the page.
 _DECLARED = frozenset({"og:image", "og:image:url", "twitter:image"})
 _MIN_NAME = 5  # characters of a file name by which a picture is recognized
-_SIZE = re.compile(r"[-_]?\d{2,4}x\d{2,4}")
 
 
 class Pictures(NamedTuple):
@@ -109,76 +111,89 @@ def find_images(page: Page, kept: NDArray[np.bool_], *, budget: Budget | None = 
         text = " ".join(blocks.texts[row] for row in caption)
         if is_safe(address) and budget.spend(len(address) + len(alt) + len(text), "pictures"):
             place = int(blocks.node[rows].searchsorted(node))
-            images.append(Image(address, alt, text, *_sides(attributes), int(rows[place - 1]) if place else -1))
+            images.append(Image(address, alt, text, *picture_sides(attributes), int(rows[place - 1]) if place else -1))
     return tuple(images)
 
 
-def _sides(attributes: Mapping[str, str]) -> tuple[int | None, int | None]:
-    """Return width and height of a picture in pixels; None where its attributes don't give them.
+class _Place(NamedTuple):
+    """Where a picture near kept text is."""
 
-    Examples
-    --------
-    >>> _sides({"width": "800px", "height": "50%"})
-    (800, None)
-    """
-    width, height = (_PIXELS.fullmatch(attributes.get(side, "")) for side in ("width", "height"))
-    return int(width[1]) if width else None, int(height[1]) if height else None
+    box: int  #: see :func:`find_pictures`
+    left: int  #: the kept text before it; -1 without one
+    right: int  #: the kept text after it; the number of nodes without one
+    is_between: bool  #: whether these texts are its neighbours
 
 
 class _Finder:
     """The pictures of a page and what is around them."""
 
     def __init__(self, page: Page, rows: NDArray[np.intp], images: NDArray[np.intp]) -> None:
-        self.page, self.nodes, self.rows, self.images = page, page.nodes, rows, images
-        self.texts = shown_texts(page, rows)
-        self.kept = text_sums(self.texts)
+        self.page, self.nodes, self.images = page, page.nodes, images
+        self.texts: list[int] = shown_texts(page, rows).nonzero()[0].tolist()
+        counts = np.zeros((2, len(page.nodes)), dtype=np.int64)
+        counts[:, page.blocks.node] = page.blocks.n_words, page.blocks.n_linked
+        self.words, self.linked = text_sums(counts[0]), text_sums(counts[1])
+        self.other_tags, self.whole_tags = (
+            {tag for tag, name in enumerate(page.nodes.names) if name in names} for names in (_ELSEWHERE_NAMES, _WHOLE)
+        )
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
         self.last = -1, ""  # node and address of the last picture
+        self.named = nodes_with_words(page.nodes, (b"caption", b"og:image", b"twitter:image"))
 
     def find(self) -> Pictures:
         """Return the pictures of the content."""
-        boxes, is_between, is_near, is_last = self._places()
         found: dict[int, str] = {}
         rest: list[int] = []  # pictures that are content only if the page declares one of them
-        for place in np.flatnonzero(is_near).tolist():
-            node = int(self.images[place])
-            if is_between[place] or not (self._is_elsewhere(node) or (is_last[place] and not self._is_large(node))):
-                names = self._names([node, *self.nodes.ancestors(node, 2)])
-                if (address := self._address(node)) and not _has_words(names, _DECORATION):
+        places = self._places()
+        for node, place in places.items():
+            is_last = place.right == len(self.nodes)
+            if place.is_between or not (self._is_elsewhere(node) or (is_last and not self._is_large(node))):
+                if (address := self._address(node)) and not self._is_other(node, place):
                     found[node] = address
             else:
                 rest.append(node)
-        self._add_declared(found, [*rest, *self.images[~is_near].tolist()])
-        found = {node: found[node] for node in sorted(found) if not self._repeats(node, found[node])}
-        return Pictures(found, self._captions(found, dict(zip(self.images.tolist(), boxes.tolist(), strict=True))))
+        self._add_declared(found, rest, places)
+        counts = Counter(found.values())
+        found = {node: found[node] for node in sorted(found) if counts[found[node]] < _MANY}
+        found = {node: address for node, address in found.items() if not self._repeats(node, address)}
+        return Pictures(found, self._captions(found))
 
-    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return (n_images,) box; whether kept texts are its neighbours, few words are between, and it is the last."""
-        nodes, blocks = self.nodes, self.page.blocks
-        values = np.zeros((2, len(nodes)), dtype=np.int64)
-        values[:, blocks.node] = blocks.n_words, blocks.n_linked
-        kept, words, linked = self.kept, text_sums(values[0]), text_sums(values[1])
-        is_whole = np.array([name in _WHOLE for name in nodes.names], dtype=bool)
-        box = self.images.astype(np.int64)
+    def _places(self) -> dict[int, _Place]:
+        """Return the pictures that are near kept text, by node."""
+        words, linked, ends = self.words.item, self.linked.item, self.nodes.end.item
+        found: dict[int, _Place] = {}
+        stop = len(self.nodes)
+        for node in self.images.tolist():
+            left, right = self._neighbours(node)
+            is_first, is_last = left < 0, right == stop
+            most = 0 if is_last else _MAX_GAP
+            before, after = 0 if is_first else words(left + 1), 0 if is_last else words(right)
+            box = self._box(node, left, right)
+            begin, end = words(box), words(ends(box))
+            n_before, n_after = 0 if is_first else begin - before, 0 if is_last else after - end
+            if (n_before and n_after) or max(n_before, n_after) > most:
+                continue
+            if 2 * (linked(ends(box)) - linked(box)) <= end - begin:
+                found[node] = _Place(box, left, right, not (is_first or is_last or n_before or n_after))
+        return found
+
+    def _neighbours(self, node: int) -> tuple[int, int]:
+        """Return the kept texts before and after a picture; -1 and the number of nodes without one."""
+        place = bisect_left(self.texts, node)
+        before = self.texts[place - 1] if place else -1
+        return before, self.texts[place] if place < len(self.texts) else len(self.nodes)
+
+    def _box(self, node: int, left: int, right: int) -> int:
+        """Return the largest element around a picture with few words, between the kept texts ``left`` and ``right``."""
+        parents, ends, words, tags = self.nodes.parent.item, self.nodes.end.item, self.words.item, self.nodes.tag.item
         for _ in range(_MAX_LEVELS):
-            parent = nodes.parent[box]
-            end = nodes.end[parent]
-            grows = (parent >= 0) & (kept[end] == kept[parent]) & (words[end] - words[parent] <= _MAX_CAPTION)
-            grows &= ~is_whole[nodes.tag[parent]]
-            if not grows.any():
+            parent = parents(node)
+            if parent <= left or (end := ends(parent)) > right or words(end) - words(parent) > _MAX_CAPTION:
                 break
-            box = np.where(grows, parent, box)
-        end = nodes.end[box]
-        (texts,) = self.texts.nonzero()
-        place = texts.searchsorted(box)
-        is_first, is_last = place == 0, place == len(texts)
-        before = np.where(is_first, 0, words[box] - words[texts[place - 1] + 1])
-        after = np.where(is_last, 0, words[texts[np.minimum(place, len(texts) - 1)]] - words[end])
-        farthest = np.maximum(before, after)
-        is_between = ~is_first & ~is_last & (farthest == 0)
-        is_near = (np.minimum(before, after) == 0) & (farthest <= np.where(is_last, 0, _MAX_GAP))
-        is_near &= 2 * (linked[end] - linked[box]) <= words[end] - words[box]
-        return box, is_between & is_near, is_near, is_last
+            if tags(parent) in self.whole_tags:
+                break
+            node = parent
+        return node
 
     def _address(self, node: int) -> str:
         """Return the address of a picture; empty for one that shows nothing, is an icon or a formula."""
@@ -187,11 +202,9 @@ class _Finder:
         if (not address or is_placeholder(address)) and self.nodes.parent[node] >= 0:
             address = self._address_of_sources(int(self.nodes.parent[node])) or address
         is_shown = address and not is_placeholder(address) and is_safe(address)
-        if not is_shown or _is_small(attributes) or formula_of_image(attributes):
+        if not is_shown or is_decoration(attributes, address) or formula_of_image(attributes):
             return ""
-        path = address.partition("?")[0].partition("#")[0].rsplit("/", 2)[-2:]
-        is_decoration = any(not _DECORATION.isdisjoint(map(str.lower, _WORDS.findall(part))) for part in path)
-        return "" if is_decoration else address
+        return address
 
     def _address_of_sources(self, parent: int) -> str:
         """Return the address of the first ``source`` of a ``picture`` element."""
@@ -202,45 +215,71 @@ class _Finder:
                     return address
         return ""
 
-    def _names(self, elements: Sequence[int]) -> Iterator[str]:
-        for element in elements:
-            attributes = self.nodes.attributes[element]
-            yield attributes.get("class", "")[:_MAX_NAMES]
-            yield attributes.get("id", "")[:_MAX_NAMES]
-
     def _is_elsewhere(self, node: int) -> bool:
         """Tell whether an element around a picture, with less than half of the kept texts, has other content."""
-        chain, known, kept = [], self.elsewhere, self.kept
-        while node not in known and 2 * (kept[self.nodes.end[node]] - kept[node]) < kept[-1]:
+        chain, known = [], self.elsewhere
+        while node not in known:
+            first = bisect_left(self.texts, node)
+            if 2 * (bisect_left(self.texts, self.nodes.end.item(node), first) - first) >= len(self.texts):
+                break
             chain.append(node)
-            node = int(self.nodes.parent[node])
+            node = self.nodes.parent.item(node)
         is_elsewhere = known.get(node, False)
         for element in reversed(chain):
-            is_named = self.nodes.name(element) in _ELSEWHERE_NAMES
-            is_elsewhere = is_elsewhere or is_named or _has_words(self._names([element]), _ELSEWHERE)
-            known[element] = is_elsewhere
+            names = names_of(self.nodes.attributes[element])
+            known[element] = is_elsewhere = is_elsewhere or self._has_others(element, names)
         return is_elsewhere
+
+    def _has_others(self, element: int, names: frozenset[str]) -> bool:
+        """Tell whether an element has content of other kinds by its name, classes and id."""
+        return self.nodes.tag.item(element) in self.other_tags or not names.isdisjoint(ELSEWHERE)
+
+    def _is_other(self, node: int, place: _Place) -> bool:
+        """Tell whether a picture is decoration, an advertisement or a portrait by the elements and lines around it."""
+        nodes, element, words, starts = self.nodes, node, self.words.item, self.page.blocks.node
+        for level in range(_MAX_LEVELS):
+            attributes = nodes.attributes[element]
+            names = names_of(attributes) if attributes else _NO_NAMES
+            if element >= place.box:
+                if self._has_others(element, names):
+                    return True
+            elif level >= _NEAR and words(nodes.end.item(element)) - words(element) > _MAX_PERSON:
+                break
+            elif not names.isdisjoint(PERSONS):
+                return True
+            if level < _NEAR and attributes and (not names.isdisjoint(DECORATION) or is_other(attributes)):
+                return True
+            if (element := nodes.parent.item(element)) < 0:
+                break
+        name = shown_person(nodes.attributes[node].get("alt", ""))
+        if not name:
+            return False
+        first, stop = starts.searchsorted((place.left + 1, place.right + 1)).tolist()
+        lines = self.page.blocks.texts[max(0, first - 1) : stop]  # with the kept texts before and after
+        return any(is_byline_of(line, name) for line in lines)
 
     def _is_large(self, node: int) -> bool:
         """Tell whether a picture is large, or a figure."""
-        if max(side or 0 for side in _sides(self.nodes.attributes[node])) >= _LARGE:
+        if max(side or 0 for side in picture_sides(self.nodes.attributes[node])) >= _LARGE:
             return True
         return any(self.nodes.name(item) in _FIGURES for item in self.nodes.ancestors(node, 4))
 
-    def _add_declared(self, found: dict[int, str], others: Sequence[int]) -> None:
+    def _add_declared(self, found: dict[int, str], rest: Sequence[int], places: Mapping[int, _Place]) -> None:
         """Add the first of the other pictures that is the one that the page declares, unless it is found already."""
         nodes = self.nodes
-        metas = [nodes.attributes[node] for node in nodes.indices("meta").tolist()]
+        metas = [nodes.attributes[node] for word in (b"og:image", b"twitter:image") for node in self.named[word]]
         declared = [
-            _file_name(item.get("content", ""))
+            file_name(item.get("content", ""))
             for item in metas
             if (item.get("property") or item.get("name") or "").lower() in _DECLARED
         ]
         names = {name for name in declared if len(name) >= _MIN_NAME}
-        if not names or any(_file_name(address) in names for address in found.values()):
+        if not names or any(file_name(address) in names for address in found.values()):
             return
-        for node in sorted(others):
-            if _file_name(image_address(nodes.attributes[node])) in names and (address := self._address(node)):
+        naming = nodes_with_words(nodes, tuple(name.encode() for name in sorted(names)[:2]))
+        named = {node for holders in naming.values() for node in holders}
+        for node in sorted(named & ({*self.images.tolist()} - places.keys() | {*rest})):
+            if file_name(image_address(nodes.attributes[node])) in names and (address := self._address(node)):
                 found[node] = address
                 return
 
@@ -254,60 +293,26 @@ class _Finder:
             is_late, was_late = flags[node] & _NOSCRIPT, flags[before[0]] & _NOSCRIPT
             if is_late == was_late or attributes[node].get("alt") != attributes[before[0]].get("alt"):
                 return False
-            if was_late and not attributes[node].get("alt") and _file_name(address) != _file_name(before[1]):
+            if was_late and not attributes[node].get("alt") and file_name(address) != file_name(before[1]):
                 return False  # what comes first in noscript may be a counter of visits
-        return not self.texts[before[0] : node].any()
+        first = bisect_left(self.texts, before[0])
+        return first == bisect_left(self.texts, node, first)
 
-    def _captions(self, found: Mapping[int, str], boxes: Mapping[int, int]) -> dict[int, Sequence[int]]:
+    def _captions(self, found: Mapping[int, str]) -> dict[int, Sequence[int]]:
         """Return the blocks of captions: the first caption after a picture in its figure, else the last before it."""
-        nodes, starts = self.nodes, self.page.blocks.node
-        named = nodes_with_words(nodes, (b"caption",))[b"caption"] if found else []
-        own = [node for node in named if "caption" in nodes.attributes[node].get("class", "")]
-        candidates = np.union1d(nodes.indices("figcaption"), np.array(own, dtype=np.int64))
+        nodes, words, starts = self.nodes, self.words.item, self.page.blocks.node
+        own = [node for node in self.named[b"caption"] if "caption" in nodes.attributes[node].get("class", "")]
+        candidates = np.union1d(nodes.indices("figcaption"), np.array(own, dtype=np.int64)).tolist()
         captions: dict[int, Sequence[int]] = {}
-        for node in found if len(candidates) else ():
+        for node in found if candidates else ():
             figures = [item for item in nodes.ancestors(node, _MAX_LEVELS) if nodes.name(item) == "figure"]
-            figure = figures[0] if figures else boxes[node]
-            first, place, end = candidates.searchsorted((figure, node, nodes.end[figure])).tolist()
-            before = [item for item in candidates[first:place].tolist() if nodes.end[item] <= node]
-            caption = int(candidates[place]) if place < end else before[-1] if before else -1
+            figure = figures[0] if figures else self._box(node, *self._neighbours(node))
+            first, place, end = (bisect_left(candidates, item) for item in (figure, node, int(nodes.end[figure])))
+            before = [item for item in candidates[first:place] if nodes.end[item] <= node]
+            caption = candidates[place] if place < end else before[-1] if before else -1
             if caption >= 0:
-                begin, stop = starts.searchsorted((caption, nodes.end[caption])).tolist()
-                if begin < stop and self.page.blocks.n_words[begin:stop].sum() <= _MAX_CAPTION:
+                end = nodes.end.item(caption)
+                begin, stop = starts.searchsorted((caption, end)).tolist()
+                if begin < stop and words(end) - words(caption) <= _MAX_CAPTION:
                     captions[node] = range(begin, stop)
         return captions
-
-
-def _has_words(names: Iterable[str], words: frozenset[str]) -> bool:
-    return any(not words.isdisjoint(_words(name)) for name in names if name)
-
-
-@lru_cache(maxsize=4096)
-def _words(name: str) -> frozenset[str]:
-    return frozenset(map(str.lower, _WORDS.findall(name)))
-
-
-def _is_small(attributes: Mapping[str, str]) -> bool:
-    """Tell whether a picture has the sides of an icon, a spacer or a line.
-
-    Examples
-    --------
-    >>> _is_small({"width": "1"}), _is_small({"width": "90", "height": "90"}), _is_small({"width": "16", "height": "9"})
-    (True, True, False)
-    """
-    sides = sorted(side for side in _sides(attributes) if side)  # 0 is any size
-    if not sides or (len(sides) == 2 and sides[0] < sides[1] <= min(_SHAPE, _MAX_RATIO * sides[0])):
-        return False
-    return sides[0] <= _SHORT or sides[-1] <= _BOTH_SHORT
-
-
-def _file_name(address: str) -> str:
-    """Return the file name of an address without size and suffix.
-
-    Examples
-    --------
-    >>> _file_name("https://a.example/80/cat-9-80x60.webp?x=1")
-    'cat-9'
-    """
-    name = re.split(r"[?#]", address, maxsplit=1)[0].rpartition("/")[2]
-    return _SIZE.sub("", re.split(r"[._]", name, maxsplit=1)[0])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any
 
-from blockml.page import Chunk, Extraction, Label, Metadata, Paragraph, ParagraphKind, Status
+from blockml.page import Chunk, Extraction, Image, Label, Metadata, Paragraph, ParagraphKind, Status
 
 __all__ = [
     "CRASHED",
@@ -26,7 +26,7 @@ __all__ = [
     "FieldType",
     "block_records",
 ]
-__all__ += ["chunk_record", "json_schema", "page_record", "paragraph_record"]
+__all__ += ["chunk_record", "image_record", "json_schema", "page_record", "paragraph_record"]
 
 #: Incremented when a field is removed or changes its meaning.
 SCHEMA_VERSION = 1
@@ -177,6 +177,14 @@ _CHUNK = (
     Field("headings", TEXTS, value=lambda chunk: list(chunk.headings)),
     Field("paragraphs", COUNTS, "Indices of its paragraphs.", lambda chunk: list(chunk.paragraphs)),
 )
+_IMAGE = (
+    Field("address", TEXT, "Absolute if the page has an address."),
+    Field("alt", TEXT, "Text in place of the picture."),
+    Field("caption", TEXT, "Text of its caption, kept or not."),
+    Field("width", PLACE, "In pixels, as its element says; null if it doesn't."),
+    Field("height", PLACE),
+    Field("block", PLACE, "Index of the last kept block before it; -1 if it comes before all of them."),
+)
 #: Descriptions of fields of the metadata whose names don't say everything.
 _DATE = "ISO 8601: a date, or a date with time."
 _METADATA_DESCRIPTIONS = {"published": _DATE, "modified": _DATE, "language": "BCP 47.", "script": "ISO 15924."}
@@ -225,6 +233,11 @@ def paragraph_record(paragraph: Paragraph) -> dict[str, Any]:
     return {field.name: field.of(paragraph) for field in _PARAGRAPH}
 
 
+def image_record(image: Image) -> dict[str, Any]:
+    """Return the record of a picture: its fields."""
+    return {field.name: field.of(image) for field in _IMAGE}
+
+
 def chunk_record(chunk: Chunk) -> dict[str, Any]:
     """Return the record of a chunk: its fields."""
     return {field.name: field.of(chunk) for field in _CHUNK}
@@ -234,7 +247,7 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of the output format ``json``, in the version :data:`SCHEMA_VERSION`.
 
     Its ``$defs`` have the schemas of the parts: ``page``, ``record`` (a line of ``blockml predict``), ``block``,
-    ``paragraph``, ``chunk`` and ``metadata``.
+    ``paragraph``, ``image``, ``chunk`` and ``metadata``.
 
     Examples
     --------
@@ -246,6 +259,7 @@ def json_schema() -> dict[str, Any]:
         for name, kind, text in (
             ("paragraphs", "paragraph", "Paragraphs of the text, in its order."),
             ("removed", "paragraph", "Paragraphs of the removed blocks."),
+            ("images", "image", "Pictures of the main content."),
             ("blocks", "block", ""),
             ("chunks", "chunk", "With --chunk-size only."),
         )
@@ -270,6 +284,7 @@ def json_schema() -> dict[str, Any]:
             "metadata": {**_object(about_metadata, _METADATA), "type": ["object", "null"]},
             "block": _object("A text block.", _BLOCK),
             "paragraph": _object("A paragraph, heading, list, table or code block.", _PARAGRAPH),
+            "image": _object("A picture.", _IMAGE),
             "chunk": _object("Consecutive paragraphs, or a part of a long one.", _CHUNK),
             "record": _object(about_record, RECORD, in_batch=True, optional=OPTIONAL),
         },

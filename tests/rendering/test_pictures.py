@@ -75,6 +75,25 @@ def test_pictures_belong_to_the_text_beside_them(html: str, removed: str, found:
         "<img src=/siteLogo.png>",
         "<img class=emoji src=/1f44c.png>",
         "<span class=user-avatar><a><img src=/u/9.jpg></a></span>",
+        "<div class=author-card><p><b><i><img src=/ann.jpg></i></b></p><p>Ann Lee</p></div>",
+        "<a href=/authors/ann-lee><img src=/ann.jpg></a>",
+        "<img class=rounded-full src=/ann.jpg>",
+        "<img alt='Photo of Ann Lee' src=/ann.jpg><p>By Ann Lee</p>",
+        "<img src=/ann.jpg?w=64&h=64>",
+        "<img style='width: 40px' width=400 src=/ann.jpg>",
+        "<img alt='Cats Ltd logo' src=/cats.png>",
+        "<a href=https://cats.example/><img src=/cats.png></a>",
+        "<a href=mailto:a@b.example><img src=/m.gif></a>",
+        "<a href=/redirect.php?ad=9><img src=/a.jpg></a>",
+        "<img src=/a.jpg width=728 height=90>",
+        "<img src=/c.gif width=0 height=0>",
+        "<img src=/c.gif width=17 height=11>",
+        "<aside><img src=/a.jpg></aside>",
+        "<div class=advert><div><div><img src=/a.jpg></div></div></div>",
+        "<div id=header><img src=/a.jpg></div>",
+        "<form><img src=/search.jpg></form>",
+        "<img src=/wp-content/themes/cats/shape.png>",
+        "<img src=/rank.jpg><p>b<p><img src=/rank.jpg><p>b<p><img src=/rank.jpg>",
         "<img src=/1x1.gif>",
         "<img src='data:image/gif;base64,x'>",
         "<img src='javascript:x()'>",
@@ -85,6 +104,22 @@ def test_pictures_belong_to_the_text_beside_them(html: str, removed: str, found:
 def test_icons_and_the_like_are_left_out(picture: str) -> None:
     """By their size, names or address, also between kept texts."""
     assert written(f"<p>a</p>{picture}<p>b</p>") == []
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        "<img alt='Ann Lee' src=/ann.jpg><p>Ann Lee at the fair</p>",
+        "<img width=16 height=9 src=/a.jpg>",
+        "<img src=/a.jpg?w=800>",
+        "<a href=/people/ann><img src=/ann.jpg></a>",
+        "<a href=/cats/><img src=/cats.jpg></a>",
+        "<img src=/a.jpg><p>b<p><img src=/a.jpg>",
+    ],
+)
+def test_pictures_of_people_and_with_links_are_content(picture: str) -> None:
+    """A picture without a byline, in the shape of a photo, with a link to a page is written."""
+    assert written(f"<p>a</p>{picture}<p>b</p>")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +165,8 @@ def test_captions_are_written_below_pictures_and_not_in_plain_text() -> None:
 
 def test_the_list_of_images_is_bounded() -> None:
     """A long caption that thousands of pictures share is not repeated for all of them."""
-    figure = f"<figure>{'<img src=i.jpg>' * 3000}<figcaption>{'longword' * 20} {WORDS}</figcaption></figure>"
+    pictures = "".join(f"<img src=i{number}.jpg>" for number in range(3000))
+    figure = f"<figure>{pictures}<figcaption>{'longword' * 20} {WORDS}</figcaption></figure>"
     page = blockml.parse(f"<p>a</p>{figure}<p>b</p>".replace("<img", "<hr>x<img"))
     budget = Budget(page)
     images = find_images(page, np.ones(len(page.blocks), dtype=bool), budget=budget)

@@ -1,0 +1,197 @@
+"""Kinds of pictures that are not content: icons, spacers, logos, portraits of authors and advertisements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+__all__ = ["DECORATION", "ELSEWHERE", "PERSONS", "file_name", "is_byline_of", "is_decoration"]
+__all__ += ["is_other", "names_of", "picture_sides", "shown_person"]
+
+_PIXELS = re.compile(r"\s*([0-9]{1,5})(?:\.[0-9]+)?(?:px)?\s*")
+#: The same in a style, and sides in an address.
+_STYLED = re.compile(r"(?:^|[;\s])(width|height)\s*:\s*([0-9]{1,5})(?:\.[0-9]+)?px")
+_IN_ADDRESS = re.compile(r"[?&](?:w|width|h|height|s|size|sz)=([0-9]{1,4})(?:px)?(?![^&#])")
+#: Sides of icons: one that is this short, or both.
+_SHORT, _BOTH_SHORT = 48, 100
+#: Sides, the shorter one first, that are a shape.
+_SHAPES = frozenset({(1, 2), (2, 3), (3, 4), (3, 5), (4, 5), (5, 7), (5, 8), (9, 16), (9, 21)})
+#: Sides of advertisements, as the trade has agreed on.
+_ADVERTISEMENTS = frozenset({(728, 90), (468, 60), (970, 90), (970, 250), (300, 250), (336, 280), (160, 600),
+                             (120, 600), (300, 600), (320, 50), (320, 100), (250, 250), (125, 125)})  # fmt: skip
+_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
+#: Words in the class or id of elements with a person's portrait.
+PERSONS = frozenset("author authors autor avatar avatars bio byline bylines gravatar userpic".split())
+_ADVERTISING = frozenset(
+    "ad ads adserver adv advert advertisement advt anzeige banner beacon doubleclick promo reklama sponsor sponsored "
+    "werbung".split()
+)
+#: Words in the address, class or id of a picture, or of the two elements around it, that is not content.
+DECORATION = (
+    PERSONS
+    | _ADVERTISING - {"banner", "promo"}
+    | frozenset(
+        "badge badges bpthumb bullet btn button buttons captcha emoji emojis emoticon emoticons flag ico icon icones "
+        "icons inlineimg logo logos onlinestatus postuseravatar profile rating repimg reputation share smiley smileys "
+        "smilies social spacer spinner sprite sprites star stars statusicon userinfo".split()
+    )
+)
+#: Words in the class or id of an element that has pictures of something else, and whole ids of the header of a site.
+ELSEWHERE = (
+    PERSONS
+    | _ADVERTISING - {"banner", "adv"}
+    | frozenset(
+        "comment comments footer menu more nav newsletter popular profile recommend recommendations recommended "
+        "related share sidebar social #banner #header #masthead #site-header".split()
+    )
+)
+#: Folders of pictures that all pages of a site share.
+_DESIGN = re.compile(r"/(?:themes?|skins?|templates?|gui|layout)/", re.IGNORECASE)
+#: Classes that cut a picture to a circle.
+_ROUND = re.compile(r"(?:img|rounded?|is|border)[-_](?:circle|rounded|full|circular)\b")
+#: Addresses of pages about a person of the site.
+_PROFILE = re.compile(
+    r"/(?:authors?|autor(?:en|es)?|auteurs?|profiles?|users?|members?|staff|contributors?)(?:/|\.php)", re.IGNORECASE
+)
+#: Addresses of links that print, send or share a page, or lead to a home page or through a counter of clicks.
+_ACTION = re.compile(
+    r"mailto:|javascript:|(?:(?:https?:)?//[^/?#]+)?(?:\.?/)?(?:index\.\w+)?\Z|[^?]*(?:redirect|adclick|/ads?/)|(?:https?:)?//(?:[\w-]+\.)*(?:facebook|twitter|linkedin|pinterest|myspace|digg|addthis|addtoany"
+    r"|stumbleupon|del\.icio|delicious)\.",
+    re.IGNORECASE,
+)
+#: Texts of pictures that are buttons, and words at the end of the text of those that are decoration.
+_ACTIONS = frozenset(
+    "back,comment,comments,e-mail,email,facebook,home,more,next,prev,previous,print,read more,rss,search,send,share,"
+    "top,tweet,twitter".split(",")
+)
+_NAMED = re.compile(r"\b(?:logo|avatar|icon|is (?:offline|online))\W*$", re.IGNORECASE)
+#: Beginnings of lines that name the author.
+_BYLINE = re.compile(
+    r"\W*(?:written |posted |published |text )?(?:by|von|par|por|di|door|av|af|text|autor)\b", re.IGNORECASE
+)
+_NONE = frozenset[str]()
+_MAX_NAMES = 1000  # characters of a class or id that are read
+_MAX_BYLINE, _MAX_NAME_WORDS, _MAX_ALT = 120, 4, 80
+_PORTRAIT_OF = re.compile(r"(?:(?:photo|picture|portrait|image|headshot|foto) (?:of|von)|author)\b:?", re.IGNORECASE)
+_SIZE = re.compile(r"[-_]?\d{2,4}x\d{2,4}")
+
+
+def is_decoration(attributes: Mapping[str, str], address: str) -> bool:
+    """Tell whether a picture is an icon, a spacer or an advertisement, by its sides, its address and its text.
+
+    Examples
+    --------
+    >>> is_decoration({}, "/img/icons/cat.png"), is_decoration({"width": "90", "height": "90"}, "cat.jpg")
+    (True, True)
+    >>> is_decoration({"alt": "Cats Ltd logo"}, "cats.png"), is_decoration({"width": "320"}, "cat.jpg")
+    (True, False)
+    """
+    if _is_small(attributes, address):
+        return True
+    path = address.partition("?")[0].partition("#")[0].rsplit("/", 2)[-2:]
+    if not DECORATION.isdisjoint(map(str.lower, _WORDS.findall("/".join(path)))) or _DESIGN.search(address):
+        return True
+    alt = attributes.get("alt", "").strip()[-_MAX_ALT:]
+    return bool(alt) and (alt.lower() in _ACTIONS or _NAMED.search(alt) is not None)
+
+
+def picture_sides(attributes: Mapping[str, str]) -> tuple[int | None, int | None]:
+    """Return width and height of a picture in pixels; None where its attributes don't give them.
+
+    Examples
+    --------
+    >>> picture_sides({"width": "800px", "height": "50%"}), picture_sides({"style": "width: 40px"})
+    ((800, None), (40, None))
+    """
+    width, height = (_PIXELS.fullmatch(attributes.get(side, "")) for side in ("width", "height"))
+    styled = dict(_STYLED.findall(attributes["style"].lower())) if "style" in attributes else {}
+    across, down = styled.get("width", width and width[1]), styled.get("height", height and height[1])
+    return int(across) if across else None, int(down) if down else None
+
+
+def _is_small(attributes: Mapping[str, str], address: str) -> bool:
+    """Tell whether a picture has the sides of an icon, a spacer, a line or an advertisement.
+
+    Examples
+    --------
+    >>> _is_small({"width": "1"}, ""), _is_small({"width": "90", "height": "90"}, "")
+    (True, True)
+    >>> _is_small({"width": "16", "height": "9"}, ""), _is_small({}, "a.jpg?w=64&h=64"), _is_small({}, "a.jpg?w=64")
+    (False, True, True)
+    """
+    given = picture_sides(attributes)
+    if given == (0, 0) or given in _ADVERTISEMENTS:
+        return True
+    sides = sorted(side for side in given if side)  # 0 is any size
+    if not sides and "?" in address:
+        sides = sorted(map(int, _IN_ADDRESS.findall(address)))
+    if not sides or tuple(sides) in _SHAPES:
+        return False
+    return sides[0] <= _SHORT or sides[-1] <= _BOTH_SHORT
+
+
+def is_other(attributes: Mapping[str, str]) -> bool:
+    """Tell whether an element around a picture is cut to a circle, or a link to a person or that sends or shares.
+
+    Examples
+    --------
+    >>> is_other({"href": "/authors/lee"}), is_other({"class": "rounded-full"}), is_other({"href": "/cats"})
+    (True, True, False)
+    """
+    address, classes = attributes.get("href", "").strip(), attributes.get("class", "")
+    is_link = bool(address) and (_PROFILE.search(address) is not None or _ACTION.match(address) is not None)
+    return is_link or (bool(classes) and _ROUND.search(classes) is not None)
+
+
+def shown_person(alt: str) -> str:
+    """Return the name of the person whom a picture may show, from its text; empty for other texts.
+
+    Examples
+    --------
+    >>> shown_person("Photo of Ann Lee"), shown_person("Cats")
+    ('ann lee', '')
+    """
+    name = " ".join(_PORTRAIT_OF.sub("", alt[:_MAX_BYLINE].casefold()).split())
+    return name if 0 < name.count(" ") < _MAX_NAME_WORDS else ""
+
+
+def is_byline_of(line: str, name: str) -> bool:
+    """Tell whether a line is the byline of a person, given in lower case.
+
+    Examples
+    --------
+    >>> is_byline_of("By Ann Lee and Bo Ek | May 3", "ann lee"), is_byline_of("Ann Lee at the fair", "ann lee")
+    (True, False)
+    """
+    return len(line) <= _MAX_BYLINE and _BYLINE.match(line) is not None and name in line.casefold()
+
+
+def names_of(attributes: Mapping[str, str]) -> frozenset[str]:
+    """Return the words, in lower case, of the classes and id of an element, and these as a whole with a ``#``.
+
+    Examples
+    --------
+    >>> sorted(names_of({"class": "userAvatar", "id": "x-1"}))
+    ['#userAvatar', '#x-1', '1', 'avatar', 'user', 'x']
+    """
+    classes, own = attributes.get("class"), attributes.get("id")
+    names = _words(classes[:_MAX_NAMES]) if classes else _NONE
+    return names | _words(own[:_MAX_NAMES]) if own else names
+
+
+@lru_cache(maxsize=4096)
+def _words(name: str) -> frozenset[str]:
+    return frozenset([f"#{name}", *map(str.lower, _WORDS.findall(name))])
+
+
+def file_name(address: str) -> str:
+    """Return the file name of an address without size and suffix.
+
+    Examples
+    --------
+    >>> file_name("https://a.example/80/cat-9-80x60.webp?x=1")
+    'cat-9'
+    """
+    name = re.split(r"[?#]", address, maxsplit=1)[0].rpartition("/")[2]
+    return _SIZE.sub("", re.split(r"[._]", name, maxsplit=1)[0])
