@@ -1,14 +1,17 @@
-"""Fuzzing that is guided by coverage of the C extension and of the loader of models, by atheris.
+"""Fuzzing that is guided by coverage of the C extension, of the outputs and of the loader of models, by atheris.
 
 ``make fuzz-guided`` builds the extension with clang's instrumentation and runs each target:
 
-    python -m research.fuzz.guided page -max_total_time=300
+    python -m research.fuzz.guided parsing -max_total_time=300
 
-Options after the target are libFuzzer's. Seeds are the pages of ``data/`` and a model of one small tree.
+Options after the target are libFuzzer's. Seeds are the pages of ``data/`` and a model of one small tree. Most inputs
+reach the compiled functions directly, because the Python code around them takes longer than they do; one in many goes
+through the public functions.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -16,16 +19,12 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import atheris
-
-with atheris.instrument_imports(include=["blockml.rendering"]):
-    import blockml.rendering.html
-    import blockml.rendering.markdown
-    import blockml.rendering.paragraphs
 import numpy as np
 
 import blockml
@@ -35,62 +34,119 @@ from blockml.extract import extract_page
 from blockml.extractors import Extractor, TrainedExtractor, resolve
 from blockml.features.page_matrix import matrix
 from blockml.model.model_file import load_model, save_model
-from blockml.parsing import BACKENDS, parse
+from blockml.page import Page, Status
+from blockml.page.attribute_words import nodes_with_words
+from blockml.parsing import BACKENDS, PROFILES, build, parse, segment
 from blockml.predictors import TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees
+from blockml.text.words import TOKENIZERS
+
+# What is imported above is not instrumented: its branches would cost more than they find.
+with atheris.instrument_imports(include=["blockml.rendering", "blockml.labelling"]):
+    from blockml.labelling import sanitised as shown_page
+    from blockml.rendering import html as html_output
+    from blockml.rendering.markdown import render_markdown
+
+from blockml.rendering.bounds import MAX_RATIO, page_size
+from blockml.reports.pageview import VIEW_SPARE, write_view
 from research.fuzz.mutations import HTML_TOKENS
-from research.fuzz.rendered import check_outputs
+from research.fuzz.rendered import check_outputs, foreign
 
 ROOT = Path(__file__).parents[2]
 _LIMITS = blockml.Limits(bytes=4_096, nodes=100, depth=20)
 _BACKENDS = [name for name in BACKENDS if name != "html5lib"]
-#: Longest inputs: small ones, as the states of parsers and loops are reached by few bytes.
-_LENGTHS = {"parsing": 400, "features": 400, "rendering": 400, "trees": 400, "model": 16_384}
+_PROFILES, _TOKENIZERS = list(PROFILES), list(TOKENIZERS)
+#: Longest inputs: small ones, because the states of parsers and loops are reached by few bytes.
+_LENGTHS = {"parsing": 256, "features": 256, "rendering": 256, "trees": 400, "model": 16_384}
 #: Between the members of a model in an input.
 _MARK = b"\xff\xfe\xfd\xfc"
-#: One input in so many goes through the whole model, has all its outputs checked, and is repeated to a larger page.
-_WHOLE, _CHECKED, _REPEATED = 256, 16, 2_048
+#: One input in so many goes through the public functions, has all outputs checked, and is repeated to a larger page.
+_WHOLE, _CHECKED, _REPEATED = 256, 128, 4_096
 _FOLDER = tempfile.TemporaryDirectory()
-_MODEL = Path(_FOLDER.name, "m.blockml")
+_MODEL, _VIEW = Path(_FOLDER.name, "m.blockml"), Path(_FOLDER.name, "view.html")
 
 
 def parsing(data: bytes) -> None:
-    """Parse a page. The first byte chooses the back end."""
-    _parsed(data)
+    """Parse a page, and read the input as UTF-8 and as a string of JSON."""
+    compiled, page = _compiled(), data[1:]
+    _built(data)
+    assert compiled.is_utf8(page) == _is_utf8(page)
+    line = b'"' + page
+    text, end = compiled.json_string(line, 1)
+    if text is not None and _is_utf8(text):
+        assert json.loads(line[: end + 1]) == text.decode()
+    if _number(data) % _WHOLE == 0:
+        parse(page, backend=_BACKENDS[data[0] % len(_BACKENDS)] if data else "lxml", limits=_LIMITS)
 
 
 def features(data: bytes) -> None:
     """Compute the features of a page; extract it by the default model now and then."""
-    page, number = _parsed(data)
+    page = _built(data)
     found = matrix(page, "page")
     assert np.isfinite(found.values).all()
     assert len(found.ancestor_words.bag) == len(found.block_groups[0]) == len(page.blocks)
-    if number % _WHOLE == 0:
+    nodes_with_words(page.nodes, (b"cat", data[2:6]) if len(data) > 3 else (b"cat",))
+    if _number(data) % _WHOLE == 0:
         result = extract_page(page, _default())
         assert np.isfinite(result.scores).all()
         assert len(result.kept) == len(page.blocks)
 
 
 def rendering(data: bytes) -> None:
-    """Render a page of which all blocks are kept; check all outputs, or those of repeated pages, now and then."""
-    page, number = _parsed(data)
-    result = extract_page(page, _plain())
+    """Write one output of a page; check all of them and the view, or those of repeated pages, now and then."""
+    page, number = _built(data), _number(data)
     if number % _REPEATED == 0 and len(data) > 1:
         repeated = data[1:] * (20_000 // len(data))
-        check_outputs(extract_page(parse(repeated, backend=page.backend, url="https://a.example/b/"), _plain()))
+        _check(parse(repeated, backend=page.backend, url="https://a.example/b/"))
     elif number % _CHECKED == 0:
-        check_outputs(result)
+        _check(page)
+    elif number % 4 == 0:
+        written = html_output.render_html(page, page.blocks.n_words >= 0)
+        assert not (found := foreign(written, html_output.WRITTEN_ELEMENTS, html_output.WRITTEN_ATTRIBUTES)), found
+    elif number % 4 == 1:
+        written = shown_page.sanitised(page)
+        allowed = frozenset().union(*shown_page.WRITTEN_ATTRIBUTES.values())
+        assert not (found := foreign(written, shown_page.WRITTEN_ELEMENTS, allowed)), found
     else:
-        for output in ("markdown", "html"):
-            blockml.render(result, output)
+        render_markdown(page, page.blocks.n_words >= 0)
 
 
-def _parsed(data: bytes) -> tuple[blockml.Page, int]:
-    """Parse all bytes but the first, which chooses the back end; return a number that is spread over inputs too."""
-    backend = _BACKENDS[data[0] % len(_BACKENDS)] if data else _BACKENDS[0]
-    page = parse(data[1:], backend=backend, limits=_LIMITS)
-    assert len(page.blocks) <= len(page.nodes) <= _LIMITS.nodes
-    return page, zlib.crc32(data)
+def _check(page: Page) -> None:
+    """Check all outputs of a page, and the size of its view."""
+    result = extract_page(page, _plain())
+    check_outputs(result)
+    size = write_view(result, _VIEW, extractor=_plain()).stat().st_size
+    assert size <= MAX_RATIO * page_size(page) + VIEW_SPARE
+
+
+def _built(data: bytes) -> Page:
+    """Build all bytes but the first into a page, by back end, profile and tokenizer that the first byte chooses."""
+    choice, source = data[0] if data else 0, data[1:].decode("utf-8", "replace").encode()
+    backend, choice = _BACKENDS[choice % len(_BACKENDS)], choice // len(_BACKENDS)
+    profile, choice = _PROFILES[choice % len(_PROFILES)], choice // len(_PROFILES)
+    nodes = build(source, backend, _LIMITS).nodes()
+    blocks = segment(nodes, profile=profile, tokenizer=_TOKENIZERS[choice % len(_TOKENIZERS)])
+    assert len(blocks) <= len(nodes) <= _LIMITS.nodes
+    title = " ".join(source[:40].decode("utf-8", "replace").split())
+    return Page("https://a.example/b/", title, "utf-8", "", backend, profile, (), Status.OK, nodes, blocks, source)
+
+
+def _number(data: bytes) -> int:
+    """Return a number that is spread over inputs."""
+    return zlib.crc32(data)
+
+
+def _is_utf8(data: bytes) -> bool:
+    with suppress(UnicodeDecodeError):
+        data.decode()
+        return True
+    return False
+
+
+def _compiled() -> _kernel.Compiled:
+    if _kernel.compiled is None:
+        raise SystemExit("the C extension is missing")
+    return _kernel.compiled
 
 
 def trees(data: bytes) -> None:
@@ -99,7 +155,7 @@ def trees(data: bytes) -> None:
     n_nodes, n_trees = held.ConsumeIntInRange(0, 12), held.ConsumeIntInRange(0, 4)
 
     def numbers(count: int) -> np.ndarray:
-        return np.array([_number(held) for _ in range(count)], np.int64).astype(np.int32)
+        return np.array([_integer(held) for _ in range(count)], np.int64).astype(np.int32)
 
     arrays = {name: numbers(n_nodes) for name in ("feature", "left", "right")} | {"roots": numbers(n_trees)}
     for name in ("threshold", "value"):
@@ -115,7 +171,7 @@ def trees(data: bytes) -> None:
     assert np.isfinite(sums).all()
 
 
-def _number(held: atheris.FuzzedDataProvider) -> int:
+def _integer(held: atheris.FuzzedDataProvider) -> int:
     """Return a small number most often, or any of 32 bits."""
     return int(held.ConsumeInt(4)) if held.ConsumeIntInRange(0, 7) == 0 else int(held.ConsumeIntInRange(-2, 12))
 
@@ -192,8 +248,7 @@ def main() -> None:
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name not in TARGETS:
         raise SystemExit(f"usage: python -m research.fuzz.guided {{{','.join(TARGETS)}}} [libFuzzer options]")
-    if _kernel.compiled is None:
-        raise SystemExit("the C extension is missing")
+    _compiled()
     target, seeds = TARGETS[name]
     warnings.simplefilter("ignore")
     corpus = Path(os.environ.get("FUZZ_CORPUS", _FOLDER.name), name)

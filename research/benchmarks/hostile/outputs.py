@@ -41,6 +41,7 @@ MAX_EXPONENT, MAX_MEMORY = 1.2, 100
 _SHORT, _AGAIN = 0.02, 6
 #: Shapes of both lists.
 ALL_SHAPES: Mapping[str, Callable[[int], bytes]] = {**OUTPUT_SHAPES, **SHAPES}
+_FOLDER = tempfile.TemporaryDirectory()
 _START, _END = "<!-- table of outputs -->", "<!-- end of table of outputs -->"
 
 
@@ -53,14 +54,12 @@ def _default() -> Extractor:
     return resolve("default")
 
 
-def _view(result: Extraction) -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        path = write_view(result, Path(folder) / "view.html", threshold=0.5, extractor=_default())
-        return path.read_text(encoding="utf-8")
+def _view(result: Extraction) -> Path:
+    return write_view(result, Path(_FOLDER.name) / "view.html", threshold=0.5, extractor=_default())
 
 
-#: Functions that make an output of an extraction.
-OUTPUTS: Mapping[str, Callable[[Extraction], str]] = {
+#: Functions that make an output of an extraction, or the file of it.
+OUTPUTS: Mapping[str, Callable[[Extraction], str | Path]] = {
     "text": lambda result: blockml.render(result, "text", with_title=True, paragraphs=True),
     "metadata": lambda result: json.dumps(result.metadata.record(), ensure_ascii=False, indent=2),
     "Markdown": lambda result: blockml.render(result, "markdown"),
@@ -102,7 +101,9 @@ def _made(result: Extraction, output: str, times: int) -> dict[str, float]:
         written = OUTPUTS[output](result)
         seconds = min(seconds, time.process_time() - start)
         result = extract_page(result.page, resolve("plain")) if times > 1 else result
-    return {"bytes": len(written.encode("utf-8", "replace")), "seconds": seconds, "memory": peak_memory()}
+    memory = peak_memory()  # before the output is read or encoded, which is not the cost of blockml
+    size = written.stat().st_size if isinstance(written, Path) else len(written.encode("utf-8", "replace"))
+    return {"bytes": size, "seconds": seconds, "memory": memory}
 
 
 def forked(function: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, Any]:
