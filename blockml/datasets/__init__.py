@@ -1,17 +1,21 @@
-"""Readers of labelled pages, one per layout on disk."""
+"""Readers of labelled pages: one per layout of folders, and one for tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from blockml.archives.suffixes import is_page_of_folder
+from blockml.archives.suffixes import is_page_of_folder, split_compression
 from blockml.datasets.annotated import is_annotated, read_annotated
 from blockml.datasets.base import Dataset, LabelledPage, html_files, site_of
 from blockml.datasets.corpus import find_table, read_corpus
 from blockml.datasets.flat import gold_beside, read_flat
 from blockml.datasets.folders import read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
+from blockml.datasets.sources import TABLES, is_table, object_rows
+from blockml.datasets.table import dataset_of_rows, read_table
 from blockml.errors import DatasetError, UsageError, check_name
 from blockml.text.plurals import counted
 
@@ -20,7 +24,7 @@ __all__ = [
     "detect_format", "open_dataset", "site_of",
 ]  # fmt: skip
 
-#: Readers by name of the layout.
+#: Readers of folders by name of the layout.
 READERS: Mapping[str, Callable[[Path, str], Dataset]] = {
     "corpus": read_corpus,
     "folders": read_folders,
@@ -34,23 +38,28 @@ LAYOUTS: Mapping[str, str] = {
     "folders": "one folder per page: page.html with labels.jsonl or expected.txt, and meta.json",
     "flat": "NAME.html files with the main content in NAME.txt, or labels in NAME.jsonl",
     "annotated": "HTML files with spans of classes x-nc-sel0 … x-nc-sel5",
+    "table": "CSV, TSV, JSON, JSON lines or Parquet: pages or their file names with text, snippets or labelled blocks",
 }
 
 
-def detect_format(folder: Path) -> str:
-    """Return the layout of a folder, a key of :data:`LAYOUTS`.
+def detect_format(path: Path) -> str:
+    """Return the layout of a folder or file, a key of :data:`LAYOUTS`.
 
     Raises
     ------
     DatasetError
-        The folder is missing or has no known layout.
+        It is missing or has no known layout.
     """
-    if not folder.is_dir():
-        raise DatasetError("not a folder" if folder.exists() else "no such folder", source=folder)
-    if find_table(folder) and (folder / "pages").is_dir():
+    if path.is_file():
+        if is_table(path):
+            return "table"
+        raise DatasetError(f"neither a folder nor a table; the suffixes of tables are {', '.join(TABLES)}", source=path)
+    if not path.is_dir():
+        raise DatasetError("no such folder or file", source=path)
+    if find_table(path) and (path / "pages").is_dir():
         return "corpus"
-    files = html_files(folder.iterdir())
-    if files and not any(is_page_of_folder(path.name) for path in files):
+    files = html_files(path.iterdir())
+    if files and not any(is_page_of_folder(file.name) for file in files):
         if any(map(gold_beside, files)):
             return "flat"
         if any(map(is_annotated, files)):
@@ -58,37 +67,88 @@ def detect_format(folder: Path) -> str:
         raise DatasetError(
             f"{counted(len(files), 'HTML file')} without gold: NAME.html needs NAME.txt (main content) or "
             "NAME.jsonl (labels)",
-            source=folder,
+            source=path,
         )
-    if files or any(is_page_of_folder(path.name) and path.is_file() for path in folder.rglob("*")):
+    if files or any(is_page_of_folder(found.name) and found.is_file() for found in path.rglob("*")):
         return "folders"
     known = "; ".join(f"{name} ({description})" for name, description in LAYOUTS.items())
-    raise DatasetError(f"no labelled pages; known layouts: {known}", source=folder)
+    raise DatasetError(f"no labelled pages; known layouts: {known}", source=path)
 
 
-def open_dataset(spec: str | Path, *, layout: str | None = None) -> Dataset:
-    """Open a data set.
+def open_dataset(
+    source: Any,  # noqa: ANN401
+    *,
+    columns: Mapping[str, str] | None = None,
+    name: str | None = None,
+    layout: str | None = None,
+) -> Dataset:
+    """Open labelled pages: a folder, a table file, or data in memory.
 
     Parameters
     ----------
-    spec
-        A folder, or ``NAME=FOLDER``. The name defaults to that of the folder.
+    source
+        A folder in one of :data:`LAYOUTS`; a CSV, TSV, JSON, JSON lines or Parquet file; ``NAME=PATH`` of either; a
+        pandas or polars frame, an Arrow table, an iterable of dicts, or a dict of columns; a list of
+        :class:`LabelledPage`; or an open data set, which is returned. Tables have a row per page or per labelled block.
+    columns
+        Of tables: column names by kind (a key of :data:`blockml.datasets.table.COLUMNS`), such as
+        ``{"html": "source", "text": "main_text"}``. Columns of other kinds are recognised by their names.
+    name
+        Name of the data set; that of the folder or file if None.
     layout
-        A key of :data:`LAYOUTS`; detected from the contents of the folder if None.
+        A key of :data:`LAYOUTS`; recognised by the contents if None.
+
+    Returns
+    -------
+    Dataset
+        The pages are read when they are used. Those of a table, or of data in memory, are in a temporary file, which is
+        deleted with the last page.
 
     Raises
     ------
     DatasetError
-        The folder holds no labelled pages, or a damaged file.
+        No labelled pages were found, or a file is damaged.
+    MissingExtraError
+        A Parquet file can't be read without pyarrow.
     UnknownNameError
-        The layout is unknown.
+        The layout, or a kind of column, is unknown.
     UsageError
-        The name is empty.
+        The source is none of these, the name is empty, or there is no such column.
+
+    Examples
+    --------
+    >>> rows = [{"html": "<h1>Cats</h1><p>Cats rule.</p><p>Home</p>", "main_text": "Cats rule."}]
+    >>> data = open_dataset(rows, name="cats")
+    >>> data
+    Dataset('cats', 1 page, path='<list>', format='table')
+    >>> html, gold = data.pages[0].load()
+    >>> gold.text()
+    'Cats rule.'
     """
-    name, separator, folder_name = ("", "", "") if Path(spec).is_dir() else str(spec).partition("=")
-    if separator and not name:
-        raise UsageError("a data set is NAME=FOLDER, and the name is empty", source=spec)
-    folder = Path(folder_name if separator else str(spec))
-    chosen = layout or detect_format(folder)
+    if isinstance(source, Dataset):
+        return replace(source, name=name) if name else source
+    if not isinstance(source, str | Path):
+        return _open_object(source, columns, name)
+    prefix, separator, rest = ("", "", "") if Path(source).exists() else str(source).partition("=")
+    if separator and not prefix:
+        raise UsageError("a data set is NAME=PATH, and the name is empty", source=source)
+    path = Path(rest if separator else source)
+    chosen = layout or detect_format(path)
     check_name("layout", chosen, LAYOUTS)
-    return READERS[chosen](folder, name if separator else folder.resolve().name)
+    title = name or prefix or split_compression(path.resolve().name)[0]
+    if chosen == "table":
+        return read_table(path, name or prefix or Path(title).stem, columns)
+    if columns:
+        raise UsageError(f"columns are those of tables; the layout of this folder is {chosen}", source=path)
+    return READERS[chosen](path, title)
+
+
+def _open_object(source: Any, columns: Mapping[str, str] | None, name: str | None) -> Dataset:  # noqa: ANN401
+    """Open data in memory."""
+    kind = Path(f"<{type(source).__name__}>")
+    title = name or "data"
+    if isinstance(source, Sequence) and source and all(isinstance(item, LabelledPage) for item in source):
+        if len({page.id for page in source}) < len(source):
+            raise DatasetError("two pages have the same id", source=kind)
+        return Dataset(title, kind, "table", tuple(source))
+    return dataset_of_rows(object_rows(source, kind), title, source=kind, folder=Path(), columns=columns)

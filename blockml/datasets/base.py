@@ -61,6 +61,7 @@ class LabelledPage:
     page_type: str | None = None
     #: Known defects of the gold. Flagged pages are left out of training and kept in evaluation.
     flags: tuple[str, ...] = ()
+    inline: bool = False  #: Whether the page is stored in a table, which ``path`` is, instead of a file.
     site_known: bool = True  #: Whether ``site`` was given or found; otherwise the page counts as a site of its own.
     #: Further fields of the data set: template, links, language …
     extra: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), hash=False, compare=False)
@@ -91,17 +92,20 @@ class LabelledPage:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Labelled pages of one folder."""
+    """Labelled pages of one folder or table."""
 
     name: str
-    path: Path
+    path: Path  #: Folder or table; for data in memory its type, such as ``<DataFrame>``.
     format: str  #: Layout: a key of :data:`blockml.datasets.LAYOUTS`.
     pages: tuple[LabelledPage, ...]
     licence: str = ""
     attribution: str = ""
+    failures: tuple[str, ...] = ()  #: Rows of a table that have no page, with the reason.
 
     def __repr__(self) -> str:
-        return f"Dataset({self.name!r}, {counted(len(self), 'page')}, path={str(self.path)!r}, format={self.format!r})"
+        left_out = f" ({counted(len(self.failures), 'row')} left out)" if self.failures else ""
+        size = counted(len(self), "page") + left_out
+        return f"Dataset({self.name!r}, {size}, path={str(self.path)!r}, format={self.format!r})"
 
     def __len__(self) -> int:
         return len(self.pages)
@@ -110,9 +114,8 @@ class Dataset:
         """Compute the SHA-256 over ids and page files; equal checksums mean equal pages."""
         digest = hashlib.sha256()
         for page in sorted(self.pages, key=lambda page: page.id):
-            digest.update(
-                page.id.encode("utf-8", "surrogatepass") + b"\0" + hashlib.sha256(page.path.read_bytes()).digest()
-            )
+            data = page.load()[0] if page.inline else page.path.read_bytes()
+            digest.update(page.id.encode("utf-8", "surrogatepass") + b"\0" + hashlib.sha256(data).digest())
         return digest.hexdigest()
 
 
@@ -147,7 +150,7 @@ def page_from_row(row: Mapping[str, Any], page_id: str, path: Path, gold: Gold |
     """
     url = row.get("url")
     site = row.get("site") or site_of(url, "")
-    charset, codec = _charset(row["encoding"], path) if row.get("encoding") else (None, None)
+    charset, codec = known_charset(row["encoding"], path) if row.get("encoding") else (None, None)
     is_wrapped = bool(row.get("has_text_wrapper"))
     has_reader = is_wrapped or codec is not None
     return LabelledPage(
@@ -165,7 +168,7 @@ def page_from_row(row: Mapping[str, Any], page_id: str, path: Path, gold: Gold |
     )
 
 
-def _charset(label: str, path: Path) -> tuple[str, str | None]:
+def known_charset(label: str, path: Path) -> tuple[str, str | None]:
     """Return the web encoding label of a page, and the codec to decode it with first if only Python knows it."""
     try:
         if webencodings.lookup(label):

@@ -14,13 +14,11 @@ from typing import Any
 from blockml.archives.suffixes import is_page_of_folder
 from blockml.datasets.base import Dataset, LabelledPage, declared_url, html_files, page_from_row, text_gold
 from blockml.datasets.gold import Gold, RunGold
+from blockml.datasets.labels import IGNORE, as_label
 from blockml.datasets.records import parse_record
-from blockml.errors import DatasetError, check_name
+from blockml.errors import DatasetError
 from blockml.page import Label
 from blockml.storage.atomic import atomic_write
-
-#: Label in ``labels.jsonl`` of text that may be content or not.
-IGNORE = "ignore"
 
 
 def read_folders(folder: Path, name: str) -> Dataset:
@@ -84,15 +82,12 @@ def read_labels(path: Path) -> RunGold:
     Raises
     ------
     DatasetError
-        A line is not such an object.
-    UnknownNameError
-        A label is unknown.
+        A line is not such an object, or its label is unknown.
     """
     return RunGold(tuple(_runs(path)))
 
 
 def _runs(path: Path) -> Iterator[tuple[str, Label | None]]:
-    legal = {*map(str, Label), IGNORE}
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
@@ -100,8 +95,7 @@ def _runs(path: Path) -> Iterator[tuple[str, Label | None]]:
         text, label = row.get("text"), row.get("label")
         if not isinstance(text, str) or not isinstance(label, str):
             raise DatasetError(f"line {number} needs the strings 'text' and 'label'", source=path)
-        check_name("label", label, legal, source=f"{path}, line {number}")
-        yield text, None if label == IGNORE else Label(label)
+        yield text, as_label(label, f"{path}, line {number}")
 
 
 def write_labels(path: Path, texts: Iterable[str], labels: Iterable[Label | None]) -> None:

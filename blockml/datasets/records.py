@@ -13,7 +13,7 @@ from blockml.errors import DatasetError
 #: Fields with a text, and with a list of texts; each may be missing or null.
 _TEXTS = ("id", "url", "site", "page_type", "encoding", "main_content")
 #: Bytes of a line: twice those that are parsed of a page.
-_MAX_LINE = 2**27
+MAX_LINE = 2**27
 _LISTS = ("with", "without", "ignore", "flags")
 
 
@@ -29,10 +29,10 @@ def file_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """
     number = 0
     with open_file(path) as stream:
-        while line := stream.readline(_MAX_LINE + 1):
+        while line := stream.readline(MAX_LINE + 1):
             number += 1
-            if len(line) > _MAX_LINE:
-                raise DatasetError(f"line {number} is longer than {_MAX_LINE} bytes", source=path)
+            if len(line) > MAX_LINE:
+                raise DatasetError(f"line {number} is longer than {MAX_LINE} bytes", source=path)
             yield number, line
 
 
@@ -59,12 +59,12 @@ def parse_record(line: str, what: str, source: Path) -> dict[str, Any]:
         raise DatasetError(f"{what} is not JSON ({error})", source=source) from None
     if not isinstance(row, dict):
         raise DatasetError(f"{what} is not a JSON object", source=source)
-    if problem := _problem(row):
+    if problem := field_problem(row):
         raise DatasetError(f"{what}: {problem}", source=source)
     return row
 
 
-def _problem(row: Mapping[str, Any]) -> str | None:
+def field_problem(row: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the types of a record; None if they are right."""
     for name in _TEXTS:
         if not isinstance(row.get(name), str | None):

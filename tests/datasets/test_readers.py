@@ -175,7 +175,7 @@ def test_damaged_page_folder_is_named(tmp_path: Path, file: str, content: bytes,
 
 def test_compressed_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small file may hold an endless line or page: the line is named, and the page is cut behind the limit."""
-    monkeypatch.setattr("blockml.datasets.records._MAX_LINE", 10**6)
+    monkeypatch.setattr("blockml.datasets.records.MAX_LINE", 10**6)
     rows = [{"id": "a", "main_content": "x"}, {"id": "b", "main_content": "x" * 10**6}]
     with pytest.raises(DatasetError, match=r"gold\.jsonl\.gz: line 2 is longer than 1000000 bytes"):
         open_dataset(write_corpus(tmp_path / "lines", rows, {"a": b"<p>x"}))
@@ -215,7 +215,7 @@ def test_unknown_label_names_the_legal_ones(tmp_path: Path) -> None:
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "page.html").write_text("<p>x</p>", encoding="utf-8")
     (tmp_path / "p" / "labels.jsonl").write_text('{"text": "x", "label": "mian"}\n', encoding="utf-8")
-    with pytest.raises(UnknownNameError, match="line 1: unknown label 'mian'; choose one of: advertisement"):
+    with pytest.raises(DatasetError, match="line 1: unknown label 'mian'; choose one of: advertisement"):
         open_dataset(tmp_path)
 
 

@@ -1,0 +1,243 @@
+"""Reader of tables: one row per page with its main content or snippets, or one row per labelled block.
+
+Pages and gold are copied to a temporary file while the table is read, so memory does not grow with their size.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, groupby, islice
+from pathlib import Path
+from typing import Any, cast
+
+from blockml.archives.suffixes import PAGE_FILES, page_stem
+from blockml.datasets.base import Dataset, LabelledPage, known_charset, page_from_row, read_page_file, text_gold
+from blockml.datasets.gold import Gold, RegionGold, RunGold
+from blockml.datasets.labels import as_label
+from blockml.datasets.records import field_problem
+from blockml.datasets.sources import TableRow, table_rows
+from blockml.errors import DatasetError, UsageError, check_name
+from blockml.storage.spool import Spool
+from blockml.text.plurals import counted
+
+__all__ = ["COLUMNS", "dataset_of_rows", "read_table"]
+
+#: Column names that are recognised for each kind of column, in order of preference; case, spaces and hyphens don't
+#: matter. A column is used once: ``content`` is the page in a table with ``main_text``, the gold in one with ``html``.
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "html": tuple("html raw_html page_html html_content source_html page_source page document content body".split()),
+    "path": tuple("path file filename file_name html_file html_path page_file page_path".split()),
+    "text": tuple(
+        "text main_text main_content gold gold_text articlebody article_body article plaintext plain_text expected"
+        " expected_text reference ground_truth block_text block content body".split()
+    ),
+    "label": tuple("label block_label is_content is_main gold_label class target".split()),
+    "xpath": ("xpath", "block_xpath"),
+    "with": ("with", "required", "must_contain"),
+    "without": ("without", "forbidden", "must_not_contain"),
+    "ignore": ("ignore", "ignored"),
+    "id": ("id", "page_id", "doc_id", "document_id", "uid", "key"),
+    "url": ("url", "uri", "page_url", "address", "link"),
+    "site": ("site", "domain", "host"),
+    "page_type": ("page_type",),
+    "encoding": ("encoding", "charset"),
+    "flags": ("flags",),
+}
+_LISTS = ("with", "without", "ignore", "flags")
+#: Rows in which columns are looked for, because rows of JSON may leave columns out; and failures that a message lists.
+_FIRST_ROWS, _LISTED = 50, 3
+#: Longest cell of another column that is kept with the page.
+_MAX_EXTRA = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredPage:
+    """Reader of a page and its gold from the temporary file; the page may be a file, its bytes are then None."""
+
+    spool: Spool
+    place: tuple[int, int]
+    codec: str | None = None
+
+    def __call__(self, path: Path) -> tuple[bytes, Gold | None]:
+        html, gold = cast("tuple[bytes | None, Gold | None]", self.spool.read(self.place))
+        html = read_page_file(path) if html is None else html
+        return html.decode(self.codec, "replace").encode() if self.codec else html, gold
+
+
+def read_table(path: Path, name: str, columns: Mapping[str, str] | None = None) -> Dataset:
+    """Read a table file; see :func:`blockml.datasets.open_dataset`."""
+    return dataset_of_rows(table_rows(path), name, source=path, folder=path.parent, columns=columns)
+
+
+def dataset_of_rows(
+    rows: Iterable[TableRow], name: str, *, source: Path, folder: Path, columns: Mapping[str, str] | None = None
+) -> Dataset:
+    """Make a data set of rows.
+
+    Parameters
+    ----------
+    rows
+        Mappings from column names to cells.
+    name
+        Name of the data set.
+    source
+        Table, for messages.
+    folder
+        Folder of pages that are given by file name.
+    columns
+        Column names by kind (a key of :data:`COLUMNS`); others are recognised by their names.
+
+    Raises
+    ------
+    DatasetError
+        The table is empty, a column is missing, a cell has the wrong type, or an id occurs twice.
+    UnknownNameError
+        A key of ``columns`` is not a kind of column.
+    UsageError
+        A column that ``columns`` names does not exist.
+    """
+    stream = iter(rows)
+    first = list(islice(stream, _FIRST_ROWS))
+    if not first:
+        raise DatasetError("the table has no rows", source=source)
+    chosen = _chosen_columns(list(dict.fromkeys(str(key) for row in first for key in row)), columns or {}, source)
+    spool, failures = Spool(), []
+    pages: dict[str, LabelledPage] = {}
+    for number, record in _records(chain(first, stream), chosen, source):
+        page = _page(number, record, spool, source, folder)
+        if isinstance(page, str):
+            failures.append(f"row {number} {page}")
+            continue
+        if page.id in pages:
+            again = "is on rows that are not together" if "label" in chosen else "occurs twice"
+            raise DatasetError(f"row {number}: the id {page.id!r} {again}", source=source)
+        pages[page.id] = page
+    if failures:
+        listed = "; ".join(failures[:_LISTED]) + ("; …" if len(failures) > _LISTED else "")
+        if not pages:
+            raise DatasetError(f"no row has a page: {listed}", source=source)
+        warnings.warn(f"{source}: {counted(len(failures), 'row')} left out: {listed}", stacklevel=3)
+    return Dataset(name, source, "table", tuple(pages.values()), failures=tuple(failures))
+
+
+def _chosen_columns(names: Sequence[str], columns: Mapping[str, str], source: Path) -> dict[str, str]:
+    """Return the name of the column of each kind that the table has."""
+    there = f"the columns are: {', '.join(names)}"
+    for kind, column in columns.items():
+        check_name("kind of column", kind, COLUMNS)
+        if column not in names:
+            raise UsageError(f"no column {column!r}; {there}", source=source)
+    chosen = dict(columns)
+    plain = {name.strip().lower().replace("-", "_").replace(" ", "_"): name for name in reversed(names)}
+    for kind, known in COLUMNS.items():
+        free = (plain[item] for item in known if item in plain and plain[item] not in chosen.values())
+        if kind not in chosen and not (kind == "path" and "html" in chosen) and (found := next(free, None)):
+            chosen[kind] = found
+    how = "name it in columns, such as {'%s': …} (in commands: --columns %s=…)"
+    if not {"html", "path"} & chosen.keys():
+        raise DatasetError(f"no column of pages was recognised; {there}; {how % ('html', 'html')}", source=source)
+    if not {"text", "with", "without", "xpath"} & chosen.keys():
+        raise DatasetError(f"no column of gold was recognised; {there}; {how % ('text', 'text')}", source=source)
+    if "xpath" in chosen and "label" not in chosen:
+        raise DatasetError(f"XPaths need a column of labels; {there}; {how % ('label', 'label')}", source=source)
+    return chosen
+
+
+def _records(rows: Iterable[TableRow], chosen: Mapping[str, str], source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number of the first row of each page and its cells by kind; ``blocks`` has those of labelled rows."""
+    others = {*chosen.values()}
+    numbered = ((number, _cells(row, chosen, others)) for number, row in enumerate(rows, start=1))
+    if "label" not in chosen:
+        yield from numbered
+        return
+    keys = [kind for kind in ("id", "path", "html") if kind in chosen][:1]
+    for _, group in groupby(numbered, key=lambda item: [_text(item[1].get(kind)) for kind in keys]):
+        number, record = next(group)
+        blocks: list[tuple[str | None, str | None, object]] = []
+        for row_number, row in chain([(number, dict(record))], group):
+            row_source = f"{source}, row {row_number}"
+            found = [_text(row.get(kind)) for kind in ("text", "xpath")]
+            if any(found):
+                blocks.append((found[0], found[1], as_label(row.get("label"), row_source)))
+        yield number, record | {"text": None, "blocks": blocks}
+
+
+def _cells(row: TableRow, chosen: Mapping[str, str], others: set[str]) -> dict[str, Any]:
+    cells = {kind: _cell(row.get(column)) for kind, column in chosen.items()}
+    extra = {
+        str(key): value
+        for key, value in row.items()
+        if key not in others
+        and (isinstance(value, bool | int) or (isinstance(value, str) and len(value) <= _MAX_EXTRA))
+    }
+    return cells | {"extra": extra}
+
+
+def _cell(value: Any) -> Any:  # noqa: ANN401
+    """Return a cell; None for an empty one, such as NaN."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    is_nan = type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)  # noqa: PLR0124
+    return None if is_nan else value
+
+
+def _text(value: Any) -> str | None:  # noqa: ANN401
+    """Return a cell as text; a whole number of a column with gaps is a float in pandas."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return None if value is None else str(value)
+
+
+def _page(number: int, record: dict[str, Any], spool: Spool, source: Path, folder: Path) -> LabelledPage | str:
+    """Return the page of a record, or the reason why there is none."""
+    html, path = record.get("html"), record.get("path")
+    for kind, value in record.items():
+        if isinstance(value, Mapping) and kind != "extra":
+            raise DatasetError(f"row {number}: {kind!r} is an object, not a text", source=source)
+    if isinstance(html, int | float) or (isinstance(html, str) and "<" not in html):  # the name of a file
+        html, path = None, path or _text(html)
+    if html is not None and not isinstance(html, str | bytes):
+        raise DatasetError(f"row {number}: the page is a {type(html).__name__}, not text or bytes", source=source)
+    if html is None and path is None:
+        return "has no page"
+    file = source
+    if html is None:
+        place = folder / str(path)
+        file = next((p for end in ("", *PAGE_FILES) if (p := place.with_name(place.name + end)).is_file()), place)
+        if not file.is_file():
+            return f"names a file that does not exist, {str(path)[:_MAX_EXTRA]!r}"
+    page_id = _text(record.get("id")) or (str(number) if path is None else page_stem(str(path)) or str(path))
+    row = record["extra"] | {
+        "main_content": record.get("text"),
+        **{name: _text(record.get(name)) for name in ("url", "site", "page_type", "encoding")},
+        **{name: _listed(record.get(name)) for name in _LISTS},
+    }
+    if problem := field_problem(row | {"id": page_id}):
+        raise DatasetError(f"row {number}: {problem}", source=source)
+    charset: str | None = "utf-8"
+    codec: str | None = None
+    if not isinstance(html, str):
+        charset, codec = known_charset(row.pop("encoding"), source) if row["encoding"] else (None, None)
+    made = page_from_row(row | {"encoding": None}, page_id, file)
+    gold = _block_gold(record["blocks"]) if "blocks" in record else text_gold(record.get("text"), row)
+    data = html.encode("utf-8", "replace") if isinstance(html, str) else html
+    reader = _StoredPage(spool, spool.write((data, gold)), codec)
+    return replace(made, reader=reader, charset=charset, inline=data is not None)
+
+
+def _listed(value: Any) -> Any:  # noqa: ANN401
+    """Return a cell with several texts as a list; a text has one per line."""
+    if isinstance(value, str):
+        return [line.strip() for line in value.splitlines() if line.strip()]
+    return list(value) if hasattr(value, "__iter__") else value
+
+
+def _block_gold(blocks: Sequence[tuple[str | None, str | None, Any]]) -> Gold | None:
+    """Return the gold of labelled blocks, which are given by text or, if one of them has none, by XPath."""
+    if not blocks:
+        return None
+    if all(text is not None for text, _, _ in blocks):
+        return RunGold(tuple((text or "", label) for text, _, label in blocks))
+    return RegionGold(tuple((xpath.partition("/text()")[0], label) for _, xpath, label in blocks if xpath and label))
