@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blockml.cli.arguments import add_datasets, add_format, add_jobs, positive, refuse, seed
+from blockml.cli.arguments import add_datasets, add_format, add_jobs, open_datasets, positive, refuse, seed
 from blockml.cli.output import command_line, note, print_rows, progress_bar, writing
-from blockml.datasets import open_dataset
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.grid import OUTCOMES
 from blockml.evaluation.comparison.running import compare
@@ -71,7 +70,8 @@ def run_compare(arguments: argparse.Namespace) -> int:
     if arguments.limit is None:
         refuse(arguments, "without --limit", seed=0)
     chosen = choose(arguments.systems, arguments.outputs)
-    samples = [draw_sample(open_dataset(spec), arguments.limit, arguments.seed) for spec in arguments.datasets]
+    datasets = open_datasets(arguments, arguments.datasets)
+    samples = [draw_sample(dataset, arguments.limit, arguments.seed) for dataset in datasets]
 
     def progress(pages: Iterable[Any], total: int) -> Iterable[Any]:
         wrapped: Iterable[Any] = progress_bar(total, "page", quiet=arguments.quiet)(pages)

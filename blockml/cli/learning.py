@@ -18,6 +18,7 @@ from blockml.cli.arguments import (
     add_jobs,
     add_options,
     add_parameters,
+    open_datasets,
     parameters,
     parsing_options,
     positive,
@@ -25,7 +26,7 @@ from blockml.cli.arguments import (
     seed,
 )
 from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, write_output, writing
-from blockml.datasets import Dataset, open_dataset
+from blockml.datasets import Dataset
 from blockml.datasets.base import check_names
 from blockml.errors import UsageError, check_name, install_hint
 from blockml.extractors import TrainedExtractor, load, resolve
@@ -44,7 +45,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     add_datasets(parser)
     add = parser.add_argument
     text = "further pages with labelled blocks, for recipes that learn block types; may be repeated"
-    add("--type-dataset", action="append", default=[], metavar="[NAME=]DIR", dest="type_datasets", help=text)
+    add("--type-dataset", action="append", default=[], metavar="[NAME=]PATH", dest="type_datasets", help=text)
     add("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md")
     add("--recipe", metavar="NAME", help="training recipe (default: the best that the installed libraries can train)")
     text = "adapt this released model or model file to the pages (four or more of a site or kind) instead"
@@ -105,9 +106,9 @@ def run_train(arguments: argparse.Namespace) -> int:
     output = _output_file(arguments)
     with locked_output(output):
         model = train(
-            [open_dataset(spec) for spec in arguments.datasets],
+            open_datasets(arguments, arguments.datasets),
             chosen,
-            type_datasets=[open_dataset(spec) for spec in arguments.type_datasets],
+            type_datasets=open_datasets(arguments, arguments.type_datasets),
             name=arguments.name or output.name.partition(".")[0],
             protocols=[name for name in protocols if name != "none"],
             n_folds=arguments.folds or chosen.n_folds,
@@ -132,7 +133,7 @@ def _run_adapt(arguments: argparse.Namespace) -> int:
     with locked_output(output):
         found = adapt(
             load(arguments.base).model,
-            [open_dataset(spec) for spec in arguments.datasets],
+            open_datasets(arguments, arguments.datasets),
             name=arguments.name or output.name.partition(".")[0],
             command=command_line(),
             report=note,
@@ -190,7 +191,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     reports: list[dict[str, Any]] = []
     parsing = parsing_options(arguments)
     lines: list[str] = []
-    datasets = [open_dataset(spec) for spec in arguments.datasets]
+    datasets = open_datasets(arguments, arguments.datasets)
     check_names(datasets)
     for dataset in datasets:
         results = {}
