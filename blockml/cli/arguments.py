@@ -9,20 +9,24 @@ import math
 import os
 import re
 import sys
+import warnings
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
 from blockml.archives.compression import read_file
 from blockml.archives.suffixes import COMPRESSIONS, is_list_of_pages
-from blockml.cli.output import one_line, show
+from blockml.cli.output import note, one_line, show
 from blockml.errors import InputError, UsageError
 from blockml.options import Options, flags
 
-__all__ = ["PAGE_HELP", "HelpFormatter", "Parser", "add_datasets", "add_format", "add_jobs", "add_page"]
-__all__ += ["add_parameters", "check_files", "number", "parameters", "parsing_options", "positive", "processes"]
-__all__ += ["read_page", "refuse", "seconds", "seed"]
+if TYPE_CHECKING:
+    from blockml.datasets import Dataset
+
+__all__ = ["PAGE_HELP", "HelpFormatter", "Parser", "add_columns", "add_datasets", "add_format", "add_jobs", "add_page"]
+__all__ += ["add_parameters", "check_files", "given_datasets", "number", "parameters", "parsing_options", "positive"]
+__all__ += ["processes", "read_page", "refuse", "seconds", "seed"]
 
 #: Options by the names of their values, where these differ.
 _OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-dataset"} | {
@@ -154,10 +158,44 @@ def add_datasets(parser: argparse.ArgumentParser, *, required: bool = True) -> N
         action="append",
         default=None if required else [],
         required=required,
-        metavar="[NAME=]DIR",
+        metavar="[NAME=]PATH",
         dest="datasets",
-        help="folder of labelled pages; may be repeated ('blockml datasets' lists the layouts)",
+        help="folder or table of labelled pages; may be repeated ('blockml datasets' lists the layouts)",
     )
+    add_columns(parser)
+
+
+def add_columns(parser: argparse.ArgumentParser) -> None:
+    """Add ``--columns``."""
+    text = "column names of tables by kind, such as html=source,text=body; others are recognised by their names"
+    parser.add_argument("--columns", type=comma_separated, metavar="KIND=NAME,…", help=text)
+
+
+def given_datasets(arguments: argparse.Namespace, specs: Sequence[str]) -> list[Dataset]:
+    """Open data sets, with ``--columns`` for the tables among them; say which rows are left out.
+
+    Raises
+    ------
+    UsageError
+        ``--columns`` is not a list of pairs, or no data set is a table.
+    """
+    from blockml.datasets import open_dataset
+    from blockml.datasets.sources import is_table
+
+    pairs = [pair.partition("=") for pair in arguments.columns or ()]
+    if wrong := next((kind for kind, sign, name in pairs if not (kind and sign and name)), None):
+        raise UsageError(f"--columns takes KIND=NAME pairs, such as html=source,text=body; got {wrong!r}")
+    columns = {kind: name for kind, _, name in pairs}
+    if columns and specs and not any(is_table(Path(spec)) for spec in specs):
+        raise UsageError("--columns is for tables, and every data set is a folder")
+    opened = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for spec in specs:
+            opened.append(open_dataset(spec, columns=columns if is_table(Path(spec)) else None))
+            while caught:
+                note(str(caught.pop(0).message))
+    return opened
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from blockml.cli.arguments import add_datasets, add_format, add_jobs, positive, refuse, seed
+from blockml.cli.arguments import add_datasets, add_format, add_jobs, given_datasets, positive, refuse, seed
 from blockml.cli.output import command_line, note, print_rows, progress_bar, writing
 from blockml.comparing import compare, mean_cells
 from blockml.errors import UsageError
@@ -69,7 +69,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
     with writing(Path(arguments.output)):
         found = compare(
             arguments.systems,
-            arguments.datasets,
+            given_datasets(arguments, arguments.datasets),
             output=arguments.output,
             outputs=arguments.outputs,
             limit=arguments.limit,

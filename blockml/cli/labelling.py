@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import webbrowser
 from pathlib import Path
 
-from blockml.cli.output import note, show
+from blockml.archives.suffixes import is_page_of_folder
+from blockml.cli.output import note, show, writing
 from blockml.errors import UsageError
 from blockml.extractors import resolve
 from blockml.text.plurals import counted
@@ -24,6 +26,8 @@ def add_label(parser: argparse.ArgumentParser) -> None:
     add("--model", metavar="NAME|FILE", default="default", help="model that proposes the labels")
     add("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; 0 for any free one")
     add("--no-browser", action="store_true", help="print the address without opening it")
+    text = "label-studio: write all pages with their labels, or the model's, as tasks to -o FILE.json and end"
+    add("--format", choices=["folders", "label-studio"], default="folders", help=text)
     parser.set_defaults(run=run_label)
 
 
@@ -39,6 +43,8 @@ def run_label(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--port must be between 0 and 65535, got {arguments.port}")
     folder = Path(arguments.folder)
     output = Path(arguments.output) if arguments.output else folder.with_name(f"{folder.resolve().name}-labelled")
+    if arguments.format == "label-studio":
+        return _write_tasks(arguments, folder)
     store = LabelStore(folder, output, resolve(arguments.model))
     try:
         server = LabelServer(store, arguments.port)
@@ -59,4 +65,27 @@ def run_label(arguments: argparse.Namespace) -> int:
         note(f"labelled {done} of {pages}: blockml train --base default --dataset {output} -o FILE")
     finally:
         server.close()
+    return 0
+
+
+def _write_tasks(arguments: argparse.Namespace, folder: Path) -> int:
+    """Write tasks for Label Studio."""
+    from blockml.datasets.label_studio import LABELLING_CONFIG, label_studio_task
+    from blockml.labelling.store import LabelStore
+    from blockml.storage.atomic import atomic_write
+
+    if not arguments.output or not arguments.output.endswith(".json"):
+        raise UsageError("--format label-studio needs -o FILE.json")
+    is_labelled = any(is_page_of_folder(path.name) for path in folder.rglob("*"))
+    labelled = folder if is_labelled else folder.with_name(f"{folder.resolve().name}-labelled")
+    store = LabelStore(folder, labelled, resolve(arguments.model))
+    tasks = []
+    for page in store.pages.values():
+        parsed, decision = store.propose(page)
+        html = store.html(page)
+        labels = store.labels(page, parsed, decision)
+        tasks.append(label_studio_task(page.id, html, parsed, labels, is_done=page.state == "done", url=parsed.url))
+    with writing(Path(arguments.output)), atomic_write(Path(arguments.output)) as stream:
+        stream.write(json.dumps(tasks, ensure_ascii=False).encode("utf-8", "replace"))
+    note(f"wrote {counted(len(tasks), 'task')}; the labelling configuration of the project: {LABELLING_CONFIG}")
     return 0

@@ -18,6 +18,7 @@ from blockml.cli.arguments import (
     add_jobs,
     add_options,
     add_parameters,
+    given_datasets,
     parameters,
     parsing_options,
     positive,
@@ -34,7 +35,7 @@ from blockml.cli.output import (
     write_output,
     writing,
 )
-from blockml.datasets import Dataset, open_dataset
+from blockml.datasets import Dataset
 from blockml.datasets.base import check_names
 from blockml.errors import UsageError, check_name, install_hint
 from blockml.extractors import resolve
@@ -54,7 +55,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     add_datasets(parser)
     add = parser.add_argument
     text = "further pages with labelled blocks, for recipes that learn block types; may be repeated"
-    add("--type-dataset", action="append", default=[], metavar="[NAME=]DIR", dest="type_datasets", help=text)
+    add("--type-dataset", action="append", default=[], metavar="[NAME=]PATH", dest="type_datasets", help=text)
     add("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md")
     add("--recipe", metavar="NAME", help="training recipe (default: the best that the installed libraries can train)")
     text = "adapt this released model or model file to the pages (four or more of a site or kind) instead"
@@ -119,10 +120,10 @@ def run_train(arguments: argparse.Namespace) -> int:
     output = _output_file(arguments)
     with locked_output(output), TerminalProgress() as progress:
         extractor = train(
-            [open_dataset(spec) for spec in arguments.datasets],
+            given_datasets(arguments, arguments.datasets),
             recipe=chosen,
             base=arguments.base,
-            type_datasets=[open_dataset(spec) for spec in arguments.type_datasets],
+            type_datasets=given_datasets(arguments, arguments.type_datasets),
             name=arguments.name or output.name.partition(".")[0],
             protocols=protocols,
             n_folds=n_folds,
@@ -188,7 +189,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     extractors = {name: resolve(name) for name in arguments.extractors}
     reports: list[dict[str, Any]] = []
     lines: list[str] = []
-    datasets = [open_dataset(spec) for spec in arguments.datasets]
+    datasets = given_datasets(arguments, arguments.datasets)
     check_names(datasets)
     found: dict[str, dict[str, Evaluation]] = {}
     for dataset in datasets:

@@ -8,9 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from blockml.cli.arguments import add_format, add_jobs, add_options, parsing_options, refuse
+from blockml.cli.arguments import (
+    add_columns,
+    add_format,
+    add_jobs,
+    add_options,
+    given_datasets,
+    parsing_options,
+    refuse,
+)
 from blockml.cli.output import note, print_rows, progress_bar, writing
-from blockml.datasets import LAYOUTS, Dataset, open_dataset
+from blockml.datasets import LAYOUTS, Dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import EXTRACTORS, model_names, trained
 from blockml.features import COLUMNS, FEATURE_SETS, describe_columns, feature_set
@@ -27,7 +35,8 @@ def add_features(parser: argparse.ArgumentParser) -> None:
     parser.description = "List feature columns with unit, range, value without a block, and source."
     parser.add_argument("set", nargs="?", metavar="SET", help="feature set, instead of all base columns")
     text = "count tags inside and outside the main content of these labelled pages"
-    parser.add_argument("--tags", metavar="[NAME=]DIR", help=text)
+    parser.add_argument("--tags", metavar="[NAME=]PATH", help=text)
+    add_columns(parser)
     text = "with --tags: draw the shares, and the tags of one page along its lines"
     parser.add_argument("-o", "--output", metavar="FILE.html", help=text)
     add_options(parser, "backend")
@@ -39,7 +48,8 @@ def add_features(parser: argparse.ArgumentParser) -> None:
 def add_list_datasets(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml datasets``."""
     parser.description = "List the layouts of labelled pages, or check their gold; the exit code is 1 after findings."
-    parser.add_argument("check", nargs="*", metavar="[NAME=]DIR", help="folder of labelled pages to check")
+    parser.add_argument("check", nargs="*", metavar="[NAME=]PATH", help="folder or table of labelled pages to check")
+    add_columns(parser)
     add_jobs(parser)
     add_format(parser)
     parser.set_defaults(run=run_datasets)
@@ -80,7 +90,7 @@ def run_features(arguments: argparse.Namespace) -> int:
     if not arguments.tags:
         refuse(arguments, "without --tags", backend=None)
     if arguments.tags:
-        dataset = open_dataset(arguments.tags)
+        dataset = given_datasets(arguments, [arguments.tags])[0]
         if arguments.page and arguments.page not in (legal := [page.id for page in dataset.pages]):
             raise UnknownNameError("page", arguments.page, legal[:20])
         rows = tag_distribution(dataset, **parsing_options(arguments))
@@ -126,7 +136,7 @@ def run_datasets(arguments: argparse.Namespace) -> int:
         return 0
     uses = {"training": INVALID_FOR_TRAINING, "evaluation": INVALID_FOR_EVALUATION}
     rows: list[dict[str, Any]] = []
-    for dataset in map(open_dataset, arguments.check):
+    for dataset in given_datasets(arguments, arguments.check):
         bar = progress_bar(len(dataset), "page", quiet=False)
         findings, n_others = check_pages(dataset, jobs=arguments.jobs, progress=bar)
         for item in findings:
@@ -137,7 +147,8 @@ def run_datasets(arguments: argparse.Namespace) -> int:
         found = [f"{counts[name]} {name}" for name in map(str, FindingKind) if counts[name]]
         found += [f"{counted(n_others, 'page')} without gold"] if n_others else []
         size = f"{counted(len(dataset), 'page')}, {counted(len({page.site for page in dataset.pages}), 'site')}"
-        note(f"{dataset.name}: {size}; {', '.join(found) or 'no findings'}")
+        size += f", {counted(len(dataset.failures), 'row')} left out" if dataset.failures else ""
+        note(f"{dataset.name}: {dataset.format}, {size}; {', '.join(found) or 'no findings'}")
     if rows or arguments.format == "json":
         print_rows(rows, arguments.format)
     return 1 if rows else 0

@@ -6,9 +6,8 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from blockml.cli.arguments import HelpFormatter, positive, refuse
+from blockml.cli.arguments import HelpFormatter, add_columns, given_datasets, positive, refuse
 from blockml.cli.output import note, print_json, print_rows, show, writing
-from blockml.datasets import open_dataset
 from blockml.errors import UsageError
 from blockml.extractors import trained
 from blockml.features import feature_set
@@ -50,7 +49,8 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     add("--paths", action="store_true", help="with --tree: a line for each leaf with its whole path")
     add("--depth", type=positive, metavar="N", help="with --tree: levels to print, and to draw (4 if not given)")
     add("-o", "--output", metavar="FILE.html", help="with --tree: draw the tree")
-    add("--dataset", metavar="[NAME=]DIR", help="with --importance: folder of labelled pages")
+    add("--dataset", metavar="[NAME=]PATH", help="with --importance: folder or table of labelled pages")
+    add_columns(parser)
     add("--by", choices=["column", "family"], help="with --importance: unit (default: family for boosted trees)")
     add("--repeats", type=positive, metavar="N", help="with --importance: permutations of each unit (5 if not given)")
 
@@ -116,7 +116,7 @@ def _show_importance(arguments: argparse.Namespace, model: Model) -> int:
         raise UsageError("--importance needs labelled pages: give --dataset, for example data/sites")
     if not model.ensembles:
         raise UsageError(f"model {model.name} has no trees")
-    rows = importance_rows(model, open_dataset(arguments.dataset))
+    rows = importance_rows(model, *given_datasets(arguments, [arguments.dataset]))
     is_single = isinstance(model.ensembles[0], MeanTrees)
     repeats = arguments.repeats or _REPEATS
     by = arguments.by or ("column" if is_single else "family")

@@ -14,26 +14,15 @@ from blockml.datasets.corpus import find_table, read_corpus
 from blockml.datasets.flat import gold_beside, read_flat
 from blockml.datasets.folders import read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
+from blockml.datasets.published import PUBLISHED
 from blockml.datasets.sources import TABLES, is_table, object_rows
 from blockml.datasets.table import dataset_of_rows, read_table
 from blockml.errors import DatasetError, UsageError, check_name
 from blockml.text.plurals import counted
 
 __all__ = [
-    "LAYOUTS",
-    "AnyData",
-    "BlockLabels",
-    "Dataset",
-    "Gold",
-    "LabelledPage",
-    "RegionGold",
-    "RunGold",
-    "SnippetGold",
-    "TextGold",
-    "detect_format",
-    "open_dataset",
-    "open_datasets",
-    "site_of",
+    "LAYOUTS", "AnyData", "BlockLabels", "Dataset", "Gold", "LabelledPage", "RegionGold", "RunGold", "SnippetGold",
+    "TextGold", "detect_format", "open_dataset", "open_datasets", "site_of",
 ]  # fmt: skip
 
 #: Readers of folders by name of the layout.
@@ -42,6 +31,7 @@ READERS: Mapping[str, Callable[[Path, str], Dataset]] = {
     "folders": read_folders,
     "annotated": read_annotated,
     "flat": read_flat,
+    **{name: layout.read for name, layout in PUBLISHED.items()},
 }
 
 #: Description of each layout.
@@ -50,7 +40,9 @@ LAYOUTS: Mapping[str, str] = {
     "folders": "one folder per page: page.html with labels.jsonl or expected.txt, and meta.json",
     "flat": "NAME.html files with the main content in NAME.txt, or labels in NAME.jsonl",
     "annotated": "HTML files with spans of classes x-nc-sel0 … x-nc-sel5",
+    **{name: layout.description for name, layout in PUBLISHED.items()},
     "table": "CSV, TSV, JSON, JSON lines or Parquet: pages or their file names with text, snippets or labelled blocks",
+    "label-studio": "JSON export of Label Studio with HyperText labels",
 }
 
 
@@ -70,6 +62,8 @@ def detect_format(path: Path) -> str:
         raise DatasetError("no such folder or file", source=path)
     if find_table(path) and (path / "pages").is_dir():
         return "corpus"
+    if published := next((name for name, layout in PUBLISHED.items() if layout.files(path)), None):
+        return published
     files = html_files(path.iterdir())
     if files and not any(is_page_of_folder(file.name) for file in files):
         if any(map(gold_beside, files)):
@@ -148,7 +142,7 @@ def open_dataset(
     chosen = layout or detect_format(path)
     check_name("layout", chosen, LAYOUTS)
     title = name or prefix or split_compression(path.resolve().name)[0]
-    if chosen == "table":
+    if chosen in ("table", "label-studio"):
         return read_table(path, name or prefix or Path(title).stem, columns)
     if columns:
         raise UsageError(f"columns are those of tables; the layout of this folder is {chosen}", source=path)

@@ -14,7 +14,7 @@ from blockml.archives.suffixes import LINES, split_compression
 from blockml.datasets.records import MAX_LINE, file_lines
 from blockml.errors import DatasetError, UsageError, needed
 
-__all__ = ["TABLES", "TableRow", "is_table", "object_rows", "table_rows"]
+__all__ = ["TABLES", "TableRow", "is_table", "object_rows", "read_json", "table_rows"]
 
 TableRow = Mapping[str, Any]
 
@@ -86,8 +86,8 @@ def _lines(path: Path) -> Iterator[str]:
     with open_file(path) as stream:
         start = stream.read(2)
     if start in _UTF16:
-        with open_file(path) as stream:
-            yield from io.TextIOWrapper(stream, "utf-16", newline="")
+        with open_file(path) as stream, io.TextIOWrapper(stream, "utf-16", newline="") as text:
+            yield from text
         return
     for number, line in file_lines(path):
         try:
@@ -100,14 +100,20 @@ def _lines(path: Path) -> Iterator[str]:
             ) from None
 
 
-def _json_rows(path: Path) -> Iterator[TableRow]:
+def read_json(path: Path) -> Any:  # noqa: ANN401
+    """Read a JSON file; raise DatasetError if it can't be read or is not JSON."""
     try:
-        data = json.loads("".join(_lines(path)))
+        text = "".join(_lines(path))
+    except (*DAMAGED, UnicodeError) as error:
+        raise DatasetError(f"cannot be read ({error})", source=path) from error
+    try:
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        if isinstance(error, DatasetError):
-            raise
         raise DatasetError(f"not JSON ({error})", source=path) from None
-    yield from object_rows(data, path)
+
+
+def _json_rows(path: Path) -> Iterator[TableRow]:
+    yield from object_rows(read_json(path), path)
 
 
 def _json_line_rows(path: Path) -> Iterator[TableRow]:

@@ -15,9 +15,10 @@ from typing import Any, cast
 from blockml.archives.suffixes import PAGE_FILES, page_stem
 from blockml.datasets.base import Dataset, LabelledPage, known_charset, page_from_row, read_page_file, text_gold
 from blockml.datasets.gold import Gold, RegionGold, RunGold
+from blockml.datasets.label_studio import SpanGold, is_export, label_studio_rows
 from blockml.datasets.labels import as_label
 from blockml.datasets.records import field_problem
-from blockml.datasets.sources import TableRow, table_rows
+from blockml.datasets.sources import TableRow, read_json, table_rows
 from blockml.errors import DatasetError, UsageError, check_name
 from blockml.storage.spool import Spool
 from blockml.text.plurals import counted
@@ -67,7 +68,12 @@ class _StoredPage:
 
 
 def read_table(path: Path, name: str, columns: Mapping[str, str] | None = None) -> Dataset:
-    """Read a table file; see :func:`blockml.datasets.open_dataset`."""
+    """Read a table file, or an export of Label Studio; see :func:`blockml.datasets.open_dataset`."""
+    if path.suffix.lower() == ".json" and is_export(data := read_json(path)):
+        if columns:
+            raise UsageError("an export of Label Studio has no columns to name", source=path)
+        found = dataset_of_rows(label_studio_rows(data, path), name, source=path, folder=path.parent)
+        return replace(found, format="label-studio")
     return dataset_of_rows(table_rows(path), name, source=path, folder=path.parent, columns=columns)
 
 
@@ -103,17 +109,18 @@ def dataset_of_rows(
     if not first:
         raise DatasetError("the table has no rows", source=source)
     chosen = _chosen_columns(list(dict.fromkeys(str(key) for row in first for key in row)), columns or {}, source)
-    spool, failures = Spool(), []
+    failures = []
     pages: dict[str, LabelledPage] = {}
-    for number, record in _records(chain(first, stream), chosen, source):
-        page = _page(number, record, spool, source, folder)
-        if isinstance(page, str):
-            failures.append(f"row {number} {page}")
-            continue
-        if page.id in pages:
-            again = "is on rows that are not together" if "label" in chosen else "occurs twice"
-            raise DatasetError(f"row {number}: the id {page.id!r} {again}", source=source)
-        pages[page.id] = page
+    with Spool() as spool:
+        for number, record in _records(chain(first, stream), chosen, source):
+            page = _page(number, record, spool, source, folder)
+            if isinstance(page, str):
+                failures.append(f"row {number} {page}")
+                continue
+            if page.id in pages:
+                again = "is on rows that are not together" if "label" in chosen else "occurs twice"
+                raise DatasetError(f"row {number}: the id {page.id!r} {again}", source=source)
+            pages[page.id] = page
     if failures:
         listed = "; ".join(failures[:_LISTED]) + ("; …" if len(failures) > _LISTED else "")
         if not pages:
@@ -209,8 +216,10 @@ def _page(number: int, record: dict[str, Any], spool: Spool, source: Path, folde
         if not file.is_file():
             return f"names a file that does not exist, {str(path)[:_MAX_EXTRA]!r}"
     page_id = _text(record.get("id")) or (str(number) if path is None else page_stem(str(path)) or str(path))
+    text = record.get("text")
+    spans = text if isinstance(text, SpanGold) else None
     row = record["extra"] | {
-        "main_content": record.get("text"),
+        "main_content": None if spans else text,
         **{name: _text(record.get(name)) for name in ("url", "site", "page_type", "encoding")},
         **{name: _listed(record.get(name)) for name in _LISTS},
     }
@@ -221,7 +230,7 @@ def _page(number: int, record: dict[str, Any], spool: Spool, source: Path, folde
     if not isinstance(html, str):
         charset, codec = known_charset(row.pop("encoding"), source) if row["encoding"] else (None, None)
     made = page_from_row(row | {"encoding": None}, page_id, file)
-    gold = _block_gold(record["blocks"]) if "blocks" in record else text_gold(record.get("text"), row)
+    gold = _block_gold(record["blocks"]) if "blocks" in record else spans or text_gold(text, row)
     data = html.encode("utf-8", "replace") if isinstance(html, str) else html
     reader = _StoredPage(spool, spool.write((data, gold)), codec)
     return replace(made, reader=reader, charset=charset, inline=data is not None)

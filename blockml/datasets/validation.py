@@ -17,6 +17,7 @@ from blockml.datasets.base import Dataset, LabelledPage
 from blockml.datasets.corpus import REGION_LABELS
 from blockml.datasets.gold import Gold, RegionGold, RunGold, block_tokens
 from blockml.datasets.gold_coverage import repeated_words, uncovered_text
+from blockml.datasets.label_studio import SpanGold
 from blockml.datasets.soft_errors import soft_error
 from blockml.page import Label, Page
 from blockml.parsing import parse
@@ -179,7 +180,7 @@ def _findings(html: bytes, page: Page, gold: Gold | None) -> Iterator[tuple[Find
         yield FindingKind.SOFT_ERROR, f"the page says {message[:100]!r}"
     if isinstance(gold, RunGold) and not gold.matches(page):
         yield FindingKind.LABEL_MISMATCH, "the labelled runs differ from the page's text"
-    if isinstance(gold, RegionGold) and (missing := gold.missing(page)):
+    if isinstance(gold, RegionGold | SpanGold) and (missing := gold.missing(page)):
         yield FindingKind.LABEL_MISMATCH, f"{counted(len(missing), 'XPath')} without an element, such as {missing[0]}"
     if (content := gold.text() if gold else None) is None:
         return

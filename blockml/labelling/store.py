@@ -18,6 +18,7 @@ from blockml.errors import BlockmlError, InputError, UsageError
 from blockml.extractors import Extractor
 from blockml.page import Label, Page
 from blockml.parsing import parse
+from blockml.parsing.decoding import decode
 from blockml.storage.atomic import atomic_write
 
 
@@ -104,6 +105,11 @@ class LabelStore:
         labelled = page_from_row(page.meta, page.id, page.source)
         options = self.extractor.parsing.options()
         return parse(labelled.load()[0], url=labelled.url, charset=labelled.charset, **options)
+
+    def html(self, page: PageToLabel) -> str:
+        """Return the decoded source of a page; raises DatasetError as :meth:`parse` does."""
+        labelled = page_from_row(page.meta, page.id, page.source)
+        return decode(labelled.load()[0], labelled.charset).utf8.decode()
 
     def labels(self, page: PageToLabel, parsed: Page, decision: Decision) -> list[Label | None]:
         """Return the stored labels of a page's blocks, None for ignored ones; without stored labels, the proposal."""

@@ -8,6 +8,7 @@ import tempfile
 import weakref
 import zlib
 from pathlib import Path
+from typing import Self
 
 __all__ = ["Spool"]
 
@@ -19,16 +20,16 @@ class Spool:
 
     Examples
     --------
-    >>> spool = Spool()
-    >>> place = spool.write(("a page", "its text"))
+    >>> with Spool() as spool:
+    ...     place = spool.write(("a page", "its text"))
     >>> spool.read(place)
     ('a page', 'its text')
     """
 
     def __init__(self) -> None:
         handle, name = tempfile.mkstemp(prefix="blockml-", suffix=".spool")
-        os.close(handle)
         self.path = Path(name)
+        self._stream = os.fdopen(handle, "wb")
         weakref.finalize(self, _delete, self.path, os.getpid())
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -38,9 +39,16 @@ class Spool:
     def write(self, value: object) -> tuple[int, int]:
         """Append an object; return its place, to be read from."""
         data = zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), 1)
-        with self.path.open("ab") as stream:
-            stream.write(data)
-            return stream.tell() - len(data), len(data)
+        self._stream.write(data)
+        self._stream.flush()  # other processes read it
+        return self._stream.tell() - len(data), len(data)
+
+    def __enter__(self) -> Self:
+        """Return the spool, for writing inside a ``with`` statement; reading goes on after it."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
 
     def read(self, place: tuple[int, int]) -> object:
         """Read the object at a place."""

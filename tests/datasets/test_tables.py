@@ -1,0 +1,331 @@
+"""Tables and published layouts, opened as a newcomer would have them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import pickle
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blockml
+from blockml.cli import main
+from blockml.datasets import Dataset, LabelledPage, open_dataset
+from blockml.errors import BlockmlError, DatasetError, MissingExtraError, UnknownNameError, UsageError
+
+CATS = '<h1>Cats</h1>\n<p>Cats rule; "really",\nthe world.</p><ul><li>Home</ul>'
+GOLD = 'Cats\nCats rule; "really", the world.'
+ROWS = [
+    {"id": "a", "url": "https://cat.example/a", "html": CATS, "main_text": GOLD},
+    {"id": "b", "url": "https://dog.example/b", "html": "<p>Grüße</p>", "main_text": "Grüße"},
+]
+
+
+def write_csv(path: Path, rows: list[dict[str, Any]] = ROWS, *, encoding: str = "utf-8", **options: Any) -> Path:
+    """Write rows as CSV."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt", encoding=encoding, newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]), **options)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def write_parquet(path: Path) -> Path:
+    """Write rows as Parquet, pages as bytes."""
+    pa = pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.Table.from_pylist([row | {"html": row["html"].encode()} for row in ROWS]), path)
+    return path
+
+
+def write(path: Path, text: str) -> Path:
+    """Write a text."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+FILES: Mapping[str, Callable[[Path], Path]] = {
+    "csv": lambda folder: write_csv(folder / "t.csv"),
+    "csv.gz": lambda folder: write_csv(folder / "t.csv.gz"),
+    "tsv": lambda folder: write_csv(folder / "t.tsv", delimiter="\t"),
+    "Excel": lambda folder: write_csv(folder / "t.csv", encoding="utf-8-sig", delimiter=";"),
+    "UTF-16": lambda folder: write_csv(folder / "t.csv", encoding="utf-16"),
+    "json": lambda folder: write(folder / "t.json", json.dumps(ROWS)),
+    "json by id": lambda folder: write(folder / "t.json", json.dumps({str(row["id"]): row for row in ROWS})),
+    "json columns": lambda folder: write(
+        folder / "t.json", json.dumps({key: {str(n): row[key] for n, row in enumerate(ROWS)} for key in ROWS[0]})
+    ),
+    "jsonl": lambda folder: write(folder / "t.jsonl", "\n".join(map(json.dumps, ROWS))),
+    "parquet": lambda folder: write_parquet(folder / "t.parquet"),
+}
+
+
+def content(data: Dataset) -> list[tuple[str, str | None, str, str | None]]:
+    """Return id, URL, page and gold text of all pages."""
+    found = []
+    for page in data.pages:
+        html, gold = page.load()
+        found.append((page.id, page.url, html.decode(), gold and gold.text()))
+    return found
+
+
+EXPECTED = [(row["id"], row["url"], row["html"], row["main_text"]) for row in ROWS]
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_table_files(kind: str, tmp_path: Path) -> None:
+    """Every kind of file gives the same pages and gold."""
+    data = open_dataset(FILES[kind](tmp_path))
+    assert content(data) == EXPECTED
+    assert (data.name, data.format, [page.site for page in data.pages]) == (
+        "t",
+        "table",
+        ["cat.example", "dog.example"],
+    )
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "arrow", "list", "iterator", "columns"])
+def test_data_in_memory(kind: str) -> None:
+    """Data frames, Arrow tables and Python objects give the same pages and gold."""
+    columns = {key: [row[key] for row in ROWS] for key in ROWS[0]}
+    data: Any = {"list": ROWS, "iterator": iter(ROWS), "columns": columns}.get(kind)
+    if kind == "pandas":
+        data = pytest.importorskip("pandas", reason="needs pandas").DataFrame(ROWS)
+    elif kind in ("polars", "lazy"):
+        frame = pytest.importorskip("polars", reason="needs polars").DataFrame(ROWS)
+        data = frame.lazy() if kind == "lazy" else frame
+    elif kind == "arrow":
+        data = pytest.importorskip("pyarrow", reason="needs the extra arrow").table(columns)
+    assert content(open_dataset(data, name="mine")) == EXPECTED
+
+
+def test_spooled_pages_outlive_their_data_set_and_travel() -> None:
+    """Pages can be pickled, for worker processes; the temporary file goes with the last of them."""
+    pages = open_dataset(ROWS).pages
+    path = pages[0].reader.spool.path  # type: ignore[union-attr]
+    copy = pickle.loads(pickle.dumps(pages[1]))  # noqa: S301
+    assert copy.load()[0] == b"<p>Gr\xc3\xbc\xc3\x9fe</p>"
+    del copy
+    assert path.exists()
+    del pages
+    assert not path.exists()
+
+
+def test_open_data_sets_and_lists_of_pages() -> None:
+    """What is open already is taken as it is."""
+    data = open_dataset(ROWS, name="x")
+    assert open_dataset(data) is data
+    assert open_dataset(data, name="y").name == "y"
+    pages: list[LabelledPage] = list(data.pages)
+    assert content(open_dataset(pages)) == EXPECTED
+    with pytest.raises(DatasetError, match="two pages have the same id"):
+        open_dataset([pages[0], pages[0]])
+
+
+def test_equal_pages_have_equal_checksums(tmp_path: Path) -> None:
+    """The checksum covers the pages of a table, not the table."""
+    first, second = open_dataset(FILES["csv"](tmp_path)), open_dataset(FILES["jsonl"](tmp_path))
+    assert first.checksum() == second.checksum()
+    changed = [*ROWS[:1], ROWS[1] | {"html": "<p>Other</p>"}]
+    assert open_dataset(changed).checksum() != first.checksum()
+
+
+def test_pages_in_files_and_block_rows(tmp_path: Path) -> None:
+    """Pages are found relative to the table; labels come by text or XPath."""
+    write(tmp_path / "pages" / "a.html", CATS)
+    rows = 'page,text,label\npages/a.html,Cats,title\npages/a.html,"Cats rule; ""really"", the world.",1\n'
+    by_text = open_dataset(write(tmp_path / "t.csv", rows + "pages/a,Home,navigation\n".replace("a,", "a.html,"))).pages
+    rows = "page,xpath,label\npages/a,/html/body/h1,heading\npages/a,/html/body/p/text()[1],main\n"
+    by_path = open_dataset(write(tmp_path / "x.csv", rows)).pages
+    for page in (by_text[0], by_path[0]):
+        html, gold = page.load()
+        assert page.id == "pages/a"
+        assert gold is not None
+        assert gold.label(blockml.parse(html)).main.tolist() == [True, True, False]
+    with pytest.raises(DatasetError, match="row 3: the id 'a' is on rows that are not together"):
+        open_dataset([{"id": n, "html": CATS, "text": "Cats", "label": 1} for n in "aba"])
+    with pytest.raises(DatasetError, match="row 1: unknown label 'mian'; choose one of: advertisement"):
+        open_dataset([{"id": "a", "html": CATS, "text": "Cats", "label": "mian"}])
+
+
+def test_snippets() -> None:
+    """Snippets are lists, or lines of a cell."""
+    for value in (["Cats rule"], "Cats rule\n"):
+        gold = open_dataset([{"html": CATS, "with": value, "without": "Home"}]).pages[0].load()[1]
+        assert gold == blockml.datasets.SnippetGold(("Cats rule",), ("Home",))
+
+
+def test_columns_are_named() -> None:
+    """Columns with unknown names can be named; errors list the columns that there are."""
+    rows = [{"seite": CATS, "inhalt": GOLD}]
+    columns = {"html": "seite", "text": "inhalt"}
+    assert content(open_dataset(rows, columns=columns)) == [("1", None, CATS, GOLD)]
+    with pytest.raises(
+        DatasetError, match=r"no column of pages was recognised; the columns are: seite, inhalt; .*html="
+    ):
+        open_dataset(rows)
+    with pytest.raises(
+        DatasetError, match=r"no column of gold was recognised; the columns are: seite, inhalt; .*text="
+    ):
+        open_dataset(rows, columns={"html": "seite"})
+    with pytest.raises(UsageError, match="no column 'page'; the columns are: seite, inhalt"):
+        open_dataset(rows, columns={"html": "page"})
+    with pytest.raises(UnknownNameError, match="unknown kind of column 'main'; choose one of: encoding, flags, html"):
+        open_dataset(rows, columns={"main": "inhalt"})
+    # One column has one meaning.
+    assert content(open_dataset([{"content": CATS, "main_text": GOLD}]))[0][2:] == (CATS, GOLD)
+    assert content(open_dataset([{"html": CATS, "content": GOLD}]))[0][2:] == (CATS, GOLD)
+
+
+BAD: Mapping[str, tuple[str, bytes, str]] = {
+    "empty file": ("t.csv", b"", "the table has no rows"),
+    "header only": ("t.csv", b"html,text\n", "the table has no rows"),
+    "latin-1": ("t.csv", b"html,text\n<p>x,x\n<p>\xe9,x\n", "line 3 is not UTF-8 .*CSV UTF-8"),
+    "comma in a text": ("t.csv", b"html,text\n<p>x,a,b\n", "row 1 has 3 cells, the header has 2"),
+    "carriage return": ("t.csv", b"html,text\n<p>x,a\rb\n", "line 2 is not CSV"),
+    "same id": ("t.csv", b"id,html,text\n1,<p>x,x\n1,<p>y,y\n", "row 2: the id '1' occurs twice"),
+    "no page": ("t.csv", b"html,text\n,x\n,y\n", "no row has a page: row 1 has no page; row 2 has no page"),
+    "no file": ("t.csv", b"html,text\na.html,x\n", "row 1 names a file that does not exist, 'a.html'"),
+    "not JSON": ("t.jsonl", b'{"html": "<p>x", "text": "x"}\n{"html"\n', "line 2 is not JSON"),
+    "not an object": ("t.jsonl", b'{"html": "<p>x", "text": "x"}\n[1]\n', "line 2 is not a JSON object"),
+    "nested": ("t.jsonl", b'{"html": "<p>x", "text": {"a": "x"}}\n', "row 1: 'text' is an object, not a text"),
+    "number": ("t.jsonl", b'{"html": "<p>x", "text": [1]}\n', "row 1: 'main_content' must be a string"),
+    "scalar JSON": ("t.json", b"3", "data must be a folder"),
+    "way out": ("t.jsonl", b'{"id": "../x", "html": "<p>x", "text": "x"}\n', "leads out of the folder"),
+    "cut gzip": ("t.csv.gz", gzip.compress(b"html,text\n<p>x,x\n" * 999)[:-20], "cannot be read"),
+    "encoding": ("t.jsonl", b'{"html": "t.jsonl", "text": "x", "encoding": "xyz"}', "unknown encoding 'xyz'"),
+    "Parquet": ("t.parquet", b"PAR1xx", "not a readable Parquet file"),
+    "suffix": ("t.xlsx", b"PK", "neither a folder nor a table; the suffixes of tables are .csv, .tsv"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_tables(case: str, tmp_path: Path) -> None:
+    """Damaged tables raise an error that names the row, and the command ends with the code for bad data."""
+    name, data, message = BAD[case]
+    if case == "Parquet":
+        pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(BlockmlError, match=message):
+        open_dataset(path)
+    assert main(["datasets", str(path)]) in (2, 3)
+
+
+def test_rows_without_page_are_left_out_with_a_warning() -> None:
+    """Empty cells, NaN and None are missing pages or gold; huge cells are read."""
+    rows = [*ROWS, {"html": None, "main_text": "x"}, {"html": float("nan"), "main_text": "x"}]
+    rows += [{"id": "n", "html": "<p>" + "x " * 100_000, "main_text": float("nan")}]
+    with pytest.warns(UserWarning, match="<list>: 2 rows left out: row 3 has no page; row 4 has no page"):
+        data = open_dataset(rows)
+    assert data.failures == ("row 3 has no page", "row 4 has no page")
+    assert "3 pages (2 rows left out)" in repr(data)
+    assert data.pages[2].load()[1] is None
+
+
+def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the extra."""
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"Reading Parquet files needs .*\.\[arrow\]"):
+        open_dataset(write(tmp_path / "t.parquet", "x"))
+
+
+def test_published_layouts(tmp_path: Path) -> None:
+    """Layouts of published collections are recognised, with URL, type and comments."""
+    write(tmp_path / "s" / "html" / "1.html", CATS)
+    write(tmp_path / "s" / "ground-truth.json", json.dumps({"1": {"articleBody": GOLD, "url": "https://cat.example"}}))
+    write(tmp_path / "w" / "html" / "1.html", CATS)
+    gold = {"main_content": GOLD, "with": ["Cats"], "without": ["Home"]}
+    kind = {"page_type": {"primary": "article"}}
+    write(tmp_path / "w" / "ground-truth" / "1.json", json.dumps({"_internal": kind, "ground_truth": gold}))
+    write(tmp_path / "d" / "HTML" / "1.html", CATS)
+    write(tmp_path / "d" / "Corrected" / "1.html.corrected.txt", GOLD + "\n\n!@#$%^&*()  COMMENTS\n\nSo true")
+    marked = 'URL: https://cat.example\n\n<h>Cats\n<p>Cats rule; "really",\nthe world.\n'
+    write(tmp_path / "c" / "1.html", f"<text id='x'>{CATS}</text>")
+    write(tmp_path / "c" / "1-cleaned.txt", marked)
+    write(tmp_path / "c2" / "original" / "1.html", CATS)
+    write(tmp_path / "c2" / "gold" / "1-cleaned.txt", marked)
+    found = {name: open_dataset(tmp_path / name) for name in ("s", "w", "d", "c", "c2")}
+    formats = ["scrapinghub", "wcxb", "dragnet", "cleaneval", "cleaneval"]
+    assert [data.format for data in found.values()] == formats
+    for data in found.values():
+        (_, _, html, text) = content(data)[0]
+        assert (html, (text or "").split()) == (CATS, GOLD.split())
+    assert found["d"].pages[0].extra["comments"] == "So true"
+    assert found["w"].pages[0].page_type == "article"
+    assert [found[name].pages[0].url for name in ("s", "c")] == ["https://cat.example"] * 2
+
+
+def test_label_studio_round_trip(tmp_path: Path) -> None:
+    """Labels that are written as tasks come back the same; offsets are those of a browser's text nodes."""
+    html = "<body>\n <h1>Cats</h1>\n<div>\n<br>\n Cats rule. </div><p>Maybe</p><p>Home</p></body>"
+    labels = ["heading", "main", "ignore", "navigation"]
+    texts = [block.text for block in blockml.parse(html).blocks]
+    write(tmp_path / "in" / "a" / "page.html", html)
+    rows = zip(texts, labels, strict=True)
+    write(tmp_path / "in" / "a" / "labels.jsonl", "\n".join(json.dumps({"text": t, "label": n}) for t, n in rows))
+    tasks = tmp_path / "tasks.json"
+    assert (
+        main(["label", str(tmp_path / "in"), "--format", "label-studio", "-o", str(tasks), "--model", "kim2013"]) == 0
+    )
+    (task,) = json.loads(tasks.read_text(encoding="utf-8"))
+    second = task["annotations"][0]["result"][1]["value"]
+    assert (second["start"], second["end"]) == ("/div/text()[2]", "/div/text()[2]")
+    assert (second["startOffset"], second["endOffset"]) == (2, 12)
+    data = open_dataset(tasks)
+    assert (data.format, data.pages[0].id) == ("label-studio", "a")
+    source, gold = data.pages[0].load()
+    assert gold is not None
+    found = gold.label(blockml.parse(source))
+    assert [str(label) for label in found.labels or ()][:2] == labels[:2]
+    assert found.known.tolist() == [True, True, False, True]
+    assert gold.text() == "Cats\nCats rule."
+
+
+def test_label_studio_damage(tmp_path: Path) -> None:
+    """Cancelled annotations, moved pages and unknown labels are told."""
+    value = {
+        "start": "/p[9]/text()[1]",
+        "end": "/p[9]/text()[1]",
+        "text": "Grüße\\nan alle",
+        "hypertextlabels": ["Main"],
+    }
+    result = {"type": "hypertextlabels", "value": value}
+    cancelled = {"was_cancelled": True, "result": []}
+    task = {"id": 7, "data": {"text": "<p>Grüße<p>an alle"}, "annotations": [cancelled, {"result": [result]}]}
+    page = open_dataset(write(tmp_path / "x.json", json.dumps([task]))).pages[0]
+    html, gold = page.load()
+    assert page.id == "7"
+    assert gold is not None
+    assert gold.label(blockml.parse(html)).main.tolist() == [True, True]  # found by its text
+    assert gold.missing(blockml.parse("<p>Other")) == ["/p[9]/text()[1]"]  # type: ignore[attr-defined]
+    value["hypertextlabels"] = ["Mian"]
+    with pytest.raises(DatasetError, match="task 1: unknown label 'Mian'"):
+        open_dataset(write(tmp_path / "x.json", json.dumps([task])))
+
+
+def test_commands_take_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--dataset`` takes a table, ``--columns`` names its columns, and ``datasets`` says what was recognised."""
+    rows = [{"n": row["id"], "seite": row["html"], "inhalt": row["main_text"]} for row in ROWS] + [
+        {"n": "c", "seite": "", "inhalt": "x"}
+    ]
+    path = write_csv(tmp_path / "t.csv", rows)
+    columns = ["--columns", "id=n,html=seite,text=inhalt"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        main(["datasets", f"mine={path}", *columns])
+    shown = capsys.readouterr().err
+    assert "t.csv: 1 row left out: row 3 has no page" in shown
+    assert "mine: table, 2 pages" in shown
+    assert main(["evaluate", "bte", "--dataset", str(path), *columns]) == 0
+    assert main(["evaluate", "bte", "--dataset", str(path), "--columns", "html"]) == 2
+    assert "--columns takes KIND=NAME pairs" in capsys.readouterr().err
+    assert main(["evaluate", "bte", "--dataset", "data/pages", *columns]) == 2
