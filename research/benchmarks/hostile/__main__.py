@@ -30,6 +30,9 @@ SIZES = (250_000, 500_000)
 #: Comments around the tables of the report.
 MARKS = ("<!-- table -->", "<!-- end of table -->")
 
+#: Cost and memory from which on a table names the shape.
+SHOWN = {"cost": 2.5, "memory": 80}
+
 Trial = Mapping[str, Any]
 
 
@@ -133,10 +136,23 @@ def report(results: Mapping[str, Mapping[str, list[Trial]]]) -> str:
     return "\n\n".join([*parts, *(markdown(_by_shape(group)) for group in shown)])
 
 
+def is_costly(line: Mapping[str, Any]) -> bool:
+    """Tell whether a shape did not end, or has the cost or memory of :data:`SHOWN`.
+
+    Examples
+    --------
+    >>> is_costly({"outcome": "timeout"}), is_costly({"cost": 2.0, "memory": 10})
+    (True, False)
+    """
+    return any(line.get(name, least) >= least for name, least in SHOWN.items())
+
+
 def _by_shape(tables: Mapping[str, Mapping[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return a row for each shape with the cost, exponent and memory of each system."""
+    """Return a row with the cost, exponent and memory of each system for the shapes that cost one of them much."""
     lines = []
     for shape in dict.fromkeys(shape for rows in tables.values() for shape in rows):
+        if not any(is_costly(rows[shape]) for rows in tables.values() if shape in rows):
+            continue
         line: dict[str, Any] = {"shape": shape}
         for name, rows in tables.items():
             found = rows.get(shape, {})

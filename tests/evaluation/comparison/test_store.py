@@ -5,6 +5,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import random
+import subprocess
+import sys
+import threading
+from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blockml.datasets import TextGold
-from blockml.errors import DatasetError
+from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison.reference import PageScore
 from blockml.evaluation.comparison.store import Store, draw_sample
 from blockml.evaluation.comparison.workers import TaskResult
+from research.fuzz.mutations import mutated
 from tests.evaluation.comparison.fakes import dataset
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=150) | st.sampled_from(
@@ -191,3 +197,76 @@ def test_data_sets_that_cannot_be_compared_on_are_refused(tmp_path: Path) -> Non
     b.path.unlink()
     with pytest.raises(DatasetError, match="can't be read"):
         draw_sample(pages)
+
+
+@pytest.mark.parametrize(("kind", "row"), [("outputs", ROW), ("scores", SCORE)])
+@pytest.mark.parametrize("file", ["table", "description", "both"])
+def test_any_damage_is_noticed(tmp_path: Path, kind: str, row: dict[str, Any], file: str) -> None:
+    """A damaged table gives an error that names it; a damaged description that, or the rows that were written."""
+    chance = random.Random(1)  # noqa: S311 (no secret)
+    store, rows = Store(tmp_path), [row | {"id": name} for name in "abc"]
+    store.write(kind, "d", "s", rows, {"pages": 3})
+    table = store.table(kind, "d", "s")
+    content = {path: path.read_bytes() for path in (table, table.with_name("s.json"))}
+    changed = {"table": [table], "description": [table.with_name("s.json")], "both": list(content)}[file]
+    for _ in range(200):
+        for path, data in content.items():
+            path.write_bytes(
+                mutated(data, chance, (b"{", b"[", b"\0", b'"', b"NaN", b"9" * 99)) if path in changed else data
+            )
+        with suppress(DatasetError):
+            assert list(store.read(kind, "d", "s")) == rows
+        store.stale(kind, "d", "s", {"pages": 3})
+
+
+def test_tables_of_another_version_are_made_again(tmp_path: Path) -> None:
+    """Rows with other fields are an error, and a description of another version tells what has changed."""
+    store = Store(tmp_path)
+    store.write("scores", "d", "s", [SCORE | {"precision": 1.0}], {"version": "9"})
+    assert store.stale("scores", "d", "s", {"version": "1"}) == "version was '9', is '1'"
+    with pytest.raises(DatasetError, match=r"line 1: the fields are not .*; compare again"):
+        list(store.read("scores", "d", "s"))
+
+
+#: A comparison in another process, which holds the lock of a store.
+HOLD = """
+import sys
+from pathlib import Path
+from blockml.evaluation.comparison.store import Store
+with Store(Path(sys.argv[1])).locked():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_writers_at_the_same_time_do_not_mix_their_rows(tmp_path: Path) -> None:
+    """A reader finds the table of one of them, or that it is being replaced; a second comparison is refused."""
+    store = Store(tmp_path)
+    tables = {name: [SCORE | {"id": f"{name}{number}", "site": name} for number in range(40)] for name in "xy"}
+    store.write("scores", "d", "s", tables["x"], {"pages": 40})
+
+    def write(name: str) -> None:
+        for _ in range(30):
+            store.write("scores", "d", "s", tables[name], {"pages": 40})
+
+    writers = [threading.Thread(target=write, args=(name,)) for name in tables]
+    for writer in writers:
+        writer.start()
+    n_read = 0
+    while any(writer.is_alive() for writer in writers):
+        with suppress(DatasetError):
+            found = list(store.read("scores", "d", "s"))
+            assert found in tables.values()
+            n_read += 1
+    for writer in writers:
+        writer.join()
+    with suppress(DatasetError):  # the table of one with the description of the other
+        assert list(store.read("scores", "d", "s")) in tables.values()
+    assert n_read
+    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 (our own program)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        with pytest.raises(UsageError, match=f"another run writes this output: process {process.pid}"), store.locked():
+            pass
+        process.kill()
