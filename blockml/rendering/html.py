@@ -15,6 +15,7 @@ from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.bounds import Budget
 from blockml.rendering.links import is_safe
 from blockml.rendering.mathematics import formula_of_image
+from blockml.rendering.notes import hide_dead_marks
 from blockml.rendering.pictures import find_pictures
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes
 
@@ -58,6 +59,7 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     pictures, rows = found.addresses, found.with_captions(rows)
     first, stop = content_span(nodes, blocks.parent[rows], list(pictures))
     shown = shown_nodes(page, rows, WRITTEN_ELEMENTS, list(pictures))
+    hide_dead_marks(page, shown)
     layout = layout_parts(nodes, shown)
     preformatted = ((nodes.flags & Flag.PREFORMATTED) > 0).tolist()
     out: list[str] = []

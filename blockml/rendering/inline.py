@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
@@ -127,18 +127,18 @@ class InlineText:
         self.opened.append(span)
         self.inner = span.content
 
-    def close(self, mark: Mark, *, without: frozenset[str] = frozenset()) -> None:
-        """End the part that was opened last, if it has a mark; leave it out if its text is one of ``without``."""
+    def close(self, mark: Mark, *, without: Callable[[str], bool] | None = None) -> None:
+        """End the part that was opened last, if it has a mark; leave it out if ``without`` is true of its text."""
         if not self.opened or self.opened[-1].mark is not mark:
             return  # a link ended with the paragraph before
         self.opened.pop()
         self.inner = self.opened[-1].content if self.opened else self.content
-        if without and _plain(self.inner[-1]).strip() in without:
+        if without is not None and without(_plain(self.inner[-1]).strip()):
             self.inner.pop()
 
-    def cut(self, start: int, texts: frozenset[str]) -> None:
-        """Remove the open content from a place on if its text is one of some texts."""
-        if "".join(map(_plain, self.inner[start:])).strip() in texts:
+    def cut(self, start: int, without: Callable[[str], bool]) -> None:
+        """Remove the open content from a place on if ``without`` is true of its text."""
+        if without("".join(map(_plain, self.inner[start:])).strip()):
             del self.inner[start:]
 
     def take(self, *, heading: bool = False, cell: bool = False) -> str:

@@ -20,11 +20,12 @@ from blockml.rendering.escapes import heading_line
 from blockml.rendering.inline import BREAK, Formula, InlineText, Mark, Picture
 from blockml.rendering.links import resolver
 from blockml.rendering.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
+from blockml.rendering.notes import hide_dead_marks
 from blockml.rendering.pictures import find_pictures
 from blockml.rendering.shown import ROW_PARENTS, content_span, layout_parts, shown_nodes
 from blockml.rendering.tables import Cell, read_span, table_lines
 from blockml.rendering.text import node_separators
-from blockml.text.characters import PILCROWS
+from blockml.text.characters import PILCROWS, is_permalink_sign
 
 __all__ = ["render_markdown"]
 
@@ -36,6 +37,7 @@ _MARKS = {
     "sub": Mark.SUBSCRIPT,
     "sup": Mark.SUPERSCRIPT,
 }
+_EMPHASIS = frozenset({"i", "em"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _CODE = frozenset({"pre", "listing", "xmp", "textarea"})
 _PARTS = frozenset({"table", "caption", "tr", "td", "th"})
@@ -52,8 +54,6 @@ _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 _LINK, _LINE = Mark.LINK, int(Separator.LINE)
 #: A text that is a displayed formula for MathJax.
 _DISPLAYED = re.compile(r"\s*\\\[((?:(?!\\[\[\]]).)+)\\\]\s*", re.DOTALL)
-#: Texts of links from a heading to itself.
-_ANCHORS = PILCROWS | {"#", "§", "🔗", "\u200b"}
 
 
 def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget: Budget | None = None) -> str:
@@ -97,6 +97,7 @@ class _Writer:
         if self.formulas:
             self.shown[shown_formulas(page, self.shown, self.formulas)] = True
             self.shown[list(self.copies)] = True
+        hide_dead_marks(page, self.shown)
         self.listings = listings(page.nodes)
         self.layout = layout_parts(page.nodes, self.shown)
         self.order, self.breaks = self._order(*content_span(page.nodes, page.blocks.parent[rows], list(self.pictures)))
@@ -188,7 +189,7 @@ class _Writer:
         if name == "a":
             return self._link(self.nodes.attributes[node])
         if name in _MARKS:
-            return self._begin_mark(_MARKS[name])
+            return None if name == "cite" and self._marks_title(node) else self._begin_mark(_MARKS[name])
         if name == "dd" and self.paragraph.ends_with_break():
             self.defines = True
             return self._flush
@@ -210,6 +211,11 @@ class _Writer:
             return self._end_container
         return self._flush
 
+    def _marks_title(self, node: int) -> bool:
+        """Tell whether a citation has emphasis within it, so that it is not the title of a work only."""
+        inner = self.nodes.tag[node + 1 : min(node + _TERM_NODES, int(self.nodes.end[node]))].tolist()
+        return any(self.nodes.names[tag] in _EMPHASIS for tag in inner)
+
     def _check_mark(self, node: int) -> str:
         """Return the mark of an item of a list of tasks, which begins with a check box; empty for other items."""
         for item in range(node + 1, min(node + 4, int(self.nodes.end[node]))):
@@ -224,13 +230,13 @@ class _Writer:
         address = attributes.get("href", "")
         if self.heading and address.startswith("#"):
             start = len(self.paragraph.inner)
-            return partial(self.paragraph.cut, start, _ANCHORS)
+            return partial(self.paragraph.cut, start, is_permalink_sign)
         absolute = self.absolute(address)
         if not absolute or self.paragraph.has(_LINK) or not self.budget.spend(len(absolute), "addresses"):
             return None
         self.paragraph.open(_LINK, absolute)
         is_anchor = self.heading or "headerlink" in attributes.get("class", "")
-        without = _ANCHORS if is_anchor else PILCROWS if address[:1] == "#" else frozenset[str]()
+        without = is_permalink_sign if is_anchor else PILCROWS.__contains__ if address[:1] == "#" else None
         return partial(self.paragraph.close, _LINK, without=without)
 
     def _in_cell(self) -> bool:

@@ -118,14 +118,14 @@ def _is_small(attributes: Mapping[str, str], address: str) -> bool:
     >>> _is_small({"width": "1"}, ""), _is_small({"width": "90", "height": "90"}, "")
     (True, True)
     >>> _is_small({"width": "16", "height": "9"}, ""), _is_small({}, "a.jpg?w=64&h=64"), _is_small({}, "a.jpg?w=64")
-    (False, True, True)
+    (False, True, False)
     """
     given = picture_sides(attributes)
     if given == (0, 0) or given in _ADVERTISEMENTS:
         return True
     sides = sorted(side for side in given if side)  # 0 is any size
-    if not sides and "?" in address:
-        sides = sorted(map(int, _IN_ADDRESS.findall(address)))
+    if not sides and len(asked := _IN_ADDRESS.findall(address) if "?" in address else []) > 1:
+        sides = sorted(map(int, asked))
     if not sides or tuple(sides) in _SHAPES:
         return False
     return sides[0] <= _SHORT or sides[-1] <= _BOTH_SHORT

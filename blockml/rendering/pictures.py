@@ -241,13 +241,13 @@ class _Finder:
             attributes = nodes.attributes[element]
             names = names_of(attributes) if attributes else _NO_NAMES
             if element >= place.box:
-                if self._has_others(element, names):
+                if self._has_others(element, names) or (level < _NEAR and attributes and is_other(attributes)):
                     return True
             elif level >= _NEAR and words(nodes.end.item(element)) - words(element) > _MAX_PERSON:
                 break
             elif not names.isdisjoint(PERSONS):
                 return True
-            if level < _NEAR and attributes and (not names.isdisjoint(DECORATION) or is_other(attributes)):
+            if level < _NEAR and not names.isdisjoint(DECORATION):
                 return True
             if (element := nodes.parent.item(element)) < 0:
                 break

@@ -1,0 +1,69 @@
+"""Marks of footnotes whose note is not written, and links from notes back to their marks."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.page import Nodes, Page
+from blockml.page.attribute_words import nodes_with_words
+from blockml.rendering.shown import line_element, text_sums
+
+__all__ = ["hide_dead_marks"]
+
+#: In the attributes of a link within the page, and of elements to which one may lead.
+_WITHIN, _IDS = b"href\0#", (b"id\0", b"name\0")
+#: Texts of marks, and of links back to them.
+_MARK = re.compile(
+    r"\s*\[?\s*(?:(?:note|fn|n)\.?\s*)?(?:[0-9]{1,3}|[a-z]{1,2}|[ivx]{1,5}|[*†‡§]{1,3})\s*\]?\s*", re.IGNORECASE
+)
+_BACK = re.compile(r"\s*(?:[\^↑⇑↩↵⤴⏎]\ufe0e?\s*)+")
+_LETTERS = re.compile(r"\s*[a-z]{1,2}\s*")
+_MAX_LENGTH = 20  # characters of the text of a mark
+
+
+def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
+    """Take the links back from notes, and the marks of notes that aren't written, out of ``shown`` (n_nodes,).
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>Cats<a href='#n1'>[1]</a> rule.</p><ol><li id=n1>Ask one. <a href='#r1'>↩</a></ol>")
+    >>> shown = page.nodes.tag == 0
+    >>> hide_dead_marks(page, shown)
+    >>> [text for text, is_shown in zip(page.nodes.texts, shown) if is_shown]
+    ['Cats', '[1]', ' rule.', 'Ask one. ']
+    """
+    nodes = page.nodes
+    links = [node for node in nodes_with_words(nodes, (_WITHIN,))[_WITHIN] if shown[node + 1 : nodes.end[node]].any()]
+    texts = {node: _text(nodes, node) for node in links if nodes.name(node) == "a"}
+    marks = {node: text for node, text in texts.items() if _MARK.fullmatch(text) or _BACK.fullmatch(text)}
+    if not marks:
+        return
+    targets: dict[str, int] = {}
+    for node in sorted({node for held in nodes_with_words(nodes, _IDS).values() for node in held}):
+        attributes = nodes.attributes[node]
+        targets.setdefault(attributes.get("id") or attributes.get("name") or "", node)
+    n_shown, lines = text_sums(shown & (nodes.tag == 0)), dict[int, int]()
+    for node, text in marks.items():
+        target = targets.get(nodes.attributes[node].get("href", "").strip()[1:], -1)
+        sign = nodes.parent.item(node) + 1  # one for several links back
+        has_sign = bool(_BACK.fullmatch(nodes.texts[sign]))
+        is_back = _BACK.fullmatch(text) or (_LETTERS.fullmatch(text) and (has_sign or 0 <= target < node))
+        note = line_element(nodes, target, lines) if target >= 0 else -1  # a target may be empty, before its note
+        is_written = note < 0 or n_shown[nodes.end[note]] > n_shown[note]
+        if is_back or not is_written:
+            shown[node : nodes.end[node]] = False
+            shown[sign] &= not has_sign
+
+
+def _text(nodes: Nodes, node: int) -> str:
+    """Return the text of a link, or its beginning."""
+    text = ""
+    for item in range(node + 1, nodes.end.item(node)):
+        text += nodes.texts[item]
+        if len(text) > _MAX_LENGTH:
+            break
+    return text

@@ -1,0 +1,66 @@
+"""Marks of footnotes and links back from notes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import blockml
+from blockml.rendering import render_html, render_markdown
+from tests.rendering.reported import reported
+
+MARK = "<p>Cats rule<sup><a href='#n1'>1</a></sup> the world.</p>"
+
+
+def written(html: str, *removed: str) -> str:
+    """Return the Markdown of a page; blocks with one of some texts are removed."""
+    page = blockml.parse(html)
+    kept = np.array([not any(text in block.text for text in removed) for block in page.blocks])
+    is_in_html = "href" in render_html(page, kept)
+    markdown = render_markdown(page, kept)
+    assert is_in_html == ("](" in markdown)
+    return markdown
+
+
+@pytest.mark.parametrize("mark", ["1", "[1]", "[ 12 ]", "*", "†", "a", "[note 3]", "iv"])
+def test_marks_stay_with_their_note_only(mark: str) -> None:
+    """A mark whose note is removed is left out, one whose note is kept is a link."""
+    page = f"<p>Cats<sup><a href='#n1'>{mark}</a></sup> rule.</p><p id=n1>Ask one.</p>"
+    assert written(page, "Ask") == "Cats rule."
+    assert "](#n1)" in written(page)
+
+
+def test_a_note_may_begin_with_an_empty_target() -> None:
+    """The paragraph or item around the target is the note."""
+    note = "<ol><li><a name=n1></a>Ask one.</li></ol>"
+    assert "](#n1)" in written(MARK + note)
+    assert written(MARK + note, "Ask") == "Cats rule the world."
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "<a href='#r1'>^</a> Ask one.",
+        "Ask one. <a href='#r1'>↩\ufe0e</a>",
+        "<span>^ <a href='#u1'><sup>a</sup></a> <a href='#u2'><sup>b</sup></a></span> Ask one.",
+        "<span>^ <a href='#r1'><sup>a</sup></a> <a href='#r2'><sup>b</sup></a></span> Ask one.",
+    ],
+)
+def test_links_back_are_left_out(back: str) -> None:
+    """Signs and letters that lead from a note to its marks, with the sign before these letters."""
+    marks = "<p>Cats<sup id=r1>x</sup> rule<sup id=r2>y</sup>.</p>"
+    assert written(f"{marks}<ol><li id=n1>{back}</ol>").endswith("\n\n1. Ask one.")
+
+
+def test_other_links_within_the_page_stay() -> None:
+    """Links with words, and marks whose target is unknown."""
+    assert "[See below](#x)" in written("<p><a href='#x'>See below</a> or <a href='#y'>1</a>.</p><p id=x>So.", "So")
+    assert "[1](#y)" in written("<p><a href='#x'>See below</a> or <a href='#y'>1</a>.</p><p id=x>So.", "So")
+
+
+def test_the_reported_wiki_has_no_links_back() -> None:
+    """References are written without "^"."""
+    page, _ = reported("29")
+    markdown = blockml.render(blockml.extract(page), "markdown")
+    assert "^" not in markdown
+    assert "1. Holm, Astrid (1988). *Lights of the West*. Kell: Harbour Press. p. 44." in markdown
