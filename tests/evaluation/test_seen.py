@@ -68,9 +68,7 @@ def test_copies_of_training_pages_are_found(
     assert blockml.evaluate("plain", folder).seen == Seen((), N_TRAINING)
 
 
-def test_other_pages_of_a_training_site_are_not_seen_but_their_site_is(
-    pages: Dataset, model_file: Path
-) -> None:
+def test_other_pages_of_a_training_site_are_not_seen_but_their_site_is(pages: Dataset, model_file: Path) -> None:
     """The pages beside the training pages."""
     known = {page.site for page in pages.pages[:N_TRAINING]}
     rest = [page for page in pages.pages[N_TRAINING:] if page.site in known]
@@ -109,9 +107,7 @@ def test_a_comparison_claims_nothing_on_seen_pages(
     assert "leaves out 10 pages seen in training" in err
 
 
-def test_a_file_without_hashes_knows_whole_data_sets_only(
-    pages: Dataset, model_file: Path, tmp_path: Path
-) -> None:
+def test_a_file_without_hashes_knows_whole_data_sets_only(pages: Dataset, model_file: Path, tmp_path: Path) -> None:
     """Files of earlier versions: the training set itself is seen, anything else is unknown."""
     model = replace(load_model(model_file), training_hashes=None)
     save_model(model, tmp_path / "old.blockml")
@@ -125,7 +121,7 @@ def test_a_file_without_hashes_knows_whole_data_sets_only(
 
 
 def seen(model: Model, dataset: Dataset) -> Seen:
-    """What a model has seen of a data set."""
+    """Find the pages that a model has seen of a data set."""
     return find_seen(trained(TrainedExtractor(model)), dataset, dataset.checksum(), page_hashes(dataset))
 
 

@@ -54,7 +54,9 @@ def test_unclosed_markup_takes_linear_time(opening: str) -> None:
 
 def test_arrays_are_read_back() -> None:
     """Differences of sorted hashes; equal hashes are stored once."""
-    hashes = TrainingHashes.of([hash_page(b"one", "a.example"), hash_page(b"two", "a.example"), hash_page(TEXT.encode())])
+    hashes = TrainingHashes.of(
+        [hash_page(b"one", "a.example"), hash_page(b"two", "a.example"), hash_page(TEXT.encode())]
+    )
     arrays = hashes.to_arrays()
     assert {name: len(array) for name, array in arrays.items()} == {"pages": 3, "words": 1, "sites": 1}
     again = TrainingHashes.from_arrays(arrays)
