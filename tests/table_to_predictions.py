@@ -1,6 +1,7 @@
 """The script of ``docs/table-to-predictions.md``, from a table to predictions in Parquet.
 
-It is named so that it is not collected while ``blockml.open_dataset``, ``blockml.train`` and ``blockml.predict`` are missing.
+Its name keeps it from being collected while ``blockml.open_dataset``, ``blockml.train`` and ``blockml.predict`` are
+missing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ N_PAGES = 100
 
 
 def test_a_table_becomes_a_model_and_predictions(tmp_path: Path) -> None:
-    """A hundred pages in a CSV; the script has forty lines, and writes a model, a report and a row for each new page."""
+    """A hundred pages in a CSV; the script writes a model, a report and a row for each new page."""
     parquet = pytest.importorskip("pyarrow.parquet")
     [code] = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert len([line for line in code.splitlines() if line.strip()]) <= 41
