@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def seen(self) -> dict[tuple[str, str], Seen]:
-        """What each system has seen of each data set in training, by data set and system."""
+        """Pages and sites that each system has seen in training, by data set and system."""
         systems = self.tables["systems"]
         return {(dataset, row["name"]): Seen(**seen) for row in systems for dataset, seen in row["seen"].items()}
 

@@ -14,7 +14,7 @@ from blockml.text.plurals import counted
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a system has seen of the pages of a data set.
+    """Pages and sites of a data set that a system has seen in training.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def training_hashes(datasets: Iterable[Dataset]) -> TrainingHashes:
 
 
 class Trained(NamedTuple):
-    """What a model was trained on."""
+    """Training data of a model."""
 
     checksums: frozenset[str]  #: Of the data sets
     hashes: TrainingHashes | None  #: None if they are unknown

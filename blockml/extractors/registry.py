@@ -23,6 +23,12 @@ EXTRACTORS = Extractors({**METHODS.places, **COMBINATIONS.places, **SITE_METHODS
 
 SUFFIX = ".blockml"
 
+#: Other people's extractors, which only comparisons run: see :mod:`blockml.evaluation.comparison.peers`.
+OTHER_TOOLS = frozenset(
+    "trafilatura trafilatura-nocomments readability-lxml resiliparse justext boilerpy3-article boilerpy3-default "
+    "newspaper4k goose3 magic-html html-text".split()
+)
+
 #: Group of entry points by which other packages add extractors.
 PLUG_INS = "blockml.extractors"
 #: A class by module: ``package.module:Class``.
@@ -89,6 +95,11 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
         extractor: Extractor = EXTRACTORS[name]() if name in EXTRACTORS else _trained(name)
     except UnknownNameError as error:
         plug_in = _plug_in(name)
+        if plug_in is None and name in OTHER_TOOLS:
+            raise UsageError(
+                f"{name} is another tool, which only a comparison runs: blockml compare {name} default --dataset DIR "
+                "-o OUT, or blockml.compare"
+            ) from None
         if plug_in is None:
             places = [*EXTRACTORS, *plug_ins(), "(module:Class)"]
             raise UnknownNameError("extractor or model", name, [*places, *error.legal]) from None

@@ -75,7 +75,7 @@ def _hash(data: bytes) -> int:
 class TrainingHashes:
     """Hashes of all training pages of a model, each as a sorted array of distinct 32-bit numbers.
 
-    A page that was not seen is taken for a seen one with probability (pages + words) / 2**32: 1.3e-6 for 2,825 training
+    Another page is mistaken for a training page with probability (pages + words) / 2**32: 1.3e-6 for 2,825 training
     pages, which is one in 760,000 pages.
 
     Examples

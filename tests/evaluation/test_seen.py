@@ -121,7 +121,7 @@ def test_a_file_without_hashes_knows_whole_data_sets_only(pages: Dataset, model_
 
 
 def seen(model: Model, dataset: Dataset) -> Seen:
-    """What a model has seen of a data set."""
+    """Find the pages that a model has seen of a data set."""
     return find_seen(trained(TrainedExtractor(model)), dataset, dataset.checksum(), page_hashes(dataset))
 
 

@@ -19,6 +19,7 @@ from blockml.evaluation.comparison.peers import PEERS
 from blockml.evaluation.comparison.systems import choose
 from blockml.evaluation.comparison.workers import run_pages
 from blockml.extractors import EXTRACTORS, Plain, TrainedExtractor, model_names
+from blockml.extractors.registry import OTHER_TOOLS
 from tests.models import small_model
 
 PARAGRAPH = (
@@ -42,6 +43,14 @@ def test_all_is_every_extractor_and_model() -> None:
     assert [system.name for system in chosen.systems] == [*alone, *model_names()]
     assert {system.kind for system in chosen.systems} == {"own"}
     assert not chosen.missing
+
+
+def test_names_of_other_tools_point_to_the_comparison() -> None:
+    """Everything else that takes a model says which command runs them."""
+    assert PEERS.keys() == OTHER_TOOLS
+    for name in PEERS:
+        with pytest.raises(UsageError, match=f"{name} is another tool, .*blockml compare {name}"):
+            blockml.evaluate(name, "data/pages")
 
 
 def test_parameters_are_part_of_the_name() -> None:
