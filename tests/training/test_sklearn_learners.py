@@ -34,7 +34,7 @@ LEARNERS = [
     GradientBoostingClassifier(n_estimators=3, init="zero", random_state=0),
     HistGradientBoostingClassifier(max_iter=9, early_stopping=False),
     LogisticRegression(max_iter=500),
-    SGDClassifier(loss="log_loss", random_state=0),
+    make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0)),
     LinearDiscriminantAnalysis(),
     make_pipeline(StandardScaler(), LogisticRegression()),
     make_pipeline(MinMaxScaler(), RobustScaler(), MaxAbsScaler(), LogisticRegression()),
