@@ -19,9 +19,9 @@ import numpy as np
 from blockml.cli.output import note, write_output
 from blockml.datasets import Dataset, Gold, LabelledPage, TextGold, open_dataset
 from blockml.model import Model, save_model
+from blockml.model.card import render_card
 from blockml.parsing import parse
 from blockml.text.tokens import metric_tokens
-from blockml.training.card import render_card
 from blockml.training.recipes import recipe
 from blockml.training.train import train_model
 from tools.outlines import labelled

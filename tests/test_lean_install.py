@@ -15,9 +15,8 @@ WITHOUT_EXTRAS = """
 import sys
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        extras = "sklearn scipy joblib threadpoolctl pyarrow orjson zstandard brotli html5lib jinja2"
-        extras = [*extras.split(), "tqdm"]
-        if name.partition(".")[0] in extras:
+        extras = "sklearn scipy joblib threadpoolctl pyarrow orjson zstandard brotli html5lib jinja2 py3langid"
+        if name.partition(".")[0] in extras.split():
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Missing())
 from blockml.cli import main
@@ -54,6 +53,8 @@ def test_pages_are_predicted(page: Path) -> None:
     result = run("predict", page, "-o", page.with_suffix(".parquet"))
     assert result.returncode == 2
     assert ".[arrow]" in result.stderr
+    result = run("model", "show", "kim2013")
+    assert (result.returncode, result.stdout.startswith("# kim2013")) == (0, True), result.stderr
 
 
 @pytest.mark.parametrize("command", ["train", "evaluate", "compare"])

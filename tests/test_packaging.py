@@ -66,7 +66,7 @@ def test_hints_install_from_the_checkout() -> None:
     """The name on the package index is somebody else's: no hint may install it."""
     extras = PROJECT["project"]["optional-dependencies"]
     assert PROJECT["project"]["name"] == "blockml-extract"
-    for extra in ("progress", "report", "fast", "boost", "compare"):
+    for extra in ("language", "report", "fast", "boost", "compare"):
         assert extra in extras
         assert install_hint(extra).endswith(f'pip install ".[{extra}]"')
     texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("blockml/**/*.py")]

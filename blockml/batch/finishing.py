@@ -1,4 +1,4 @@
-"""What a run adds to its records or leaves out: near duplicates, and pages in other languages."""
+"""Completion of the records of a run in their order: near duplicates, and pages in other languages."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -138,7 +139,7 @@ class TerminalProgress:
         line = stage if total is None or not total else f"{stage}: {done / total:4.0%}"
         if total and now - self._start > _REDRAWN and 0 < done < total:
             line += f", {duration((now - self._start) * (total - done) / done)} left"
-        line = _UNSAFE.sub(_escape, one_line(line, os.get_terminal_size(sys.stderr.fileno()).columns - 1))
+        line = _UNSAFE.sub(_escape, one_line(line, shutil.get_terminal_size().columns - 1))
         print("\r" + line.ljust(self._width), end="", file=sys.stderr, flush=True)
         self._width = len(line)
 

@@ -198,7 +198,7 @@ def _text(value: Any) -> str | None:  # noqa: ANN401
 
 
 def _page(number: int, record: dict[str, Any], spool: Spool, source: Path, folder: Path) -> LabelledPage | str:
-    """Return the page of a record, or the reason why there is none."""
+    """Return the page of a record, or the reason why it has no page."""
     html, path = record.get("html"), record.get("path")
     for kind, value in record.items():
         if isinstance(value, Mapping) and kind != "extra":

@@ -1,4 +1,4 @@
-"""What Markdown and HTML can leave out: addresses of links, pictures, tables of data, and formatting."""
+"""Markdown and HTML without addresses of links, pictures, tables of data, or formatting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The progress bar of ``predict``: on a terminal alone, on standard error, with rate, failures and time left."""
+"""Progress of ``predict`` and ``train``: only on a terminal, on standard error, with failures and the time left."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("tqdm")
+from blockml.cli.output import TerminalProgress
+
 pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
 termios = pytest.importorskip("termios", reason="needs pseudo-terminals")
 
 
 def messages_on_a_terminal(*arguments: str) -> str:
-    """Run ``blockml predict`` with a terminal as standard error and return what appears there."""
+    """Run a command with a terminal as standard error and return what appears there."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 140))
-    command = [sys.executable, "-m", "blockml", "predict", "--model", "plain", *arguments]
+    command = [sys.executable, "-m", "blockml", *arguments]
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL) as process:  # noqa: S603 (our own command)
         os.close(theirs)
         pieces = []
@@ -43,22 +44,46 @@ def lines(tmp_path: Path) -> str:
     return str(path)
 
 
+PREDICT = ("predict", "--model", "plain")
+
+
 def test_on_a_terminal(lines: str, tmp_path: Path) -> None:
-    """At the end the bar is full, and the summary follows."""
-    shown = messages_on_a_terminal(lines, "-o", str(tmp_path / "out.jsonl"))
-    last = re.findall(r"100%\|[^\r\n]*", shown)[-1]
-    assert re.search(r"\[\d\d:\d\d<\d\d:\d\d, .*12 pages, [\d,]+ pages/s, 2 failed\]", last), shown
-    assert "12 pages: 10 ok, 2 unreadable" in shown.rsplit("2 failed]", 1)[1]
+    """At the end all bytes are done, the line is removed, and the summary follows."""
+    shown = messages_on_a_terminal(*PREDICT, lines, "-o", str(tmp_path / "out.jsonl"))
+    assert "\r12 pages, 2 failed: 100%" in shown
+    assert re.search(r"\r +\r12 pages: 10 ok, 2 unreadable", shown), shown
+
+
+def test_training_shows_its_stages(tmp_path: Path) -> None:
+    """Folds and stages are named."""
+    arguments = ("--dataset", "data/pages", "--recipe", "kim2013", "--cv", "page", "--folds", "2")
+    shown = messages_on_a_terminal("train", *arguments, "-o", str(tmp_path / "m.blockml"))
+    assert "\rfeatures: 100%" in shown
+    assert "\rfolds by page: 100%" in shown
+
+
+def test_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """It follows from the time of what is done in the stage; frequent calls are not all shown."""
+    times = iter([0.0, 0.0, 0.1, 10.0, 20.0, 20.1])
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("blockml.cli.output.time.monotonic", lambda: next(times))
+    with TerminalProgress() as shown:
+        for done in (0, 1, 2, 4, 8):
+            shown("folds", done, 8)
+    parts = capsys.readouterr().err.split("\r")
+    assert [part.strip() for part in parts if part.strip()] == [
+        "folds:  25%, 0:30 left", "folds:  50%, 0:20 left", "folds: 100%",
+    ]  # fmt: skip
 
 
 def test_quiet(lines: str, tmp_path: Path) -> None:
     """Nothing is shown with ``--quiet``."""
-    assert messages_on_a_terminal(lines, "-o", str(tmp_path / "out.jsonl"), "--quiet") == ""
+    assert messages_on_a_terminal(*PREDICT, lines, "-o", str(tmp_path / "out.jsonl"), "--quiet") == ""
 
 
 def test_not_a_terminal(lines: str, tmp_path: Path) -> None:
     """A log gets the summary and no bar."""
     command = [sys.executable, "-m", "blockml", "predict", "--model", "plain", lines, "-o", str(tmp_path / "out.jsonl")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own command)
-    assert "%|" not in done.stderr
+    assert "%" not in done.stderr
     assert "12 pages: 10 ok, 2 unreadable" in done.stderr

@@ -26,11 +26,11 @@ from blockml.extractors import trained
 from blockml.extractors.trained import TrainedExtractor
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.model import Model, load_model, save_model
+from blockml.model.card import render_card
 from blockml.model.model_file import MODEL_FORMAT
 from blockml.page import Label
 from blockml.predictors import MLP, BlockTypes, Predictor, TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees
-from blockml.training.card import render_card
 from blockml.training.mlp_fit import MLPOptions, TrainingPages, fit_mlp
 from tests.models import scores_of, small_model, small_trees
 

@@ -9,8 +9,8 @@ import pytest
 
 import blockml
 from blockml.extractors import model_names, trained
+from blockml.model.card import render_card
 from blockml.rendering import FORMATS
-from blockml.training.card import render_card
 
 ROOT = Path(__file__).parents[2]
 

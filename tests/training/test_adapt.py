@@ -15,9 +15,9 @@ from blockml.datasets.folders import read_labels, write_labels
 from blockml.errors import DatasetError, UsageError
 from blockml.extractors import trained
 from blockml.model import load_model, save_model
+from blockml.model.card import render_card
 from blockml.page import Label
 from blockml.training.adapt import _accepted, adapt, fit_correction, prepare_page
-from blockml.training.card import render_card
 
 BASE = trained("default").model
 WORDS = (

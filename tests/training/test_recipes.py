@@ -18,8 +18,8 @@ from blockml.errors import UnknownNameError, UsageError
 from blockml.estimators import BlockClassifier
 from blockml.extractors import TrainedExtractor
 from blockml.model import load_model, save_model
+from blockml.model.card import render_card
 from blockml.training import recipes
-from blockml.training.card import render_card
 from blockml.training.hist_gradient_boosting import fit_boosted
 from blockml.training.train import train_model
 

@@ -34,7 +34,7 @@ LEARNERS = [
     GradientBoostingClassifier(n_estimators=3, init="zero", random_state=0),
     HistGradientBoostingClassifier(max_iter=9, early_stopping=False),
     LogisticRegression(max_iter=500),
-    SGDClassifier(loss="log_loss", random_state=0),
+    make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0)),
     LinearDiscriminantAnalysis(),
     make_pipeline(StandardScaler(), LogisticRegression()),
     make_pipeline(MinMaxScaler(), RobustScaler(), MaxAbsScaler(), LogisticRegression()),
@@ -62,10 +62,7 @@ def test_predictions_are_those_of_scikit_learn(learner: Any) -> None:
     [
         (GaussianNB(), "GaussianNB can't be written into a model file; the classes that can are: DecisionTree"),
         (make_pipeline(SelectKBest(), LogisticRegression()), "SelectKBest can't be written"),
-        (
-            GradientBoostingClassifier(loss="exponential"),
-            "with loss='exponential' can't be written.*one of: 'log_loss'",
-        ),
+        (GradientBoostingClassifier(loss="exponential"), "with loss='exponential' can't.*one of: 'log_loss'"),
         (GradientBoostingClassifier(init=GaussianNB()), r"init must be one of: None, 'zero'"),
         (SGDClassifier(), "loss='hinge'"),
         (object(), "object can't be written"),

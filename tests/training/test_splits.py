@@ -15,7 +15,7 @@ from blockml.datasets.gold import TextGold
 from blockml.errors import DatasetError, UnknownNameError, UsageError
 from blockml.evaluation import bag_scores
 from blockml.model import Model, load_model, save_model
-from blockml.training.card import render_card
+from blockml.model.card import render_card
 from blockml.training.cross_validation import cross_validate, gaps
 from blockml.training.recipes import RECIPES, recipe
 from blockml.training.single_tree import fit_tree, shrink, to_trees

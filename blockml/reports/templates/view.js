@@ -133,4 +133,6 @@ if (items.length) {
   });
   document.documentElement.classList.add("live");
   paint();
+  const box = document.querySelector(".rendered"), first = box?.querySelector(".is-kept");
+  if (first) box.scrollTop += first.getBoundingClientRect().top - box.getBoundingClientRect().top - 8;
 }
