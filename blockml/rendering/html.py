@@ -28,7 +28,7 @@ WRITTEN_ELEMENTS = frozenset(
     "strong sub summary sup table tbody td tfoot th thead time tr u ul var wbr".split()
 )
 #: Attributes written with them.
-WRITTEN_ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title".split())
+WRITTEN_ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title type".split())
 _LINKS = frozenset({"cite", "href", "src"})
 _SPACES = re.compile(r"\s+")
 #: Maximum depth of elements, as programs that read HTML recurse; of deeper elements only the text is written.

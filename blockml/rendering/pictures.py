@@ -116,7 +116,7 @@ def find_images(page: Page, kept: NDArray[np.bool_], *, budget: Budget | None = 
 
 
 class _Place(NamedTuple):
-    """Where a picture near kept text is."""
+    """Place of a picture near kept text."""
 
     box: int  #: see :func:`find_pictures`
     left: int  #: the kept text before it; -1 without one

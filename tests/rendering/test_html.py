@@ -172,3 +172,9 @@ def test_line_breaks_are_written_at_any_depth() -> None:
     """Elements below the maximum depth are left out, but lines stay apart."""
     page = blockml.parse("<p>a</p>" + "<div>" * 200 + "one<br>two")
     assert "one<br>two" in render_html(page, [True] * len(page.blocks))
+
+
+def test_numbered_lists_keep_their_kind() -> None:
+    """Lists by letters and Roman numbers are what they are on the page."""
+    page = blockml.parse("<ol type=a start=3 onclick=x()><li>Cats</ol>")
+    assert render_html(page, [True]) == '<ol type="a" start="3"><li>Cats</li></ol>'
