@@ -219,10 +219,9 @@ def site_templates(inputs: Inputs, extractor: Extractor, options: Options, jobs:
 
 def output_path(output: str | os.PathLike[str]) -> Path:
     """Return the path of an output; makes the folder that a name with a separator at its end stands for."""
-    path = Path(output).resolve()
     if os.fsdecode(output).endswith(("/", os.sep)):
-        path.mkdir(parents=True, exist_ok=True)
-    return path
+        Path(output).mkdir(parents=True, exist_ok=True)
+    return Path(output).resolve()
 
 
 def by_bytes(inputs: Inputs, progress: ProgressCallback) -> Callable[[Result, Summary], None]:
