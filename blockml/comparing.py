@@ -186,7 +186,7 @@ def compare(
     chosen = choose(models, outputs)
     samples = [draw_sample(dataset, limit, seed) for dataset in as_datasets(datasets)]
     temporary = tempfile.TemporaryDirectory(prefix="blockml-") if output is None else None
-    directory = Path(output) if output is not None else Path(temporary.name)
+    directory = Path(temporary.name if temporary is not None else output or "")
     tables = compare_systems(
         chosen, samples, Store(directory), jobs=jobs, timeout=timeout, command=command, progress=progress, report=report
     )
