@@ -9,7 +9,6 @@
 import importlib
 import typing
 
-from blockml.columns import extract_column
 from blockml.extract import extract
 from blockml.extractors.registry import load, save
 from blockml.page import Block, Extraction, Label, Page, Status

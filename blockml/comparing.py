@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockml.datasets import Dataset
+from blockml.datasets import Dataset, open_datasets
 from blockml.evaluation.comparison.grid import OUTCOMES
 from blockml.evaluation.comparison.running import compare_systems
 from blockml.evaluation.comparison.store import PageSample, ProgressBar, Store, draw_sample, no_progress
 from blockml.evaluation.comparison.systems import Comparable, System, choose
-from blockml.evaluation.data import as_datasets
 from blockml.evaluation.frames import html_table, to_frame
 from blockml.evaluation.seen import Seen
 
@@ -184,9 +183,9 @@ def compare(
     ['default', 'plain']
     """
     chosen = choose(models, outputs)
-    samples = [draw_sample(dataset, limit, seed) for dataset in as_datasets(datasets)]
+    samples = [draw_sample(dataset, limit, seed) for dataset in open_datasets(datasets)]
     temporary = tempfile.TemporaryDirectory(prefix="blockml-") if output is None else None
-    directory = Path(temporary.name if temporary is not None else output or "")
+    directory = Path(temporary.name) if temporary else Path(os.fspath(output or "."))
     tables = compare_systems(
         chosen, samples, Store(directory), jobs=jobs, timeout=timeout, command=command, progress=progress, report=report
     )

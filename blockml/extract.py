@@ -130,6 +130,8 @@ def extract_with(
         what = "an address; fetch the page and pass its bytes" if match[1] else "the name of a file; pass a Path"
         raise UsageError(f"html must be a page, but {html!r} is {what}")
     parsing = extractor.parsing.options()
+    if isinstance(html, bytearray | memoryview):
+        html = bytes(html)
     page = parse(html, url=url, charset=charset, limits=options.limits, detector=options.detector, **parsing)
     return extract_page(page, extractor, options)
 

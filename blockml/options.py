@@ -144,7 +144,8 @@ class Options:
             check_type(name, getattr(self, name), bool, legal="True or False")
         check_type("languages", self.languages, tuple, list, legal="a tuple of codes, such as ('en', 'de')")
         for code in self.languages:
-            if not (isinstance(code, str) and code.isascii() and code.isalpha() and 2 <= len(code) <= 3):
+            check_type("language", code, str, legal="a code, such as 'en'")
+            if not (code.isascii() and code.isalpha() and 2 <= len(code) <= 3):
                 raise UsageError(f"languages must be codes of two or three letters, such as en, got {code!r}")
 
     def policy(self, policy: DecisionPolicy) -> DecisionPolicy:

@@ -23,7 +23,7 @@ import pytest
 import blockml
 from blockml.datasets import Dataset, LabelledPage, TextGold
 from blockml.estimators import GroupFolds
-from blockml.extractors import TrainedExtractor, resolve
+from blockml.extractors import TrainedExtractor, resolve, trained
 from blockml.features import matrix
 from blockml.model import score_page
 from blockml.page import Status
@@ -386,7 +386,7 @@ def test_predictions_and_matrices_are_pickled() -> None:
     page = blockml.parse(
         "".join(f"<div class=c{i}><p>Text {i} <a href=/>link</a>{' word' * i}</div>" for i in range(60))
     )
-    extractor = blockml.load("default")
+    extractor = trained("default")
     prediction = extractor.predict(page)
     a, b = extractor.decide(page, prediction), extractor.decide(page, pickle.loads(pickle.dumps(prediction)))  # noqa: S301
     assert (a.scores.tolist(), a.labels, a.reasons) == (b.scores.tolist(), b.labels, b.reasons)

@@ -175,7 +175,7 @@ def test_only_what_the_model_reads_is_computed_and_once(
     name: str, implementation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Families of its features, once a page, and columns that stand for themselves; no others."""
-    extractor = blockml.load(name)
+    extractor = trained(name)
     written: list[str] = []
     write = KernelPage.write
 

@@ -15,7 +15,7 @@ from blockml.datasets import Dataset
 from blockml.errors import DatasetError
 from blockml.evaluation.seen import training_hashes
 from blockml.model import Model, load_model, save_model
-from blockml.training.card import render_card
+from blockml.model.card import render_card
 from train import LABELS, opened
 
 MODELS = Path(__file__).resolve().parents[1] / "models"

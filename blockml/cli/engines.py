@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from blockml.cli.arguments import refuse
 from blockml.errors import UsageError, needed
-from blockml.extractors import resolve
+from blockml.extractors import load
 from blockml.storage.lock import locked_output
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def run_by_engine(arguments: argparse.Namespace, inputs: Inputs, options: Option
     extractor = BatchExtractor(
         _model(arguments), options=options, columns=inputs.fields, isolation="process", guard=guard
     )
-    options.adapted(resolve(extractor.model))  # a wrong name or option is noticed here, and not by the workers
+    options.adapted(load(extractor.model))  # a wrong name or option is noticed here, and not by the workers
     with locked_output(out):
         if out.exists() and not (arguments.resume and out.is_dir()):
             raise UsageError("exists already; choose another folder", source=out)

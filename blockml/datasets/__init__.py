@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, TypeAlias
 
 from blockml.archives.suffixes import is_page_of_folder, split_compression
 from blockml.datasets.annotated import is_annotated, read_annotated
-from blockml.datasets.base import Dataset, LabelledPage, html_files, site_of
+from blockml.datasets.base import Dataset, LabelledPage, check_names, html_files, site_of
 from blockml.datasets.corpus import find_table, read_corpus
 from blockml.datasets.flat import gold_beside, read_flat
 from blockml.datasets.folders import read_folders
@@ -165,13 +166,21 @@ AnyData: TypeAlias = Any
 
 
 def open_datasets(data: AnyData) -> list[Dataset]:
-    """Open one or several data sets; a list of data sets, folders and files stands for several.
+    """Open one data set, or each of a list of data sets, folders and files.
+
+    Raises
+    ------
+    DatasetError
+        One can't be read.
+    UsageError
+        Two have the same name.
 
     Examples
     --------
     >>> [dataset.name for dataset in open_datasets(["data/pages", "mine=data/sites"])]
     ['pages', 'mine']
     """
-    if isinstance(data, list | tuple) and all(isinstance(item, Dataset | str | Path) for item in data):
-        return [open_dataset(item) for item in data]
-    return [open_dataset(data)]
+    several = isinstance(data, list | tuple) and all(isinstance(item, Dataset | str | os.PathLike) for item in data)
+    opened = [open_dataset(item) for item in (data if several else [data])]
+    check_names(opened)
+    return opened

@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from blockml.datasets import Dataset
+from blockml.datasets import Dataset, open_dataset
 from blockml.errors import UsageError, check_name
 from blockml.evaluation.bootstrap import bootstrap_mean
-from blockml.evaluation.data import as_dataset
 from blockml.evaluation.frames import html_table, to_frame
 from blockml.evaluation.run import PAGE_METRICS, PageResult, evaluate_extractor
-from blockml.evaluation.seen import Seen, find_seen, page_hashes, trained
+from blockml.evaluation.seen import Seen, find_seen, page_hashes, training_records
 from blockml.extractors import Extractor
 from blockml.extractors.base import HasExtractor
-from blockml.extractors.registry import as_extractor
+from blockml.extractors.registry import load
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,7 +166,7 @@ def evaluate(
     >>> scores.by("seen")["not seen"].pages == len(scores.pages)
     True
     """
-    extractor, dataset = as_extractor(model), as_dataset(data)
+    extractor, dataset = load(model), open_dataset(data)
     parsing = {} if backend is None else {"backend": backend}
     results = evaluate_extractor(extractor, dataset, jobs=jobs, progress=progress, parsing=parsing)
     return Evaluation(extractor.id, dataset.name, tuple(results), seen_by(extractor, dataset))
@@ -175,7 +174,7 @@ def evaluate(
 
 def seen_by(extractor: Extractor, dataset: Dataset) -> Seen:
     """Find the pages and sites of a data set that the models of an extractor were trained on."""
-    training = trained(extractor)
+    training = training_records(extractor)
     if not training:
         return Seen((), len(dataset))
     return find_seen(training, dataset, dataset.checksum(), page_hashes(dataset))

@@ -74,7 +74,7 @@ class Trained(NamedTuple):
     hashes: TrainingHashes | None  #: None if they are unknown
 
 
-def trained(extractor: Extractor) -> tuple[Trained, ...]:
+def training_records(extractor: Extractor) -> tuple[Trained, ...]:
     """Return what each model of an extractor was trained on; nothing for an extractor without a model."""
     return tuple(
         [
@@ -90,7 +90,7 @@ def find_seen(training: Sequence[Trained], dataset: Dataset, checksum: str, hash
     Parameters
     ----------
     training
-        Result of :func:`trained`.
+        Result of :func:`training_records`.
     dataset, checksum
         Pages, and the checksum of their data set, by which a model without hashes knows the whole data set.
     hashes

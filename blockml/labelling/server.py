@@ -18,7 +18,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import numpy as np
 
-from blockml.datasets.folders import IGNORE
+from blockml.datasets.labels import IGNORE
 from blockml.errors import BlockmlError, UsageError, needed
 from blockml.labelling.sanitised import sanitised
 from blockml.labelling.store import LabelStore, PageToLabel

@@ -73,7 +73,7 @@ def content(data: Dataset) -> list[tuple[str, str | None, str, str | None]]:
     found = []
     for page in data.pages:
         html, gold = page.load()
-        found.append((page.id, page.url, html.decode(), gold and gold.text()))
+        found.append((page.id, page.url, html.decode(), gold.text() if gold else None))
     return found
 
 

@@ -11,12 +11,12 @@ import pytest
 import blockml
 from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
-from blockml.evaluation.seen import Seen, find_seen, page_hashes, trained
+from blockml.evaluation.seen import Seen, find_seen, page_hashes, training_records
 from blockml.extractors import Plain, TrainedExtractor
 from blockml.model import Model, load_model, save_model
-from blockml.training.card import render_card
+from blockml.model.card import render_card
 from blockml.training.recipes import recipe
-from blockml.training.train import train
+from blockml.training.train import train_model
 
 SITES = Path(__file__).parents[2] / "data" / "sites"
 N_TRAINING = 30
@@ -32,7 +32,7 @@ def pages() -> Dataset:
 def model_file(pages: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that was trained on the first pages."""
     path = tmp_path_factory.mktemp("model") / "mine.blockml"
-    save_model(train([replace(pages, pages=pages.pages[:N_TRAINING])], recipe("kim2013"), protocols=[]), path)
+    save_model(train_model([replace(pages, pages=pages.pages[:N_TRAINING])], recipe("kim2013"), protocols=[]), path)
     return path
 
 
@@ -122,10 +122,10 @@ def test_a_file_without_hashes_knows_whole_data_sets_only(pages: Dataset, model_
 
 def seen(model: Model, dataset: Dataset) -> Seen:
     """Find the pages that a model has seen of a data set."""
-    return find_seen(trained(TrainedExtractor(model)), dataset, dataset.checksum(), page_hashes(dataset))
+    return find_seen(training_records(TrainedExtractor(model)), dataset, dataset.checksum(), page_hashes(dataset))
 
 
 def test_untrained_extractors_have_seen_nothing(pages: Dataset) -> None:
     """They need no hashes."""
-    assert trained(Plain()) == ()
+    assert training_records(Plain()) == ()
     assert find_seen((), pages, "", {}) == Seen((), len(pages))

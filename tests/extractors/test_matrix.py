@@ -16,7 +16,7 @@ from blockml import features
 from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import FeatureMismatchError, UsageError
-from blockml.extractors import TrainedExtractor, load, resolve
+from blockml.extractors import TrainedExtractor, resolve, trained
 from blockml.extractors.matrix import page_matrix
 from blockml.features import FEATURE_SETS, describe_columns
 from blockml.features.votes import VOTERS
@@ -132,7 +132,7 @@ def test_a_model_file_is_loaded_as_stacking(tmp_path: Path) -> None:
     """A model file may be given by path, also as a member of a combination."""
     path = tmp_path / "votes.blockml"
     save_model(votes_model(), path)
-    loaded = load(path)
+    loaded = trained(path)
     page = blockml.parse("<p>one</p><p>" + "word " * 60 + "</p>")
     assert loaded.model.features == "votes"
     assert np.array_equal(loaded.score(page), scores_of(votes_model(), page_matrix(page, "votes").values))

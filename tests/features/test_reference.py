@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml import _kernel
+from blockml.extractors import trained
 from blockml.features import COLUMNS, FEATURE_SETS, FeatureSet, kernel_tables, keywords, matrix
 from blockml.features.attribute_values import ATTRIBUTES
 from blockml.features.density import word_density
@@ -137,7 +138,7 @@ def test_a_family_may_have_columns_that_only_python_computes(monkeypatch: pytest
         return {"vowels": np.array([sum(map("aeiou".count, text)) for text in context.blocks.texts])}
 
     page = blockml.parse(HTML)
-    before, model = matrix(page, "page").values, blockml.load("default")
+    before, model = matrix(page, "page").values, trained("default")
     monkeypatch.setitem(COLUMNS, "vowels", replace(COLUMNS["words"], name="vowels", family=wider))
     assert "vowels_0" not in {name for known in FEATURE_SETS.values() for name in known.columns}
     made = FeatureSet("made up", 1, ("chars_0", "vowels_p1", "words_0", "vowels_0"), "test")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blockml.errors import ModelFormatError
-from blockml.extractors import load, model_names
+from blockml.extractors import model_names, trained
 from blockml.model.training_hashes import TrainingHashes, hash_page
 
 TEXT = "The cat sat on the mat, and the dog lay beside the cat until both of them heard the bell of the old house."
@@ -91,7 +91,7 @@ def test_damaged_arrays_are_refused(steps: np.ndarray | None) -> None:
 @pytest.mark.parametrize("name", model_names())
 def test_released_models_know_their_pages_in_40_kb(name: str) -> None:
     """As many pages as the card says, but for copies."""
-    model = load(name).model
+    model = trained(name).model
     hashes, n_pages = model.training_hashes, sum(entry["pages"] for entry in model.training)
     assert hashes is not None
     assert 0.98 * n_pages < len(hashes.pages) <= n_pages

@@ -274,7 +274,7 @@ def test_buffers_are_bytes() -> None:
     """Network code hands out bytearray and memoryview."""
     for page in (bytearray(b"<p>x"), memoryview(b"<p>x")):
         assert texts(page) == ["x"]  # type: ignore[arg-type]
-        assert blockml.extract(page, model="plain").text == "x"  # type: ignore[arg-type]
+        assert blockml.extract(page, model="plain").text == "x"
 
 
 # --- any page ---------------------------------------------------------------------------------------------------------

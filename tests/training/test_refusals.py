@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import blockml
+from blockml import extractors
 from blockml.cli import main
 from blockml.datasets import open_dataset
 from blockml.errors import UnknownNameError, UsageError
@@ -95,7 +95,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     (pages / "p0").rename(pages / "p\udce9")
     assert trained(pages, "--cv", "page") == 0
     model = pages / "m.blockml"
-    assert blockml.load(str(model)).model.training[0]["name"] == "cats\udce9"
+    assert extractors.trained(str(model)).model.training[0]["name"] == "cats\udce9"
     assert main(["evaluate", str(model), "--dataset", str(pages), "-o", str(tmp_path / "scores.jsonl")]) == 0
 
 

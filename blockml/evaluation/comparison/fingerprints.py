@@ -19,7 +19,8 @@ _SUFFIXES = frozenset({".py", ".c", ".h"})
 
 # Packages that no extraction runs through, but for the fitting of extractors to a site.
 _NOT_EXTRACTING = frozenset(
-    "archives batch cli columns.py comparing.py datasets estimators evaluation labelling progress.py reports training".split()
+    "archives batch cli columns.py comparing.py datasets estimators evaluation labelling progress.py reports "
+    "training".split()
 )
 _FITTING = "evaluation/site_pages.py"
 

@@ -25,13 +25,13 @@ from blockml.evaluation.comparison.fingerprints import (
     source_fingerprint,
 )
 from blockml.evaluation.comparison.peers import PEERS
-from blockml.evaluation.seen import Trained, trained
+from blockml.evaluation.seen import Trained, training_records
 from blockml.evaluation.site_pages import fit_to_site
 from blockml.extract import extract
 from blockml.extractors import EXTRACTORS, Extractor, TrainedExtractor, model_names, resolve
 from blockml.extractors.base import HasExtractor
 from blockml.extractors.parsed_by import ParsedBy
-from blockml.extractors.registry import as_extractor
+from blockml.extractors.registry import load
 from blockml.model import model_digest
 from blockml.parsing.options import ParsingOptions
 
@@ -137,7 +137,7 @@ def _system(model: Comparable) -> System:
     if isinstance(model, str | os.PathLike):
         spec = os.fsdecode(model)
         return _peer(spec) if spec in PEERS else _own(spec)
-    return _object(as_extractor(model))
+    return _object(load(model))
 
 
 def _with_folders(systems: Sequence[System]) -> list[System]:
@@ -200,7 +200,7 @@ def _own(spec: str) -> System:
         parameters=tuple(parameters.items()),
         parsing=extractor.parsing,
         uses_siblings=extractor.uses_siblings,
-        training=trained(extractor),
+        training=training_records(extractor),
     )
 
 
@@ -216,7 +216,7 @@ def _object(extractor: Extractor) -> System:
         source=extractor,
         parsing=extractor.parsing,
         uses_siblings=extractor.uses_siblings,
-        training=trained(extractor),
+        training=training_records(extractor),
     )
 
 

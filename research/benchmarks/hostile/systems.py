@@ -38,10 +38,10 @@ def _blockml(backend: str) -> Extract:
     from dataclasses import replace
 
     import blockml
-    from blockml.extractors import TrainedExtractor, load
+    from blockml.extractors import TrainedExtractor, trained
     from blockml.metadata import page_metadata
 
-    held = load("default")
+    held = trained("default")
     model = replace(held.model, parsing=replace(held.model.parsing, backend=backend))
     extractor = TrainedExtractor(model)
 

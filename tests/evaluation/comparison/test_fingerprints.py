@@ -34,8 +34,8 @@ def test_every_package_is_classified() -> None:
         "metadata", "model", "options.py", "page", "parsing", "predictors", "rendering", "storage", "templates", "text",
     }  # fmt: skip
     assert {path.parts[0] for path in SOURCES} - extracting == {
-        "archives", "batch", "cli", "columns.py", "comparing.py", "datasets", "estimators", "labelling", "progress.py", "reports",
-        "training",
+        "archives", "batch", "cli", "columns.py", "comparing.py", "datasets", "estimators", "labelling", "progress.py",
+        "reports", "training",
     }  # fmt: skip
     assert [path for path in SOURCES if path.parts[0] == "evaluation" and runs_in_extraction(path)] == [
         PurePath("evaluation/site_pages.py")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import train
+from blockml import extractors
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.evaluation.bootstrap import Difference
 from blockml.evaluation.comparison.systems import System, SystemOutput
@@ -98,7 +99,7 @@ def test_collections_are_left_out_of_training(tmp_path: Path, monkeypatch: pytes
 
     def trained(release: train.Release, *_: object) -> Model:
         used.extend(release.corpora)
-        return trained("kim2013").model
+        return extractors.trained("kim2013").model
 
     monkeypatch.setattr(train, "trained", trained)
     for name in ("x", "y"):
