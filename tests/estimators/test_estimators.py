@@ -255,7 +255,7 @@ def test_pages_prepared_for_another_recipe(sites: Dataset, prepared: str, fitted
             call(rows)
 
 
-def test_classifiers_without_probabilities(pages: list[PageRows]) -> None:
+def test_classifiers_that_no_model_file_can_hold(pages: list[PageRows]) -> None:
     """They are refused before training."""
-    with pytest.raises(UsageError, match="must be a classifier with probabilities"):
+    with pytest.raises(UsageError, match="LinearSVC can't be written into a model file"):
         BlockClassifier("kim2013", LinearSVC()).fit(pages)

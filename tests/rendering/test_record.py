@@ -14,7 +14,7 @@ import blockml
 from blockml.batch import BatchExtractor, Options
 from blockml.batch.arrow import record_batch, schema
 from blockml.rendering import block_records, json_schema
-from blockml.rendering.record import FAILURES, PAGE, RECORD, SHARE, Field, FieldType, page_record
+from blockml.rendering.record import FAILURES, PAGE, RECORD, RECORD_FIELDS, SHARE, Field, FieldType, page_record
 from tests.rendering.test_paragraphs import matches
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ def test_a_field_that_is_added_is_everywhere(monkeypatch: pytest.MonkeyPatch) ->
     added = Field("share", SHARE, "Share of blocks that were kept.", lambda found: found.kept.mean())
     monkeypatch.setattr("blockml.rendering.record.PAGE", (*PAGE, added))
     monkeypatch.setattr("blockml.rendering.record.RECORD", (*RECORD, added))
-    monkeypatch.setattr("blockml.batch.arrow.RECORD", (*RECORD, added))
+    monkeypatch.setattr("blockml.batch.arrow.RECORD_FIELDS", {**RECORD_FIELDS, "share": added})
     assert page_record(blockml.extract(HTML, model="plain"))["share"] == 1
     made: dict[str, Any] = json_schema()
     assert {"share"} <= set(made["required"]) & set(made["properties"])

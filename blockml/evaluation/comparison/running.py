@@ -165,7 +165,8 @@ def run_system(
     if system.training and hashes is None:
         hashes = page_hashes(sample.dataset)
     seen = find_seen(system.training, sample.dataset, sample.checksum, hashes or {})
-    description = {**wanted, "seen": asdict(seen), "outcomes": outcomes}
+    pages = None if seen.pages is None else list(seen.pages)  # as it will be read from the file
+    description = {**wanted, "seen": {**asdict(seen), "pages": pages}, "outcomes": outcomes}
 
     def rows() -> Iterator[dict[str, Any]]:
         for result in progress(results, len(sample.dataset)):
