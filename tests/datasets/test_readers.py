@@ -245,7 +245,7 @@ def test_folders_without_pages_name_the_layouts(tmp_path: Path) -> None:
         detect_format(tmp_path)
     with pytest.raises(DatasetError, match="no such folder"):
         open_dataset(tmp_path / "none")
-    with pytest.raises(UnknownNameError, match="unknown layout 'zip'; choose one of: annotated, cleaneval, corpus, dragnet, flat"):
+    with pytest.raises(UnknownNameError, match="unknown layout 'zip'; choose one of: annotated, cleaneval"):
         open_dataset(tmp_path, layout="zip")
 
 

@@ -447,7 +447,9 @@ def test_formats_that_never_were(place: Path, whole: bytes, number: object) -> N
         load_bytes(place, with_header(whole, format=number))
 
 
-FIELDS = sorted({item.name for item in dataclasses.fields(Model)} - {"article", "block_types", "correction", "training_hashes"})
+FIELDS = sorted(
+    {item.name for item in dataclasses.fields(Model)} - {"article", "block_types", "correction", "training_hashes"}
+)
 
 
 @pytest.mark.parametrize("name", FIELDS)
