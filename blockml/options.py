@@ -92,8 +92,16 @@ class Options:
     fields: tuple[str, ...] = _option(
         (), "--fields", "fields of a record (default: all)", "names", "NAME,…", of_records=True
     )
+    #: Least confidence of a record with the status ``ok``; one below has the status ``unsure``. None for no limit.
+    min_confidence: float | None = _option(
+        None, "--min-confidence", "give pages below this confidence the status unsure", "number", "X", of_records=True
+    )
 
     def __post_init__(self) -> None:
+        if self.min_confidence is not None:
+            check_type("min_confidence", self.min_confidence, float, int, legal="a number from 0 to 1")
+            if not 0 <= self.min_confidence <= 1:
+                raise UsageError(f"min_confidence must be between 0 and 1, got {self.min_confidence}")
         if self.threshold is not None:
             with_threshold(_POLICY, self.threshold)
         if not (type(self.include) is type(self.exclude) is tuple and not self.include and not self.exclude):

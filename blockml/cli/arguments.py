@@ -31,7 +31,7 @@ _OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-d
 #: Options that may be empty, as they describe a page, and a template, which is then one that can't be opened.
 _MAY_BE_EMPTY = ("url", "charset", "name", "template")
 #: Arguments with files that are read, and with files that are written.
-_READ = ("page", "pages", "inputs", "gold", "source", "template", "model", "base", "extractors")
+_READ = ("page", "pages", "inputs", "gold", "source", "template", "model", "base", "extractors", "survey", "before")
 _WRITTEN = ("output", "view", "curve", "curves")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 #: Help on a page file.
