@@ -114,6 +114,7 @@ def extract_with(
 
 def extract_page(page: Page, extractor: Extractor, options: Options = Options()) -> Extraction:  # noqa: B008 (frozen)
     """Extract the main content of a page that is parsed already, by the options that concern the decision."""
+    extractor = extractor.at_page(page)
     included, excluded = options.labels(extractor)
     policy = with_threshold(extractor.policy, options.threshold)
     prediction = extractor.predict(page)

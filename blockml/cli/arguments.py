@@ -28,11 +28,12 @@ __all__ += ["read_page", "refuse", "seconds", "seed"]
 _OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-dataset"} | {
     name: flag.name.removeprefix("--") for name, flag in flags(of_records=True).items()
 }
-#: Options that may be empty, as they describe a page, and a template, which is then one that can't be opened.
-_MAY_BE_EMPTY = ("url", "charset", "name", "template")
+#: Options that may be empty: they describe a page, have an optional value, or name a template, which then can't be
+#: opened.
+_MAY_BE_EMPTY = ("url", "charset", "name", "template", "coverage")
 #: Arguments with files that are read, and with files that are written.
 _READ = ("page", "pages", "inputs", "gold", "source", "template", "model", "base", "extractors", "survey", "before")
-_WRITTEN = ("output", "view", "curve", "curves")
+_WRITTEN = ("output", "view", "curve", "curves", "coverage")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 #: Help on a page file.
 PAGE_HELP = f"page file ({', '.join(COMPRESSIONS)} are decompressed)"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
 from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Interval, bootstrap_mean
 
-__all__ = ["THRESHOLDS", "Coverage", "coverage"]
+if TYPE_CHECKING:
+    from blockml.evaluation.run import PageResult
+
+__all__ = ["THRESHOLDS", "Coverage", "coverage", "coverage_of"]
 
 #: Confidences that are tried.
 THRESHOLDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975)
@@ -25,6 +29,12 @@ class Coverage:
     pages: int
     share: Interval  #: Their share of all pages.
     f1: Interval | None  #: Their mean F1; None if they are fewer than five.
+
+    def record(self) -> dict[str, Any]:
+        """Return the values by name, intervals as mean, low and high."""
+        intervals = {name: None if value is None else value._asdict()
+                     for name, value in (("share", self.share), ("f1", self.f1))}  # fmt: skip
+        return {"confidence": self.threshold, "pages": self.pages, **intervals}
 
 
 def coverage(
@@ -72,7 +82,15 @@ def coverage(
     return rows
 
 
-def _interval(values: np.ndarray[tuple[int], np.dtype[np.float64]], level: float) -> Interval:
+def coverage_of(results: Sequence[PageResult]) -> list[Coverage]:
+    """Return the coverage of evaluated pages with a gold text; raises UsageError if there is none."""
+    pairs = [(result.confidence, result.bag.f1) for result in results if result.bag is not None]
+    if not pairs:
+        raise UsageError("no page has a gold text, by which coverage is measured")
+    return coverage(*zip(*pairs, strict=True))
+
+
+def _interval(values: NDArray[np.float64], level: float) -> Interval:
     """Return the mean of values, with the interval of the values and two more, 0 and 1."""
     found = bootstrap_mean(np.append(values, (0.0, 1.0)), level=level)
     mean = float(values.mean())

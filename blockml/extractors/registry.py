@@ -14,6 +14,7 @@ from typing import Any
 from blockml.errors import UnknownNameError, UsageError, check_type
 from blockml.extractors.base import Extractor, HasExtractor
 from blockml.extractors.methods import COMBINATIONS, METHODS, SITE_METHODS, Extractors
+from blockml.extractors.routed import is_routed, read_routed
 from blockml.extractors.trained import TrainedExtractor
 from blockml.model import Model, load_model
 
@@ -53,7 +54,7 @@ def _released(name: str) -> Model | None:
 
 
 def load(name_or_path: str | os.PathLike[str] = "default") -> TrainedExtractor:
-    """Load a released model by name, or a model file by path.
+    """Load a released model by name, or a model file or a folder of models by path.
 
     A released model is read once per process. Models are never changed after loading, so threads may share them.
 
@@ -72,6 +73,8 @@ def load(name_or_path: str | os.PathLike[str] = "default") -> TrainedExtractor:
     name = _name(name_or_path)
     if (released := _released(name)) is not None:
         return TrainedExtractor(released)
+    if is_routed(name):
+        return read_routed(name)
     try:
         is_file = Path(name).is_file()
     except (OSError, ValueError):  # no possible file name

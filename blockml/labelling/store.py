@@ -26,11 +26,13 @@ class PageToLabel:
     """A page of the folder, and how far its labels are."""
 
     id: str  #: Path below the folder, without suffix.
-    source: Path  #: Page file.
+    source: Path | bytes  #: Page file, or the page itself.
     meta: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     confidence: float = 0.0  #: Predicted quality of the model's proposal, in [0, 1].
     state: str = "open"  #: ``open``, ``unfinished`` or ``done``.
+    note: str = ""  #: Why it is asked, such as ``2 of 5 of cats.example``.
+    order: int = 0  #: Pages of a lower order are shown first, whatever their confidence.
 
 
 class LabelStore:
@@ -59,18 +61,28 @@ class LabelStore:
     """
 
     def __init__(self, folder: Path, output: Path, extractor: Extractor) -> None:
-        self.extractor = extractor
-        self.output = output
-        self._lock = threading.Lock()
         found = [_page(path, folder) for path in _files(folder, output)]
         if not found:
             raise InputError(f"no pages: found no {' or '.join(PAGES)} files", source=folder)
-        self.pages = {page.id: page for page in found}
+        self._hold(found, output, extractor)
         if len(self.pages) < len(found):
             raise UsageError("two pages have the same name but for their suffix", source=folder)
-        if output.resolve() == folder.resolve() and any(page.source.parent != self._place(page) for page in found):
+        if output.resolve() == folder.resolve() and any(_folder_of(page) != self._place(page) for page in found):
             raise UsageError("has page files, so labels need another folder: give -o", source=folder)
-        for page in found:
+
+    @classmethod
+    def of_pages(cls, pages: Sequence[PageToLabel], output: Path, extractor: Extractor) -> LabelStore:
+        """Make a store of chosen pages, whose ids are paths of folders below ``output``."""
+        store = cls.__new__(cls)
+        store._hold(pages, output, extractor)
+        return store
+
+    def _hold(self, pages: Sequence[PageToLabel], output: Path, extractor: Extractor) -> None:
+        self.extractor = extractor
+        self.output = output
+        self._lock = threading.Lock()
+        self.pages = {page.id: page for page in pages}
+        for page in pages:
             page.state = self._state(page)
 
     def rank(self) -> None:
@@ -85,7 +97,9 @@ class LabelStore:
             page.title, page.confidence = parsed.title, decision.confidence
             if not len(parsed.blocks):
                 empty.add(page.id)
-        order = sorted(self.pages.values(), key=lambda page: (page.state == "done", page.id in empty, page.confidence))
+        order = sorted(
+            self.pages.values(), key=lambda page: (page.state == "done", page.id in empty, page.order, page.confidence)
+        )
         self.pages = {page.id: page for page in order}
 
     def propose(self, page: PageToLabel) -> tuple[Page, Decision]:
@@ -101,9 +115,12 @@ class LabelStore:
         DatasetError
             The file can't be read, or the encoding that ``meta.json`` gives is unknown.
         """
-        labelled = page_from_row(page.meta, page.id, page.source)
+        labelled = page_from_row(
+            page.meta, page.id, page.source if isinstance(page.source, Path) else self._place(page)
+        )
         options = self.extractor.parsing.options()
-        return parse(labelled.load()[0], url=labelled.url, charset=labelled.charset, **options)
+        html = labelled.load()[0] if isinstance(page.source, Path) else page.source
+        return parse(html, url=labelled.url, charset=labelled.charset, **options)
 
     def labels(self, page: PageToLabel, parsed: Page, decision: Decision) -> list[Label | None]:
         """Return the stored labels of a page's blocks, None for ignored ones; without stored labels, the proposal."""
@@ -163,9 +180,23 @@ def _files(folder: Path, output: Path) -> list[Path]:
     ]
 
 
-def _copy_page(source: Path, place: Path) -> None:
+def labelled_pages(output: Path) -> list[tuple[str, str]]:
+    """Return the site and the record's id of each page of a survey that is labelled in a folder."""
+    found = []
+    for path in sorted(output.rglob("labels.jsonl")) if output.is_dir() else ():
+        meta = _meta(path.parent)
+        if meta.get("record") and UNFINISHED_FLAG not in (meta.get("flags") or ()):
+            found.append((str(meta.get("site") or ""), str(meta["record"])))
+    return found
+
+
+def _folder_of(page: PageToLabel) -> Path | None:
+    return page.source.parent if isinstance(page.source, Path) else None
+
+
+def _copy_page(source: Path | bytes, place: Path) -> None:
     """Write a page to a page folder, unless it has the same bytes; a source may change after its first labels."""
-    content = read_page_file(source)
+    content = read_page_file(source) if isinstance(source, Path) else source
     found = html_files(path for path in place.iterdir() if is_page_of_folder(path.name))
     if [read_page_file(path) for path in found] == [content]:
         return
