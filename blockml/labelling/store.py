@@ -45,7 +45,7 @@ class LabelStore:
     Parameters
     ----------
     folder
-        Page files or page folders, at any depth.
+        Page files or page folders, at any depth; or the pages to label, whose ids are paths below ``output``.
     output
         Folder of the labelled pages; labels that it holds already are shown.
     extractor
@@ -60,29 +60,13 @@ class LabelStore:
         page folders would destroy.
     """
 
-    def __init__(self, folder: Path, output: Path, extractor: Extractor) -> None:
-        found = [_page(path, folder) for path in _files(folder, output)]
-        if not found:
-            raise InputError(f"no pages: found no {' or '.join(PAGES)} files", source=folder)
-        self._hold(found, output, extractor)
-        if len(self.pages) < len(found):
-            raise UsageError("two pages have the same name but for their suffix", source=folder)
-        if output.resolve() == folder.resolve() and any(_folder_of(page) != self._place(page) for page in found):
-            raise UsageError("has page files, so labels need another folder: give -o", source=folder)
-
-    @classmethod
-    def of_pages(cls, pages: Sequence[PageToLabel], output: Path, extractor: Extractor) -> LabelStore:
-        """Make a store of chosen pages, whose ids are paths of folders below ``output``."""
-        store = cls.__new__(cls)
-        store._hold(pages, output, extractor)
-        return store
-
-    def _hold(self, pages: Sequence[PageToLabel], output: Path, extractor: Extractor) -> None:
+    def __init__(self, folder: Path | Sequence[PageToLabel], output: Path, extractor: Extractor) -> None:
         self.extractor = extractor
         self.output = output
         self._lock = threading.Lock()
-        self.pages = {page.id: page for page in pages}
-        for page in pages:
+        found = _pages_below(folder, output) if isinstance(folder, Path) else folder
+        self.pages = {page.id: page for page in found}
+        for page in found:
             page.state = self._state(page)
 
     def rank(self) -> None:
@@ -161,13 +145,29 @@ class LabelStore:
             page.state = "done" if done else UNFINISHED_FLAG
 
     def _place(self, page: PageToLabel) -> Path:
-        return self.output / page.id
+        return _place(page, self.output)
 
     def _state(self, page: PageToLabel) -> str:
         place = self._place(page)
         if not (place / "labels.jsonl").is_file():
             return "open"
         return UNFINISHED_FLAG if UNFINISHED_FLAG in (_meta(place).get("flags") or ()) else "done"
+
+
+def _place(page: PageToLabel, output: Path) -> Path:
+    return output / page.id
+
+
+def _pages_below(folder: Path, output: Path) -> list[PageToLabel]:
+    """Return the pages of a folder; raises the errors of :class:`LabelStore`."""
+    found = [_page(path, folder) for path in _files(folder, output)]
+    if not found:
+        raise InputError(f"no pages: found no {' or '.join(PAGES)} files", source=folder)
+    if len({page.id for page in found}) < len(found):
+        raise UsageError("two pages have the same name but for their suffix", source=folder)
+    if output.resolve() == folder.resolve() and any(_folder_of(page) != _place(page, output) for page in found):
+        raise UsageError("has page files, so labels need another folder: give -o", source=folder)
+    return found
 
 
 def _files(folder: Path, output: Path) -> list[Path]:
