@@ -42,6 +42,7 @@ VALUES: dict[str, Any] = {
     "detector": len,
     "output_format": "markdown",
     "fields": ("id", "text"),
+    "min_confidence": 0.5,
 }
 
 

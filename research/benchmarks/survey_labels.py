@@ -13,6 +13,7 @@ import argparse
 import json
 import sys
 import tempfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -145,15 +146,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure all sites and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("-o", "--output", metavar="FILE", help="also write the measurements as JSON lines")
+    parser.add_argument("--sites", type=int, default=100, metavar="N", help="sites of each collection, drawn by hash")
     arguments = parser.parse_args(argv)
-    return run(predicted(WITH_SITES), arguments.output)
+    return run(predicted(WITH_SITES), arguments.output, arguments.sites)
 
 
-def run(pages: Sequence[Predicted], output: str | None) -> int:
+def drawn_groups(pages: Sequence[Predicted], n_sites: int) -> dict[str, list[Predicted]]:
+    """Return the groups with enough pages, at most ``n_sites`` of each collection, drawn by the hash of their names."""
+    groups = by_group(pages, LEAST)
+    by_hash = sorted(groups, key=lambda name: zlib.crc32(name.encode()))
+    kept = [
+        name
+        for collection in dict.fromkeys(items[0].collection for items in groups.values())
+        for name in [name for name in by_hash if groups[name][0].collection == collection][:n_sites]
+    ]
+    return {name: groups[name] for name in kept}
+
+
+def run(pages: Sequence[Predicted], output: str | None, n_sites: int = 100) -> int:
     """Measure the sites of predicted pages and print the tables."""
     base = blockml.load("default").model
     sites = []
-    for name, items in by_group(pages, LEAST).items():
+    for name, items in drawn_groups(pages, n_sites).items():
         sites.append(measure(base, name, items))
         note(f"{name}: {len(items)} pages, accepted {sites[-1].accepted}, gain {sites[-1].gain:+.3f}")
         if output:
