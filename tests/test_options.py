@@ -31,7 +31,7 @@ PAGE = "data/pages/short-article/page.html"
 HTML = (Path(__file__).parents[1] / PAGE).read_bytes()
 #: Options with their defaults; those of records are not options of one extraction.
 DEFAULTS = {item.name: item.default for item in fields(Options)}
-OF_RECORDS = {"output_format", "fields"}
+OF_RECORDS = {"output_format", "fields", "min_confidence"}
 #: A value of each option that is not its default.
 VALUES: dict[str, Any] = {
     "threshold": 0.0,

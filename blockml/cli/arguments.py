@@ -25,7 +25,7 @@ __all__ += ["add_parameters", "check_files", "number", "parameters", "parsing_op
 __all__ += ["read_page", "refuse", "seconds", "seed"]
 
 #: Options by the names of their values, where these differ.
-_OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-dataset"} | {
+_OPTIONS = {"parameters": "set", "n_pages": "pages", "datasets": "dataset", "type_datasets": "type-dataset"} | {
     name: flag.name.removeprefix("--") for name, flag in flags(of_records=True).items()
 }
 #: Options that may be empty: they describe a page, have an optional value, or name a template, which then can't be

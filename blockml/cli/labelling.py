@@ -27,7 +27,14 @@ def add_label(parser: argparse.ArgumentParser) -> None:
     add("inputs", metavar="INPUT", nargs="+", help=text)
     text = "output of 'blockml predict' for INPUT, whose sites and confidences choose the pages to label"
     add("--survey", metavar="OUTPUT", help=text)
-    add("--pages", type=positive, default=50, metavar="N", help="with --survey: number of pages to choose")
+    add(
+        "--pages",
+        type=positive,
+        default=50,
+        dest="n_pages",
+        metavar="N",
+        help="with --survey: number of pages to choose",
+    )
     add("--per-site", type=positive, default=5, metavar="N", help="with --survey: pages of each site")
     text = "folder of the labelled pages, one page folder each (default: DIR-labelled); files of DIR stay as they are"
     add("-o", "--output", metavar="DIR", help=text)
@@ -48,7 +55,7 @@ def _chosen(arguments: argparse.Namespace, output: Path, extractor: Extractor) -
     from blockml.surveying.records import Output
 
     done = labelled_pages(output)
-    chosen = choose_pages(Output(arguments.survey), pages=arguments.pages, per_site=arguments.per_site, labelled=done)
+    chosen = choose_pages(Output(arguments.survey), pages=arguments.n_pages, per_site=arguments.per_site, labelled=done)
     pages = pages_to_label(chosen, find_inputs(arguments.inputs))
     sites = counted(len({page.site for page in chosen}), "site")
     note(f"chose {counted(len(pages), 'page')} of {sites}; {len(done)} labelled before")
@@ -66,7 +73,7 @@ def run_label(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--port must be between 0 and 65535, got {arguments.port}")
     folder = Path(arguments.inputs[0])
     if arguments.survey is None:
-        refuse(arguments, "without --survey", pages=50, per_site=5)
+        refuse(arguments, "without --survey", n_pages=50, per_site=5)
         if len(arguments.inputs) > 1:
             raise UsageError("give one folder of pages, or --survey with the output of a run for several inputs")
     output = Path(arguments.output) if arguments.output else folder.with_name(f"{folder.resolve().name}-labelled")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -24,13 +24,14 @@ from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.storage.atomic import atomic_write
 from blockml.text.public_suffixes import ascii_host, registrable_domain
 
+if TYPE_CHECKING:
+    from blockml.templates.distances import Metric
+
 __all__ = ["ROUTES", "Route", "RoutedExtractor", "Template", "is_routed", "read_routed", "write_routed"]
 
 #: Names of the routing table, the base model and the templates in a folder of models.
 ROUTES, _BASE, _TEMPLATES = "routes.json", "base.blockml", "templates.arrays"
 _FORMAT, _TEMPLATES_FORMAT = 1, 1
-#: Distance by which a page is compared with the labelled pages of a template.
-TEMPLATE_DISTANCE = "ctss"
 _MOST_ROUTES = 100_000
 
 
@@ -38,21 +39,28 @@ _MOST_ROUTES = 100_000
 class Template:
     """Structure of the labelled pages of a template: a page that is near to one of them has the template."""
 
-    pages: tuple[NDArray[np.uint64], ...]  #: Features of the pages, for the distance :data:`TEMPLATE_DISTANCE`.
+    pages: tuple[
+        NDArray[np.uint64], ...
+    ]  #: Features of the pages, for the distance :data:`blockml.templates.grouping.SITE_DISTANCE`.
     threshold: float  #: Largest distance of a page to one of them.
 
     def distance(self, features: NDArray[np.uint64]) -> float:
         """Return the least distance of a page's features to those of the pages."""
-        from blockml.templates.distances import METRICS
-
-        return min(METRICS[TEMPLATE_DISTANCE].compare(features, page) for page in self.pages)
+        return min(_metric().compare(features, page) for page in self.pages)
 
 
 def template_features(page: Page) -> NDArray[np.uint64]:
     """Return what :class:`Template` compares of a page."""
-    from blockml.templates.distances import METRICS, sketch
+    from blockml.templates.distances import sketch
 
-    return np.asarray(METRICS[TEMPLATE_DISTANCE].prepare(sketch(page)), dtype=np.uint64)
+    return np.asarray(_metric().prepare(sketch(page)), dtype=np.uint64)
+
+
+def _metric() -> Metric[Any]:
+    from blockml.templates.distances import METRICS  # only models of templates need the modules
+    from blockml.templates.grouping import SITE_DISTANCE
+
+    return METRICS[SITE_DISTANCE]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,14 +13,12 @@ from blockml.datasets import TextGold
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.surveying.sites import PageNote, SiteStats
-from blockml.templates.grouping import PageSummary, cluster_pages, summarise_page
+from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, PageSummary, cluster_pages, summarise_page
 
-#: Distance of pages by which templates are clustered, as in ``blockml templates cluster``.
-_DISTANCE = "ctss"
 #: Runs of kept or removed blocks that a view shows, and characters of each.
 _RUNS, _KEPT_CHARACTERS, _REMOVED_CHARACTERS = 60, 500, 160
-#: Pages of a site from which on its templates are told apart.
-LARGE_SITE = 20
+#: Least number of pages of a site whose templates are told apart.
+LARGE_SITE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,7 @@ def template_rows(sites: Sequence[SiteStats], pages: PagesRead) -> list[dict[str
     Raises
     ------
     MissingExtraError
-        scikit-learn is not installed.
+        scipy is not installed.
     """
     rows = []
     for site in sites:
@@ -113,7 +111,13 @@ def template_rows(sites: Sequence[SiteStats], pages: PagesRead) -> list[dict[str
         if len(notes) < 2:
             continue
         summaries = [pages.summaries[note.record_id] for note in notes]
-        result = cluster_pages(summaries, [note.record_id for note in notes], distance=_DISTANCE, pictures=False)
+        result = cluster_pages(
+            summaries,
+            [note.record_id for note in notes],
+            distance=SITE_DISTANCE,
+            threshold=SITE_THRESHOLD,
+            pictures=False,
+        )
         for cluster in result["clusters"]:
             members = [note for note, row in zip(notes, result["pages"], strict=True)
                        if row["cluster"] == cluster["number"]]  # fmt: skip

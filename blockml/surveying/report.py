@@ -33,7 +33,7 @@ TABLES = ("sites", "templates", "lines", "pages", "confidence", "changes", "chan
 #: Sites whose pages are shown; the table of sites has all.
 _SHOWN_SITES = 20
 #: Characters of a text that is compared with its page for a view.
-_VIEWED = 50_000
+_VIEWED = 20_000
 
 _Rows = list[dict[str, Any]]
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from blockml.datasets import Dataset, LabelledPage
 from blockml.errors import BlockmlError, UsageError, check_name
-from blockml.extractors.routed import TEMPLATE_DISTANCE, Route, Template, split_host, template_features, write_routed
+from blockml.extractors.routed import Route, Template, split_host, template_features, write_routed
 from blockml.model import Model
 from blockml.parsing import parse
 from blockml.storage.names import file_name
-from blockml.templates.grouping import cluster_pages
+from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, cluster_pages
 from blockml.text.plurals import counted
 from blockml.training.adapt import LEAST_PAGES, Adaptation, adapt, check_base
 
@@ -180,7 +180,7 @@ def _templates(base: Model, site: str, pages: Sequence[tuple[Dataset, LabelledPa
         return
     parsed = [parse(page.load()[0], url=page.url, charset=page.charset, **base.parsing.options()) for _, page in pages]
     names = [str(number) for number in range(len(pages))]
-    result: Any = cluster_pages(parsed, names, distance=TEMPLATE_DISTANCE, pictures=False)
+    result: Any = cluster_pages(parsed, names, distance=SITE_DISTANCE, threshold=SITE_THRESHOLD, pictures=False)
     labels = [row["cluster"] for row in result["pages"]]
     if len(set(labels)) == 1:
         yield PageGroup(site, _keys(pages))
@@ -188,6 +188,6 @@ def _templates(base: Model, site: str, pages: Sequence[tuple[Dataset, LabelledPa
     for cluster in result["clusters"]:
         members = [number for number, label in enumerate(labels) if label == cluster["number"]]
         features = tuple(template_features(parsed[number]) for number in members)
-        template = Template(features, float(result["threshold"]))
+        template = Template(features, SITE_THRESHOLD)
         part = f"template-{cluster['number'] + 1}"
         yield PageGroup(site, _keys([pages[number] for number in members]), template=template, part=part)
