@@ -52,16 +52,18 @@ def _chosen(arguments: argparse.Namespace, output: Path, extractor: Extractor) -
     from blockml.batch import find_inputs
     from blockml.labelling.store import LabelStore, labelled_pages
     from blockml.surveying.choice import choose_pages, pages_to_label
-    from blockml.surveying.records import Output
+    from blockml.surveying.records import RunOutput
 
     done = labelled_pages(output)
-    chosen = choose_pages(Output(arguments.survey), pages=arguments.n_pages, per_site=arguments.per_site, labelled=done)
+    chosen = choose_pages(
+        RunOutput(arguments.survey), pages=arguments.n_pages, per_site=arguments.per_site, labelled=done
+    )
     pages = pages_to_label(chosen, find_inputs(arguments.inputs))
     sites = counted(len({page.site for page in chosen}), "site")
     note(f"chose {counted(len(pages), 'page')} of {sites}; {len(done)} labelled before")
     if len(pages) < len(chosen):
         note(f"{counted(len(chosen) - len(pages), 'chosen page')} not found in the inputs, or unreadable")
-    return LabelStore.of_pages(pages, output, extractor)
+    return LabelStore(pages, output, extractor)
 
 
 def run_label(arguments: argparse.Namespace) -> int:

@@ -15,10 +15,10 @@ from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Interval, bootstrap_mean
 if TYPE_CHECKING:
     from blockml.evaluation.run import PageResult
 
-__all__ = ["THRESHOLDS", "Coverage", "coverage", "coverage_of"]
+__all__ = ["CONFIDENCES", "Coverage", "coverage", "coverage_of"]
 
 #: Confidences that are tried.
-THRESHOLDS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975)
+CONFIDENCES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Coverage:
     threshold: float
     pages: int
     share: Interval  #: Their share of all pages.
-    f1: Interval | None  #: Their mean F1; None if they are fewer than five.
+    f1: Interval | None  #: Their mean F1; None for fewer than five.
 
     def record(self) -> dict[str, Any]:
         """Return the values by name, intervals as mean, low and high."""
@@ -38,7 +38,7 @@ class Coverage:
 
 
 def coverage(
-    confidence: ArrayLike, f1: ArrayLike, *, thresholds: Sequence[float] = THRESHOLDS, level: float = 0.95
+    confidence: ArrayLike, f1: ArrayLike, *, thresholds: Sequence[float] = CONFIDENCES, level: float = 0.95
 ) -> list[Coverage]:
     """Return share and mean F1 of the pages above each confidence, with intervals.
 
@@ -83,7 +83,7 @@ def coverage(
 
 
 def coverage_of(results: Sequence[PageResult]) -> list[Coverage]:
-    """Return the coverage of evaluated pages with a gold text; raises UsageError if there is none."""
+    """Return the coverage of evaluated pages with a gold text; raises UsageError without such a page."""
     pairs = [(result.confidence, result.bag.f1) for result in results if result.bag is not None]
     if not pairs:
         raise UsageError("no page has a gold text, by which coverage is measured")

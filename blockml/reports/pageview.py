@@ -28,7 +28,7 @@ from blockml.reports.curve_figure import curve_svg
 from blockml.reports.figures import profile
 from blockml.reports.liveview import live_view, script_policy
 from blockml.reports.templating import NONE, figure, shorten, write_html
-from blockml.storage.names import file_name
+from blockml.storage.names import safe_file_name
 
 #: Bytes that a view may have beside 8 for each byte of its page.
 VIEW_SPARE = 1 << 20
@@ -59,7 +59,7 @@ def view_name(dataset: str, page_id: str) -> str:
     >>> view_name("news", "../a b")
     'pages/news/a_b-2c2c791a.html'
     """
-    return f"pages/{file_name(dataset)}/{file_name(page_id)}.html"
+    return f"pages/{safe_file_name(dataset)}/{safe_file_name(page_id)}.html"
 
 
 def write_view(

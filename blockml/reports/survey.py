@@ -18,7 +18,7 @@ _LISTED_SITES = 40
 
 
 class Surveyed(Protocol):
-    """What the report shows of a :class:`blockml.surveying.Survey`."""
+    """Parts of a survey that the report shows: see :class:`blockml.surveying.Survey`."""
 
     @property
     def name(self) -> str:

@@ -10,12 +10,12 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_NAME = 80
 
 
-def file_name(text: str) -> str:
+def safe_file_name(text: str) -> str:
     """Return a name that is safe as a file name everywhere; a name that had to be changed is made unique by a hash.
 
     Examples
     --------
-    >>> file_name("0001"), file_name("../a b")
+    >>> safe_file_name("0001"), safe_file_name("../a b")
     ('0001', 'a_b-2c2c791a')
     """
     name = _UNSAFE.sub("_", text)[:_MAX_NAME].strip("._")

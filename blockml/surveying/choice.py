@@ -14,8 +14,9 @@ from blockml.batch.items import Item
 from blockml.errors import InputError, UsageError
 from blockml.labelling.store import PageToLabel
 from blockml.parsing import Limits
-from blockml.storage.names import file_name
-from blockml.surveying.records import Output
+from blockml.storage.names import safe_file_name
+from blockml.surveying.duplicates import min_hashes
+from blockml.surveying.records import RunOutput
 from blockml.surveying.sites import NO_SITE
 
 __all__ = ["ChosenPage", "choose_pages", "pages_to_label"]
@@ -39,15 +40,16 @@ class _Site:
     n_pages: int = 0
     loss: float = 0.0
     least: list[tuple[float, int, str]] = field(default_factory=list)
+    texts: set[tuple[int, ...]] = field(default_factory=set)  #: Least hashes of the texts of pages that were chosen.
 
 
 def choose_pages(
-    output: Output, *, pages: int = 50, per_site: int = 5, labelled: Collection[tuple[str, str]] = ()
+    output: RunOutput, *, pages: int = 50, per_site: int = 5, labelled: Collection[tuple[str, str]] = ()
 ) -> list[ChosenPage]:
     """Choose pages to label, site by site.
 
     Sites with most pages × (1 - confidence) come first, each with its least sure pages. Sites with fewer pages than are
-    asked of each are left out, since a model can't be adapted to them. Pages with equal text count once.
+    asked of each are left out, since a model can't be adapted to them. Of pages with nearly equal texts one is chosen.
 
     Parameters
     ----------
@@ -69,7 +71,7 @@ def choose_pages(
     --------
     >>> rows = [{"id": f"{site}/{n}", "text": f"{n}", "confidence": sure}
     ...         for site, sure in (("cats", 0.5), ("dogs", 0.9)) for n in range(6)]
-    >>> chosen = choose_pages(Output(rows), pages=3, per_site=2, labelled=[("cats", "cats/0")])
+    >>> chosen = choose_pages(RunOutput(rows), pages=3, per_site=2, labelled=[("cats", "cats/0")])
     >>> [(page.id, page.rank, page.of) for page in chosen]
     [('cats/1', 2, 2), ('dogs/0', 1, 2), ('dogs/1', 2, 2)]
     """
@@ -79,7 +81,6 @@ def choose_pages(
     done = {page_id for _, page_id in labelled}
     n_done = Counter(site for site, _ in labelled)
     sites: dict[str, _Site] = {}
-    texts: dict[str, set[int]] = {}
     n_rated = 0
     for number, record in enumerate(output):
         if record.failed or record.confidence is None:
@@ -93,10 +94,10 @@ def choose_pages(
             continue
         item = (-record.confidence, -number, record.id)
         if len(site.least) < wanted or item > site.least[0]:
-            seen = texts.setdefault(record.site, set())
-            text = hash(record.text)
-            if text not in seen:
-                seen.add(text)
+            hashes = min_hashes((record.text or "").split()).tolist()
+            text = {tuple(hashes[:3]), tuple(hashes[3:])}
+            if site.texts.isdisjoint(text):
+                site.texts |= text
                 heapq.heappush(site.least, item)
                 if len(site.least) > wanted:
                     heapq.heappop(site.least)
@@ -145,7 +146,7 @@ def _to_label(item: Item, order: int, chosen: ChosenPage) -> PageToLabel | None:
     if charset and webencodings.lookup(charset):
         meta["encoding"] = charset
     return PageToLabel(
-        f"{file_name(chosen.site or 'no-site')}/{file_name(chosen.id)}",
+        f"{safe_file_name(chosen.site or 'no-site')}/{safe_file_name(chosen.id)}",
         html.encode("utf-8", "replace") if isinstance(html, str) else html,
         {name: value for name, value in meta.items() if value},
         note=f"{chosen.rank} of {chosen.of} of {chosen.site or NO_SITE}",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.surveying.duplicates import min_hashes
-from blockml.surveying.records import Output, Record
+from blockml.surveying.records import Record, RunOutput
 from blockml.surveying.sites import Sites
 from blockml.text.hashing import stable_hash64
 
@@ -29,12 +29,12 @@ class Earlier:
     keys: NDArray[np.uint64]  #: Hashes of the ids, rising.
     texts: NDArray[np.int64]  #: Hashes of the texts.
     hashes: NDArray[np.uint32]  #: (n, 6) least hashes of the texts.
-    confidence: NDArray[np.float32]  #: NaN where there is none.
+    confidence: NDArray[np.float32]  #: NaN if unknown.
     statuses: NDArray[np.int16]  #: Index in ``names``.
     names: list[str]
 
     @classmethod
-    def read(cls, output: Output) -> Earlier:
+    def read(cls, output: RunOutput) -> Earlier:
         """Read an output; of several records of one id, the last counts."""
         keys, texts, least = array("Q"), array("q"), array("I")
         confidence, statuses = array("f"), array("h")
@@ -65,7 +65,7 @@ class Earlier:
 
 @dataclass(slots=True)
 class Changes:
-    """What differs between two outputs, by site, and the pages that differ most."""
+    """Differences of two outputs by site, and the pages that differ most."""
 
     earlier: Earlier
     n_same: int = 0
@@ -118,7 +118,7 @@ class Changes:
                 )
         return sorted(rows, key=lambda row: -row["changed"])
 
-    def pages(self, output: Output) -> list[dict[str, Any]]:
+    def pages(self, output: RunOutput) -> list[dict[str, Any]]:
         """Return the pages that changed most, with their lines that came and went; reads the earlier output again."""
         later = {record.id: (moved, record) for moved, _, record in sorted(self._largest, reverse=True)}
         texts = {record.id: record for record in output if record.id in later} if later else {}

@@ -1,4 +1,4 @@
-"""What a survey reads of the pages themselves: templates of large sites, and views of a few pages."""
+"""Parts of a survey that need the pages themselves: templates of large sites, and views of a few pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGE_SITE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class BlockRun:
     """Consecutive blocks of a page that were all kept, or all removed."""
 
     kept: bool
@@ -34,7 +34,7 @@ class Run:
 class PagesRead:
     """The pages of the inputs that a survey shows or clusters, by the ids of their records."""
 
-    views: dict[str, list[Run]] = field(default_factory=dict)
+    views: dict[str, list[BlockRun]] = field(default_factory=dict)
     summaries: dict[str, PageSummary] = field(default_factory=dict)
 
 
@@ -73,7 +73,7 @@ def _parsed(item: Item) -> Page | None:
     return parse(html, url=item.url, charset=item.charset)
 
 
-def runs_of(page: Page, text: str) -> list[Run]:
+def runs_of(page: Page, text: str) -> list[BlockRun]:
     """Return the blocks of a page in runs that are kept or removed, found by aligning the text with the page.
 
     Examples
@@ -90,7 +90,7 @@ def runs_of(page: Page, text: str) -> list[Run]:
         joined = " ".join(texts)
         most = _KEPT_CHARACTERS if is_kept else _REMOVED_CHARACTERS
         cut = joined if len(joined) <= most else f"{joined[: most // 2]} … {joined[-most // 2 :]}"
-        runs.append(Run(bool(is_kept), cut, len(texts)))
+        runs.append(BlockRun(bool(is_kept), cut, len(texts)))
         if len(runs) == _RUNS:
             break
     return runs

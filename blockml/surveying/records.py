@@ -18,7 +18,7 @@ from blockml.datasets.base import site_of
 from blockml.errors import InputError, UsageError, needed
 from blockml.rendering.record import FAILURES, UNSURE
 
-__all__ = ["Output", "Record", "RunRecords"]
+__all__ = ["Record", "RunOutput", "RunRecords"]
 
 #: What a survey takes: the output of a run by its path, or records that can be read twice.
 RunRecords: TypeAlias = str | Path | Sequence[Mapping[str, Any]] | Any
@@ -124,7 +124,7 @@ def _known_site(start: str) -> str:
 
 
 @dataclass(slots=True)
-class Output:
+class RunOutput:
     """The output of a run, which is read as often as needed; nothing of it stays in memory.
 
     Parameters
@@ -170,7 +170,7 @@ class Output:
                 self.n_damaged += 1
 
     def _files(self) -> list[Path]:
-        path = Path(self.source)
+        path = Path(str(self.source))
         if not path.is_dir():
             if not path.exists():
                 raise InputError("no such file or folder", source=path)

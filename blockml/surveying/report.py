@@ -22,7 +22,7 @@ from blockml.surveying.comparison import Changes, Earlier
 from blockml.surveying.duplicates import Duplicates, min_hashes
 from blockml.surveying.lines import RepeatedLines
 from blockml.surveying.pages import LARGE_SITE, PagesRead, read_chosen_pages, template_rows
-from blockml.surveying.records import Output, Record, RunRecords, count_of
+from blockml.surveying.records import Record, RunOutput, RunRecords, count_of
 from blockml.surveying.sites import SAMPLED_PAGES, PageNote, Sites, SiteStats
 from blockml.text.plurals import counted
 
@@ -167,7 +167,7 @@ def survey(
     check_type("template_pages", template_pages, int, legal="a number of pages")
     if template_pages < 2:
         raise UsageError(f"template_pages must be at least 2, got {template_pages}")
-    records, earlier_output = Output(output), None if before is None else Output(before)
+    records, earlier_output = RunOutput(output), None if before is None else RunOutput(before)
     given = None if inputs is None else _inputs(inputs)
     changes = None if earlier_output is None else Changes(Earlier.read(earlier_output))
     sites, duplicates = Sites(sample_size=template_pages), Duplicates()
@@ -238,7 +238,7 @@ def _inputs(given: str | Path | Iterable[str | Path] | Inputs) -> Inputs:
 
 
 def _glance(
-    records: Output, sites: Sites, n_duplicates: int, changes: Changes | None, earlier: Output | None
+    records: RunOutput, sites: Sites, n_duplicates: int, changes: Changes | None, earlier: RunOutput | None
 ) -> dict[str, Any]:
     total = sites.total
     of_changes = None

@@ -17,7 +17,7 @@ OTHER_SITES, NO_SITE = "(other sites)", "(no site)"
 #: Least sure pages that are shown of a site, typical ones, and pages from whose sample these are chosen.
 N_LEAST, N_TYPICAL, SAMPLED_PAGES = 3, 3, 16
 #: Bins of the confidence.
-N_BINS = 20
+CONFIDENCE_BINS = 20
 #: Characters of a text that are shown where the page itself isn't given.
 _SHOWN = 400
 
@@ -195,7 +195,7 @@ class Sites:
     statuses: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
-    histogram: list[int] = field(default_factory=lambda: [0] * N_BINS)
+    histogram: list[int] = field(default_factory=lambda: [0] * CONFIDENCE_BINS)
     by_name: dict[str, SiteStats] = field(default_factory=dict)
     sample_size: int = SAMPLED_PAGES
 
@@ -210,7 +210,7 @@ class Sites:
         if not record.failed:
             _count_name(self.languages, record.language or "unknown")
             if record.confidence is not None:
-                self.histogram[min(int(record.confidence * N_BINS), N_BINS - 1)] += 1
+                self.histogram[min(int(record.confidence * CONFIDENCE_BINS), CONFIDENCE_BINS - 1)] += 1
         return site
 
     def of(self, record: Record) -> SiteStats:

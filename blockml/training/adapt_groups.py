@@ -10,16 +10,16 @@ from typing import Any
 
 from blockml.datasets import Dataset, LabelledPage
 from blockml.errors import BlockmlError, UsageError, check_name
-from blockml.extractors.routed import Route, Template, split_host, template_features, write_routed
+from blockml.extractors.routed import PageTemplate, Route, split_host, template_features, write_routed
 from blockml.model import Model
 from blockml.parsing import parse
-from blockml.storage.names import file_name
+from blockml.storage.names import safe_file_name
 from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, cluster_pages
 from blockml.text.plurals import counted
 from blockml.training.adapt import LEAST_PAGES, Adaptation, adapt, check_base
 
 #: Groups of pages that get a model.
-GROUPS = ("site", "template")
+ADAPTED_BY = ("site", "template")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class PageGroup:
     site: str
     pages: frozenset[tuple[str, str]]  #: Data set and id of each page.
     host: str | None = None
-    template: Template | None = None
+    template: PageTemplate | None = None
     part: str = ""  #: Name within the site.
 
     @property
@@ -40,7 +40,7 @@ class PageGroup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupAdaptation:
-    """What cross-validation measured on a group, or why the group has no model."""
+    """Result of cross-validation on a group, or the reason why it has no model."""
 
     group: PageGroup
     found: Adaptation | None  #: None if the group could not be adapted to.
@@ -67,7 +67,7 @@ class Adapted:
         routes, facts = {}, {}
         for item in self.accepted:
             if item.found is not None and item.found.model is not None:
-                name = file_name(item.group.name.replace(" ", "-"))
+                name = safe_file_name(item.group.name.replace(" ", "-"))
                 routes[name] = Route(item.group.site, item.found.model, item.group.host, item.group.template)
                 facts[name] = item.found.summary()
         refused = [{"group": item.group.name, "pages": len(item.group.pages), "reason": item.reason}
@@ -107,7 +107,7 @@ def adapt_groups(
     UsageError
         The model can't be adapted, or no page has a URL.
     """
-    check_name("group", by, GROUPS)
+    check_name("group", by, ADAPTED_BY)
     check_base(base)
     sites: dict[str, list[tuple[Dataset, LabelledPage]]] = defaultdict(list)
     n_unknown = 0
@@ -188,6 +188,6 @@ def _templates(base: Model, site: str, pages: Sequence[tuple[Dataset, LabelledPa
     for cluster in result["clusters"]:
         members = [number for number, label in enumerate(labels) if label == cluster["number"]]
         features = tuple(template_features(parsed[number]) for number in members)
-        template = Template(features, SITE_THRESHOLD)
+        template = PageTemplate(features, SITE_THRESHOLD)
         part = f"template-{cluster['number'] + 1}"
         yield PageGroup(site, _keys([pages[number] for number in members]), template=template, part=part)

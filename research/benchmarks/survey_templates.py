@@ -1,4 +1,4 @@
-"""What the template of a site brings the default model, for each site with several pages with gold.
+"""Measure what the template of a site brings the default model, for each site with several pages with gold.
 
 The template is learnt from the pages of the site, as by ``blockml predict --by-site``, and repeated texts are removed
 from what the model keeps. Sites are shown by the share of the words in kept lines that repeat, which a survey reports,

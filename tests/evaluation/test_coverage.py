@@ -38,7 +38,7 @@ def test_an_interval_allows_for_bad_pages_that_no_sample_page_shows() -> None:
 
 
 def test_intervals_hold_on_other_pages() -> None:
-    """Of a population with one bad page in twenty, the interval of 50 pages holds its mean in most draws."""
+    """One page in twenty is bad: the interval of 50 pages holds its mean in most draws."""
     rng = np.random.default_rng(0)
     f1 = np.where(rng.random(2000) < 0.05, rng.random(2000) * 0.4, 0.9 + rng.random(2000) / 10)
     held = 0

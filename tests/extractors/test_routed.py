@@ -12,14 +12,14 @@ import pytest
 
 import blockml
 from blockml.batch import BatchExtractor, Item, Options, predict
-from blockml.errors import ModelError, ModelFormatError
+from blockml.errors import ModelError, ModelFormatError, UsageError
 from blockml.extractors import resolve
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.routed import (
     ROUTES,
+    PageTemplate,
     Route,
     RoutedExtractor,
-    Template,
     read_routed,
     template_features,
     write_routed,
@@ -43,7 +43,7 @@ def adapted(base: Model, name: str, bias: float) -> Model:
 def folder(tmp_path: Path) -> Path:
     """Models for a site that keeps all, a host that keeps nothing, and a template of the site."""
     base = blockml.load("kim2013").model
-    template = Template((template_features(blockml.parse(LIST)),), 0.2)
+    template = PageTemplate((template_features(blockml.parse(LIST)),), 0.2)
     routes = {
         "all": Route("cats.example", adapted(base, "all", 30.0)),
         "none": Route("cats.example", adapted(base, "none", -30.0), host="shop.cats.example"),
@@ -122,11 +122,13 @@ def test_options_of_records_follow_the_routed_model(folder: Path) -> None:
     pages = [
         Item(str(n), html=TEXT, url=url) for n, url in enumerate(("https://cats.example/", "https://dogs.example/"))
     ]
-    records = list(predict(pages, resolve(folder), Options(min_confidence=1.0), isolation="none"))
+    records = list(predict(pages, resolve(folder), Options(min_confidence=1.0, threshold=0.0), isolation="none"))
     assert [(record["status"], record["model"]) for record in records] == [
-        ("ok", "all 0.1.0"),
-        ("unsure", "kim2013 0.1.0"),
-    ]
+        ("ok", "all 0.1.0"), ("unsure", "kim2013 0.1.0"),
+    ]  # fmt: skip
+    assert all(record["text"] for record in records)
+    with pytest.raises(UsageError, match="min_confidence must be between 0 and 1, got 2"):
+        Options(min_confidence=2)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from blockml.extractors import resolve
 from blockml.labelling.store import LabelStore, labelled_pages
 from blockml.page import Label
 from blockml.surveying.choice import choose_pages, pages_to_label
-from blockml.surveying.records import Output
+from blockml.surveying.records import RunOutput
 
 PAGE = "<title>{0}</title><a href=/>Home</a><h1>Cats {0}</h1><p>Cats rule the world, and nobody has asked them to.</p>"
 
@@ -24,7 +24,7 @@ PAGE = "<title>{0}</title><a href=/>Home</a><h1>Cats {0}</h1><p>Cats rule the wo
 def rows_of(sizes: dict[str, tuple[int, float]]) -> list[dict[str, Any]]:
     """Records of sites, less sure with each page."""
     return [
-        {"id": f"{site}/{n}", "url": f"https://{site}/{n}", "text": f"{site} {n}", "confidence": sure - n / 100}
+        {"id": f"{site}/{n}", "url": f"https://{site}/{n}", "text": f"{site} {n} {n * 7} {n * 31} {n * 17}", "confidence": sure - n / 100}
         for site, (count, sure) in sizes.items() for n in range(count)
     ]  # fmt: skip
 
@@ -32,7 +32,7 @@ def rows_of(sizes: dict[str, tuple[int, float]]) -> list[dict[str, Any]]:
 def test_sites_by_weight_and_their_least_sure_pages() -> None:
     """Sites with too few pages to adapt to are left out; the limit cuts the last site."""
     rows = rows_of({"few.example": (3, 0.2), "sure.example": (9, 0.99), "unsure.example": (8, 0.6)})
-    chosen = choose_pages(Output(rows), pages=7, per_site=5)
+    chosen = choose_pages(RunOutput(rows), pages=7, per_site=5)
     assert [(page.site, page.rank, page.of) for page in chosen] == [
         *(("unsure.example", rank, 5) for rank in range(1, 6)), ("sure.example", 1, 5), ("sure.example", 2, 5),
     ]  # fmt: skip
@@ -42,24 +42,24 @@ def test_sites_by_weight_and_their_least_sure_pages() -> None:
 def test_equal_texts_are_asked_once() -> None:
     """Copies of a text teach nothing new."""
     rows = [{"id": str(n), "url": f"https://a.example/{n}", "text": f"{n // 4}", "confidence": 0.5} for n in range(12)]
-    assert [page.id for page in choose_pages(Output(rows))] == ["0", "4", "8"]
+    assert [page.id for page in choose_pages(RunOutput(rows))] == ["0", "4", "8"]
 
 
 def test_what_is_labelled_is_not_asked_again() -> None:
     """Labelled pages count among those of their site."""
     rows = rows_of({"cats.example": (9, 0.9)})
     done = [("cats.example", f"cats.example/{n}") for n in (8, 7, 3)]
-    chosen = choose_pages(Output(rows), per_site=5, labelled=done)
+    chosen = choose_pages(RunOutput(rows), per_site=5, labelled=done)
     assert [(page.id, page.rank, page.of) for page in chosen] == [("cats.example/6", 4, 5), ("cats.example/5", 5, 5)]
-    assert choose_pages(Output(rows), per_site=3, labelled=done) == []
+    assert choose_pages(RunOutput(rows), per_site=3, labelled=done) == []
 
 
 def test_wrong_calls() -> None:
     """An output without confidences can't choose."""
     with pytest.raises(UsageError, match="no record has a confidence"):
-        choose_pages(Output([{"id": "a"}]))
+        choose_pages(RunOutput([{"id": "a"}]))
     with pytest.raises(UsageError, match="per_site must be positive, got 0"):
-        choose_pages(Output([{"id": "a", "confidence": 1}]), per_site=0)
+        choose_pages(RunOutput([{"id": "a", "confidence": 1}]), per_site=0)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_labels_become_a_data_set_with_sites(run: tuple[Path, Path], tmp_path: P
     """Chosen pages are read from the inputs; their folders stay inside of the output; a page that is done is known."""
     inputs, output = run
     labelled = tmp_path / "labelled"
-    chosen = choose_pages(Output(output), per_site=5)
+    chosen = choose_pages(RunOutput(output), per_site=5)
     store = LabelStore(pages_to_label(chosen, find_inputs([str(inputs)])), labelled, resolve("kim2013"))
     store.rank()
     first, second, *_ = store.pages.values()
@@ -92,7 +92,7 @@ def test_labels_become_a_data_set_with_sites(run: tuple[Path, Path], tmp_path: P
     (page,) = [page for page in open_dataset(labelled).pages if page.trusted]
     assert (page.url, page.site) == ("https://cats.example/5", "cats.example")
     assert page.load()[0] == PAGE.format(5).encode()
-    again = choose_pages(Output(output), per_site=5, labelled=labelled_pages(labelled))
+    again = choose_pages(RunOutput(output), per_site=5, labelled=labelled_pages(labelled))
     assert [(page.id, page.rank) for page in again[:2]] == [(chosen[1].id, 2), (chosen[2].id, 3)]
 
 
@@ -101,7 +101,7 @@ def test_other_inputs_are_refused(run: tuple[Path, Path], tmp_path: Path) -> Non
     other = tmp_path / "other.jsonl"
     other.write_text('{"id": "x", "html": "<p>a"}\n')
     with pytest.raises(InputError, match="none of the chosen pages is in the inputs"):
-        pages_to_label(choose_pages(Output(run[1])), find_inputs([str(other)]))
+        pages_to_label(choose_pages(RunOutput(run[1])), find_inputs([str(other)]))
 
 
 def test_the_command_refuses_what_has_no_effect(

@@ -17,7 +17,7 @@ from blockml.cli import main
 from blockml.errors import InputError, UsageError
 from blockml.extractors import resolve
 from blockml.surveying import TABLES, survey
-from blockml.surveying.records import Output
+from blockml.surveying.records import RunOutput
 
 pytest.importorskip("jinja2")
 DATA = Path(__file__).parents[2] / "data" / "sites"
@@ -75,7 +75,7 @@ def test_lines_that_repeat_are_counted_by_site() -> None:
 
 
 def test_near_duplicates_and_soft_errors() -> None:
-    """A text that differs by a word is a near duplicate on its site only; an error page is told by its message."""
+    """A text that differs by a word is a near duplicate on its site only; an error page is known by its message."""
     words = " ".join(f"word{number}" for number in range(300))
     rows = [
         *(record("cats.example", number, 0.9, text=f"{words} tail{number}") for number in range(4)),
@@ -276,4 +276,4 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_records_are_read_with_their_site() -> None:
     """The registrable domain of the URL, else the first folder of the id, else none."""
     rows = [{"id": "a", "url": "https://news.bbc.co.uk/1"}, {"id": "cats/2"}, {"id": "3"}, {"id": "http://x.example/"}]
-    assert [found.site for found in Output(rows)] == ["bbc.co.uk", "cats", "", ""]
+    assert [found.site for found in RunOutput(rows)] == ["bbc.co.uk", "cats", "", ""]
