@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from blockml.cli.arguments import add_format, positive, refuse
-from blockml.cli.output import note, print_json, print_rows, progress_bar, writing
+from blockml.cli.output import note, one_line, print_json, print_rows, progress_bar, writing
 from blockml.errors import UsageError
 from blockml.text.plurals import counted
 
@@ -67,6 +67,9 @@ def run_survey(arguments: argparse.Namespace) -> int:
         print_json({"glance": found.glance, **found.tables})
     else:
         rows = [{name: row[name] for name in _COLUMNS} for row in found.tables["sites"][:_PRINTED]]
+        for row in rows:
+            sure, line = row["confidence"], row["repeated_line"]
+            row |= {"confidence": None if sure is None else round(sure, 3), "repeated_line": one_line(line or "", 60)}
         print_rows(rows, "table")
         note(f"{found!r}; -o FILE.html writes the report")
     return 0

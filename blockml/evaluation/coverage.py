@@ -43,8 +43,8 @@ def coverage(
     """Return share and mean F1 of the pages above each confidence, with intervals.
 
     Most pages are good and a few are bad, so a small sample may have none of the bad ones, and a plain bootstrap of 50
-    pages holds the mean of the other pages in only 70 to 85 of 100 draws. Therefore the intervals are those of the
-    sample with two pages added, one of F1 0 and one of F1 1; they held it in 95 to 99 of 100 draws on the four
+    pages holds the mean of the other pages in only 76 to 89 of 100 draws. Therefore the intervals are those of the
+    sample with two pages added, one of F1 0 and one of F1 1; they held it in 96 to 99 of 100 draws on the four
     collections with more than 600 pages (``python -m research.benchmarks.survey_coverage``). The estimates are the
     plain means.
 

@@ -24,7 +24,7 @@ def test_means_and_shares_are_those_of_the_pages() -> None:
     assert [row.share.mean for row in rows] == [1.0, pytest.approx(5 / 6), pytest.approx(1 / 3)]
     assert rows[0].f1 is not None
     assert rows[1].f1 is not None
-    assert (rows[0].f1.mean, rows[1].f1.mean) == (pytest.approx(4 / 6), pytest.approx(3.9 / 5))
+    assert [rows[0].f1.mean, rows[1].f1.mean] == pytest.approx([4 / 6, 3.9 / 5])
     assert rows[2].f1 is None
     assert rows[2].record()["f1"] is None
 

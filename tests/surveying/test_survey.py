@@ -143,8 +143,8 @@ def test_views_and_templates_come_from_the_inputs(tmp_path: Path) -> None:
     rows = list(predict(items, resolve("kim2013"), isolation="none"))
     renamed = [{**row, "id": f"{row['id']}/page"} for row in rows]
     inputs = tmp_path / "run.jsonl"
-    inputs.write_text("".join(json.dumps({"id": row["id"], "html": item.read().decode()}) + "\n"
-                              for row, item in zip(renamed, items, strict=True)))  # fmt: skip
+    inputs.write_text("".join(json.dumps({"id": row["id"], "html": path.read_text(encoding="utf-8")}) + "\n"
+                              for row, path in zip(renamed, pages, strict=True)))  # fmt: skip
     found = survey(renamed, inputs=inputs)
     shown = found.tables["pages"][0]["id"]
     assert {run.kept for run in found.views[shown]} == {True, False}
