@@ -18,6 +18,8 @@ from blockml.text.hashing import stable_hash64
 
 #: Pages with the largest changes that are shown, lines of each change, and characters of each.
 _SHOWN_PAGES, _SHOWN_LINES, _SHOWN_CHARACTERS = 30, 12, 240
+#: Pages of one site among them, and sites from which they are taken.
+_PAGES_OF_SITE, _MOST_SITES = 3, 200
 #: Lines of a text that are compared.
 _COMPARED_LINES = 2_000
 
@@ -73,7 +75,7 @@ class Changes:
     n_new: int = 0  #: Pages that the earlier output does not have.
     statuses: Counter[tuple[str, str]] = field(default_factory=Counter)
     by_site: dict[str, list[float]] = field(default_factory=dict)  #: Pages, changed ones, sums of confidence.
-    _largest: list[tuple[float, int, Record]] = field(default_factory=list)
+    _largest: dict[str, list[tuple[float, int, Record]]] = field(default_factory=dict)  #: Largest changes by site.
 
     def add(self, record: Record, number: int, hashes: NDArray[np.uint32], site: str) -> None:
         """Compare a record with that of the earlier output."""
@@ -98,7 +100,9 @@ class Changes:
         if changed:
             moved = float((self.earlier.hashes[place] != hashes).mean())
             item = (moved, -number, record)
-            (heapq.heappush if len(self._largest) < _SHOWN_PAGES else heapq.heappushpop)(self._largest, item)
+            if site in self._largest or len(self._largest) < _MOST_SITES:
+                heap = self._largest.setdefault(site, [])
+                (heapq.heappush if len(heap) < _PAGES_OF_SITE else heapq.heappushpop)(heap, item)
 
     @property
     def n_gone(self) -> int:
@@ -120,7 +124,8 @@ class Changes:
 
     def pages(self, output: RunOutput) -> list[dict[str, Any]]:
         """Return the pages that changed most, with their lines that came and went; reads the earlier output again."""
-        later = {record.id: (moved, record) for moved, _, record in sorted(self._largest, reverse=True)}
+        largest = sorted((item for heap in self._largest.values() for item in heap), reverse=True)[:_SHOWN_PAGES]
+        later = {record.id: (moved, record) for moved, _, record in largest}
         texts = {record.id: record for record in output if record.id in later} if later else {}
         rows = []
         for page_id, (moved, record) in later.items():

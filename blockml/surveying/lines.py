@@ -46,7 +46,7 @@ class RepeatedLines:
         self._sampled[site] += 1
         counts = self._counts
         for line in {line.strip() for line in record.text.split("\n", _LINES)[:_LINES]}:
-            if not line.isdigit() and line:  # line numbers of code
+            if any(map(str.isalpha, line)):  # no line numbers and brackets of code
                 key = hash((site, line))
                 counts[key] = count = counts.get(key, 0) + 1
                 if count == LEAST_PAGES_OF_LINE:
