@@ -27,7 +27,7 @@ from blockml.text.public_suffixes import ascii_host, registrable_domain
 if TYPE_CHECKING:
     from blockml.templates.distances import Metric
 
-__all__ = ["ROUTES", "PageTemplate", "Route", "RoutedExtractor", "is_routed", "read_routed", "write_routed"]
+__all__ = ["ROUTES", "Route", "RouteTemplate", "RoutedExtractor", "is_routed", "read_routed", "write_routed"]
 
 #: Names of the routing table, the base model and the templates in a folder of models.
 ROUTES, _BASE, _TEMPLATES = "routes.json", "base.blockml", "templates.arrays"
@@ -36,7 +36,7 @@ _MOST_ROUTES = 100_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PageTemplate:
+class RouteTemplate:
     """Structure of the labelled pages of a template: a page that is near to one of them has the template."""
 
     pages: tuple[
@@ -50,7 +50,7 @@ class PageTemplate:
 
 
 def template_features(page: Page) -> NDArray[np.uint64]:
-    """Return the features of a page that :class:`PageTemplate` compares."""
+    """Return the features of a page that :class:`RouteTemplate` compares."""
     from blockml.templates.distances import sketch
 
     return np.asarray(_metric().prepare(sketch(page)), dtype=np.uint64)
@@ -70,7 +70,7 @@ class Route:
     site: str  #: Registrable domain.
     model: Model
     host: str | None = None  #: Host, if the model is for one of several of the site.
-    template: PageTemplate | None = None  #: Template, if the model is for one of several.
+    template: RouteTemplate | None = None  #: Template, if the model is for one of several.
 
 
 def split_host(url: str | None) -> tuple[str, str]:
@@ -250,11 +250,11 @@ def _adapted(base: Model, path: Path) -> Model:
     return replace(model, **shared)
 
 
-def _template(row: Mapping[str, Any], name: str, arrays: Mapping[str, NDArray[Any]]) -> PageTemplate | None:
+def _template(row: Mapping[str, Any], name: str, arrays: Mapping[str, NDArray[Any]]) -> RouteTemplate | None:
     if "template_pages" not in row:
         return None
     stem = name.removesuffix(".blockml")
     pages = tuple(np.asarray(arrays[f"{stem}.{number}"], dtype=np.uint64) for number in range(row["template_pages"]))
     if not pages or any(page.ndim != 1 for page in pages):
         raise ModelFormatError(f"the template of {name} has no pages")
-    return PageTemplate(pages, float(row["template_threshold"]))
+    return RouteTemplate(pages, float(row["template_threshold"]))

@@ -10,7 +10,7 @@ from typing import Any
 
 from blockml.datasets import Dataset, LabelledPage
 from blockml.errors import BlockmlError, UsageError, check_name
-from blockml.extractors.routed import PageTemplate, Route, split_host, template_features, write_routed
+from blockml.extractors.routed import Route, RouteTemplate, split_host, template_features, write_routed
 from blockml.model import Model
 from blockml.parsing import parse
 from blockml.storage.names import safe_file_name
@@ -29,7 +29,7 @@ class PageGroup:
     site: str
     pages: frozenset[tuple[str, str]]  #: Data set and id of each page.
     host: str | None = None
-    template: PageTemplate | None = None
+    template: RouteTemplate | None = None
     part: str = ""  #: Name within the site.
 
     @property
@@ -188,6 +188,6 @@ def _templates(base: Model, site: str, pages: Sequence[tuple[Dataset, LabelledPa
     for cluster in result["clusters"]:
         members = [number for number, label in enumerate(labels) if label == cluster["number"]]
         features = tuple(template_features(parsed[number]) for number in members)
-        template = PageTemplate(features, SITE_THRESHOLD)
+        template = RouteTemplate(features, SITE_THRESHOLD)
         part = f"template-{cluster['number'] + 1}"
         yield PageGroup(site, _keys([pages[number] for number in members]), template=template, part=part)

@@ -17,9 +17,9 @@ from blockml.extractors import resolve
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.routed import (
     ROUTES,
-    PageTemplate,
     Route,
     RoutedExtractor,
+    RouteTemplate,
     read_routed,
     template_features,
     write_routed,
@@ -43,7 +43,7 @@ def adapted(base: Model, name: str, bias: float) -> Model:
 def folder(tmp_path: Path) -> Path:
     """Models for a site that keeps all, a host that keeps nothing, and a template of the site."""
     base = blockml.load("kim2013").model
-    template = PageTemplate((template_features(blockml.parse(LIST)),), 0.2)
+    template = RouteTemplate((template_features(blockml.parse(LIST)),), 0.2)
     routes = {
         "all": Route("cats.example", adapted(base, "all", 30.0)),
         "none": Route("cats.example", adapted(base, "none", -30.0), host="shop.cats.example"),
