@@ -21,13 +21,14 @@ if typing.TYPE_CHECKING:
     from blockml.comparing import compare
     from blockml.datasets import open_dataset
     from blockml.evaluation.evaluate import evaluate
+    from blockml.surveying import survey
     from blockml.training.train import train
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Block", "Extraction", "Label", "Limits", "Page", "Status", "compare", "evaluate", "extract", "extract_column",
-    "load", "open_dataset", "parse", "predict", "render", "save", "train",
+    "load", "open_dataset", "parse", "predict", "render", "save", "survey", "train",
 ]  # fmt: skip
 
 #: Modules of names that are imported when they are first used, because extracting a page doesn't need them.
@@ -37,6 +38,7 @@ _LATER = {
     "extract_column": "blockml.columns",
     "open_dataset": "blockml.datasets",
     "predict": "blockml.batch.predict",
+    "survey": "blockml.surveying",
     "train": "blockml.training.train",
 }
 

@@ -151,6 +151,7 @@ def _read(source: Any, limit: int) -> bytes | str:  # noqa: ANN401 (a path or an
 
 def extract_page(page: Page, extractor: Extractor, options: Options = Options()) -> Extraction:  # noqa: B008 (frozen)
     """Extract the main content of a page that is parsed already, by the options that concern the decision."""
+    extractor = extractor.at_page(page)
     included, excluded = options.labels(extractor)
     policy = options.policy(extractor.policy)
     prediction = extractor.predict(page)

@@ -119,8 +119,13 @@ class Options:
     languages: tuple[str, ...] = _option((), "--language", _LANGUAGE_HELP, "names", "CODE,…", of_records=True)
     #: Whether near duplicates of earlier pages are left out of a batch.
     deduplicate: bool = _option(_OFF, "--deduplicate", _DEDUPLICATE_HELP, "switch", of_records=True)
+    #: Least confidence of a record with the status ``ok``; one below has the status ``unsure``. None for no limit.
+    min_confidence: float | None = _option(
+        None, "--min-confidence", "give pages below this confidence the status unsure", "number", "X", of_records=True
+    )
 
     def __post_init__(self) -> None:
+        self._check_records()
         if self.threshold is not None:
             with_threshold(_POLICY, self.threshold)
         if self.favour is not None:
@@ -135,8 +140,15 @@ class Options:
             check_name("backend", self.backend, BACKENDS)
         if self.detector is not None and not callable(self.detector):
             raise UsageError(f"detector must be a function of bytes or None, got {type(self.detector).__name__}")
+
+    def _check_records(self) -> None:
+        """Check the options of records."""
         if self.output_format != "text":
             check_name("format", self.output_format, TEXT_FORMATS)
+        if self.min_confidence is not None:
+            check_type("min_confidence", self.min_confidence, float, int, legal="a number from 0 to 1")
+            if not 0 <= self.min_confidence <= 1:
+                raise UsageError(f"min_confidence must be between 0 and 1, got {self.min_confidence}")
         check_type("fields", self.fields, tuple, list, legal="a tuple of names")
         for name in self.fields:
             check_name("field", name, _LEGAL_FIELDS)

@@ -33,6 +33,7 @@ HTML = (Path(__file__).parents[1] / PAGE).read_bytes()
 DEFAULTS = {item.name: item.default for item in fields(Options)}
 OF_RECORDS = {
     "output_format", "links", "images", "tables", "formatting", "fields", "languages", "deduplicate",
+    "min_confidence",
 }  # fmt: skip
 SWITCHES = {"links", "images", "tables", "formatting"}
 #: A value of each option that is not its default.
@@ -49,6 +50,7 @@ VALUES: dict[str, Any] = {
     "languages": ("de",),
     "deduplicate": True,
     **dict.fromkeys(("links", "images", "tables", "formatting"), False),
+    "min_confidence": 0.5,
 }
 
 

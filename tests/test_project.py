@@ -33,7 +33,7 @@ def test_commands_of_the_readme_exist() -> None:
     assert {"extract", "predict", "train", "evaluate", "compare", "view", "model", "models", "datasets"} <= named
     assert named <= {
         "extract", "predict", "train", "evaluate", "compare", "view", "model", "models", "extractors", "features",
-        "datasets", "templates", "label",
+        "datasets", "templates", "label", "survey",
     }  # fmt: skip
 
 

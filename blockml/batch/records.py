@@ -17,7 +17,7 @@ from blockml.extractors.site.at_site import at_site
 from blockml.options import Options
 from blockml.page import Status
 from blockml.rendering import render
-from blockml.rendering.record import CRASHED, OPTIONAL, RECORD, UNREADABLE, page_record
+from blockml.rendering.record import CRASHED, OPTIONAL, RECORD, UNREADABLE, UNSURE, page_record
 from blockml.templates.site import SiteTemplate
 from blockml.text.sketches import token_sketch
 from blockml.text.tokens import metric_tokens
@@ -115,6 +115,9 @@ class PageExtractor:
             record["warnings"] = [item.truncated, *record["warnings"]]
             if result.status is Status.OK:
                 record["status"] = str(Status.TRUNCATED)
+        least = self.options.min_confidence
+        if least is not None and record["status"] == Status.OK and record["confidence"] < least:
+            record["status"] = UNSURE
         return record
 
     def _chosen(self, record: dict[str, Any]) -> PageRecord:

@@ -29,14 +29,16 @@ __all__ += ["add_parameters", "check_files", "given_datasets", "number", "parame
 __all__ += ["processes", "read_page", "refuse", "seconds", "seed"]
 
 #: Options by the names of their values, where these differ.
-_OPTIONS = {"parameters": "set", "datasets": "dataset", "type_datasets": "type-dataset"} | {
+_OPTIONS = {"parameters": "set", "n_pages": "pages", "datasets": "dataset", "type_datasets": "type-dataset"} | {
     name: flag.name.removeprefix("--") for name, flag in flags(of_records=True).items()
 }
-#: Options that may be empty, as they describe a page, and a template, which is then one that can't be opened.
-_MAY_BE_EMPTY = ("url", "charset", "name", "template")
+#: Options that may be empty: they describe a page, have an optional value, or name a template, which then can't be
+#: opened.
+_MAY_BE_EMPTY = ("url", "charset", "name", "template", "coverage")
 #: Arguments with files that are read, and with files that are written.
 _READ = ("page", "pages", "inputs", "files_from", "gold", "source", "template", "model", "base", "extractors")
-_WRITTEN = ("output", "view", "curve", "curves")
+_READ += ("survey", "before")
+_WRITTEN = ("output", "view", "curve", "curves", "coverage")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 #: Help on a page file.
 PAGE_HELP = f"page file ({', '.join(COMPRESSIONS)} are decompressed)"

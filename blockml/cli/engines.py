@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from blockml.cli.arguments import refuse
 from blockml.errors import UsageError, needed
 from blockml.extractors import load
+from blockml.extractors.routed import is_routed
 from blockml.storage.lock import locked_output
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _check(arguments: argparse.Namespace, options: Options) -> None:
 def _model(arguments: argparse.Namespace) -> str:
     """Return the name by which the workers load the extractor."""
     name: str = arguments.model
-    return str(Path(name).resolve()) if Path(name).is_file() else name
+    return str(Path(name).resolve()) if Path(name).is_file() or is_routed(name) else name
 
 
 def _by_spark(master: str | None, inputs: Inputs, extractor: BatchExtractor, out: Path) -> Counter[str]:

@@ -7,12 +7,17 @@ import json
 import sys
 import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blockml.archives.suffixes import is_page_of_folder
+from blockml.cli.arguments import positive, refuse
 from blockml.cli.output import note, show, writing
 from blockml.errors import UsageError
-from blockml.extractors import resolve
+from blockml.extractors import Extractor, resolve
 from blockml.text.plurals import counted
+
+if TYPE_CHECKING:
+    from blockml.labelling.store import LabelStore
 
 __all__ = ["COMMANDS"]
 
@@ -20,7 +25,19 @@ __all__ = ["COMMANDS"]
 def add_label(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml label``."""
     add = parser.add_argument
-    add("folder", metavar="DIR", help="page files or page folders, at any depth")
+    text = "folder of page files or page folders, at any depth; with --survey, the inputs of the run"
+    add("inputs", metavar="INPUT", nargs="+", help=text)
+    text = "output of 'blockml predict' for INPUT, whose sites and confidences choose the pages to label"
+    add("--survey", metavar="OUTPUT", help=text)
+    add(
+        "--pages",
+        type=positive,
+        default=50,
+        dest="n_pages",
+        metavar="N",
+        help="with --survey: number of pages to choose",
+    )
+    add("--per-site", type=positive, default=5, metavar="N", help="with --survey: pages of each site")
     text = "folder of the labelled pages, one page folder each (default: DIR-labelled); files of DIR stay as they are"
     add("-o", "--output", metavar="DIR", help=text)
     add("--model", metavar="NAME|FILE", default="default", help="model that proposes the labels")
@@ -34,6 +51,25 @@ def add_label(parser: argparse.ArgumentParser) -> None:
 COMMANDS = {"label": add_label}
 
 
+def _chosen(arguments: argparse.Namespace, output: Path, extractor: Extractor) -> LabelStore:
+    """Choose pages by the output of a run and read them."""
+    from blockml.batch import find_inputs
+    from blockml.labelling.store import LabelStore, labelled_pages
+    from blockml.surveying.choice import choose_pages, pages_to_label
+    from blockml.surveying.records import RunOutput
+
+    done = labelled_pages(output)
+    chosen = choose_pages(
+        RunOutput(arguments.survey), pages=arguments.n_pages, per_site=arguments.per_site, labelled=done
+    )
+    pages = pages_to_label(chosen, find_inputs(arguments.inputs))
+    sites = counted(len({page.site for page in chosen}), "site")
+    note(f"chose {counted(len(pages), 'page')} of {sites}; {len(done)} labelled before")
+    if len(pages) < len(chosen):
+        note(f"{counted(len(chosen) - len(pages), 'chosen page')} not found in the inputs, or unreadable")
+    return LabelStore(pages, output, extractor)
+
+
 def run_label(arguments: argparse.Namespace) -> int:
     """Serve the labelling page until interrupted."""
     from blockml.labelling.server import LabelServer
@@ -41,11 +77,20 @@ def run_label(arguments: argparse.Namespace) -> int:
 
     if not 0 <= arguments.port < 2**16:
         raise UsageError(f"--port must be between 0 and 65535, got {arguments.port}")
-    folder = Path(arguments.folder)
+    folder = Path(arguments.inputs[0])
+    if arguments.survey is None:
+        refuse(arguments, "without --survey", n_pages=50, per_site=5)
+        if len(arguments.inputs) > 1:
+            raise UsageError("give one folder of pages, or --survey with the output of a run for several inputs")
     output = Path(arguments.output) if arguments.output else folder.with_name(f"{folder.resolve().name}-labelled")
     if arguments.format == "label-studio":
+        refuse(arguments, "with --format label-studio", survey=None)
         return _write_tasks(arguments, folder)
-    store = LabelStore(folder, output, resolve(arguments.model))
+    extractor = resolve(arguments.model)
+    store = LabelStore(folder, output, extractor) if arguments.survey is None else _chosen(arguments, output, extractor)
+    if not store.pages:
+        note(f"nothing to label: every site has its {arguments.per_site} labelled pages, or too few pages")
+        return 0
     try:
         server = LabelServer(store, arguments.port)
     except OSError as error:
@@ -62,7 +107,8 @@ def run_label(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         done = sum(page.state == "done" for page in store.pages.values())
         pages = counted(len(store.pages), "page")
-        note(f"labelled {done} of {pages}: blockml train --base default --dataset {output} -o FILE")
+        how = "-o FILE" if arguments.survey is None else "--by site -o DIR"
+        note(f"labelled {done} of {pages}: blockml train --base default --dataset {output} {how}")
     finally:
         server.close()
     return 0

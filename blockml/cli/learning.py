@@ -38,11 +38,12 @@ from blockml.cli.output import (
 from blockml.datasets import Dataset
 from blockml.datasets.base import check_names
 from blockml.errors import UsageError, check_name, install_hint
-from blockml.extractors import resolve
+from blockml.extractors import resolve, trained
 from blockml.storage.lock import locked_output
 from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
+    from blockml.evaluation.coverage import Coverage
     from blockml.evaluation.evaluate import Evaluation
     from blockml.evaluation.run import PageResult
     from blockml.model import Model
@@ -56,10 +57,12 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     text = "further pages with labelled blocks, for recipes that learn block types; may be repeated"
     add("--type-dataset", action="append", default=[], metavar="[NAME=]PATH", dest="type_datasets", help=text)
-    add("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md")
+    add("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md; with --by a folder")
     add("--recipe", metavar="NAME", help="training recipe (default: the best that the installed libraries can train)")
     text = "adapt this released model or model file to the pages (four or more of a site or kind) instead"
     add("--base", metavar="NAME|FILE", help=text)
+    text = "with --base: a model for each site or template that gains; -o is the folder of the models, a model itself"
+    add("--by", choices=["site", "template"], help=text)
     add_parameters(parser, "recipe")
     add("--name", help="name of the model, instead of that of FILE")
     add_options(parser, "backend")
@@ -85,6 +88,8 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
     add_format(parser)
     add_jobs(parser)
     add("-o", "--output", metavar="FILE", help="write the scores of each page as JSON lines")
+    text = "print F1 and share of the pages above each confidence; FILE gets the table and a curve"
+    add("--coverage", nargs="?", const="", metavar="FILE.html", help=text)
     text = "draw precision over recall of the blocks at every threshold; with several data sets, a file for each"
     add("--curves", metavar="FILE.svg", help=text)
     parser.set_defaults(run=run_evaluate)
@@ -101,11 +106,12 @@ def run_train(arguments: argparse.Namespace) -> int:
     settings = parameters(arguments.parameters)
     n_folds, protocols = arguments.folds, arguments.cv
     if arguments.base:
-        reason = "with --base, which adapts a model as it is"
-        refuse(arguments, reason, recipe=None, parameters=[], cv=None, type_datasets=[], backend=None, folds=None)
-        refuse(arguments, reason, seed=0, jobs=1)
+        _refuse_recipe(arguments)
+        if arguments.by:
+            return _run_adapt_groups(arguments)
         chosen = None
     else:
+        refuse(arguments, "without --base", by=None)
         chosen = recipe(arguments.recipe) if arguments.recipe else best_recipe()
         if not arguments.recipe:
             why = "" if chosen.name == "default" else f"; for the best recipe, {install_hint('boost')}"
@@ -144,6 +150,44 @@ def run_train(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse_recipe(arguments: argparse.Namespace) -> None:
+    """Refuse options of recipes."""
+    refuse(arguments, "with --base, which adapts a model as it is", recipe=None, parameters=[], cv=None)
+    refuse(arguments, "with --base, which adapts a model as it is", type_datasets=[], backend=None, folds=None)
+    refuse(arguments, "with --base, which adapts a model as it is", seed=0, jobs=1)
+
+
+def _run_adapt_groups(arguments: argparse.Namespace) -> int:
+    """Adapt a model to each group of pages that gains, and write a folder of models."""
+    from blockml.training.adapt_groups import adapt_groups
+
+    _refuse_recipe(arguments)
+    refuse(arguments, "with --by, whose models have the names of their sites", name=None)
+    output = Path(arguments.output)
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise UsageError("exists already; with --by, -o takes a new folder", source=output)
+    with locked_output(output):
+        found = adapt_groups(
+            trained(arguments.base).model,
+            given_datasets(arguments, arguments.datasets),
+            by=arguments.by,
+            command=command_line(),
+            report=note,
+            accept_defects=arguments.accept_defects,
+        )
+        n_models = len(found.accepted)
+        if n_models:
+            with writing(output):
+                found.save(output)
+    groups = counted(len(found.groups), "group")
+    if not n_models:
+        note(f"no models written: of {groups} none gains; label more pages, or keep {arguments.base}")
+        return 1
+    note(f"wrote {output}: {counted(n_models, 'model')} for {groups}; other pages get {arguments.base}")
+    note(f"use it as a model: blockml predict INPUT --model {output} -o OUT")
+    return 0
+
+
 def _output_file(arguments: argparse.Namespace) -> Path:
     """Return the model file to write; raise UsageError if it or its card can't be written, before hours of training."""
     output = Path(arguments.output)
@@ -178,6 +222,7 @@ def _write_model(model: Model, output: Path) -> None:
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
     """Evaluate extractors on data sets, with differences paired by page."""
+    from blockml.evaluation.coverage import coverage_of
     from blockml.evaluation.evaluate import evaluate
     from blockml.evaluation.run import PAGE_METRICS, summarise
 
@@ -189,6 +234,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     extractors = {name: resolve(name) for name in arguments.extractors}
     reports: list[dict[str, Any]] = []
     lines: list[str] = []
+    tables: list[list[Coverage]] = []
     datasets = given_datasets(arguments, arguments.datasets)
     check_names(datasets)
     found: dict[str, dict[str, Evaluation]] = {}
@@ -201,6 +247,10 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             place = {"extractor": name, "dataset": dataset.name}
             reports.append({**place, "seen": asdict(scores.seen), **summarise(scores.results, metrics)})
             lines += [json.dumps({**place, **page}) for page in scores.pages]
+            if arguments.coverage is not None:
+                tables.append(coverage_of(scores.results))
+    if arguments.coverage is not None:
+        _show_coverage(arguments, reports, tables)
     if arguments.format == "json":
         print_json(reports)
     else:
@@ -226,6 +276,35 @@ def _note_seen(dataset: str, results: Mapping[str, Evaluation]) -> None:
             dagger = "†" if scores.seen.pages else ""
             why = "; its scores are optimistic" if scores.seen.pages else ""
             note(f"{dataset}: {name}{dagger}, {scores.seen}{why}")
+
+
+def _show_coverage(
+    arguments: argparse.Namespace, reports: Sequence[dict[str, Any]], tables: Sequence[Sequence[Coverage]]
+) -> None:
+    """Add the tables of coverage to the reports, print them, and write their report."""
+    rows = []
+    for report, table in zip(reports, tables, strict=True):
+        report["coverage"] = [row.record() for row in table]
+        for row in table:
+            shown = {
+                "dataset": report["dataset"],
+                "extractor": report["extractor"],
+                "confidence": f">= {row.threshold:g}",
+            }
+            f1 = None if row.f1 is None else "{:.3f} [{:.3f}, {:.3f}]".format(*row.f1)
+            share = "{:.0%} [{:.0%}, {:.0%}]".format(*row.share)
+            rows.append({**shown, "pages": row.pages, "share": share, "F1": f1})
+    if arguments.format == "table":
+        print_rows(rows, "table")
+    if arguments.coverage:
+        from blockml.reports.coverage import write_coverage
+
+        named = [
+            (f"{report['extractor']} on {report['dataset']}", table)
+            for report, table in zip(reports, tables, strict=True)
+        ]
+        with writing(arguments.coverage):
+            note(f"wrote {write_coverage(arguments.coverage, named)}")
 
 
 def _note_missing(dataset: Dataset, results: Sequence[PageResult], metrics: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from blockml.page import Page
 
@@ -40,6 +41,29 @@ _SEPARATORS = re.compile(r"\s[|–—:·»«-]+\s|[|:»]+\s*|,\s")
 _MARGIN = " .…!?*:-–—"
 
 
+def soft_error_message(title: str, texts: Iterable[str], n_words: int) -> str | None:
+    """Return the segment of a title, or the text, that is the whole message of an error page or a challenge.
+
+    Parameters
+    ----------
+    title
+        Title of the page.
+    texts
+        Texts of its blocks, or lines of its text.
+    n_words
+        Number of words of the page, or of its text; pages with many are not errors.
+
+    Examples
+    --------
+    >>> soft_error_message("Shop | Page not found", [], 7), soft_error_message("Shop", ["Shoes"], 1)
+    ('Page not found', None)
+    """
+    if n_words > _MAX_WORDS:
+        return None
+    names = (*_SEPARATORS.split(title), *texts)
+    return next((name.strip() for name in names if _MESSAGE.fullmatch(name.strip(_MARGIN))), None)
+
+
 def soft_error(page: Page) -> str | None:
     """Return the message by which a page shows that it is a challenge, an error page or an empty shell.
 
@@ -57,11 +81,12 @@ def soft_error(page: Page) -> str | None:
     True
     """
     n_words = int(page.blocks.n_words.sum())
-    if not 0 < n_words <= _MAX_WORDS:
+    if not n_words:
         return None
-    for name in (*_SEPARATORS.split(page.title), *page.blocks.texts):
-        if _MESSAGE.fullmatch(name.strip(_MARGIN)):
-            return name.strip()
+    if (message := soft_error_message(page.title, page.blocks.texts, n_words)) is not None:
+        return message
+    if n_words > _MAX_WORDS:
+        return None
     for text, words in zip(page.blocks.texts, page.blocks.n_words.tolist(), strict=True):
         if words <= _MAX_MESSAGE_WORDS:
             if match := _SENTENCE.search(text):

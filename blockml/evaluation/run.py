@@ -50,6 +50,7 @@ class PageResult:
     block: BlockScores  #: Counts over the blocks with gold
     truth: NDArray[np.bool_]  #: (n,) whether each block with gold is main content
     scores: NDArray[np.float32]  #: (n,) adjusted scores of these blocks
+    confidence: float  #: Predicted quality of the extraction
     seconds: float  #: CPU time of the extraction
     peak_megabytes: float | None  #: Peak memory of the process so far; None where the system doesn't report it
 
@@ -121,6 +122,7 @@ def _evaluate_page(extractor: Extractor, labelled: LabelledPage, parsing: Mappin
         block=block_scores(labels.main[labels.known], result.kept[labels.known]),
         truth=labels.main[labels.known],
         scores=np.asarray(result.scores, dtype=np.float32)[labels.known],
+        confidence=result.confidence,
         seconds=seconds,
         peak_megabytes=peak_megabytes(),
     )

@@ -131,6 +131,10 @@ class Extractor(ABC):
         """Return the models that it predicts by, which may be trained again under the same name."""
         return ()
 
+    def at_page(self, page: Page) -> Extractor:  # noqa: ARG002 (extractors that choose another one by the page)
+        """Return the extractor to use for a page, whose id the extraction has: this one, unless it routes pages."""
+        return self
+
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
         """Learn from pages of a site. Extractors that cannot learn ignore them."""
         return self

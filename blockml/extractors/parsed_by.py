@@ -67,6 +67,11 @@ class ParsedBy(Extractor):
         """Return the models of the extractor."""
         return self.extractor.used_models()
 
+    def at_page(self, page: Page) -> Extractor:
+        """Return the extractor that the extractor uses for a page, with the parser."""
+        chosen = self.extractor.at_page(page)
+        return self if chosen is self.extractor else ParsedBy(chosen, self.backend)
+
     @property
     def default_threshold(self) -> float:
         """Threshold of the extractor."""

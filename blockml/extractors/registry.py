@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from blockml.errors import UnknownNameError, UsageError, check_type
 from blockml.extractors.base import Extractor, HasExtractor
 from blockml.extractors.methods import COMBINATIONS, METHODS, SITE_METHODS, Extractors
+from blockml.extractors.routed import is_routed, read_routed
 from blockml.extractors.trained import TrainedExtractor
 from blockml.model import Model, load_model, save_model
 
@@ -60,9 +61,11 @@ def _released(name: str) -> Model | None:
 
 
 def _trained(name: str) -> TrainedExtractor:
-    """Read a released model, once per process, or a model file."""
+    """Read a released model, once per process, a model file, or a folder of models."""
     if (released := _released(name)) is not None:
         return TrainedExtractor(released)
+    if is_routed(name):
+        return read_routed(name)
     try:
         is_file = Path(name).is_file()
     except (OSError, ValueError):  # no possible file name

@@ -149,9 +149,12 @@ class LabelServer:
 
     def _list(self) -> dict[str, Any]:
         pages = [
-            {"id": page.id, "title": page.title, "confidence": round(page.confidence, 3), "state": page.state}
+            {
+                "id": page.id, "title": page.title, "confidence": round(page.confidence, 3), "state": page.state,
+                "note": page.note,
+            }
             for page in self.store.pages.values()
-        ]
+        ]  # fmt: skip
         return {"pages": pages, "labels": [*map(str, Label), IGNORE], "model": self.store.extractor.id}
 
     def _show(self) -> dict[str, Any]:

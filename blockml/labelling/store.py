@@ -27,11 +27,13 @@ class PageToLabel:
     """A page of the folder, and how far its labels are."""
 
     id: str  #: Path below the folder, without suffix.
-    source: Path  #: Page file.
+    source: Path | bytes  #: Page file, or the page itself.
     meta: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     confidence: float = 0.0  #: Predicted quality of the model's proposal, in [0, 1].
     state: str = "open"  #: ``open``, ``unfinished`` or ``done``.
+    note: str = ""  #: Why it is asked, such as ``2 of 5 of cats.example``.
+    order: int = 0  #: Pages of a lower order are shown first, whatever their confidence.
 
 
 class LabelStore:
@@ -44,7 +46,7 @@ class LabelStore:
     Parameters
     ----------
     folder
-        Page files or page folders, at any depth.
+        Page files or page folders, at any depth; or the pages to label, whose ids are paths below ``output``.
     output
         Folder of the labelled pages; labels that it holds already are shown.
     extractor
@@ -59,18 +61,12 @@ class LabelStore:
         page folders would destroy.
     """
 
-    def __init__(self, folder: Path, output: Path, extractor: Extractor) -> None:
+    def __init__(self, folder: Path | Sequence[PageToLabel], output: Path, extractor: Extractor) -> None:
         self.extractor = extractor
         self.output = output
         self._lock = threading.Lock()
-        found = [_page(path, folder) for path in _files(folder, output)]
-        if not found:
-            raise InputError(f"no pages: found no {' or '.join(PAGES)} files", source=folder)
+        found = _pages_below(folder, output) if isinstance(folder, Path) else folder
         self.pages = {page.id: page for page in found}
-        if len(self.pages) < len(found):
-            raise UsageError("two pages have the same name but for their suffix", source=folder)
-        if output.resolve() == folder.resolve() and any(page.source.parent != self._place(page) for page in found):
-            raise UsageError("has page files, so labels need another folder: give -o", source=folder)
         for page in found:
             page.state = self._state(page)
 
@@ -86,7 +82,9 @@ class LabelStore:
             page.title, page.confidence = parsed.title, decision.confidence
             if not len(parsed.blocks):
                 empty.add(page.id)
-        order = sorted(self.pages.values(), key=lambda page: (page.state == "done", page.id in empty, page.confidence))
+        order = sorted(
+            self.pages.values(), key=lambda page: (page.state == "done", page.id in empty, page.order, page.confidence)
+        )
         self.pages = {page.id: page for page in order}
 
     def propose(self, page: PageToLabel) -> tuple[Page, Decision]:
@@ -102,9 +100,12 @@ class LabelStore:
         DatasetError
             The file can't be read, or the encoding that ``meta.json`` gives is unknown.
         """
-        labelled = page_from_row(page.meta, page.id, page.source)
+        labelled = page_from_row(
+            page.meta, page.id, page.source if isinstance(page.source, Path) else self._place(page)
+        )
         options = self.extractor.parsing.options()
-        return parse(labelled.load()[0], url=labelled.url, charset=labelled.charset, **options)
+        html = labelled.load()[0] if isinstance(page.source, Path) else page.source
+        return parse(html, url=labelled.url, charset=labelled.charset, **options)
 
     def html(self, page: PageToLabel) -> str:
         """Return the decoded source of a page; raises DatasetError as :meth:`parse` does."""
@@ -150,13 +151,29 @@ class LabelStore:
             page.state = "done" if done else UNFINISHED_FLAG
 
     def _place(self, page: PageToLabel) -> Path:
-        return self.output / page.id
+        return _place(page, self.output)
 
     def _state(self, page: PageToLabel) -> str:
         place = self._place(page)
         if not (place / "labels.jsonl").is_file():
             return "open"
         return UNFINISHED_FLAG if UNFINISHED_FLAG in (_meta(place).get("flags") or ()) else "done"
+
+
+def _place(page: PageToLabel, output: Path) -> Path:
+    return output / page.id
+
+
+def _pages_below(folder: Path, output: Path) -> list[PageToLabel]:
+    """Return the pages of a folder; raises the errors of :class:`LabelStore`."""
+    found = [_page(path, folder) for path in _files(folder, output)]
+    if not found:
+        raise InputError(f"no pages: found no {' or '.join(PAGES)} files", source=folder)
+    if len({page.id for page in found}) < len(found):
+        raise UsageError("two pages have the same name but for their suffix", source=folder)
+    if output.resolve() == folder.resolve() and any(_folder_of(page) != _place(page, output) for page in found):
+        raise UsageError("has page files, so labels need another folder: give -o", source=folder)
+    return found
 
 
 def _files(folder: Path, output: Path) -> list[Path]:
@@ -169,9 +186,23 @@ def _files(folder: Path, output: Path) -> list[Path]:
     ]
 
 
-def _copy_page(source: Path, place: Path) -> None:
+def labelled_pages(output: Path) -> list[tuple[str, str]]:
+    """Return the site and the record's id of each page of a survey that is labelled in a folder."""
+    found = []
+    for path in sorted(output.rglob("labels.jsonl")) if output.is_dir() else ():
+        meta = _meta(path.parent)
+        if meta.get("record") and UNFINISHED_FLAG not in (meta.get("flags") or ()):
+            found.append((str(meta.get("site") or ""), str(meta["record"])))
+    return found
+
+
+def _folder_of(page: PageToLabel) -> Path | None:
+    return page.source.parent if isinstance(page.source, Path) else None
+
+
+def _copy_page(source: Path | bytes, place: Path) -> None:
     """Write a page to a page folder, unless it has the same bytes; a source may change after its first labels."""
-    content = read_page_file(source)
+    content = read_page_file(source) if isinstance(source, Path) else source
     found = html_files(path for path in place.iterdir() if is_page_of_folder(path.name))
     if [read_page_file(path) for path in found] == [content]:
         return

@@ -22,6 +22,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "TIMEOUT",
     "UNREADABLE",
+    "UNSURE",
     "Field",
     "FieldType",
     "block_records",
@@ -36,6 +37,8 @@ TIMEOUT = "timeout"  #: the page took longer than the time limit
 CRASHED = "crashed"  #: the extractor raised, its process died, or the page needed more memory than the limit
 UNREADABLE = "unreadable"  #: the file, line or record of the page is damaged or missing
 FAILURES = (TIMEOUT, CRASHED, UNREADABLE)
+#: Status of a page of a batch whose confidence is below the least one that was asked for; it has its text.
+UNSURE = "unsure"
 
 _Schema = dict[str, Any]
 
@@ -66,7 +69,7 @@ _RANGE: _Schema = {"minimum": 0, "maximum": 1}
 _NULLABLE: _Schema = {"type": ["number", "null"], **_RANGE}
 SHARE = FieldType("0 to 1", {"type": "number", **_RANGE}, lambda pa: pa.float64(), failed=_NULLABLE)
 STATUS = FieldType(
-    "name", {"enum": [*map(str, Status)]}, lambda pa: pa.string(), str, {"enum": [*map(str, Status), *FAILURES]}
+    "name", {"enum": [*map(str, Status)]}, lambda pa: pa.string(), str, {"enum": [*map(str, Status), *FAILURES, UNSURE]}
 )
 LABEL_NAME = FieldType("name or null", {"enum": [*map(str, Label), None]}, lambda pa: pa.string())
 PARAGRAPH_KIND = FieldType("name", {"enum": [*map(str, ParagraphKind)]}, lambda pa: pa.string())

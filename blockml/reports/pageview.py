@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -30,10 +28,8 @@ from blockml.reports.curve_figure import curve_svg
 from blockml.reports.figures import profile
 from blockml.reports.liveview import live_view, script_policy
 from blockml.reports.templating import NONE, figure, shorten, write_html
+from blockml.storage.names import safe_file_name
 
-# Characters that are not allowed in file names everywhere, or need quoting in a link.
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_MAX_NAME = 80
 #: Bytes that a view may have beside 8 for each byte of its page.
 VIEW_SPARE = 1 << 20
 #: Bytes of a listed block with its part of the script's data, beside its text; characters of its text and of headings.
@@ -63,15 +59,7 @@ def view_name(dataset: str, page_id: str) -> str:
     >>> view_name("news", "../a b")
     'pages/news/a_b-2c2c791a.html'
     """
-    return f"pages/{_file_name(dataset)}/{_file_name(page_id)}.html"
-
-
-def _file_name(text: str) -> str:
-    name = _UNSAFE.sub("_", text)[:_MAX_NAME].strip("._")
-    if name and name == text:
-        return name
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{name}-{digest}" if name else digest
+    return f"pages/{safe_file_name(dataset)}/{safe_file_name(page_id)}.html"
 
 
 def write_view(
@@ -118,6 +106,7 @@ def write_view(
         The options of ``result``, for the labels that its decision at other thresholds includes and excludes too.
     """
     page, blocks = result.page, result.page.blocks
+    extractor = None if extractor is None else extractor.at_page(page)
     if explain and len(explain) != len(blocks):
         raise UsageError(f"there are {len(blocks)} blocks but {len(explain)} notes; there must be one per block")
     labels = None if gold is None else gold.label(page)

@@ -33,6 +33,11 @@ def write_html(template: str, path: str | os.PathLike[str], **data: object) -> P
     return target
 
 
+def html_text(template: str, **data: object) -> str:
+    """Render a template of this package, with every value escaped; raises MissingExtraError without jinja2."""
+    return _environment().get_template(template).render(**data)
+
+
 def figure(svg: str) -> Markup:
     """Mark what this package wrote, an SVG with escaped texts or a sanitised page, as markup for a template."""
     with needed("An HTML report", "report"):

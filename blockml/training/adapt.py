@@ -145,11 +145,7 @@ def adapt(
     DatasetError
         A page has no gold, or only snippets.
     """
-    check_type("base", base, Model, legal="a blockml.model.Model")
-    if base.correction is not None:
-        raise UsageError(f"model {base.name} is adapted already: adapt the model that it is based on, to all pages")
-    if uses_siblings(base.features):
-        raise UsageError(f"model {base.name} reads other pages of the site: detect the site's template instead")
+    check_base(base)
     check_names(datasets)
     checked = [filtered(dataset, progress=progress) for dataset in datasets]
     if not accept_defects:
@@ -188,6 +184,15 @@ def adapt(
         command=command,
     )
     return replace(found, model=model)
+
+
+def check_base(base: Model) -> None:
+    """Raise UsageError for a model that can't be adapted."""
+    check_type("base", base, Model, legal="a blockml.model.Model")
+    if base.correction is not None:
+        raise UsageError(f"model {base.name} is adapted already: adapt the model that it is based on, to all pages")
+    if uses_siblings(base.features):
+        raise UsageError(f"model {base.name} reads other pages of the site: detect the site's template instead")
 
 
 def _different_pages(base: Model, datasets: Sequence[Dataset]) -> list[list[PageForAdaptation]]:

@@ -65,6 +65,12 @@ class Unrepeated(Combination):
         """Parsing options of the extractor: pages of a model have to be parsed as in training."""
         return self.extractors()[-1].parsing
 
+    def at_page(self, page: Page) -> Extractor:
+        """Return this combination with the extractor that its own extractor uses for a page."""
+        site, last = self.extractors()
+        chosen = last.at_page(page)
+        return self if chosen is last else Unrepeated([site, chosen])
+
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score by the extractor; repeated blocks score 0."""
         return self.decide(page).scores

@@ -58,7 +58,7 @@ function mark(scroll = false) {
 
 function listed() {
   $("pages").replaceChildren(...pages.map((page) => {
-    const option = new Option(`${{ done: "✓ ", unfinished: "… " }[page.state] || ""}${page.title || page.id}`, page.id);
+    const option = new Option(`${{ done: "✓ ", unfinished: "… " }[page.state] || ""}${page.title || page.id}${page.note && ` · ${page.note}`}`, page.id);
     option.selected = current !== null && page.id === current.id;
     return option;
   }));
@@ -123,7 +123,8 @@ async function open(id) {
   window.scrollTo(0, 0);
   $("page").focus({ preventScroll: true });
   const proposal = labels.length ? "proposal of the model" : "no text to label";
-  say(current.state === "open" ? proposal : current.state);
+  const { note } = pages.find((page) => page.id === id);
+  say([note, current.state === "open" ? proposal : current.state].filter(Boolean).join(" · "));
 }
 
 async function finish() {

@@ -1,0 +1,75 @@
+"""``blockml survey``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from blockml.cli.arguments import add_format, positive, refuse
+from blockml.cli.output import note, one_line, print_json, print_rows, progress_bar, writing
+from blockml.errors import UsageError
+from blockml.text.plurals import counted
+
+__all__ = ["COMMANDS"]
+
+#: Columns of the printed table of sites.
+_COLUMNS = ("site", "pages", "confidence", "failed", "empty", "near_duplicates", "soft_errors", "repeated_line")
+_PRINTED = 40
+
+
+def add_survey(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``blockml survey``."""
+    add = parser.add_argument
+    text = "output of 'blockml predict' or of an engine: .jsonl (or compressed), .parquet, or a folder of part files"
+    add("survey", metavar="OUTPUT", help=text)
+    text = "write the report, one HTML file that needs no other; without it, print a table of sites"
+    add("-o", "--output", metavar="FILE.html", help=text)
+    add("--before", metavar="OUTPUT", help="earlier output for the same pages, to compare with")
+    text = "pages of the run, as given to 'blockml predict': for templates of large sites, and views of pages"
+    add("--input", nargs="+", metavar="INPUT", dest="inputs", help=text)
+    text = "with --input: pages of each large site that are clustered by template"
+    add("--template-pages", type=positive, default=16, metavar="N", help=text)
+    add("--tables", metavar="DIR", help="also write the tables as Parquet files")
+    add_format(parser)
+    add("--quiet", action="store_true", help="print no progress bar")
+    parser.set_defaults(run=run_survey)
+
+
+COMMANDS = {"survey": add_survey}
+
+
+def run_survey(arguments: argparse.Namespace) -> int:
+    """Survey an output."""
+    from blockml.surveying import survey
+
+    if arguments.output is not None:
+        refuse(arguments, "with -o", format="table")
+        if Path(arguments.output).is_dir():
+            raise UsageError("is a folder; -o takes the file to write, such as survey.html", source=arguments.output)
+    if arguments.inputs is None:
+        refuse(arguments, "without --input", template_pages=16)
+    found = survey(
+        arguments.survey,
+        before=arguments.before,
+        inputs=arguments.inputs,
+        template_pages=arguments.template_pages,
+        progress=progress_bar(None, "record", quiet=arguments.quiet),
+    )
+    if arguments.tables is not None:
+        with writing(Path(arguments.tables, "sites.parquet")):
+            written = found.save_tables(arguments.tables)
+        note(f"wrote {counted(len(written), 'table')} to {arguments.tables}")
+    if arguments.output is not None:
+        with writing(arguments.output):
+            found.save(arguments.output)
+        note(f"{found!r}: wrote {arguments.output}")
+    elif arguments.format == "json":
+        print_json({"glance": found.glance, **found.tables})
+    else:
+        rows = [{name: row[name] for name in _COLUMNS} for row in found.tables["sites"][:_PRINTED]]
+        for row in rows:
+            sure, line = row["confidence"], row["repeated_line"]
+            row |= {"confidence": None if sure is None else round(sure, 3), "repeated_line": one_line(line or "", 60)}
+        print_rows(rows, "table")
+        note(f"{found!r}; -o FILE.html writes the report")
+    return 0

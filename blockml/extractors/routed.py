@@ -1,0 +1,260 @@
+"""A folder of models: the model of a page's site or template where there is one, else the base."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.decision.decide import Decision
+from blockml.decision.prediction import Prediction
+from blockml.errors import ModelError, ModelFormatError
+from blockml.extractors.trained import TrainedExtractor
+from blockml.model import Model, load_model, save_model
+from blockml.page import Page
+from blockml.storage.arrays import read_arrays, write_arrays
+from blockml.storage.atomic import atomic_write
+from blockml.text.public_suffixes import ascii_host, registrable_domain
+
+if TYPE_CHECKING:
+    from blockml.templates.distances import Metric
+
+__all__ = ["ROUTES", "Route", "RouteTemplate", "RoutedExtractor", "is_routed", "read_routed", "write_routed"]
+
+#: Names of the routing table, the base model and the templates in a folder of models.
+ROUTES, _BASE, _TEMPLATES = "routes.json", "base.blockml", "templates.arrays"
+_FORMAT, _TEMPLATES_FORMAT = 1, 1
+_MOST_ROUTES = 100_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RouteTemplate:
+    """Structure of the labelled pages of a template: a page that is near to one of them has the template."""
+
+    pages: tuple[
+        NDArray[np.uint64], ...
+    ]  #: Features of the pages, for the distance :data:`blockml.templates.grouping.SITE_DISTANCE`.
+    threshold: float  #: Largest distance of a page to one of them.
+
+    def distance(self, features: NDArray[np.uint64]) -> float:
+        """Return the least distance of a page's features to those of the pages."""
+        return min(_metric().compare(features, page) for page in self.pages)
+
+
+def template_features(page: Page) -> NDArray[np.uint64]:
+    """Return the features of a page that :class:`RouteTemplate` compares."""
+    from blockml.templates.distances import sketch
+
+    return np.asarray(_metric().prepare(sketch(page)), dtype=np.uint64)
+
+
+def _metric() -> Metric[Any]:
+    from blockml.templates.distances import METRICS  # only models of templates need the modules
+    from blockml.templates.grouping import SITE_DISTANCE
+
+    return METRICS[SITE_DISTANCE]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Route:
+    """Pages that a model is for."""
+
+    site: str  #: Registrable domain.
+    model: Model
+    host: str | None = None  #: Host, if the model is for one of several of the site.
+    template: RouteTemplate | None = None  #: Template, if the model is for one of several.
+
+
+def split_host(url: str | None) -> tuple[str, str]:
+    """Return the registrable domain and the host of a URL, empty if it has none."""
+    try:
+        host = ascii_host(urlsplit(url).hostname or "") if url else ""
+    except ValueError:
+        host = ""
+    if not host or ":" in host or host.rpartition(".")[2].isdigit():  # an IP address is a site
+        return host, host
+    return registrable_domain(host), host
+
+
+@dataclass(eq=False, repr=False)
+class RoutedExtractor(TrainedExtractor):
+    """Extracts each page by the model of its template, host or site, the first of them that has one, else by the base.
+
+    ``model`` is the base. Sites are registrable domains of the pages' URLs; a page without a URL gets the base. The
+    extraction of a page has the name of the model that was used.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> base = blockml.load("kim2013").model
+    >>> routed = RoutedExtractor(base, routes=[Route("cats.example", replace(base, name="cats"))])
+    >>> urls = "https://www.cats.example/1", "https://dogs.example/", None
+    >>> [blockml.extract("<p>Cats", url=url, model=routed).model for url in urls]
+    ['cats 0.1.0', 'kim2013 0.1.0', 'kim2013 0.1.0']
+    """
+
+    routes: Sequence[Route] = field(default_factory=tuple)
+
+    def __post_init__(self) -> None:
+        self._by_site: dict[str, list[Route]] = {}
+        for route in self.routes:
+            self._by_site.setdefault(route.site, []).append(route)
+
+    @property
+    def id(self) -> str:
+        """Name and version of the base, and the number of its routes."""
+        return f"{super().id} and {len(self.routes)} adapted to sites"
+
+    def used_models(self) -> tuple[Model, ...]:
+        """Return the base and the models of all routes."""
+        return (self.model, *(route.model for route in self.routes))
+
+    def at_page(self, page: Page) -> TrainedExtractor:
+        """Return the extractor of the model that a page is routed to."""
+        site, host = split_host(page.url)
+        routes = self._by_site.get(site, ())
+        of_host = [route for route in routes if route.host in (None, host)]
+        model = _of_template(page, of_host)
+        if model is None:
+            whole = [route for route in of_host if route.template is None]
+            model = min(whole, key=lambda route: route.host is None).model if whole else self.model
+        return TrainedExtractor(model, self.threshold, self.template)
+
+    def predict(self, page: Page) -> Prediction:
+        """Predict by the model that the page is routed to."""
+        return self.at_page(page).predict(page)
+
+    def decide(self, page: Page, prediction: Prediction | None = None) -> Decision:
+        """Decide by the model that the page is routed to."""
+        return self.at_page(page).decide(page, prediction)
+
+
+def _of_template(page: Page, routes: Sequence[Route]) -> Model | None:
+    """Return the model of the nearest template of a page, if it has one of them; an equal host comes first."""
+    if not any(route.template for route in routes):
+        return None
+    features = template_features(page)
+    found = [
+        (route.host is None, distance, number)
+        for number, route in enumerate(routes)
+        if route.template is not None and (distance := route.template.distance(features)) <= route.template.threshold
+    ]
+    return routes[min(found)[2]].model if found else None
+
+
+def is_routed(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a path is a folder of models."""
+    try:
+        return Path(path, ROUTES).is_file()
+    except (OSError, ValueError):  # not a possible name
+        return False
+
+
+def write_routed(
+    folder: Path,
+    base: Model,
+    routes: Mapping[str, Route],
+    refused: Sequence[Mapping[str, Any]],
+    facts: Mapping[str, Any],
+) -> None:
+    """Write a folder of models: the base, one file for each route, the routing table.
+
+    Parameters
+    ----------
+    folder
+        The folder, which is made if it is missing.
+    base
+        Model for all other pages.
+    routes
+        Route of each model by the name of its file, without suffix.
+    refused
+        Groups without a model, with the reason, for people who read the table.
+    facts
+        Facts about each route by the same name, for people too.
+
+    Raises
+    ------
+    OSError
+        A file can't be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    save_model(base, folder / _BASE)
+    rows: list[dict[str, Any]] = []
+    arrays: dict[str, NDArray[np.uint64]] = {}
+    for name, route in routes.items():
+        save_model(route.model, folder / f"{name}.blockml")
+        row: dict[str, Any] = {"site": route.site, "host": route.host, "model": f"{name}.blockml"}
+        if route.template is not None:
+            row |= {"template_threshold": route.template.threshold, "template_pages": len(route.template.pages)}
+            arrays |= {f"{name}.{number}": page for number, page in enumerate(route.template.pages)}
+        rows.append(row | {"about": facts[name]})
+    if arrays:
+        write_arrays(folder / _TEMPLATES, {"format": _TEMPLATES_FORMAT}, arrays)
+    table = {"format": _FORMAT, "base": _BASE, "routes": rows, "refused": list(refused)}
+    with atomic_write(folder / ROUTES) as stream:  # last: without it the folder is not a model
+        stream.write(json.dumps(table, ensure_ascii=False, indent=1).encode("utf-8", "replace"))
+
+
+def read_routed(folder: str | os.PathLike[str]) -> RoutedExtractor:
+    """Read a folder of models.
+
+    Raises
+    ------
+    ModelError
+        The routing table or a model can't be used, or a model was adapted from another base.
+    """
+    place = Path(folder)
+    table = place / ROUTES
+    try:
+        content = json.loads(table.read_text(encoding="utf-8"))
+        if content["format"] != _FORMAT:
+            raise ModelFormatError(f"has the format {content['format']!r}, not {_FORMAT}", source=table)
+        rows = [(str(row["site"]), row.get("host"), _file_name(row["model"]), row) for row in content["routes"]]
+        base = load_model(place / _file_name(content["base"]))
+        if len(rows) > _MOST_ROUTES:
+            raise ModelFormatError(f"has more than {_MOST_ROUTES:,} routes", source=table)
+        read = partial(read_arrays, place / _TEMPLATES, "file of templates", _TEMPLATES_FORMAT)
+        arrays = read()[1] if any("template_pages" in row for *_, row in rows) else {}
+        routes = [
+            Route(site, _adapted(base, place / name), None if host is None else str(host), _template(row, name, arrays))
+            for site, host, name, row in rows
+        ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelFormatError(f"not a routing table ({type(error).__name__}: {error})", source=table) from error
+    return RoutedExtractor(base, routes=routes)
+
+
+def _file_name(name: Any) -> str:  # noqa: ANN401 (a parsed JSON value)
+    """Return the name of a model file of the folder; a path that leads elsewhere is refused."""
+    if not isinstance(name, str) or Path(name).name != name or not name.endswith(".blockml"):
+        raise ModelFormatError(f"{name!r} is not the name of a model file in this folder")
+    return name
+
+
+def _adapted(base: Model, path: Path) -> Model:
+    """Read a model; it shares the predictors of the base, from which it was adapted."""
+    model = load_model(path)
+    if model.correction is None or model.recipe.get("base") != base.id or model.features != base.features:
+        raise ModelError(f"was not adapted from {base.id}, the base of the folder", source=path)
+    shared = {name: getattr(base, name) for name in ("predictors", "weights", "policy", "article", "block_types")}
+    return replace(model, **shared)
+
+
+def _template(row: Mapping[str, Any], name: str, arrays: Mapping[str, NDArray[Any]]) -> RouteTemplate | None:
+    if "template_pages" not in row:
+        return None
+    stem = name.removesuffix(".blockml")
+    pages = tuple(np.asarray(arrays[f"{stem}.{number}"], dtype=np.uint64) for number in range(row["template_pages"]))
+    if not pages or any(page.ndim != 1 for page in pages):
+        raise ModelFormatError(f"the template of {name} has no pages")
+    return RouteTemplate(pages, float(row["template_threshold"]))

@@ -1,0 +1,25 @@
+"""Names of files made from texts that pages and records give."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+# Characters that are not allowed in file names everywhere, or need quoting in a link.
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_MAX_NAME = 80
+
+
+def safe_file_name(text: str) -> str:
+    """Return a name that is safe as a file name everywhere; a name that had to be changed is made unique by a hash.
+
+    Examples
+    --------
+    >>> safe_file_name("0001"), safe_file_name("../a b")
+    ('0001', 'a_b-2c2c791a')
+    """
+    name = _UNSAFE.sub("_", text)[:_MAX_NAME].strip("._")
+    if name and name == text:
+        return name
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{name}-{digest}" if name else digest

@@ -1,0 +1,154 @@
+"""Choice of the pages to label: a few of each site that matters, the least sure first."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import webencodings
+
+from blockml.batch import Inputs, read_items
+from blockml.batch.items import Item
+from blockml.errors import InputError, UsageError
+from blockml.labelling.store import PageToLabel
+from blockml.parsing import Limits
+from blockml.storage.names import safe_file_name
+from blockml.surveying.duplicates import min_hashes
+from blockml.surveying.records import RunOutput
+from blockml.surveying.sites import NO_SITE
+
+__all__ = ["ChosenPage", "choose_pages", "pages_to_label"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPage:
+    """A page to label."""
+
+    id: str
+    site: str
+    rank: int  #: Its place among the pages to label of the site, from 1; those that were labelled before come first.
+    of: int  #: Number of pages to label of the site.
+    confidence: float
+
+
+@dataclass(slots=True)
+class _Site:
+    """Least sure pages of a site that are not labelled."""
+
+    n_pages: int = 0
+    loss: float = 0.0
+    least: list[tuple[float, int, str]] = field(default_factory=list)
+    texts: set[tuple[int, ...]] = field(default_factory=set)  #: Least hashes of the texts of pages that were chosen.
+
+
+def choose_pages(
+    output: RunOutput, *, pages: int = 50, per_site: int = 5, labelled: Collection[tuple[str, str]] = ()
+) -> list[ChosenPage]:
+    """Choose pages to label, site by site.
+
+    Sites with most pages × (1 - confidence) come first, each with its least sure pages. Sites with fewer pages than are
+    asked of each are left out, since a model can't be adapted to them. Of pages with nearly equal texts one is chosen.
+
+    Parameters
+    ----------
+    output
+        Output of a run.
+    pages
+        Number of pages.
+    per_site
+        Pages of each site, those that are labelled included.
+    labelled
+        Site and id of each page that is labelled already; it is not chosen again.
+
+    Raises
+    ------
+    UsageError
+        No record has a confidence, or a number is not positive.
+
+    Examples
+    --------
+    >>> rows = [{"id": f"{site}/{n}", "text": f"{n}", "confidence": sure}
+    ...         for site, sure in (("cats", 0.5), ("dogs", 0.9)) for n in range(6)]
+    >>> chosen = choose_pages(RunOutput(rows), pages=3, per_site=2, labelled=[("cats", "cats/0")])
+    >>> [(page.id, page.rank, page.of) for page in chosen]
+    [('cats/1', 2, 2), ('dogs/0', 1, 2), ('dogs/1', 2, 2)]
+    """
+    for name, value in (("pages", pages), ("per_site", per_site)):
+        if value < 1:
+            raise UsageError(f"{name} must be positive, got {value}")
+    done = {page_id for _, page_id in labelled}
+    n_done = Counter(site for site, _ in labelled)
+    sites: dict[str, _Site] = {}
+    n_rated = 0
+    for number, record in enumerate(output):
+        if record.failed or record.confidence is None:
+            continue
+        n_rated += 1
+        site = sites.setdefault(record.site, _Site())
+        site.n_pages += 1
+        site.loss += 1 - record.confidence
+        wanted = per_site - n_done[record.site]
+        if record.id in done or wanted <= 0:
+            continue
+        item = (-record.confidence, -number, record.id)
+        if len(site.least) < wanted or item > site.least[0]:
+            hashes = min_hashes((record.text or "").split()).tolist()
+            text = {tuple(hashes[:3]), tuple(hashes[3:])}
+            if site.texts.isdisjoint(text):
+                site.texts |= text
+                heapq.heappush(site.least, item)
+                if len(site.least) > wanted:
+                    heapq.heappop(site.least)
+    if not n_rated:
+        raise UsageError("no record has a confidence, by which pages are chosen", source=output.name)
+    ranked = sorted(sites.items(), key=lambda item: (-item[1].loss, item[0]))
+    chosen: list[ChosenPage] = []
+    for name, site in ranked:
+        if site.n_pages < per_site:
+            continue
+        least = sorted(site.least, reverse=True)
+        of = n_done[name] + len(least)
+        for rank, (sure, _, page_id) in enumerate(least, n_done[name] + 1):
+            chosen.append(ChosenPage(page_id, name, rank, of, -sure))
+    return chosen[:pages]
+
+
+def pages_to_label(chosen: Sequence[ChosenPage], inputs: Inputs) -> list[PageToLabel]:
+    """Read the chosen pages from the inputs of the run; pages that are not there are left out.
+
+    Raises
+    ------
+    InputError
+        None of them is there.
+    """
+    wanted = {page.id: (order, page) for order, page in enumerate(chosen)}
+    found: dict[str, PageToLabel] = {}
+    for item in read_items(inputs):
+        if item.id in wanted and item.id not in found and (page := _to_label(item, *wanted[item.id])) is not None:
+            found[item.id] = page
+            if len(found) == len(wanted):
+                break
+    if wanted and not found:
+        raise InputError("none of the chosen pages is in the inputs; give those of the run", source=inputs.names[0])
+    return sorted(found.values(), key=lambda page: page.order)
+
+
+def _to_label(item: Item, order: int, chosen: ChosenPage) -> PageToLabel | None:
+    try:
+        html = item.read(Limits().bytes + 1)
+    except OSError:
+        return None
+    is_text = isinstance(html, str)
+    charset = "utf-8" if is_text else item.charset
+    meta = {"url": item.url, "site": chosen.site, "record": chosen.id}
+    if charset and webencodings.lookup(charset):
+        meta["encoding"] = charset
+    return PageToLabel(
+        f"{safe_file_name(chosen.site or 'no-site')}/{safe_file_name(chosen.id)}",
+        html.encode("utf-8", "replace") if isinstance(html, str) else html,
+        {name: value for name, value in meta.items() if value},
+        note=f"{chosen.rank} of {chosen.of} of {chosen.site or NO_SITE}",
+        order=order,
+    )

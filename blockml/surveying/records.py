@@ -1,0 +1,255 @@
+"""Records of a run as a survey reads them, whatever their fields hold."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from blockml.archives.compression import DAMAGED, bounded_lines, open_decompressed
+from blockml.archives.suffixes import LINES, split_compression
+from blockml.batch.readers.base import printable
+from blockml.datasets.base import site_of
+from blockml.errors import InputError, UsageError, needed
+from blockml.rendering.record import FAILURES, UNSURE
+
+__all__ = ["Record", "RunOutput", "RunRecords"]
+
+#: What a survey takes: the output of a run by its path, or records that can be read twice.
+RunRecords: TypeAlias = str | Path | Sequence[Mapping[str, Any]] | Any
+
+#: Most characters of an id, URL or title, and most bytes of a line; longer lines are counted as damaged.
+_MAX_NAME, _MAX_LINE = 500, 64 << 20
+#: Columns of a table that a survey reads, and rows that are decoded at a time.
+_COLUMNS = ("id", "url", "status", "title", "text", "confidence", "n_blocks", "n_kept", "model", "metadata")
+_BATCH_ROWS = 64
+_PARTS = {"metadata": ("metadata.language", "metadata.published")}
+_PARQUET = b"PAR1"
+#: Statuses of a run that say that the page failed.
+_FAILED = frozenset(FAILURES)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Record of a page; fields that are missing or of another type are None, or empty."""
+
+    id: str
+    url: str | None
+    site: str  #: Registrable domain of the URL, else the first folder of the id; empty if neither is known.
+    status: str
+    title: str
+    text: str | None
+    confidence: float | None
+    n_blocks: int
+    n_kept: int
+    model: str
+    language: str
+    has_date: bool
+
+    @property
+    def failed(self) -> bool:
+        """Whether the page was not extracted."""
+        return self.status in _FAILED
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether the run marked the page as one below its least confidence."""
+        return self.status == UNSURE
+
+
+def record_of(row: Mapping[str, Any], number: int) -> Record:
+    """Return the record of a row, of which nothing is trusted.
+
+    Examples
+    --------
+    >>> record = record_of({"id": 7, "url": "https://www.cats.example/a", "text": ["?"], "confidence": "high"}, 1)
+    >>> record.id, record.site, record.text, record.confidence
+    ('7', 'cats.example', None, None)
+    """
+    page_id = _name(row.get("id")) or f"record {number}"
+    url = _name(row.get("url")) or None
+    metadata = row.get("metadata")
+    about = metadata if isinstance(metadata, Mapping) else {}
+    text = row.get("text")
+    return Record(
+        page_id,
+        url,
+        _site(url, page_id),
+        _name(row.get("status")) or "unknown",
+        _name(row.get("title")),
+        text if isinstance(text, str) else None,
+        _share(row.get("confidence")),
+        _count(row.get("n_blocks")),
+        _count(row.get("n_kept")),
+        _name(row.get("model")),
+        _name(about.get("language")).partition("-")[0].lower(),
+        isinstance(about.get("published"), str),
+    )
+
+
+def _name(value: object) -> str:
+    if isinstance(value, str):
+        return printable(value[:_MAX_NAME])
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18 else ""
+
+
+def _share(value: object) -> float | None:
+    known = isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+    return min(max(float(value), 0.0), 1.0) if known else None  # type: ignore[arg-type]
+
+
+def _count(value: object) -> int:
+    return min(max(value, 0), 10**9) if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _site(url: str | None, page_id: str) -> str:
+    if url is not None and (site := _site_of_host(url.split("/", 3)[:3] if "://" in url else [url])):
+        return site
+    folder, separator, _ = page_id.partition("/")
+    return folder if separator and "://" not in page_id else ""
+
+
+def _site_of_host(parts: list[str]) -> str:
+    return _known_site("/".join(parts))
+
+
+@lru_cache(maxsize=50_000)
+def _known_site(start: str) -> str:
+    return site_of(start, "")
+
+
+@dataclass(slots=True)
+class RunOutput:
+    """The output of a run, which is read as often as needed; nothing of it stays in memory.
+
+    Parameters
+    ----------
+    source
+        A file of JSON lines (compressed or not) or Parquet, a folder of such part files as engines write, a
+        ``pyarrow.Table``, or a list of records.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or a folder has no records.
+    UsageError
+        It is something else, or can be read only once.
+    """
+
+    source: RunRecords
+    n_damaged: int = field(default=0, init=False)  #: Lines that are not records, in the last reading.
+
+    def __post_init__(self) -> None:
+        if isinstance(self.source, str | Path):
+            self.source = Path(self.source)
+            self._files()
+        elif not hasattr(self.source, "to_batches") and (
+            not isinstance(self.source, Iterable) or isinstance(self.source, Mapping | bytes | Iterator)
+        ):
+            raise UsageError(
+                "a survey takes the path of an output, a pyarrow.Table, or a list of records; "
+                f"got {type(self.source).__name__}"
+            )
+
+    @property
+    def name(self) -> str:
+        """Path of the output; ``records`` for records in memory."""
+        return str(self.source) if isinstance(self.source, Path) else "records"
+
+    def __iter__(self) -> Iterator[Record]:
+        self.n_damaged = 0
+        for number, row in enumerate(self._rows(), 1):
+            if isinstance(row, Mapping):
+                yield record_of(row, number)
+            else:
+                self.n_damaged += 1
+
+    def _files(self) -> list[Path]:
+        path = Path(str(self.source))
+        if not path.is_dir():
+            if not path.exists():
+                raise InputError("no such file or folder", source=path)
+            return [path]
+        found = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith((".", "_"))]
+        records = [file for file in found if split_compression(file.name.lower())[0].endswith((*LINES, ".parquet"))]
+        if not records:
+            raise InputError("this folder has no .jsonl or .parquet files; documents are not surveyed", source=path)
+        return records
+
+    def _rows(self) -> Iterator[Any]:
+        if isinstance(self.source, Path):
+            for path in self._files():
+                yield from _rows_of(path)
+        elif hasattr(self.source, "to_batches"):
+            for batch in self.source.to_batches(max_chunksize=_BATCH_ROWS):
+                yield from batch.to_pylist()
+        else:
+            yield from self.source
+
+
+def _rows_of(path: Path) -> Iterator[Any]:
+    """Yield the rows of a file; None for a line that is not JSON."""
+    try:
+        with path.open("rb") as stream:
+            is_table = stream.read(len(_PARQUET)) == _PARQUET
+        yield from _table_rows(path) if is_table else _line_rows(path)
+    except DAMAGED as error:
+        raise InputError(f"can't be read ({error})", source=path) from error
+
+
+def _line_rows(path: Path) -> Iterator[Any]:
+    loads = _loader()
+    with open_decompressed(path) as stream:
+        for line, length in bounded_lines(stream, _MAX_LINE):
+            if length > len(line):
+                yield None
+            elif line.strip():
+                try:
+                    yield loads(line)
+                except (ValueError, RecursionError):
+                    yield None
+
+
+def _loader() -> Any:  # noqa: ANN401 (a function of bytes)
+    """Return a parser of JSON: that of orjson where it is installed, which is faster."""
+    try:
+        import orjson
+    except ImportError:
+        return json.loads
+    return orjson.loads
+
+
+def _table_rows(path: Path) -> Iterator[Any]:
+    with needed("Reading Parquet files", "arrow"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    try:
+        with pq.ParquetFile(path) as file:
+            names = [name for name in _COLUMNS if name in file.schema_arrow.names]
+            if not names:
+                raise UsageError(f"no column of a record: {', '.join(file.schema_arrow.names)}", source=path)
+            names = [part for name in names for part in _PARTS.get(name, (name,))]
+            for batch in file.iter_batches(_BATCH_ROWS, columns=names):
+                yield from batch.to_pylist()
+    except (ValueError, pa.ArrowException) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise InputError(f"not a readable Parquet file ({error})", source=path) from error
+
+
+def count_of(counter: Counter[str], most: int) -> dict[str, int]:
+    """Return the most frequent entries of a counter by name, and the sum of the others as ``other``.
+
+    Examples
+    --------
+    >>> count_of(Counter(a=3, b=2, c=1), 1)
+    {'a': 3, 'other': 3}
+    """
+    first = dict(counter.most_common(most))
+    others = counter.total() - sum(first.values())
+    return first | ({"other": others} if others else {})

@@ -1,0 +1,232 @@
+"""Statistics of the sites of a run, gathered record by record in memory that does not grow with the pages of a site."""
+
+from __future__ import annotations
+
+import heapq
+import zlib
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from blockml.datasets.soft_errors import soft_error_message
+from blockml.surveying.records import Record
+
+#: Sites that are counted by themselves; pages of further ones are counted as ``(other sites)``.
+MOST_SITES = 20_000
+OTHER_SITES, NO_SITE = "(other sites)", "(no site)"
+#: Least sure pages that are shown of a site, typical ones, and pages from whose sample these are chosen.
+N_LEAST, N_TYPICAL, SAMPLED_PAGES = 3, 3, 16
+#: Bins of the confidence.
+CONFIDENCE_BINS = 20
+#: Characters of a text that are shown where the page itself isn't given.
+_SHOWN = 400
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PageNote:
+    """A page that a survey shows, in the order of its key."""
+
+    key: tuple[float, int]  #: What it was chosen by, and its number in the output.
+    record_id: str = field(compare=False)
+    url: str | None = field(compare=False)
+    title: str = field(compare=False)
+    confidence: float | None = field(compare=False)
+    n_words: int = field(compare=False)
+    n_kept: int = field(compare=False)
+    n_blocks: int = field(compare=False)
+    model: str = field(compare=False)
+    start: str = field(compare=False)  #: Start of its text.
+
+    @property
+    def number(self) -> int:
+        """Number of the page in the output."""
+        return self.key[1]
+
+    @property
+    def kept_share(self) -> float:
+        """Share of the blocks that were kept."""
+        return self.n_kept / self.n_blocks if self.n_blocks else 0.0
+
+
+@dataclass(slots=True)
+class SiteStats:
+    """Counts of a site, or of all sites."""
+
+    name: str
+    number: int
+    sample_size: int = SAMPLED_PAGES  #: Pages that are drawn for :meth:`typical` and for templates.
+    n_pages: int = 0
+    n_failed: int = 0
+    n_unsure: int = 0
+    n_empty: int = 0  #: Pages without text that did not fail.
+    n_titles: int = 0
+    n_dates: int = 0
+    n_soft_errors: int = 0
+    soft_error: str = ""  #: Message of the first soft error.
+    n_words: int = 0
+    n_blocks: int = 0
+    n_kept: int = 0
+    n_rated: int = 0  #: Pages with a confidence that did not fail.
+    confidence_sum: float = 0.0
+    _least: list[tuple[float, int, PageNote]] = field(default_factory=list)
+    _sample: list[tuple[int, int, PageNote]] = field(default_factory=list)
+
+    @property
+    def confidence(self) -> float | None:
+        """Mean confidence of the pages that did not fail."""
+        return self.confidence_sum / self.n_rated if self.n_rated else None
+
+    @property
+    def expected_loss(self) -> float:
+        """Number of pages times 1 - confidence, by which sites are ranked."""
+        return self.n_rated - self.confidence_sum
+
+    @property
+    def kept_share(self) -> float | None:
+        """Share of the blocks that were kept."""
+        return self.n_kept / self.n_blocks if self.n_blocks else None
+
+    def add(self, record: Record, n_words: int) -> None:
+        """Count a page."""
+        self.n_pages += 1
+        self.n_unsure += record.is_unsure
+        if record.failed:
+            self.n_failed += 1
+            return
+        self.n_empty += record.text is not None and not n_words
+        self.n_titles += bool(record.title)
+        self.n_dates += record.has_date
+        self.n_words += n_words
+        self.n_blocks += record.n_blocks
+        self.n_kept += record.n_kept
+        if record.confidence is not None:
+            self.n_rated += 1
+            self.confidence_sum += record.confidence
+        if (message := _soft_error(record, n_words)) is not None:
+            self.n_soft_errors += 1
+            self.soft_error = self.soft_error or message[:120]
+
+    def note_page(self, record: Record, number: int, n_words: int) -> None:
+        """Keep the page if it is among the least sure ones, or in the sample for typical ones."""
+        confidence = 1.0 if record.confidence is None else record.confidence
+        sure, drawn = confidence, zlib.crc32(record.id.encode("utf-8", "replace"))
+        is_least = len(self._least) < N_LEAST or -sure > self._least[0][0]
+        is_drawn = len(self._sample) < self.sample_size or -drawn > self._sample[0][0]
+        if record.failed or not (is_least or is_drawn):
+            return
+        made = PageNote(
+            (confidence, number), record.id, record.url, record.title, record.confidence, n_words, record.n_kept,
+            record.n_blocks, record.model, (record.text or "")[:_SHOWN],
+        )  # fmt: skip
+        if is_least and record.confidence is not None:
+            _push(self._least, (-sure, -number, made), N_LEAST)
+        if is_drawn:
+            _push(self._sample, (-drawn, -number, made), self.sample_size)
+
+    def least_sure(self) -> list[PageNote]:
+        """Return the pages with the lowest confidence, lowest first."""
+        return sorted(made for _, _, made in self._least)
+
+    def sample(self) -> list[PageNote]:
+        """Return the sampled pages, which do not depend on the order of the output."""
+        return [made for _, _, made in sorted(self._sample, reverse=True)]
+
+    def typical(self) -> list[PageNote]:
+        """Return the sampled pages whose kept share and confidence are nearest to the medians of the sample."""
+        taken = {made.number for made in self.least_sure()}
+        pages = self.sample()
+        rest = [made for made in pages if made.number not in taken]
+        if not rest:
+            return []
+        share, sure = (_median([value(made) for made in pages]) for value in (_share, _sure))
+        rest.sort(key=lambda made: (abs(_share(made) - share) + abs(_sure(made) - sure), made.number))
+        return rest[:N_TYPICAL]
+
+    def row(self) -> dict[str, Any]:
+        """Return the row of the table of sites."""
+        return {
+            "site": self.name,
+            "pages": self.n_pages,
+            "confidence": self.confidence,
+            "expected_loss": self.expected_loss,
+            "failed": self.n_failed,
+            "unsure": self.n_unsure,
+            "empty": self.n_empty,
+            "kept_share": self.kept_share,
+            "words": self.n_words,
+            "titles": self.n_titles,
+            "dates": self.n_dates,
+            "soft_errors": self.n_soft_errors,
+            "soft_error": self.soft_error,
+        }
+
+
+def _share(made: PageNote) -> float:
+    return made.kept_share
+
+
+def _sure(made: PageNote) -> float:
+    return made.confidence or 0.0
+
+
+def _median(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]
+
+
+def _push(heap: list[Any], item: tuple[float, int, PageNote], most: int) -> None:
+    if len(heap) < most:
+        heapq.heappush(heap, item)
+    else:
+        heapq.heappushpop(heap, item)
+
+
+def _soft_error(record: Record, n_words: int) -> str | None:
+    """Return the message of a page whose title and text are those of an error page."""
+    if record.text is None:
+        return None
+    return soft_error_message(record.title, record.text.split("\n") if n_words <= 60 else [], n_words)
+
+
+@dataclass(slots=True)
+class Sites:
+    """Statistics of all sites of a run."""
+
+    total: SiteStats = field(default_factory=lambda: SiteStats("", -1))
+    statuses: Counter[str] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
+    languages: Counter[str] = field(default_factory=Counter)
+    histogram: list[int] = field(default_factory=lambda: [0] * CONFIDENCE_BINS)
+    by_name: dict[str, SiteStats] = field(default_factory=dict)
+    sample_size: int = SAMPLED_PAGES
+
+    def add(self, record: Record, number: int, n_words: int) -> SiteStats:
+        """Count a page; return the statistics of its site."""
+        site = self.of(record)
+        for stats in (self.total, site):
+            stats.add(record, n_words)
+        site.note_page(record, number, n_words)
+        for counter, name in ((self.statuses, record.status), (self.models, record.model)):
+            _count_name(counter, name)
+        if not record.failed:
+            _count_name(self.languages, record.language or "unknown")
+            if record.confidence is not None:
+                self.histogram[min(int(record.confidence * CONFIDENCE_BINS), CONFIDENCE_BINS - 1)] += 1
+        return site
+
+    def of(self, record: Record) -> SiteStats:
+        """Return the statistics of the site of a record, which is counted as another one if there are too many."""
+        name = record.site or NO_SITE
+        if name not in self.by_name and len(self.by_name) >= MOST_SITES:
+            name = OTHER_SITES
+        if name not in self.by_name:
+            self.by_name[name] = SiteStats(name, len(self.by_name), self.sample_size)
+        return self.by_name[name]
+
+    def ranked(self) -> list[SiteStats]:
+        """Return the sites by pages times 1 - confidence, the highest first."""
+        return sorted(self.by_name.values(), key=lambda site: (-site.expected_loss, -site.n_pages, site.name))
+
+
+def _count_name(counter: Counter[str], name: str) -> None:
+    """Count a name; hostile records may have any number of different ones."""
+    counter[name if name in counter or len(counter) < 1000 else "other"] += 1

@@ -1,0 +1,168 @@
+"""A folder of models: pages are routed by template, host and site, others get the base exactly."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import blockml
+from blockml.batch import BatchExtractor, Item, Options, predict
+from blockml.errors import ModelError, ModelFormatError, UsageError
+from blockml.extractors import resolve
+from blockml.extractors.parsed_by import ParsedBy
+from blockml.extractors.routed import (
+    ROUTES,
+    Route,
+    RoutedExtractor,
+    RouteTemplate,
+    read_routed,
+    template_features,
+    write_routed,
+)
+from blockml.extractors.site.at_site import at_site
+from blockml.model import Model
+from blockml.predictors import Correction
+from blockml.templates.site import SiteTemplate
+
+TEXT = "<p>" + "Cats rule the world, and nobody has asked them to. " * 4
+LIST = "<ul>" + "<li><b>Cats</b> <i>rule</i>" * 20
+
+
+def adapted(base: Model, name: str, bias: float) -> Model:
+    """The model with a correction that adds to all log odds."""
+    correction = Correction(np.zeros(0, dtype=np.uint64), np.zeros(0), bias)
+    return replace(base, name=name, correction=correction, recipe={**base.recipe, "base": base.id})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Models for a site that keeps all, a host that keeps nothing, and a template of the site."""
+    base = blockml.load("kim2013").model
+    template = RouteTemplate((template_features(blockml.parse(LIST)),), 0.2)
+    routes = {
+        "all": Route("cats.example", adapted(base, "all", 30.0)),
+        "none": Route("cats.example", adapted(base, "none", -30.0), host="shop.cats.example"),
+        "lists": Route("cats.example", adapted(base, "lists", -30.0), template=template),
+    }
+    write_routed(tmp_path / "models", base, routes, [], {name: {} for name in routes})
+    return tmp_path / "models"
+
+
+ROUTED = [
+    ("https://www.cats.example/1", TEXT, "all 0.1.0"),
+    ("https://SHOP.cats.example:8080/1", TEXT, "none 0.1.0"),
+    ("https://cats.example/list", LIST, "lists 0.1.0"),
+    ("https://dogs.example/", TEXT, "kim2013 0.1.0"),
+    ("https://notcats.example/", TEXT, "kim2013 0.1.0"),
+    ("http://[", TEXT, "kim2013 0.1.0"),
+    ("https://10.0.0.1/", TEXT, "kim2013 0.1.0"),
+    ("", TEXT, "kim2013 0.1.0"),
+    (None, TEXT, "kim2013 0.1.0"),
+]
+
+
+@pytest.mark.parametrize(("url", "html", "model"), ROUTED)
+def test_every_verb_routes(folder: Path, url: str | None, html: str, model: str) -> None:
+    """``extract``, a batch, a pickled batch extractor and wrappers use the model of the page, and name it."""
+    assert blockml.extract(html, url=url, model=folder).model == model
+    extractor = resolve(folder)
+    (record,) = predict([Item("a", html=html, url=url)], extractor, isolation="none")
+    (again,) = pickle.loads(pickle.dumps(BatchExtractor(str(folder)))).records([{"html": html, "url": url}])  # noqa: S301
+    assert record["model"] == again["model"] == model
+    assert again["text"] == record["text"]
+    parsed = ParsedBy(extractor, "lxml")
+    assert blockml.extract(html, url=url, model=parsed).model == f"{model}, parsed by lxml"
+
+
+def test_the_model_of_the_route_decides(folder: Path) -> None:
+    """A correction that keeps everything, and one that keeps nothing; ``decide`` and ``score`` route too."""
+    html = f"<a href=/>Home</a>{TEXT}"
+    by_url = {url: blockml.extract(html, url=url, model=folder) for url in ("https://cats.example/", ROUTED[1][0])}
+    assert [int(found.kept.sum()) for found in by_url.values()] == [2, 0]
+    extractor = resolve(folder)
+    for url, found in by_url.items():
+        page = blockml.parse(html, url=url)
+        assert extractor.decide(page).kept.tolist() == found.kept.tolist()
+        assert extractor.score(page).tolist() == found.scores.tolist()
+
+
+def test_unknown_sites_get_the_base_exactly(folder: Path) -> None:
+    """The JSON of their extractions is that of the base, byte by byte."""
+    for url in ("https://dogs.example/", None):
+        found = (blockml.extract(TEXT, url=url, model=model) for model in (folder, "kim2013"))
+        one, other = (blockml.render(result, "json") for result in found)
+        assert one == other
+
+
+def test_thresholds_and_site_templates_apply_to_routed_models(folder: Path) -> None:
+    """A threshold of the extractor, and a site template around it."""
+    extractor = resolve(folder).set_params(threshold=0.9)
+    page = blockml.parse(TEXT, url="https://cats.example/")
+    assert extractor.at_page(page).id == "all 0.1.0 (threshold=0.9)"
+    pages = [blockml.parse(f"<p>Home</p><p>About {name} and more</p>") for name in ("cats", "dogs", "birds", "fish")]
+    site = at_site(resolve(folder), SiteTemplate.learn(pages))
+    found = blockml.extract("<p>Home</p><p>About cats and more</p>", url="https://cats.example/", model=site)
+    assert (found.text, "all 0.1.0" in found.model) == ("About cats and more", True)
+
+
+def test_models_share_the_predictors_of_the_base(folder: Path) -> None:
+    """A hundred sites need the memory of one model and their corrections."""
+    extractor = read_routed(folder)
+    assert {id(model.predictors) for model in extractor.used_models()} == {id(extractor.model.predictors)}
+    assert len(extractor.used_models()) == 4
+
+
+def test_options_of_records_follow_the_routed_model(folder: Path) -> None:
+    """The least confidence applies to the record of the model that was used."""
+    pages = [
+        Item(str(n), html=TEXT, url=url) for n, url in enumerate(("https://cats.example/", "https://dogs.example/"))
+    ]
+    records = list(predict(pages, resolve(folder), Options(min_confidence=1.0, threshold=0.0), isolation="none"))
+    assert [(record["status"], record["model"]) for record in records] == [
+        ("ok", "all 0.1.0"), ("unsure", "kim2013 0.1.0"),
+    ]  # fmt: skip
+    assert all(record["text"] for record in records)
+    with pytest.raises(UsageError, match="min_confidence must be between 0 and 1, got 2"):
+        Options(min_confidence=2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 9}, "format 9"),
+        ({"base": "../base.blockml"}, "not the name of a model file"),
+        ({"routes": [{"site": "a.example", "model": "/etc/passwd"}]}, "not the name of a model file"),
+        ({"routes": [{"site": "a.example", "model": "missing.blockml"}]}, "missing.blockml"),
+        ({"routes": 3}, "not a routing table"),
+        ({"routes": [{"site": "a.example", "model": "all.blockml", "template_pages": 3}]}, "KeyError"),
+    ],
+)
+def test_damaged_tables_are_refused(folder: Path, change: dict[str, object], message: str) -> None:
+    """The error names the file; no path leads out of the folder."""
+    table = json.loads((folder / ROUTES).read_text())
+    (folder / ROUTES).write_text(json.dumps(table | change))
+    with pytest.raises(ModelError, match=message):
+        resolve(folder)
+
+
+def test_a_table_that_is_not_json_and_another_base_are_refused(folder: Path) -> None:
+    """A model that was adapted from another base would get wrong predictors."""
+    base = replace(blockml.load("kim2013").model, version="9")
+    blockml.save(base, folder / "base.blockml")
+    with pytest.raises(ModelError, match=r"was not adapted from kim2013 9"):
+        resolve(folder)
+    (folder / ROUTES).write_text("{")
+    with pytest.raises(ModelFormatError, match="not a routing table"):
+        resolve(folder)
+
+
+def test_routes_of_many_sites_are_found_by_their_site() -> None:
+    """The site of a page chooses among thousands without a search."""
+    base = blockml.load("kim2013").model
+    extractor = RoutedExtractor(base, routes=[Route(f"s{n}.example", replace(base, name=f"m{n}")) for n in range(3000)])
+    assert blockml.extract(TEXT, url="https://a.s2999.example/", model=extractor).model == "m2999 0.1.0"

@@ -1,0 +1,130 @@
+"""Pages to label: chosen by site and confidence, read from the inputs of a run, never asked twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blockml.batch import find_inputs
+from blockml.cli import main
+from blockml.datasets import open_dataset
+from blockml.errors import InputError, UsageError
+from blockml.extractors import resolve
+from blockml.labelling.store import LabelStore, labelled_pages
+from blockml.page import Label
+from blockml.surveying.choice import choose_pages, pages_to_label
+from blockml.surveying.records import RunOutput
+
+PAGE = "<title>{0}</title><a href=/>Home</a><h1>Cats {0}</h1><p>Cats rule the world, and nobody has asked them to.</p>"
+
+
+def rows_of(sizes: dict[str, tuple[int, float]]) -> list[dict[str, Any]]:
+    """Records of sites, less sure with each page."""
+    return [
+        {"id": f"{site}/{n}", "url": f"https://{site}/{n}", "text": f"Cat {n} of {site}", "confidence": sure - n / 100}
+        for site, (count, sure) in sizes.items() for n in range(count)
+    ]  # fmt: skip
+
+
+def test_sites_by_weight_and_their_least_sure_pages() -> None:
+    """Sites with too few pages to adapt to are left out; the limit cuts the last site."""
+    rows = rows_of({"few.example": (3, 0.2), "sure.example": (9, 0.99), "unsure.example": (8, 0.6)})
+    chosen = choose_pages(RunOutput(rows), pages=7, per_site=5)
+    assert [(page.site, page.rank, page.of) for page in chosen] == [
+        *(("unsure.example", rank, 5) for rank in range(1, 6)), ("sure.example", 1, 5), ("sure.example", 2, 5),
+    ]  # fmt: skip
+    assert [page.id for page in chosen[:2]] == ["unsure.example/7", "unsure.example/6"]
+
+
+def test_repeated_texts_are_asked_once() -> None:
+    """Near copies of a text teach nothing new."""
+    words = [" ".join(f"w{k}-{kind}" for k in range(300)) for kind in range(3)]
+    rows = [
+        {"id": str(n), "url": f"https://a.example/{n}", "text": f"{words[n // 4]} {n}", "confidence": 0.5}
+        for n in range(12)
+    ]
+    assert [page.id for page in choose_pages(RunOutput(rows))] == ["0", "4", "8"]
+
+
+def test_what_is_labelled_is_not_asked_again() -> None:
+    """Labelled pages count among those of their site."""
+    rows = rows_of({"cats.example": (9, 0.9)})
+    done = [("cats.example", f"cats.example/{n}") for n in (8, 7, 3)]
+    chosen = choose_pages(RunOutput(rows), per_site=5, labelled=done)
+    assert [(page.id, page.rank, page.of) for page in chosen] == [("cats.example/6", 4, 5), ("cats.example/5", 5, 5)]
+    assert choose_pages(RunOutput(rows), per_site=3, labelled=done) == []
+
+
+def test_wrong_calls() -> None:
+    """An output without confidences can't choose."""
+    with pytest.raises(UsageError, match="no record has a confidence"):
+        choose_pages(RunOutput([{"id": "a"}]))
+    with pytest.raises(UsageError, match="per_site must be positive, got 0"):
+        choose_pages(RunOutput([{"id": "a", "confidence": 1}]), per_site=0)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> tuple[Path, Path]:
+    """Inputs of a run, whose ids are hostile, and its output."""
+    rows = rows_of({"cats.example": (6, 0.9)})
+    for row in rows:
+        row["id"] = f"../../{row['id']}?<x>"
+    inputs, output = tmp_path / "crawl.jsonl", tmp_path / "out.jsonl"
+    pages = [{"id": row["id"], "url": row["url"], "html": PAGE.format(n)} for n, row in enumerate(rows)]
+    for path, lines in ((inputs, pages), (output, rows)):
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return inputs, output
+
+
+def test_labels_become_a_data_set_with_sites(run: tuple[Path, Path], tmp_path: Path) -> None:
+    """Chosen pages are read from the inputs; their folders stay inside of the output; a page that is done is known."""
+    inputs, output = run
+    labelled = tmp_path / "labelled"
+    chosen = choose_pages(RunOutput(output), per_site=5)
+    store = LabelStore(pages_to_label(chosen, find_inputs([str(inputs)])), labelled, resolve("kim2013"))
+    store.rank()
+    first, second, *_ = store.pages.values()
+    assert [page.note for page in store.pages.values()] == [f"{n} of 5 of cats.example" for n in range(1, 6)]
+    for page, done in ((first, True), (second, False)):
+        parsed, _ = store.propose(page)
+        store.save(page, parsed, [Label.NAVIGATION, Label.HEADING, Label.MAIN], done=done)
+    assert not {path.name for path in tmp_path.iterdir()} - {"crawl.jsonl", "out.jsonl", "labelled"}
+    assert labelled_pages(labelled) == [("cats.example", chosen[0].id)]
+    (found,) = [found for found in open_dataset(labelled).pages if found.trusted]
+    assert (found.url, found.site) == ("https://cats.example/5", "cats.example")
+    assert found.load()[0] == PAGE.format(5).encode()
+    again = choose_pages(RunOutput(output), per_site=5, labelled=labelled_pages(labelled))
+    assert [(page.id, page.rank) for page in again[:2]] == [(chosen[1].id, 2), (chosen[2].id, 3)]
+
+
+def test_other_inputs_are_refused(run: tuple[Path, Path], tmp_path: Path) -> None:
+    """Pages of another run have other ids."""
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"id": "x", "html": "<p>a"}\n')
+    with pytest.raises(InputError, match="none of the chosen pages is in the inputs"):
+        pages_to_label(choose_pages(RunOutput(run[1])), find_inputs([str(other)]))
+
+
+def test_the_command_refuses_what_has_no_effect(
+    run: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without --survey there is one folder and no choice; a site that has its pages is not asked again."""
+    pytest.importorskip("bottle")
+    pytest.importorskip("nh3")
+    inputs, output = map(str, run)
+    assert main(["label", inputs, "--per-site", "3"]) == 2
+    assert main(["label", inputs, inputs]) == 2
+    assert main(["label", inputs, "--survey", str(tmp_path / "none")]) == 3
+    folder = tmp_path / "labelled" / "a" / "b"
+    folder.mkdir(parents=True)
+    for n in range(2):
+        place = folder / str(n)
+        place.mkdir()
+        (place / "labels.jsonl").touch()
+        (place / "meta.json").write_text(json.dumps({"site": "cats.example", "record": f"{n}"}))
+    call = ["label", inputs, "--survey", output, "--per-site", "2", "-o", str(tmp_path / "labelled"), "--no-browser"]
+    assert main(call) == 0
+    assert "nothing to label: every site has its 2 labelled pages" in capsys.readouterr().err

@@ -1,0 +1,279 @@
+"""The survey of a run: tables, report, hostile outputs, memory."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import blockml
+from blockml.batch import Item, predict
+from blockml.cli import main
+from blockml.errors import InputError, UsageError
+from blockml.extractors import resolve
+from blockml.surveying import TABLES, survey
+from blockml.surveying.records import RunOutput
+
+pytest.importorskip("jinja2")
+DATA = Path(__file__).parents[2] / "data" / "sites"
+SENTENCE = "Cats rule the world of page {0}, and nobody there has ever asked number {0} to do so, not even once."
+
+
+def record(site: str, number: int, confidence: float, **more: Any) -> dict[str, Any]:
+    """Record of a page whose text is its own but for two lines of its site."""
+    text = (
+        f"Follow {site}\n{SENTENCE.format(number)}\n{SENTENCE.format(number * 7 + 3)}\nAll rights of {number} reserved"
+    )
+    return {
+        "id": f"{site}-{number}", "url": f"https://www.{site}/{number}", "status": "ok", "title": f"Page {number}",
+        "text": text, "confidence": confidence, "n_blocks": 20, "n_kept": 4, "model": "default 0.1.0",
+        "metadata": {"language": "en-GB", "published": "2024-05-03" if number % 2 else None},
+    } | more  # fmt: skip
+
+
+def rows_of(sizes: Mapping[str, tuple[int, float]]) -> list[dict[str, Any]]:
+    """Records of sites with a number of pages and a confidence."""
+    return [record(site, number, sure) for site, (n, sure) in sizes.items() for number in range(n)]
+
+
+def written(rows: list[dict[str, Any]], path: Path) -> Path:
+    """Write records as JSON lines."""
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def test_sites_are_ranked_by_pages_and_doubt() -> None:
+    """Many unsure pages come first; counts are those of the records."""
+    rows = rows_of({"sure.example": (20, 0.99), "unsure.example": (10, 0.6), "small.example": (1, 0.1)})
+    rows += [record("failed.example", 1, 0.5) | {"status": "timeout", "text": "", "confidence": None}]
+    found = survey(rows)
+    assert [row["site"] for row in found.tables["sites"]] == [
+        "unsure.example", "small.example", "sure.example", "failed.example",
+    ]  # fmt: skip
+    unsure = found.tables["sites"][0]
+    assert (unsure["pages"], unsure["titles"], unsure["dates"], unsure["kept_share"]) == (10, 10, 5, 0.2)
+    assert unsure["confidence"] == pytest.approx(0.6)
+    assert found.glance["statuses"] == {"ok": 31, "timeout": 1}
+    assert found.glance["languages"] == {"en": 31}
+    assert found.glance["failed"] == 1
+    assert sum(row["pages"] for row in found.tables["confidence"]) == 31
+
+
+def test_lines_that_repeat_are_counted_by_site() -> None:
+    """A line on every page is listed with its count; texts of their own are not."""
+    found = survey(rows_of({"cats.example": (12, 0.9), "dogs.example": (2, 0.9)}))
+    assert [(row["site"], row["line"], row["pages"], row["share"]) for row in found.tables["lines"]] == [
+        ("cats.example", "Follow cats.example", 12, 1.0)
+    ]
+    assert found.tables["sites"][0]["repeated_line"] == "Follow cats.example"
+
+
+def test_near_duplicates_and_soft_errors() -> None:
+    """A text that differs by a word is a near duplicate on its site only; an error page is known by its message."""
+    words = " ".join(f"word{number}" for number in range(300))
+    rows = [
+        *(record("cats.example", number, 0.9, text=f"{words} tail{number}") for number in range(4)),
+        record("dogs.example", 1, 0.9, text=words),
+        record("dogs.example", 2, 0.4, text="Page not found\nTry the search.", title="Oops"),
+    ]
+    by_site = {row["site"]: row for row in survey(rows).tables["sites"]}
+    assert (by_site["cats.example"]["near_duplicates"], by_site["dogs.example"]["near_duplicates"]) == (3, 0)
+    assert (by_site["dogs.example"]["soft_errors"], by_site["dogs.example"]["soft_error"]) == (1, "Page not found")
+    assert by_site["cats.example"]["most_frequent_text_pages"] >= 2
+
+
+def test_pages_to_look_at_are_least_sure_and_typical() -> None:
+    """Three pages of the lowest confidence, and three others near the medians of the site."""
+    rows = [record("cats.example", number, 0.5 + number / 100) for number in range(40)]
+    pages = survey(rows).tables["pages"]
+    assert [row["id"] for row in pages if row["kind"] == "least sure"] == [f"cats.example-{n}" for n in range(3)]
+    typical = [row["confidence"] for row in pages if row["kind"] == "typical"]
+    assert len(typical) == 3
+    assert all(0.55 < value < 0.85 for value in typical)
+
+
+def test_all_forms_of_an_output_give_one_survey(tmp_path: Path) -> None:
+    """JSON lines, compressed ones, a folder of parts, Parquet, a table and the records themselves."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    rows = rows_of({"cats.example": (9, 0.8), "dogs.example": (5, 0.7)})
+    table = pa.Table.from_pylist(rows)
+    pq.write_table(table, tmp_path / "out.parquet")
+    parts = tmp_path / "parts.jsonl"
+    parts.mkdir()
+    written(rows[:6], parts / "part-0.jsonl")
+    written(rows[6:], parts / "part-1.jsonl.gz")
+    (parts / "_SUCCESS").touch()
+    wanted = survey(rows).tables
+    for output in (written(rows, tmp_path / "a.jsonl"), written(rows, tmp_path / "b.jsonl.gz"), parts, table,
+                   str(tmp_path / "out.parquet")):  # fmt: skip
+        assert survey(output).tables == wanted
+
+
+def test_a_comparison_names_what_changed() -> None:
+    """Texts, statuses and confidence by site, and the lines that came and went of the pages that changed most."""
+    before = rows_of({"cats.example": (6, 0.6), "dogs.example": (3, 0.9)})
+    after = [dict(row) for row in before]
+    after[0] |= {"text": "Something else\n" + SENTENCE.format(99), "confidence": 0.9, "model": "default-cats 0.1.0"}
+    after[1] |= {"status": "unsure"}
+    after[8] |= {"id": "new"}
+    found = survey(after, before=before)
+    changes = found.glance["changes"]
+    assert (changes["same"], changes["changed"], changes["new"], changes["gone"]) == (7, 1, 1, 1)
+    assert changes["statuses"] == [{"before": "ok", "after": "unsure", "pages": 1}]
+    assert found.tables["changes"][0] | {"confidence": 0} == {
+        "site": "cats.example", "pages": 6, "changed": 1, "confidence_before": pytest.approx(0.6), "confidence": 0,
+    }  # fmt: skip
+    (page,) = found.tables["changed_pages"]
+    assert (page["id"], page["came"][0], page["gone"][0]) == ("cats.example-0", "Something else", "Follow cats.example")
+    assert "Something else" in found.html()
+
+
+def test_views_and_templates_come_from_the_inputs(tmp_path: Path) -> None:
+    """With the pages of the run, a view shows what was kept and removed, and large sites have templates."""
+    pytest.importorskip("sklearn")
+    pages = sorted(DATA.glob("harbour-courier/*/page.html"))
+    items = [Item(path.parent.name, path=path, url=f"https://courier.example/{path.parent.name}") for path in pages]
+    rows = list(predict(items, resolve("kim2013"), isolation="none"))
+    renamed = [{**row, "id": f"{row['id']}/page"} for row in rows]
+    inputs = tmp_path / "run.jsonl"
+    inputs.write_text("".join(json.dumps({"id": row["id"], "html": path.read_text(encoding="utf-8")}) + "\n"
+                              for row, path in zip(renamed, pages, strict=True)))  # fmt: skip
+    found = survey(renamed, inputs=inputs)
+    shown = found.tables["pages"][0]["id"]
+    assert {run.kept for run in found.views[shown]} == {True, False}
+    assert sum(row["sampled_pages"] for row in found.tables["templates"]) == min(len(pages), 16)
+    assert 'class="kept"' in found.html()
+
+
+HOSTILE = [
+    {"id": "<script>alert(1)</script>", "title": '"><img src=x onerror=alert(1)>', "text": "<b>x</b>\n" * 5,
+     "url": "javascript:alert(1)//<svg onload=alert(1)>", "status": "<i>", "confidence": 0.1, "model": "<u>"},
+    {}, {"id": None, "text": None, "confidence": "high", "n_blocks": -1, "metadata": []},
+    {"id": ["a"], "url": "http://[", "text": {"a": 1}, "confidence": float("nan"), "n_kept": 10**30},
+    {"id": "../../etc/passwd", "url": "https://" + "a." * 5000 + "example/", "confidence": 7, "status": "ok" * 1000},
+    {"id": "\ud800\u202e", "text": "\ud800 \x00", "title": "\ud800", "confidence": True, "metadata": {"language": 3}},
+    {"id": "a" * 100_000, "text": "word " * 50_000, "confidence": 1e308, "n_blocks": 1.5},
+    {"url": "https://x.example/", "text": "a\n" * 50_000, "metadata": {"published": ["x"], "language": "e" * 9999}},
+]  # fmt: skip
+
+
+def test_hostile_records_are_harmless(tmp_path: Path) -> None:
+    """Markup of records stays text, nothing raises, and the report stays small."""
+    rows: list[Any] = [*HOSTILE, *HOSTILE, *HOSTILE, "text", 3, None]
+    found = survey(rows, before=HOSTILE)
+    page = found.html()
+    assert found.glance["damaged_lines"] == 3
+    for markup in ("<script", "<img", "<svg", "<b>x", "<i>", "<u>", "onerror=alert(1)>"):
+        assert markup not in page
+    assert 'href="javascript' not in page
+    assert len(page) < 300_000
+    found.save(tmp_path / "survey.html").read_text(encoding="utf-8")
+
+
+def test_lines_that_are_not_records_are_counted(tmp_path: Path) -> None:
+    """Damaged lines cost only themselves; an output without a record is refused."""
+    path = tmp_path / "out.jsonl"
+    path.write_bytes(b'{"id": "a", "text": "b"}\n{"id": \nnull\n[1]\n\xff\xfe\n' + b"[" * 100_000 + b"\n")
+    found = survey(path)
+    assert (found.glance["pages"], found.glance["damaged_lines"]) == (1, 5)
+    path.write_text("null\n")
+    with pytest.raises(UsageError, match="no records"):
+        survey(path)
+
+
+def test_wrong_calls(tmp_path: Path) -> None:
+    """The error says what is taken."""
+    with pytest.raises(InputError, match="no such file"):
+        survey(tmp_path / "none.jsonl")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").touch()
+    with pytest.raises(InputError, match="documents are not surveyed"):
+        survey(tmp_path / "docs")
+    with pytest.raises(UsageError, match="a list of records; got list_iterator"):
+        survey(iter([{"id": "a"}]))
+    with pytest.raises(UsageError, match="template_pages must be at least 2"):
+        survey([{"id": "a"}], template_pages=1)
+
+
+class Many:
+    """Records of one site, or of many, made as they are read."""
+
+    def __init__(self, n: int, n_sites: int) -> None:
+        self.n, self.n_sites = n, n_sites
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for number in range(self.n):
+            row = record(f"s{number % self.n_sites}.example", number, (number * 7919 % 1000) / 1000)
+            yield row | {"text": f"Follow us\nLine {number} of many\nPage {number * 31}"}
+
+
+@pytest.mark.parametrize("n_sites", [1, 4])
+def test_memory_does_not_grow_with_pages(n_sites: int) -> None:
+    """Four times as many pages need little more memory: some bytes for each."""
+    peaks = []
+    for n in (1_000, 3_000):
+        tracemalloc.start()
+        survey(Many(n, n_sites))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 2_000 * 150
+
+
+def test_many_sites_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sites beyond a limit share one row."""
+    monkeypatch.setattr("blockml.surveying.sites.MOST_SITES", 10)
+    rows = {row["site"]: row["pages"] for row in survey(Many(60, 30)).tables["sites"]}
+    assert len(rows) == 11
+    assert rows["(other sites)"] == 40
+
+
+def test_tables_are_written_and_returned(tmp_path: Path) -> None:
+    """Each table with rows is a Parquet file; a frame has the same rows."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    found = survey(rows_of({"cats.example": (5, 0.9)}), before=rows_of({"cats.example": (5, 0.8)}))
+    names = {path.stem for path in found.save_tables(tmp_path)}
+    assert names == {name for name in TABLES if found.tables[name]} >= {"sites", "lines", "pages", "changes"}
+    assert pq.read_table(tmp_path / "sites.parquet").to_pylist() == found.tables["sites"]
+    assert len(found.to_frame("pages")) == len(found.tables["pages"])
+    with pytest.raises(UsageError, match="unknown table 'none'"):
+        found.to_frame("none")
+
+
+def test_a_notebook_shows_the_report_without_scripts() -> None:
+    """The report is in a frame that may run nothing."""
+    found = blockml.survey([{"id": '"><script>', "text": "a"}])
+    shown = found._repr_html_()
+    assert shown.startswith('<iframe sandbox=""')
+    assert shown.count("<") == 2
+    assert "default-src &#x27;none&#x27;" in shown
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table without -o; a report and Parquet files with it; an output is never replaced."""
+    output = written(rows_of({"cats.example": (5, 0.9), "dogs.example": (9, 0.5)}), tmp_path / "out.jsonl")
+    assert main(["survey", str(output)]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("dogs.example")
+    assert main(["survey", str(output), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["glance"]["pages"] == 14
+    report = tmp_path / "sub" / "survey.html"
+    assert main(["survey", str(output), "-o", str(report), "--before", str(output)]) == 0
+    page = report.read_text(encoding="utf-8")
+    assert "<h1>14 pages of 2 sites</h1>" in page
+    assert "blockml label INPUT --survey" in page
+    for wrong in (["-o", str(output)], ["-o", str(tmp_path)], ["-o", str(report), "--format", "json"],
+                  ["--template-pages", "9"], ["-o", ""]):  # fmt: skip
+        assert main(["survey", str(output), *wrong]) == 2
+    assert main(["survey", str(tmp_path / "none")]) == 3
+
+
+def test_records_are_read_with_their_site() -> None:
+    """The registrable domain of the URL, else the first folder of the id, else none."""
+    rows = [{"id": "a", "url": "https://news.bbc.co.uk/1"}, {"id": "cats/2"}, {"id": "3"}, {"id": "http://x.example/"}]
+    assert [found.site for found in RunOutput(rows)] == ["bbc.co.uk", "cats", "", ""]
