@@ -36,8 +36,10 @@ _OPTIONS = {"parameters": "set", "n_pages": "pages", "datasets": "dataset", "typ
 #: opened.
 _MAY_BE_EMPTY = ("url", "charset", "name", "template", "coverage")
 #: Arguments with files that are read, and with files that are written.
-_READ = ("page", "pages", "inputs", "files_from", "gold", "source", "template", "model", "base", "extractors")
-_READ += ("survey", "before")
+_READ = (
+    "page", "pages", "inputs", "files_from", "gold", "source", "template", "model", "base", "extractors",
+    "survey", "before",
+)  # fmt: skip
 _WRITTEN = ("output", "view", "curve", "curves", "coverage")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 #: Help on a page file.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from blockml.archives.suffixes import PAGES, is_page_of_folder, page_stem
-from blockml.datasets.base import UNFINISHED_FLAG, html_files, page_from_row, read_page_file
+from blockml.datasets.base import UNFINISHED_FLAG, LabelledPage, html_files, page_from_row, read_page_file
 from blockml.datasets.folders import read_labels, write_labels
 from blockml.datasets.records import parse_record
 from blockml.decision.decide import Decision
@@ -100,17 +100,21 @@ class LabelStore:
         DatasetError
             The file can't be read, or the encoding that ``meta.json`` gives is unknown.
         """
-        labelled = page_from_row(
-            page.meta, page.id, page.source if isinstance(page.source, Path) else self._place(page)
-        )
+        labelled, html = self._source(page)
         options = self.extractor.parsing.options()
-        html = labelled.load()[0] if isinstance(page.source, Path) else page.source
         return parse(html, url=labelled.url, charset=labelled.charset, **options)
 
     def html(self, page: PageToLabel) -> str:
         """Return the decoded source of a page; raises DatasetError as :meth:`parse` does."""
-        labelled = page_from_row(page.meta, page.id, page.source)
-        return decode(labelled.load()[0], labelled.charset).utf8.decode()
+        labelled, html = self._source(page)
+        return decode(html, labelled.charset).utf8.decode()
+
+    def _source(self, page: PageToLabel) -> tuple[LabelledPage, bytes]:
+        """Return a page with its record and its bytes."""
+        if isinstance(page.source, Path):
+            labelled = page_from_row(page.meta, page.id, page.source)
+            return labelled, labelled.load()[0]
+        return page_from_row(page.meta, page.id, self._place(page)), page.source
 
     def labels(self, page: PageToLabel, parsed: Page, decision: Decision) -> list[Label | None]:
         """Return the stored labels of a page's blocks, None for ignored ones; without stored labels, the proposal."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import blockml
-from blockml.batch import find_inputs, predict, read_items
+from blockml.batch import find_inputs, predict_items, read_items
 from blockml.cli.output import print_rows
 from blockml.surveying import survey
 
@@ -43,7 +43,7 @@ def cost_rows(name: str, output: Path) -> list[dict[str, object]]:
     blockml.extract("<p>Cats")  # imports
     start = time.process_time()
     with output.open("w", encoding="utf-8") as stream:
-        for record in predict(read_items(inputs), extractor, isolation="none"):
+        for record in predict_items(read_items(inputs), extractor, isolation="none"):
             stream.write(json.dumps(record) + "\n")
     of_run = time.process_time() - start
     survey([{"id": "a", "text": "b"}]).html()  # imports

@@ -21,12 +21,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-import blockml
 from blockml.cli.output import note, print_rows
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
 from blockml.evaluation.bootstrap import paired_difference
-from blockml.extractors import TrainedExtractor
+from blockml.extractors import TrainedExtractor, trained
 from blockml.model import Model
 from blockml.training.adapt import adapt
 from research.benchmarks.adaptation import click
@@ -165,7 +164,7 @@ def drawn_groups(pages: Sequence[Predicted], n_sites: int) -> dict[str, list[Pre
 
 def run(pages: Sequence[Predicted], output: str | None, n_sites: int = 100) -> int:
     """Measure the sites of predicted pages and print the tables."""
-    base = blockml.load("default").model
+    base = trained("default").model
     sites = []
     for name, items in drawn_groups(pages, n_sites).items():
         sites.append(measure(base, name, items))

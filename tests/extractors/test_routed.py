@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.batch import BatchExtractor, Item, Options, predict
+from blockml.batch import BatchExtractor, Item, Options, predict_items
 from blockml.errors import ModelError, ModelFormatError, UsageError
-from blockml.extractors import resolve
+from blockml.extractors import resolve, trained
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.routed import (
     ROUTES,
@@ -42,7 +42,7 @@ def adapted(base: Model, name: str, bias: float) -> Model:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Models for a site that keeps all, a host that keeps nothing, and a template of the site."""
-    base = blockml.load("kim2013").model
+    base = trained("kim2013").model
     template = RouteTemplate((template_features(blockml.parse(LIST)),), 0.2)
     routes = {
         "all": Route("cats.example", adapted(base, "all", 30.0)),
@@ -71,7 +71,7 @@ def test_every_verb_routes(folder: Path, url: str | None, html: str, model: str)
     """``extract``, a batch, a pickled batch extractor and wrappers use the model of the page, and name it."""
     assert blockml.extract(html, url=url, model=folder).model == model
     extractor = resolve(folder)
-    (record,) = predict([Item("a", html=html, url=url)], extractor, isolation="none")
+    (record,) = predict_items([Item("a", html=html, url=url)], extractor, isolation="none")
     (again,) = pickle.loads(pickle.dumps(BatchExtractor(str(folder)))).records([{"html": html, "url": url}])  # noqa: S301
     assert record["model"] == again["model"] == model
     assert again["text"] == record["text"]
@@ -122,7 +122,7 @@ def test_options_of_records_follow_the_routed_model(folder: Path) -> None:
     pages = [
         Item(str(n), html=TEXT, url=url) for n, url in enumerate(("https://cats.example/", "https://dogs.example/"))
     ]
-    records = list(predict(pages, resolve(folder), Options(min_confidence=1.0, threshold=0.0), isolation="none"))
+    records = list(predict_items(pages, resolve(folder), Options(min_confidence=1.0, threshold=0.0), isolation="none"))
     assert [(record["status"], record["model"]) for record in records] == [
         ("ok", "all 0.1.0"), ("unsure", "kim2013 0.1.0"),
     ]  # fmt: skip
@@ -152,7 +152,7 @@ def test_damaged_tables_are_refused(folder: Path, change: dict[str, object], mes
 
 def test_a_table_that_is_not_json_and_another_base_are_refused(folder: Path) -> None:
     """A model that was adapted from another base would get wrong predictors."""
-    base = replace(blockml.load("kim2013").model, version="9")
+    base = replace(trained("kim2013").model, version="9")
     blockml.save(base, folder / "base.blockml")
     with pytest.raises(ModelError, match=r"was not adapted from kim2013 9"):
         resolve(folder)
@@ -163,6 +163,6 @@ def test_a_table_that_is_not_json_and_another_base_are_refused(folder: Path) -> 
 
 def test_routes_of_many_sites_are_found_by_their_site() -> None:
     """The site of a page chooses among thousands without a search."""
-    base = blockml.load("kim2013").model
+    base = trained("kim2013").model
     extractor = RoutedExtractor(base, routes=[Route(f"s{n}.example", replace(base, name=f"m{n}")) for n in range(3000)])
     assert blockml.extract(TEXT, url="https://a.s2999.example/", model=extractor).model == "m2999 0.1.0"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import blockml
-from blockml.batch import Item, predict
+from blockml.batch import Item, predict_items
 from blockml.cli import main
 from blockml.errors import InputError, UsageError
 from blockml.extractors import resolve
@@ -140,7 +140,7 @@ def test_views_and_templates_come_from_the_inputs(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     pages = sorted(DATA.glob("harbour-courier/*/page.html"))
     items = [Item(path.parent.name, path=path, url=f"https://courier.example/{path.parent.name}") for path in pages]
-    rows = list(predict(items, resolve("kim2013"), isolation="none"))
+    rows = list(predict_items(items, resolve("kim2013"), isolation="none"))
     renamed = [{**row, "id": f"{row['id']}/page"} for row in rows]
     inputs = tmp_path / "run.jsonl"
     inputs.write_text("".join(json.dumps({"id": row["id"], "html": path.read_text(encoding="utf-8")}) + "\n"
