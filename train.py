@@ -182,10 +182,10 @@ def trained(release: Release, folders: Mapping[str, str] | None, seed: int, jobs
     """Train a release on its corpora, whose folders are given by name, or on ``data/`` without them."""
     own = [open_dataset(ROOT / "data" / name) for name in OWN]
     if folders is None:
-        datasets, type_datasets = own, []
+        datasets, block_type_datasets = own, []
     else:
         datasets = [opened(name, folders[name]) for name in release.main_corpora]
-        type_datasets = [*(open_dataset(f"{name}={folders[name]}") for name in release.type_corpora), *own]
+        block_type_datasets = [*(open_dataset(f"{name}={folders[name]}") for name in release.type_corpora), *own]
     command = [
         "python train.py",
         release.name,
@@ -194,8 +194,8 @@ def trained(release: Release, folders: Mapping[str, str] | None, seed: int, jobs
     ]
     chosen = recipe(release.name)
     return train_model(
-        datasets, chosen, type_datasets=type_datasets, protocols=chosen.protocols, n_folds=chosen.n_folds, seed=seed,
-        jobs=jobs, command=" ".join(command), report=note,
+        datasets, chosen, block_type_datasets=block_type_datasets, protocols=chosen.protocols, n_folds=chosen.n_folds,
+        seed=seed, jobs=jobs, command=" ".join(command), report=note,
     )  # fmt: skip
 
 

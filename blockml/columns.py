@@ -23,7 +23,7 @@ def extract_column(column: Any, *, model: AnyModel = "default", **options: Any) 
     model
         What :func:`blockml.load` takes.
     **options
-        Fields of :class:`blockml.options.Options`: ``threshold``, ``output_format`` …
+        Fields of :class:`blockml.options.Options`: ``threshold``, ``format`` …
 
     Returns
     -------

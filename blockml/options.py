@@ -106,7 +106,7 @@ class Options:
     #: Guesses the encoding of bytes that declare none; a batch pickles it.
     detector: Detector | None = _option(None)  # noqa: RUF009 (makes a field)
     #: Format of the field ``text`` of a record, one of :data:`TEXT_FORMATS`.
-    output_format: str = _option("text", "--format", "format of the texts", choices=TEXT_FORMATS, of_records=True)
+    format: str = _option("text", "--format", "format of the texts", choices=TEXT_FORMATS, of_records=True)
     #: Whether Markdown and HTML have links, pictures, tables of data, and bold, italic and other formatting.
     links: bool = _option(_ON, "--no-links", "write the words of links without addresses", "switch", of_records=True)
     images: bool = _option(_ON, "--no-images", "leave pictures out", "switch", of_records=True)
@@ -143,8 +143,8 @@ class Options:
 
     def _check_records(self) -> None:
         """Check the options of records."""
-        if self.output_format != "text":
-            check_name("format", self.output_format, TEXT_FORMATS)
+        if self.format != "text":
+            check_name("format", self.format, TEXT_FORMATS)
         if self.min_confidence is not None:
             check_type("min_confidence", self.min_confidence, float, int, legal="a number from 0 to 1")
             if not 0 <= self.min_confidence <= 1:

@@ -32,7 +32,7 @@ HTML = (Path(__file__).parents[1] / PAGE).read_bytes()
 #: Options with their defaults; those of records are not options of one extraction.
 DEFAULTS = {item.name: item.default for item in fields(Options)}
 OF_RECORDS = {
-    "output_format", "links", "images", "tables", "formatting", "fields", "languages", "deduplicate",
+    "format", "links", "images", "tables", "formatting", "fields", "languages", "deduplicate",
     "min_confidence",
 }  # fmt: skip
 SWITCHES = {"links", "images", "tables", "formatting"}
@@ -44,7 +44,7 @@ VALUES: dict[str, Any] = {
     "limits": Limits(bytes=600),
     "backend": "html5lib",
     "detector": len,
-    "output_format": "markdown",
+    "format": "markdown",
     "fields": ("id", "text"),
     "favour": "recall",
     "languages": ("de",),
@@ -136,7 +136,7 @@ def test_flags_of_commands_set_options(
     assert capsys.readouterr().out.rstrip("\n") == result.text
     main(["predict", PAGE, "--quiet", *arguments])
     record = json.loads(capsys.readouterr().out)
-    assert (record["text"], record["n_kept"]) == (result.text, int(result.kept.sum()))
+    assert (record["text"], record["n_kept_blocks"]) == (result.text, int(result.kept.sum()))
     main(["view", PAGE, "-o", str(tmp_path / "view.html"), *arguments])
     assert f"{int(result.kept.sum())} of {len(result.kept)} block" in capsys.readouterr().err
 

@@ -75,7 +75,7 @@ def predict(
     limits: Limits = Limits(),
     backend: str | None = None,
     detector: Detector | None = None,
-    output_format: str = "text",
+    format: str = "text",  # noqa: A002 (the name of the command's option)
     links: bool = True,
     images: bool = True,
     tables: bool = True,
@@ -115,7 +115,7 @@ def predict(
         that is not known).
     threshold, favour, include, exclude, limits, backend, detector
         As in :func:`blockml.extract`.
-    output_format
+    format
         Format of the field ``text``: ``text``, ``markdown`` or ``html``.
     links, images, tables, formatting
         Whether Markdown and HTML have them, see :func:`blockml.render`.
@@ -151,7 +151,7 @@ def predict(
     """
     options = Options(
         threshold=threshold, favour=favour, include=include, exclude=exclude, limits=limits, backend=backend,
-        detector=detector, output_format=output_format, links=links, images=images, tables=tables,
+        detector=detector, format=format, links=links, images=images, tables=tables,
         formatting=formatting, fields=fields, languages=languages, deduplicate=deduplicate,
     )  # fmt: skip
     check_jobs(jobs)

@@ -103,7 +103,7 @@ class PageExtractor:
         extractor = self.at_sites.get(item.site, self.extractor)
         result = extract_with(self.options, extractor, html, url=item.url, charset=item.charset)
         options = self.options
-        text = render(result, options.output_format, **options.switches)  # first, because it may add warnings
+        text = render(result, options.format, **options.switches)  # first, because it may add warnings
         record = page_record(result, metadata=self._metadata) | {"text": text}
         if "comments" in self._read:
             record["comments"] = result.comments

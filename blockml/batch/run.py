@@ -115,8 +115,8 @@ def predict_items(
     -------
     Iterator[dict]
         One record per item, in order: ``id``, ``url``, ``status``, ``title``, ``text``, ``confidence``, ``n_blocks``,
-        ``n_kept``, ``model``, ``warnings``, ``metadata``, ``error``, or those of ``options.fields``. The status is one
-        of :class:`blockml.page.Status`, ``timeout``, ``crashed`` or ``unreadable``.
+        ``n_kept_blocks``, ``model``, ``warnings``, ``metadata``, ``error``, or those of ``options.fields``. The status
+        is one of :class:`blockml.page.Status`, ``timeout``, ``crashed`` or ``unreadable``.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def predict_to_file(
         other inputs or options.
     """
     check_jobs(jobs)
-    output = output_for(path, pages.options.output_format, pages.options.record_fields)
+    output = output_for(path, pages.options.format, pages.options.record_fields)
     finisher = Finisher(pages.options) if finishes(pages.options) else None
     encoder = JsonLines() if finisher else output.encoder
     _check_apart(inputs, path, output)

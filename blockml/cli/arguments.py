@@ -29,9 +29,12 @@ __all__ += ["add_parameters", "check_files", "given_datasets", "number", "parame
 __all__ += ["processes", "read_page", "refuse", "seconds", "seed"]
 
 #: Options by the names of their values, where these differ.
-_OPTIONS = {"parameters": "set", "n_pages": "pages", "datasets": "dataset", "type_datasets": "type-dataset"} | {
-    name: flag.name.removeprefix("--") for name, flag in flags(of_records=True).items()
-}
+_OPTIONS = {
+    "parameters": "set",
+    "n_pages": "pages",
+    "datasets": "dataset",
+    "block_type_datasets": "block-type-dataset",
+} | {name: flag.name.removeprefix("--") for name, flag in flags(of_records=True).items()}
 #: Options that may be empty: they describe a page, have an optional value, or name a template, which then can't be
 #: opened.
 _MAY_BE_EMPTY = ("url", "charset", "name", "template", "coverage")

@@ -56,7 +56,14 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     add_datasets(parser)
     add = parser.add_argument
     text = "further pages with labelled blocks, for recipes that learn block types; may be repeated"
-    add("--type-dataset", action="append", default=[], metavar="[NAME=]PATH", dest="type_datasets", help=text)
+    add(
+        "--block-type-dataset",
+        action="append",
+        default=[],
+        metavar="[NAME=]PATH",
+        dest="block_type_datasets",
+        help=text,
+    )
     add("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md; with --by a folder")
     add("--recipe", metavar="NAME", help="training recipe (default: the best that the installed libraries can train)")
     text = "adapt this released model or model file to the pages (four or more of a site or kind) instead"
@@ -83,7 +90,7 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
     add("extractors", nargs="+", metavar="MODEL|EXTRACTOR", help="names or model files")
     add_datasets(parser)
     add("--metric", action="append", metavar="NAME", help="metric to show; may be repeated (default: all)")
-    add("--by-type", action="store_true", help="also show means by page type")
+    add("--by-page-type", action="store_true", help="also show means by page type")
     add_options(parser, "backend")
     add_format(parser)
     add_jobs(parser)
@@ -117,7 +124,7 @@ def run_train(arguments: argparse.Namespace) -> int:
             why = "" if chosen.name == "default" else f"; for the best recipe, {install_hint('boost')}"
             note(f"recipe {chosen.name}, learner {chosen.learner}{why}")
         if not chosen.block_types:
-            refuse(arguments, f"with recipe {chosen.name}, which learns no block types", type_datasets=[])
+            refuse(arguments, f"with recipe {chosen.name}, which learns no block types", block_type_datasets=[])
         if "none" in (protocols or ()):
             if len(protocols) > 1:
                 raise UsageError("--cv none excludes other values of --cv")
@@ -129,7 +136,7 @@ def run_train(arguments: argparse.Namespace) -> int:
             given_datasets(arguments, arguments.datasets),
             recipe=chosen,
             base=arguments.base,
-            type_datasets=given_datasets(arguments, arguments.type_datasets),
+            block_type_datasets=given_datasets(arguments, arguments.block_type_datasets),
             name=arguments.name or output.name.partition(".")[0],
             protocols=protocols,
             n_folds=n_folds,
@@ -153,7 +160,7 @@ def run_train(arguments: argparse.Namespace) -> int:
 def _refuse_recipe(arguments: argparse.Namespace) -> None:
     """Refuse options of recipes."""
     refuse(arguments, "with --base, which adapts a model as it is", recipe=None, parameters=[], cv=None)
-    refuse(arguments, "with --base, which adapts a model as it is", type_datasets=[], backend=None, folds=None)
+    refuse(arguments, "with --base, which adapts a model as it is", block_type_datasets=[], backend=None, folds=None)
     refuse(arguments, "with --base, which adapts a model as it is", seed=0, jobs=1)
 
 
@@ -227,7 +234,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     from blockml.evaluation.run import PAGE_METRICS, summarise
 
     if arguments.format == "json":
-        refuse(arguments, "with --format json, which has the means by page type anyway", by_type=False)
+        refuse(arguments, "with --format json, which has the means by page type anyway", by_page_type=False)
     metrics = arguments.metric or list(PAGE_METRICS)
     for name in metrics:
         check_name("metric", name, PAGE_METRICS)
@@ -254,7 +261,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         print_json(reports)
     else:
-        _print_reports(reports, by_type=arguments.by_type)
+        _print_reports(reports, by_page_type=arguments.by_page_type)
     for dataset in datasets:
         results = found[dataset.name]
         _note_missing(dataset, next(iter(results.values())).results, arguments.metric or ())
@@ -359,7 +366,7 @@ def _write_curves(path: Path, dataset: str, results: Mapping[str, Sequence[PageR
         note(f"wrote {write_curves(path, title, curves)}")
 
 
-def _print_reports(reports: Sequence[dict[str, Any]], *, by_type: bool) -> None:
+def _print_reports(reports: Sequence[dict[str, Any]], *, by_page_type: bool) -> None:
     """Print the table of means, then what its metrics mean and the blocks and cost of each extractor."""
     from blockml.evaluation.comparison.grid import METRIC_INFO
 
@@ -371,7 +378,7 @@ def _print_reports(reports: Sequence[dict[str, Any]], *, by_type: bool) -> None:
             interval = "-" if value["low"] is None else f"[{value['low']:.4f}, {value['high']:.4f}]"
             row |= {"mean": f"{value['mean']:.4f}", "95 %": interval}
             rows.append(row | {"pages": value["pages"], "mean of sites": f"{value['site_mean']:.4f}"})
-            for page_type, means in report["by_type"].items() if by_type else ():
+            for page_type, means in report["by_page_type"].items() if by_page_type else ():
                 if metric in means:
                     row |= {"metric": f"  {metric}, {page_type}", "mean": f"{means[metric]:.4f}", "95 %": ""}
                     rows.append(row | {"pages": means["pages"], "mean of sites": ""})

@@ -70,7 +70,7 @@ def run_extractors(arguments: argparse.Namespace) -> int:
     """List untrained extractors."""
     rows = [
         {"name": name, "description": (kind.__doc__ or "").strip().splitlines()[0]}
-        | {"uses site": kind.traits.uses_siblings, "source": kind.traits.source}
+        | {"uses site": kind.traits.uses_site, "source": kind.traits.source}
         for name, kind in EXTRACTORS.items()
     ]
     print_rows(rows, arguments.format)

@@ -94,7 +94,7 @@ def run_predict(arguments: argparse.Namespace) -> int:
 
 def _options(arguments: argparse.Namespace) -> Options:
     if arguments.fields and "text" not in arguments.fields:
-        refuse(arguments, "without the field text", output_format="text")
+        refuse(arguments, "without the field text", format="text")
     return chosen_options(arguments)
 
 

@@ -80,7 +80,7 @@ def evaluate_extractor(
     """
     check_type("extractor", extractor, Extractor, legal="an extractor, as of blockml.extractors.resolve")
     check_type("dataset", dataset, Dataset, legal="a data set, as of blockml.datasets.open_dataset")
-    groups = group_by_site(dataset.pages) if extractor.uses_siblings else [[page] for page in dataset.pages]
+    groups = group_by_site(dataset.pages) if extractor.uses_site else [[page] for page in dataset.pages]
     tasks = (joblib.delayed(_evaluate_site)(extractor, group, parsing or {}) for group in groups)
     with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
         results = list(progress(result for group in parallel(tasks) for result in group))
@@ -131,16 +131,17 @@ def _evaluate_page(extractor: Extractor, labelled: LabelledPage, parsing: Mappin
 def summarise(results: Sequence[PageResult], metrics: Sequence[str] = PAGE_METRICS) -> dict[str, Any]:
     """Average the scores of pages, with 95 % bootstrap intervals, per page type and over sites; pool block counts.
 
-    Returns ``pages``, ``statuses``, ``metrics`` (name to mean, low, high, pages, site_mean, clean_mean), ``by_type``,
-    ``block`` (pooled precision, recall, f1), ``ms_per_page``, ``peak_megabytes``. ``clean_mean`` excludes pages whose
-    gold has a known defect; ``site_mean`` is the mean over sites of the means of their pages. A single page has no
+    Returns ``pages``, ``statuses``, ``metrics`` (name to mean, low, high, pages, site_mean, clean_mean),
+    ``by_page_type``, ``block`` (pooled precision, recall, f1), ``ms_per_page``, ``peak_megabytes``. ``clean_mean``
+    excludes pages whose gold has a known defect; ``site_mean`` is the mean over sites of the means of their pages. A
+    single page has no
     interval: its ``low`` and ``high`` are None.
     """
     summary: dict[str, Any] = {
         "pages": len(results),
         "statuses": dict(sorted(Counter(str(result.status) for result in results).items())),
         "metrics": {},
-        "by_type": {},
+        "by_page_type": {},
     }
     for name in metrics:
         pairs = [(result, value) for result in results if (value := result.metric(name)) is not None]
@@ -158,9 +159,9 @@ def summarise(results: Sequence[PageResult], metrics: Sequence[str] = PAGE_METRI
             "site_mean": round(mean_of_means(means_by(values, sites)), 4),
             "clean_mean": round(float(np.mean(clean)), 4) if clean else None,
         }
-        by_type = means_by(values, [result.page_type or "unknown" for result, _ in pairs])
-        for page_type, (mean, count) in sorted(by_type.items()):
-            summary["by_type"].setdefault(page_type, {"pages": count})[name] = round(mean, 4)
+        by_page_type = means_by(values, [result.page_type or "unknown" for result, _ in pairs])
+        for page_type, (mean, count) in sorted(by_page_type.items()):
+            summary["by_page_type"].setdefault(page_type, {"pages": count})[name] = round(mean, 4)
     total = sum((result.block for result in results), BlockScores())
     summary["block"] = {name: round(getattr(total, name), 4) for name in ("precision", "recall", "f1")}
     summary["ms_per_page"] = round(1000 * float(np.mean([result.seconds for result in results])), 2)

@@ -35,7 +35,7 @@ def fit_to_site(
     used; they may include the page to extract from. ``parsing``
     replaces parsing options of the extractor. Raises DatasetError if one can't be read.
     """
-    if not extractor.uses_siblings:
+    if not extractor.uses_site:
         return extractor
     return copy(extractor).fit(parse_pages(pages[:MAX_SITE_PAGES], replace(extractor.parsing, **(parsing or {}))))
 

@@ -70,7 +70,7 @@ class Traits:
     source: str  #: Publication of the algorithm.
     needs_training: bool = False  #: Labelled pages are needed before it can score.
     #: It learns from other pages of the same site (:meth:`Extractor.fit`), and has a fallback without them.
-    uses_siblings: bool = False
+    uses_site: bool = False
     #: Scores are estimated probabilities; otherwise they only rank blocks, or are 0 and 1.
     gives_probabilities: bool = False
 
@@ -103,9 +103,9 @@ class Extractor(ABC):
         return self.default_threshold if self.threshold is None else self.threshold
 
     @property
-    def uses_siblings(self) -> bool:
+    def uses_site(self) -> bool:
         """Whether :meth:`fit` on other pages of the site changes anything."""
-        return self.traits.uses_siblings
+        return self.traits.uses_site
 
     @property
     def gives_labels(self) -> bool:

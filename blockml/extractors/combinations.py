@@ -101,9 +101,9 @@ class Combination(Extractor):
         return [METHODS[member]() if isinstance(member, str) else member for member in members]
 
     @property
-    def uses_siblings(self) -> bool:
+    def uses_site(self) -> bool:
         """Whether a member uses other pages of the site."""
-        return any(member.uses_siblings for member in self.extractors())
+        return any(member.uses_site for member in self.extractors())
 
     def with_members(self, change: Callable[[Extractor], Extractor]) -> Self:
         """Return a copy with changed members."""
@@ -111,8 +111,8 @@ class Combination(Extractor):
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:
         """Fit copies of the members to pages of a site."""
-        learnt = list(pages) if self.uses_siblings else []
-        if self.uses_siblings:
+        learnt = list(pages) if self.uses_site else []
+        if self.uses_site:
             self.members = self.with_members(lambda member: copy(member).fit(learnt, labels)).members
         return self
 

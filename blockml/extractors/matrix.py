@@ -65,13 +65,13 @@ def page_matrix(
     [0.0, 1.0]
     """
     given = {base: METHODS[VOTERS[base]]().score(page) for base in _voters(features_name)}
-    if uses_siblings(features_name):
+    if uses_site(features_name):
         given |= _from_site(page, site)
     return features.matrix(page, features_name, given, context)
 
 
 @functools.cache
-def uses_siblings(features_name: str) -> bool:
+def uses_site(features_name: str) -> bool:
     """Whether a feature set has columns about other pages of the site.
 
     Raises

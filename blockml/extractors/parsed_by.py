@@ -83,9 +83,9 @@ class ParsedBy(Extractor):
         return self.extractor.policy
 
     @property
-    def uses_siblings(self) -> bool:
+    def uses_site(self) -> bool:
         """Whether the extractor learns from pages of the site."""
-        return self.extractor.uses_siblings
+        return self.extractor.uses_site
 
     @property
     def gives_labels(self) -> bool:

@@ -15,7 +15,7 @@ from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
 from blockml.errors import UsageError
 from blockml.extractors.base import Between, Extractor, Traits, parameter
-from blockml.extractors.matrix import page_matrix, uses_siblings
+from blockml.extractors.matrix import page_matrix, uses_site
 from blockml.model import Model, score_page
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
@@ -57,13 +57,13 @@ class TrainedExtractor(Extractor):
         return self.model.block_types is not None
 
     @property
-    def uses_siblings(self) -> bool:
+    def uses_site(self) -> bool:
         """Whether the model has features of other pages of the site."""
-        return uses_siblings(self.model.features)
+        return uses_site(self.model.features)
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
         """Learn the template of a site from its pages, if the model has features of it; the model does not change."""
-        if self.uses_siblings:
+        if self.uses_site:
             from blockml.templates.site import SiteTemplate
 
             self.template = SiteTemplate.learn(list(pages))
@@ -108,7 +108,7 @@ class TrainedExtractor(Extractor):
     def id(self) -> str:
         """Name and version of the model, with a threshold that replaces the model's own, and a template in use."""
         settings = [] if self.threshold is None else [f"threshold={self.threshold:g}"]
-        settings += [f"template={self.template}"] if self.template is not None and self.uses_siblings else []
+        settings += [f"template={self.template}"] if self.template is not None and self.uses_site else []
         return f"{self.model.id} ({', '.join(settings)})" if settings else self.model.id
 
     @property
@@ -123,7 +123,7 @@ class TrainedExtractor(Extractor):
     def predict(self, page: Page) -> Prediction:
         """Predict probabilities and block types; remark if too few pages of the site are known."""
         self._check_rest()
-        template = self._site() if self.uses_siblings else None  # once: a file takes as long to read as a page
+        template = self._site() if self.uses_site else None  # once: a file takes as long to read as a page
         prediction = score_page(self.model, page_matrix(page, self.model.features, template))
         if template is not None:
             from blockml.templates.frequency import FallbackReason, too_few

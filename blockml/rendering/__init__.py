@@ -178,7 +178,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {"with_title": ("text", "markdown"), "pa
 
 def render(
     extraction: Extraction,
-    output_format: str = "text",
+    format: str = "text",  # noqa: A002 (the name of the command's option)
     *,
     with_title: bool | None = None,
     paragraphs: bool | None = None,
@@ -213,7 +213,7 @@ def render(
     '<p>One <b>two</b></p>'
     """
     check_type("extraction", extraction, Extraction, legal="the result of blockml.extract")
-    check_name("format", output_format, FORMATS)
+    check_name("format", format, FORMATS)
     check_type("with_title", with_title, bool, NoneType, legal="True, False or None")
     check_type("paragraphs", paragraphs, bool, NoneType, legal="True, False or None")
     check_type("chunk_size", chunk_size, int, NoneType, legal="a positive integer or None")
@@ -221,13 +221,13 @@ def render(
     for name, value in switches.items():
         check_type(name, value, bool, legal="True or False")
     omitted = {name: False for name, value in switches.items() if not value}
-    check_options(output_format, with_title=with_title, paragraphs=paragraphs, chunk_size=chunk_size, **omitted)
+    check_options(format, with_title=with_title, paragraphs=paragraphs, chunk_size=chunk_size, **omitted)
     if omitted:
         from blockml.rendering.switches import without
 
         extraction = without(extraction, omitted)
-    wanted = output_format == "markdown" if with_title is None else with_title
-    return FORMATS[output_format](extraction, with_title=wanted, paragraphs=bool(paragraphs), chunk_size=chunk_size)
+    wanted = format == "markdown" if with_title is None else with_title
+    return FORMATS[format](extraction, with_title=wanted, paragraphs=bool(paragraphs), chunk_size=chunk_size)
 
 
 def check_options(output_format: str, **options: object) -> None:

@@ -129,7 +129,7 @@ PAGE = (
         lambda found: None if found.article_probability is None else round(found.article_probability, 4),
     ),
     Field("n_blocks", COUNT, "Number of text blocks.", lambda found: len(found.kept)),
-    Field("n_kept", COUNT, "Number of text blocks that were kept.", lambda found: int(found.kept.sum())),
+    Field("n_kept_blocks", COUNT, "Number of text blocks that were kept.", lambda found: int(found.kept.sum())),
     Field("model", TEXT, "Name and version of the extractor."),
     Field("warnings", TEXTS, "Remarks about the page.", lambda found: list(found.warnings)),
     Field(
@@ -218,7 +218,7 @@ def page_record(extraction: Extraction, *, metadata: bool = True) -> dict[str, A
     >>> import blockml
     >>> from blockml.extractors import Plain
     >>> record = page_record(blockml.extract("<p>One</p>", model=Plain()))
-    >>> record["status"], record["text"], record["n_kept"]
+    >>> record["status"], record["text"], record["n_kept_blocks"]
     ('ok', 'One', 1)
     """
     return {field.name: None if field.of_metadata and not metadata else field.of(extraction) for field in PAGE}

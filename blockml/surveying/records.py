@@ -26,7 +26,7 @@ RunRecords: TypeAlias = str | Path | Sequence[Mapping[str, Any]] | Any
 #: Most characters of an id, URL or title, and most bytes of a line; longer lines are counted as damaged.
 _MAX_NAME, _MAX_LINE = 500, 64 << 20
 #: Columns of a table that a survey reads, and rows that are decoded at a time.
-_COLUMNS = ("id", "url", "status", "title", "text", "confidence", "n_blocks", "n_kept", "model", "metadata")
+_COLUMNS = ("id", "url", "status", "title", "text", "confidence", "n_blocks", "n_kept_blocks", "model", "metadata")
 _BATCH_ROWS = 64
 _PARTS = {"metadata": ("metadata.language", "metadata.published")}
 _PARQUET = b"PAR1"
@@ -85,7 +85,7 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
         text if isinstance(text, str) else None,
         _share(row.get("confidence")),
         _count(row.get("n_blocks")),
-        _count(row.get("n_kept")),
+        _count(row.get("n_kept_blocks")),
         _name(row.get("model")),
         _name(about.get("language")).partition("-")[0].lower(),
         isinstance(about.get("published"), str),

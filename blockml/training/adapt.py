@@ -25,7 +25,7 @@ from blockml.errors import DatasetError, UsageError, check_type
 from blockml.evaluation.bootstrap import Difference, paired_difference
 from blockml.evaluation.seen import training_hashes
 from blockml.evaluation.words import bag_scores
-from blockml.extractors.matrix import page_matrix, uses_siblings
+from blockml.extractors.matrix import page_matrix, uses_site
 from blockml.features.page_matrix import PageMatrix
 from blockml.model import Model, score_page
 from blockml.page import Label, Page
@@ -191,7 +191,7 @@ def check_base(base: Model) -> None:
     check_type("base", base, Model, legal="a blockml.model.Model")
     if base.correction is not None:
         raise UsageError(f"model {base.name} is adapted already: adapt the model that it is based on, to all pages")
-    if uses_siblings(base.features):
+    if uses_site(base.features):
         raise UsageError(f"model {base.name} reads other pages of the site: detect the site's template instead")
 
 

@@ -18,7 +18,7 @@ from blockml.datasets.validation import content_hash
 from blockml.decision.policy import PolicyColumns
 from blockml.errors import DatasetError
 from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site, parse_pages
-from blockml.extractors.matrix import page_matrix, uses_siblings
+from blockml.extractors.matrix import page_matrix, uses_site
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.page_context import BlockAmounts
 from blockml.features.page_matrix import PageMatrix, page_context
@@ -243,7 +243,7 @@ def build_table(
         for dataset in datasets
         for page in dataset.pages
     ]
-    groups = group_by_site(labelled) if uses_siblings(recipe.features) else [[page] for page in labelled]
+    groups = group_by_site(labelled) if uses_site(recipe.features) else [[page] for page in labelled]
     tasks = (joblib.delayed(_site_rows)(group, recipe) for group in groups)
     with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
         by_site = list(tracked(parallel(tasks), progress, "features", len(groups)))
@@ -257,6 +257,6 @@ def build_table(
 def _site_rows(pages: Sequence[LabelledPage], recipe: Recipe) -> list[PageRows]:
     """Build the rows of the pages of one site, with its template (learnt without gold) if the features need it."""
     site = None
-    if uses_siblings(recipe.features):
+    if uses_site(recipe.features):
         site = SiteTemplate.learn(list(parse_pages(pages[:MAX_SITE_PAGES], recipe.parsing)))
     return [page_rows(page, recipe, site) for page in pages]

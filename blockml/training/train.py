@@ -39,7 +39,7 @@ def train(
     *,
     recipe: str | Recipe | None = None,
     base: AnyModel | None = None,
-    type_datasets: AnyData = (),
+    block_type_datasets: AnyData = (),
     name: str | None = None,
     protocols: Sequence[str] | str | None = None,
     n_folds: int | None = None,
@@ -62,7 +62,7 @@ def train(
         A recipe or its name; by default the best that the installed libraries can train.
     base
         Model to adapt to the pages (four or more of one site or kind) instead of training a new one.
-    type_datasets
+    block_type_datasets
         Further pages with labelled blocks, for recipes that learn block types.
     name
         Name of the model; the recipe's by default, or ``adapted``.
@@ -117,7 +117,7 @@ def train(
     datasets = open_datasets(data)
     if base is not None:
         given = {
-            "recipe": recipe, "type_datasets": type_datasets, "protocols": protocols, "n_folds": n_folds,
+            "recipe": recipe, "block_type_datasets": block_type_datasets, "protocols": protocols, "n_folds": n_folds,
             "backend": backend, "seed": seed, **parameters,
         }  # fmt: skip
         if useless := [key for key, value in given.items() if value]:
@@ -133,7 +133,7 @@ def train(
     model = train_model(
         datasets,
         chosen,
-        type_datasets=open_datasets(type_datasets),
+        block_type_datasets=open_datasets(block_type_datasets),
         name=name,
         protocols=chosen.protocols if protocols is None else protocols,
         n_folds=n_folds or chosen.n_folds,
@@ -161,7 +161,7 @@ def train_model(
     datasets: Sequence[Dataset],
     recipe: Recipe,
     *,
-    type_datasets: Sequence[Dataset] = (),
+    block_type_datasets: Sequence[Dataset] = (),
     name: str | None = None,
     protocols: Sequence[str] = ("page", "site"),
     n_folds: int = 10,
@@ -202,7 +202,7 @@ def train_model(
     if recipe.block_types:
         report("block types")
         rows = block_type_rows(
-            [*type_datasets, *used], features=recipe.features, parsing=recipe.parsing, seed=seed, jobs=jobs,
+            [*block_type_datasets, *used], features=recipe.features, parsing=recipe.parsing, seed=seed, jobs=jobs,
             progress=progress,
         )  # fmt: skip
         block_types = fit_block_types(rows, seed=seed, report=report)

@@ -133,7 +133,7 @@ def compared(study: Study, variants: Sequence[Measured], last: Measured) -> Tabl
     return rows
 
 
-def by_type(study: Study, variants: Sequence[Measured], last: Measured) -> tuple[Table, Table]:
+def by_page_type(study: Study, variants: Sequence[Measured], last: Measured) -> tuple[Table, Table]:
     """Compute the mean F1 of each variant by page type, and its difference from a reference variant."""
     kinds = np.array([page.page_type or "unknown" for page in study.table.pages])
     of_kind = {kind: study.groups["all"] & (kinds == kind) for kind in np.unique(kinds).tolist()}
@@ -156,7 +156,7 @@ def parts(study: Study) -> dict[str, Table]:
     predictions = study.predictions(study.seed, study.recipe.n_mlps)
     first, second = predictors(study, predictions, study.seed), rules(study, predictions, study.seed)
     last = first[-1]
-    means, differences = by_type(study, [*first, *[item for item in second if not item.is_recipe]], last)
+    means, differences = by_page_type(study, [*first, *[item for item in second if not item.is_recipe]], last)
     return {
         "Predictors of blocks": compared(study, first, last),
         "Rules": compared(study, [last if item.is_recipe else item for item in second], last),

@@ -272,7 +272,7 @@ def test_documents_never_replace_pages(tmp_path: Path) -> None:
     (mirror / "a").mkdir(parents=True)
     (mirror / "a" / "page.html").write_text("<p>text", encoding="utf-8")
     link.symlink_to(mirror)
-    as_html = PageExtractor(Plain(), Options(output_format="html"))
+    as_html = PageExtractor(Plain(), Options(format="html"))
     for source, out in ((mirror, mirror), (mirror, link), (link, mirror), (tmp_path, tmp_path)):
         with pytest.raises(UsageError, match=r"is an input, which the output .* could replace"):
             predict_to_file(find_inputs([str(source)]), as_html, out)

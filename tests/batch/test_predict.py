@@ -178,7 +178,7 @@ def test_limits_reach_the_pages() -> None:
 
 def test_fields_and_formats() -> None:
     """Records have the chosen fields in the chosen order, and texts the chosen format."""
-    options = Options(fields=("text", "id"), output_format="markdown")
+    options = Options(fields=("text", "id"), format="markdown")
     (record,) = predict_items([Item("a", html="<h2>One</h2><p>two")], Plain(), options, isolation="none")
     assert list(record) == ["text", "id"]
     assert "## One" in record["text"]
@@ -188,7 +188,7 @@ def test_fields_and_formats() -> None:
     ("options", "words"),
     [
         ({"fields": ("txt",)}, "choose one of: article_probability, confidence, error"),
-        ({"output_format": "pdf"}, "choose one of: html, markdown, text"),
+        ({"format": "pdf"}, "choose one of: html, markdown, text"),
         ({"include": "main"}, "no block labels"),
     ],
 )

@@ -114,4 +114,4 @@ def test_extract_with_a_template(zoo: Path, tmp_path: Path, capsys: pytest.Captu
         command = ["extract", str(tmp_path / "new.html"), "--model", name, "--template", str(tmp_path / "zoo.template")]
         assert main(command) == 0
         assert capsys.readouterr().out.strip() == text_of("worms")
-    assert resolve("df", {"template": str(tmp_path / "zoo.template")}).uses_siblings
+    assert resolve("df", {"template": str(tmp_path / "zoo.template")}).uses_site

@@ -39,8 +39,8 @@ def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[st
     assert main(["extract", PAGE, "--model", "plain", "--format", "json", "--url", "http://x.example/"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert list(record) == [
-        "schema_version", "url", "status", "title", "text", "confidence", "article_probability", "n_blocks", "n_kept",
-        "model", "warnings", "metadata", "paragraphs", "removed", "blocks",
+        "schema_version", "url", "status", "title", "text", "confidence", "article_probability", "n_blocks",
+        "n_kept_blocks", "model", "warnings", "metadata", "paragraphs", "removed", "blocks",
     ]  # fmt: skip
     assert record["url"] == "http://x.example/"
     assert list(record["blocks"][0]) == ["index", "text", "score", "kept", "reason", "xpath", "label"]
@@ -228,7 +228,7 @@ def test_evaluate_compares(model: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert len(rows) == 2 * trained["pages"]
     assert main([*arguments[:-1], str(tmp_path)]) == 2  # the means are printed although the scores can't be written
     assert "bag_f1" in capsys.readouterr().out
-    assert main([*arguments, "--by-type"]) == 0
+    assert main([*arguments, "--by-page-type"]) == 0
     assert "bag_f1, article" in capsys.readouterr().out
 
 

@@ -76,7 +76,10 @@ def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         (["templates", "cluster", PAGE, "--truth", "folder", "--truth-field", "x"], "--truth-field has no effect"),
         (["templates", "detect", PAGE, "-o", "x", "--update", "--name", "x"], "--name has no effect with --update"),
         (["train", "--dataset", SITE, "-o", "x", "--cv", "none", "--folds", "3"], "--folds has no effect with --cv"),
-        (["evaluate", "plain", "--dataset", SITE, "--by-type", "--format", "json"], "--by-type has no effect"),
+        (
+            ["evaluate", "plain", "--dataset", SITE, "--by-page-type", "--format", "json"],
+            "--by-page-type has no effect",
+        ),
         (
             ["train", "--dataset", SITE, "-o", "x", "--base", "default", "--set", "a=1"],
             "--set has no effect with --base",
@@ -94,8 +97,8 @@ def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
             "--seed and --jobs have no effect with --base",
         ),
         (
-            ["train", "--dataset", SITE, "-o", "x", "--recipe", "kim2013", "--type-dataset", SITE],
-            "--type-dataset has no effect with recipe kim2013, which learns no block types",
+            ["train", "--dataset", SITE, "-o", "x", "--recipe", "kim2013", "--block-type-dataset", SITE],
+            "--block-type-dataset has no effect with recipe kim2013, which learns no block types",
         ),
         (["model", "show", "none", "--repeats", "3"], "--repeats needs --importance"),
         (["model", "show", "kim2013", "--tree", "--format", "json"], "--format has no effect with --tree"),

@@ -48,7 +48,7 @@ def test_scores_of_plain_are_known(tmp_path: Path) -> None:
     assert summary["metrics"]["bag_precision"]["clean_mean"] == pytest.approx(0.75)
     assert summary["metrics"]["with_rate"]["pages"] == 1
     assert summary["metrics"]["with_rate"]["low"] is summary["metrics"]["with_rate"]["high"] is None
-    assert summary["by_type"]["forum"]["bag_f1"] == 1
+    assert summary["by_page_type"]["forum"]["bag_f1"] == 1
     assert set(summary["metrics"]) == set(PAGE_METRICS)
 
 

@@ -41,7 +41,7 @@ def test_it_is_the_extractor_in_all_else() -> None:
     assert (wrapped.score(page) == plain.score(page)).all()
     assert wrapped.explain(page) == plain.explain(page)
     assert wrapped.curve(page) is None
-    assert not wrapped.uses_siblings
+    assert not wrapped.uses_site
     assert wrapped.default_threshold == plain.effective_threshold
     template = SiteTemplate.learn([page] * 4)
     assert at_site(wrapped, template).parsing.backend == "lxml"

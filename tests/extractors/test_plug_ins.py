@@ -76,7 +76,7 @@ def test_commands_take_a_class(folder: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out.strip() == "a sentence of several words, number 0"
     assert main(["extract", "pages/p0/page.html", "--model", name, "--set", "words=50"]) == 1
     assert main(["predict", "pages", "--model", name, "-o", "out.jsonl"]) == 0
-    assert {json.loads(line)["n_kept"] for line in Path("out.jsonl").read_text().splitlines()} == {1}
+    assert {json.loads(line)["n_kept_blocks"] for line in Path("out.jsonl").read_text().splitlines()} == {1}
     capsys.readouterr()
     assert main(["evaluate", name, "--dataset", "pages", "--format", "json"]) == 0
     assert "1.0" in capsys.readouterr().out

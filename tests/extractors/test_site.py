@@ -220,12 +220,12 @@ def test_models_use_siblings_if_their_features_do() -> None:
     """A model of other features stays as it is."""
     page, pages = animals(("worms",))[0], animals()
     knowing = site_model().fit(pages)
-    assert (knowing.uses_siblings, knowing.template is None) == (True, False)
+    assert (knowing.uses_site, knowing.template is None) == (True, False)
     site = SiteTemplate.learn(pages)
     assert np.array_equal(knowing.score(page), scores_of(knowing.model, page_matrix(page, "kim2013-site", site).values))
     assert np.array_equal(site_model().score(page), scores_of(knowing.model, page_matrix(page, "kim2013-site").values))
     other = TrainedExtractor(small_model()).fit(pages)
-    assert (other.uses_siblings, other.template) == (False, None)
+    assert (other.uses_site, other.template) == (False, None)
     assert isinstance(at_site(site_model(), SiteTemplate.count(pages)), TrainedExtractor)
 
 
@@ -273,8 +273,8 @@ def test_combinations_hand_what_is_known_to_their_members() -> None:
     site, page = SiteTemplate.learn(animals()), animals(("worms",))[0]
     member = TextFrequency()
     both = resolve("intersection", {"members": [member, resolve("plain")]})
-    assert both.uses_siblings
-    assert not resolve("majority").uses_siblings
+    assert both.uses_site
+    assert not resolve("majority").uses_site
     for knowing in (at_site(both, site), clone(both).fit(animals())):
         assert extract_page(page, knowing).text == told("worms")
     assert member.template is None

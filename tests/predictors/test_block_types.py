@@ -143,7 +143,7 @@ class Named(Extractor):
 
     name: ClassVar[str] = "named"
     traits: ClassVar[Traits] = Traits(
-        needs_training=False, uses_siblings=False, gives_probabilities=True, source="these tests"
+        needs_training=False, uses_site=False, gives_probabilities=True, source="these tests"
     )
 
     @property

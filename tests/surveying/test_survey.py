@@ -31,7 +31,7 @@ def record(site: str, number: int, confidence: float, **more: Any) -> dict[str, 
     )
     return {
         "id": f"{site}-{number}", "url": f"https://www.{site}/{number}", "status": "ok", "title": f"Page {number}",
-        "text": text, "confidence": confidence, "n_blocks": 20, "n_kept": 4, "model": "default 0.1.0",
+        "text": text, "confidence": confidence, "n_blocks": 20, "n_kept_blocks": 4, "model": "default 0.1.0",
         "metadata": {"language": "en-GB", "published": "2024-05-03" if number % 2 else None},
     } | more  # fmt: skip
 
@@ -156,7 +156,7 @@ HOSTILE = [
     {"id": "<script>alert(1)</script>", "title": '"><img src=x onerror=alert(1)>', "text": "<b>x</b>\n" * 5,
      "url": "javascript:alert(1)//<svg onload=alert(1)>", "status": "<i>", "confidence": 0.1, "model": "<u>"},
     {}, {"id": None, "text": None, "confidence": "high", "n_blocks": -1, "metadata": []},
-    {"id": ["a"], "url": "http://[", "text": {"a": 1}, "confidence": float("nan"), "n_kept": 10**30},
+    {"id": ["a"], "url": "http://[", "text": {"a": 1}, "confidence": float("nan"), "n_kept_blocks": 10**30},
     {"id": "../../etc/passwd", "url": "https://" + "a." * 5000 + "example/", "confidence": 7, "status": "ok" * 1000},
     {"id": "\ud800\u202e", "text": "\ud800 \x00", "title": "\ud800", "confidence": True, "metadata": {"language": 3}},
     {"id": "a" * 100_000, "text": "word " * 50_000, "confidence": 1e308, "n_blocks": 1.5},

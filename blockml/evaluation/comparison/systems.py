@@ -74,7 +74,7 @@ class System:
     parameters: tuple[tuple[str, Any], ...] = ()  #: Name and value of the parameters that differ from their default
     #: Options of parsing the pages whose blocks it keeps
     parsing: ParsingOptions = field(default_factory=ParsingOptions)
-    uses_siblings: bool = False  #: Whether it learns from other pages of the same site
+    uses_site: bool = False  #: Whether it learns from other pages of the same site
     training: tuple[Trained, ...] = field(default=(), compare=False)  #: What its models were trained on
 
     def make(self, site_pages: Sequence[LabelledPage] = ()) -> Run:
@@ -156,10 +156,10 @@ def _expanded(specs: Iterable[Comparable]) -> list[Comparable]:
     names: list[Comparable] = []
     for spec in specs:
         if spec == "all":
-            names += [name for name, kind in EXTRACTORS.items() if not kind.traits.uses_siblings]
+            names += [name for name, kind in EXTRACTORS.items() if not kind.traits.uses_site]
             names += model_names()
         elif spec == "siblings":
-            names += [name for name in (*EXTRACTORS, *model_names()) if resolve(name).uses_siblings]
+            names += [name for name in (*EXTRACTORS, *model_names()) if resolve(name).uses_site]
         else:
             names += PEERS if spec == "peers" else [spec]
     return names
@@ -199,7 +199,7 @@ def _own(spec: str) -> System:
         source=source,
         parameters=tuple(parameters.items()),
         parsing=extractor.parsing,
-        uses_siblings=extractor.uses_siblings,
+        uses_site=extractor.uses_site,
         training=training_records(extractor),
     )
 
@@ -215,7 +215,7 @@ def _object(extractor: Extractor) -> System:
         maker=_make_own,
         source=extractor,
         parsing=extractor.parsing,
-        uses_siblings=extractor.uses_siblings,
+        uses_site=extractor.uses_site,
         training=training_records(extractor),
     )
 

@@ -92,7 +92,7 @@ def run_pages(
     if jobs < 1 or not timeout > 0:
         raise UsageError(f"jobs must be at least 1 and timeout more than 0, got {jobs} and {timeout}")
     waiting = deque(pages)
-    site_pages = _site_pages(pages) if system.uses_siblings else {}
+    site_pages = _site_pages(pages) if system.uses_site else {}
     while waiting:
         first = waiting[0]
         pool = _pool(system, jobs)

@@ -139,9 +139,9 @@ def at_site(extractor: Extractor, template: SiteTemplate | str | os.PathLike[str
     site = loaded(template)
     if isinstance(extractor, ParsedBy):
         return ParsedBy(at_site(extractor.extractor, template), extractor.backend)
-    if isinstance(extractor, Combination) and extractor.uses_siblings:
-        return extractor.with_members(lambda member: at_site(member, template) if member.uses_siblings else member)
-    if extractor.uses_siblings:
+    if isinstance(extractor, Combination) and extractor.uses_site:
+        return extractor.with_members(lambda member: at_site(member, template) if member.uses_site else member)
+    if extractor.uses_site:
         return copy(extractor).set_params(template=site)
     return Unrepeated([TextFrequency(site, fallback="plain"), extractor])
 

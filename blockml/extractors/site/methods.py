@@ -205,7 +205,7 @@ class TextFrequency(ClusteredMethod):
     """
 
     name: ClassVar[str] = "df"
-    traits: ClassVar[Traits] = Traits("Gottron 2008, Bridging the gap", uses_siblings=True)
+    traits: ClassVar[Traits] = Traits("Gottron 2008, Bridging the gap", uses_site=True)
     theta: float = parameter(THETA, Between(0, 1))
     include_self: bool = parameter(default=True)
 
@@ -226,7 +226,7 @@ class BlockFrequency(SiteMethod):
     """
 
     name: ClassVar[str] = "blockdf"
-    traits: ClassVar[Traits] = Traits("Gottron 2008, Bridging the gap, on blocks", uses_siblings=True)
+    traits: ClassVar[Traits] = Traits("Gottron 2008, Bridging the gap, on blocks", uses_site=True)
     theta: float = parameter(THETA, Between(0, 1))
 
     def _judge(self, page: Page, template: SiteTemplate, known: Measures) -> Scores:  # noqa: ARG002 (one signature)
@@ -249,7 +249,7 @@ class Entropy(ClusteredMethod):
     """
 
     name: ClassVar[str] = "entropy"
-    traits: ClassVar[Traits] = Traits("Lin and Ho 2002 (InfoDiscoverer)", uses_siblings=True)
+    traits: ClassVar[Traits] = Traits("Lin and Ho 2002 (InfoDiscoverer)", uses_site=True)
     theta: float | None = parameter(0.7, Between(0, 1, optional=True))
 
     def _judge(self, page: Page, template: SiteTemplate, known: Measures) -> Scores:  # noqa: ARG002 (one signature)
@@ -269,7 +269,7 @@ class IBDF(SiteMethod):
     """
 
     name: ClassVar[str] = "ibdf"
-    traits: ClassVar[Traits] = Traits("Debnath, Mitra and Giles 2005 (ContentExtractor)", uses_siblings=True)
+    traits: ClassVar[Traits] = Traits("Debnath, Mitra and Giles 2005 (ContentExtractor)", uses_site=True)
     theta: float = parameter(THETA, Between(0, 1))
     _needs_similar: ClassVar[bool] = True
 
@@ -296,7 +296,7 @@ class TreeMapping(SiteMethod):
     """
 
     name: ClassVar[str] = "etdm"
-    traits: ClassVar[Traits] = Traits("Alarte et al. 2014", uses_siblings=True)
+    traits: ClassVar[Traits] = Traits("Alarte et al. 2014", uses_site=True)
     min_train: int = parameter(2, Between(1, 1_000_000, whole=True))
     container: bool = parameter(default=False)
 

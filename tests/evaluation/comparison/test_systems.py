@@ -39,7 +39,7 @@ ARTICLE = (
 def test_all_is_every_extractor_and_model() -> None:
     """Extractors that need other pages of a site are left out; each name occurs once."""
     chosen = choose(["all", "plain", "default"])
-    alone = [name for name, kind in EXTRACTORS.items() if not kind.traits.uses_siblings]
+    alone = [name for name, kind in EXTRACTORS.items() if not kind.traits.uses_site]
     assert [system.name for system in chosen.systems] == [*alone, *model_names()]
     assert {system.kind for system in chosen.systems} == {"own"}
     assert not chosen.missing
@@ -153,7 +153,7 @@ def test_extractors_that_use_siblings_are_a_group() -> None:
     """They are not part of "all": on pages without other pages of their site all of them equal their fallback."""
     systems = choose(["siblings"]).systems
     assert [system.name for system in systems][:5] == ["df", "blockdf", "entropy", "ibdf", "etdm"]
-    assert all(system.uses_siblings for system in systems)
+    assert all(system.uses_site for system in systems)
     assert not {system.name for system in systems} & {system.name for system in choose(["all"]).systems}
 
 
