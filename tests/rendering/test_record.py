@@ -14,7 +14,7 @@ import blockml
 from blockml.batch import BatchExtractor, Options
 from blockml.batch.arrow import record_batch, schema
 from blockml.rendering import block_records, json_schema
-from blockml.rendering.record import FAILURES, PAGE, RECORD, RECORD_FIELDS, SHARE, Field, FieldType, page_record
+from blockml.rendering.record import FAILURES, PAGE, RECORD, RECORD_FIELDS, SHARE, UNSURE, Field, FieldType, page_record
 from tests.rendering.test_paragraphs import matches
 
 ROOT = Path(__file__).parents[2]
@@ -74,11 +74,11 @@ def test_a_field_that_is_added_is_everywhere(monkeypatch: pytest.MonkeyPatch) ->
     assert schema(["id", "share"]).types == [pa.string(), pa.float64()]
 
 
-def test_statuses_of_failures_are_in_records_of_a_batch_only() -> None:
+def test_statuses_of_failures_and_unsure_pages_are_in_records_of_a_batch_only() -> None:
     """One page that is extracted either has a status of its own or raises."""
     parts = json_schema()["$defs"]
     names = set(parts["record"]["properties"]["status"]["enum"]) - set(parts["page"]["properties"]["status"]["enum"])
-    assert names == set(FAILURES)
+    assert names == {*FAILURES, UNSURE}
 
 
 def test_block_records_have_a_value_for_each_block() -> None:
