@@ -197,7 +197,7 @@ engines:
 	$(PYTHON) -m venv --clear $(OUT)/engines-venv
 	$(OUT)/engines-venv/bin/python -m pip install --quiet --upgrade pip
 	$(OUT)/engines-venv/bin/python -m pip install --quiet --editable ".[spark,datatrove,ray,frames]" pandas polars duckdb datasets scrapy langchain-core llama-index-core haystack-ai --group test
-	$(OUT)/engines-venv/bin/python -m pytest -q tests/batch/engines
+	$(OUT)/engines-venv/bin/python -m pytest -q tests/batch/engines tests/datasets/test_tables.py
 
 # The oldest dependencies, without the extension and with it. OLDEST limits the tests without it, which take longest.
 OLDEST ?=
