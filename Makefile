@@ -217,7 +217,7 @@ $(VENV)/.peers: $(VENV)/.installed
 	@touch $@
 
 peers: $(VENV)/.peers
-	$(BIN)/python -m pytest -q tests/evaluation/comparison/test_systems.py
+	$(BIN)/python -m pytest -q tests/evaluation/comparison/test_systems.py tests/test_coming_from.py
 
 gate: $(VENV)/.installed
 	$(BIN)/python research/benchmarks/gate.py --jobs $(JOBS)

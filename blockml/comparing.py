@@ -14,14 +14,12 @@ from blockml.evaluation.comparison.grid import OUTCOMES
 from blockml.evaluation.comparison.running import compare_systems
 from blockml.evaluation.comparison.store import PageSample, ProgressBar, Store, draw_sample, no_progress
 from blockml.evaluation.comparison.systems import Comparable, System, choose
+from blockml.evaluation.comparison.tables import PREFERRED
 from blockml.evaluation.frames import html_table, to_frame
 from blockml.evaluation.seen import Seen
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-#: Metrics in order of preference: systems are ordered by the first that the gold of a data set supports.
-PREFERRED = ("bag_f1", "lcs_f1", "shingle_f1", "block_f1", "with_rate", "without_rate")
+    from blockml.evaluation.frames import Frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +67,9 @@ class Comparison:
 
         ``low`` and ``high`` are its 95 % interval, ``significant`` says whether that excludes 0, and
         ``significant_by_site`` the same when whole sites are resampled. Pages that one of the two was trained on are
-        left out and counted in ``seen_pages``. The metric is the first of :data:`PREFERRED` that the data set has gold
-        for; :attr:`tables` has the others.
+        left out and counted in ``seen_pages``. The metric is the first of
+        :data:`~blockml.evaluation.comparison.tables.PREFERRED` that the data set has gold for; :attr:`tables` has the
+        others.
         """
         known = {(row["dataset"], row["metric"]) for row in self.tables["differences"]}
         metrics = {
@@ -85,7 +84,7 @@ class Comparison:
         systems = self.tables["systems"]
         return {(dataset, row["name"]): Seen(**seen) for row in systems for dataset, seen in row["seen"].items()}
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> Frame:
         """Return :attr:`means` as a pandas DataFrame; UsageError without pandas."""
         return to_frame(self.means)
 

@@ -83,12 +83,12 @@ def test_limits(name: str, value: Any) -> None:
 @pytest.mark.parametrize("value", [5, None, b"default", ["default"], True])
 def test_load_and_save(value: Any, tmp_path: Path) -> None:
     """A model has a name or a path, and a model is a model."""
-    with pytest.raises(UsageError, match="model must be a name or a path"):
+    with pytest.raises(UsageError, match="model must be a name, a path, an extractor or a fitted BlockClassifier"):
         blockml.load(value)
     model = trained("kim2013").model
     with pytest.raises(UsageError, match="path must be a path"):
         blockml.save(model, value)
-    with pytest.raises(UsageError, match=r"model must be a blockml\.model\.Model"):
+    with pytest.raises(UsageError, match="model must be a name, a path, an extractor"):
         blockml.save(value, tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 
@@ -126,7 +126,7 @@ def test_a_column_is_no_page(column: Any) -> None:
         ({"limits": 5}, r"limits must be blockml\.Limits"),
         ({"format": "json"}, "choose one of: html, markdown, text"),
         ({"fields": 5}, "fields must be a tuple of names"),
-        ({"fields": ([],)}, "choose one of: article_probability, confidence, error"),
+        ({"fields": ([],)}, "choose one of: article_probability, comments, confidence"),
         ({"url": "x"}, f"choose one of: {', '.join(sorted(Options.__slots__))}$"),
     ],
 )

@@ -143,7 +143,9 @@ def imports(tree: ast.Module) -> set[str]:
 @every_module
 def test_only_back_ends_call_html_parsers(path: Path) -> None:
     """All pages are parsed by the back ends."""
-    if path.relative_to(PACKAGE).as_posix() in {"parsing/backends.py", "parsing/html5lib_tree.py", "parsing/lexbor.py"}:
+    back_ends = {"parsing/backends.py", "parsing/html5lib_tree.py", "parsing/lexbor.py"}
+    with_blank_texts = {"datasets/label_studio.py"}  # whose paths count the white space between tags as texts
+    if path.relative_to(PACKAGE).as_posix() in back_ends | with_blank_texts:
         return
     parsers = {"html5lib", "html.parser", "lxml.html", "bs4", "selectolax", "html5_parser", "xml.dom", "xml.sax"}
     assert not {name for name in imports(TREES[path]) if any(f"{name}.".startswith(f"{parser}.") for parser in parsers)}

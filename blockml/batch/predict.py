@@ -83,6 +83,7 @@ def predict(
     fields: tuple[str, ...] = (),
     languages: tuple[str, ...] = (),
     deduplicate: bool = False,
+    min_confidence: float | None = None,
 ) -> Any:  # noqa: ANN401 (records or a summary)
     """Extract the main content of many pages.
 
@@ -125,6 +126,8 @@ def predict(
         Codes of languages, such as ``("en", "de")``: pages in others are left out.
     deduplicate
         Whether pages whose text nearly repeats that of an earlier one are left out.
+    min_confidence
+        Pages that are less confident get the status ``unsure`` instead of ``ok``.
 
     Returns
     -------
@@ -153,6 +156,7 @@ def predict(
         threshold=threshold, favour=favour, include=include, exclude=exclude, limits=limits, backend=backend,
         detector=detector, format=format, links=links, images=images, tables=tables,
         formatting=formatting, fields=fields, languages=languages, deduplicate=deduplicate,
+        min_confidence=min_confidence,
     )  # fmt: skip
     check_jobs(jobs)
     extractor = load(model)

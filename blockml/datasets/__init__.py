@@ -16,7 +16,7 @@ from blockml.datasets.flat import gold_beside, read_flat
 from blockml.datasets.folders import read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
 from blockml.datasets.published import PUBLISHED
-from blockml.datasets.sources import TABLES, is_table, object_rows
+from blockml.datasets.sources import TABLE_READERS, is_table, object_rows
 from blockml.datasets.table import dataset_of_rows, read_table
 from blockml.errors import DatasetError, UsageError, check_name
 from blockml.text.plurals import counted
@@ -58,7 +58,9 @@ def detect_format(path: Path) -> str:
     if path.is_file():
         if is_table(path):
             return "table"
-        raise DatasetError(f"neither a folder nor a table; the suffixes of tables are {', '.join(TABLES)}", source=path)
+        raise DatasetError(
+            f"neither a folder nor a table; the suffixes of tables are {', '.join(TABLE_READERS)}", source=path
+        )
     if not path.is_dir():
         raise DatasetError("no such folder or file", source=path)
     if find_table(path) and (path / "pages").is_dir():

@@ -14,7 +14,7 @@ from blockml.archives.suffixes import LINES, split_compression
 from blockml.datasets.records import MAX_LINE, file_lines
 from blockml.errors import DatasetError, UsageError, needed
 
-__all__ = ["TABLES", "TableRow", "is_table", "object_rows", "read_json", "table_rows"]
+__all__ = ["TABLE_READERS", "TableRow", "is_table", "object_rows", "read_json", "table_rows"]
 
 TableRow = Mapping[str, Any]
 
@@ -31,7 +31,7 @@ def is_table(path: Path) -> bool:
     >>> is_table(Path("labels.CSV.gz")), is_table(Path("page.html"))
     (True, False)
     """
-    return _suffix(path) in TABLES
+    return _suffix(path) in TABLE_READERS
 
 
 def _suffix(path: Path) -> str:
@@ -49,9 +49,9 @@ def table_rows(path: Path) -> Iterator[TableRow]:
         The file is in Parquet format, and pyarrow isn't installed.
     """
     if not is_table(path):
-        raise DatasetError(f"not a table; the suffixes are {', '.join(TABLES)}", source=path)
+        raise DatasetError(f"not a table; the suffixes are {', '.join(TABLE_READERS)}", source=path)
     try:
-        yield from TABLES[_suffix(path)](path)
+        yield from TABLE_READERS[_suffix(path)](path)
     except (*DAMAGED, UnicodeError) as error:
         raise DatasetError(f"cannot be read ({getattr(error, 'strerror', None) or error})", source=path) from error
 
@@ -141,7 +141,7 @@ def _parquet_rows(path: Path) -> Iterator[TableRow]:
 
 
 #: Readers of tables by the suffix of the file, which that of a compression may follow.
-TABLES: Mapping[str, Callable[[Path], Iterator[TableRow]]] = {
+TABLE_READERS: Mapping[str, Callable[[Path], Iterator[TableRow]]] = {
     ".csv": _csv_rows,
     ".tsv": _csv_rows,
     ".json": _json_rows,

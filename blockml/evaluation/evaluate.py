@@ -18,10 +18,10 @@ from blockml.extractors.base import HasExtractor
 from blockml.extractors.registry import load
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from blockml.evaluation.frames import Frame
 
 #: Fields of pages by which scores can be grouped.
-GROUPINGS = ("page_type", "site", "status", "seen")
+PAGE_GROUPINGS = ("page_type", "site", "status", "seen")
 
 
 #: Names of groups of values that are no names.
@@ -60,11 +60,11 @@ class Evaluation:
         return None if found.low is None or found.high is None else (found.low, found.high)
 
     def by(self, field: str = "page_type", metric: str = "bag_f1") -> dict[str, Mean]:
-        """Return the mean of a metric by a field of the pages: one of :data:`GROUPINGS`, largest group first.
+        """Return the mean of a metric by a field of the pages: one of :data:`PAGE_GROUPINGS`, largest group first.
 
         ``seen`` groups pages by whether the model has seen them in training.
         """
-        check_name("field", field, GROUPINGS)
+        check_name("field", field, PAGE_GROUPINGS)
         groups: dict[str, list[PageResult]] = {}
         for row, result in zip(self.pages, self.results, strict=True):
             if self._values(metric, [result]):
@@ -89,7 +89,7 @@ class Evaluation:
             for result in self.results
         ]
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> Frame:
         """Return :attr:`pages` as a pandas DataFrame; UsageError without pandas."""
         return to_frame(self.pages)
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blockml.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    Frame: TypeAlias = pd.DataFrame
 
-def to_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+
+def to_frame(rows: Sequence[Mapping[str, Any]]) -> Frame:
     """Make a pandas DataFrame of rows with the same keys; raise UsageError without pandas."""
     try:
         import pandas as pd

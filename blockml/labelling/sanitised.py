@@ -20,7 +20,7 @@ from blockml.rendering.bounds import Budget
 
 #: Elements that are written as they are; others become ``div`` or ``span``. Without ``details`` and ``dialog``, which
 #: hide their content.
-WRITTEN_ELEMENTS = frozenset(
+SHOWN_ELEMENTS = frozenset(
     "abbr article aside blockquote br caption cite dd del dfn div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 "
     "header hr ins kbd li main mark nav ol p pre q rp rt ruby samp section span sub sup table tbody td tfoot th thead "
     "time tr ul var".split()
@@ -36,7 +36,7 @@ _VALUES: Mapping[str, re.Pattern[str]] = {
     "colspan": _SPAN_OF_CELLS,
     "rowspan": _SPAN_OF_CELLS,
 }
-WRITTEN_ATTRIBUTES: Mapping[str, frozenset[str]] = {
+SHOWN_ATTRIBUTES: Mapping[str, frozenset[str]] = {
     "*": frozenset({"data-alt", "data-as", "data-block", "dir"}),
     "td": frozenset({"colspan", "rowspan"}),
     "th": frozenset({"colspan", "rowspan"}),
@@ -63,9 +63,9 @@ def sanitised(page: Page, budget: Budget | None = None) -> str:
     with needed("showing pages in a browser", "label"):
         import nh3
     # nh3 reads what _written gives: its own guarantee does not depend on our list.
-    attributes = {name: set(names) for name, names in WRITTEN_ATTRIBUTES.items()}
+    attributes = {name: set(names) for name, names in SHOWN_ATTRIBUTES.items()}
     written = _written(page, budget or Budget(page))
-    return str(nh3.clean(written, tags=set(WRITTEN_ELEMENTS), attributes=attributes, url_schemes=set(), link_rel=None))
+    return str(nh3.clean(written, tags=set(SHOWN_ELEMENTS), attributes=attributes, url_schemes=set(), link_rel=None))
 
 
 def _written(page: Page, budget: Budget) -> str:
@@ -110,10 +110,10 @@ def _tags(name: str, attributes: Mapping[str, str]) -> tuple[str, str]:
         alternative = attributes.get("alt", "").strip()[:_MAX_ALTERNATIVE]
         return (f'<span data-alt="{html.escape(alternative)}">', "</span>") if alternative else ("", "")
     if name in VOID:
-        return (f"<{name}>" if name in WRITTEN_ELEMENTS else ""), ""
+        return (f"<{name}>" if name in SHOWN_ELEMENTS else ""), ""
     if name in _FORMATTING:
         return f'<span data-as="{name}"{_attributes("span", attributes)}>', "</span>"
-    if name in WRITTEN_ELEMENTS:
+    if name in SHOWN_ELEMENTS:
         tag = name
     elif name in _PREFORMATTED:
         tag = "pre"
@@ -124,6 +124,6 @@ def _tags(name: str, attributes: Mapping[str, str]) -> tuple[str, str]:
 
 def _attributes(tag: str, attributes: Mapping[str, str]) -> str:
     """Return the attributes of an element that may be written."""
-    legal = WRITTEN_ATTRIBUTES["*"] | WRITTEN_ATTRIBUTES.get(tag, frozenset())
+    legal = SHOWN_ATTRIBUTES["*"] | SHOWN_ATTRIBUTES.get(tag, frozenset())
     found = [(name, value) for name, value in attributes.items() if name in _VALUES and name in legal]
     return "".join([f' {name}="{value}"' for name, value in found if _VALUES[name].fullmatch(value)])

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-__all__ = ["DECORATION", "ELSEWHERE", "PERSONS", "file_name", "is_byline_of", "is_decoration"]
-__all__ += ["is_other", "names_of", "picture_sides", "shown_person"]
+__all__ = ["DECORATION", "ELSEWHERE", "PERSONS", "is_byline_of", "is_decoration", "picture_file_name"]
+__all__ += ["class_and_id_words", "is_other", "picture_sides", "shown_person"]
 
 _PIXELS = re.compile(r"\s*([0-9]{1,5})(?:\.[0-9]+)?(?:px)?\s*")
 #: The same in a style, and sides in an address.
@@ -167,12 +167,12 @@ def is_byline_of(line: str, name: str) -> bool:
     return len(line) <= _MAX_BYLINE and _BYLINE.match(line) is not None and name in line.casefold()
 
 
-def names_of(attributes: Mapping[str, str]) -> frozenset[str]:
+def class_and_id_words(attributes: Mapping[str, str]) -> frozenset[str]:
     """Return the words, in lower case, of the classes and id of an element, and these as a whole with a ``#``.
 
     Examples
     --------
-    >>> sorted(names_of({"class": "userAvatar", "id": "x-1"}))
+    >>> sorted(class_and_id_words({"class": "userAvatar", "id": "x-1"}))
     ['#userAvatar', '#x-1', '1', 'avatar', 'user', 'x']
     """
     classes, own = attributes.get("class"), attributes.get("id")
@@ -185,12 +185,12 @@ def _words(name: str) -> frozenset[str]:
     return frozenset([f"#{name}", *map(str.lower, _WORDS.findall(name))])
 
 
-def file_name(address: str) -> str:
+def picture_file_name(address: str) -> str:
     """Return the file name of an address without size and suffix.
 
     Examples
     --------
-    >>> file_name("https://a.example/80/cat-9-80x60.webp?x=1")
+    >>> picture_file_name("https://a.example/80/cat-9-80x60.webp?x=1")
     'cat-9'
     """
     name = re.split(r"[?#]", address, maxsplit=1)[0].rpartition("/")[2]

@@ -20,11 +20,11 @@ from blockml.rendering.picture_kinds import (
     DECORATION,
     ELSEWHERE,
     PERSONS,
-    file_name,
+    class_and_id_words,
     is_byline_of,
     is_decoration,
     is_other,
-    names_of,
+    picture_file_name,
     picture_sides,
     shown_person,
 )
@@ -226,7 +226,7 @@ class _Finder:
             node = self.nodes.parent.item(node)
         is_elsewhere = known.get(node, False)
         for element in reversed(chain):
-            names = names_of(self.nodes.attributes[element])
+            names = class_and_id_words(self.nodes.attributes[element])
             known[element] = is_elsewhere = is_elsewhere or self._has_others(element, names)
         return is_elsewhere
 
@@ -239,7 +239,7 @@ class _Finder:
         nodes, element, words, starts = self.nodes, node, self.words.item, self.page.blocks.node
         for level in range(_MAX_LEVELS):
             attributes = nodes.attributes[element]
-            names = names_of(attributes) if attributes else _NO_NAMES
+            names = class_and_id_words(attributes) if attributes else _NO_NAMES
             if element >= place.box:
                 if self._has_others(element, names) or (level < _NEAR and attributes and is_other(attributes)):
                     return True
@@ -269,17 +269,17 @@ class _Finder:
         nodes = self.nodes
         metas = [nodes.attributes[node] for word in (b"og:image", b"twitter:image") for node in self.named[word]]
         declared = [
-            file_name(item.get("content", ""))
+            picture_file_name(item.get("content", ""))
             for item in metas
             if (item.get("property") or item.get("name") or "").lower() in _DECLARED
         ]
         names = {name for name in declared if len(name) >= _MIN_NAME}
-        if not names or any(file_name(address) in names for address in found.values()):
+        if not names or any(picture_file_name(address) in names for address in found.values()):
             return
         naming = nodes_with_words(nodes, tuple(name.encode() for name in sorted(names)[:2]))
         named = {node for holders in naming.values() for node in holders}
         for node in sorted(named & ({*self.images.tolist()} - places.keys() | {*rest})):
-            if file_name(image_address(nodes.attributes[node])) in names and (address := self._address(node)):
+            if picture_file_name(image_address(nodes.attributes[node])) in names and (address := self._address(node)):
                 found[node] = address
                 return
 
@@ -293,7 +293,11 @@ class _Finder:
             is_late, was_late = flags[node] & _NOSCRIPT, flags[before[0]] & _NOSCRIPT
             if is_late == was_late or attributes[node].get("alt") != attributes[before[0]].get("alt"):
                 return False
-            if was_late and not attributes[node].get("alt") and file_name(address) != file_name(before[1]):
+            if (
+                was_late
+                and not attributes[node].get("alt")
+                and picture_file_name(address) != picture_file_name(before[1])
+            ):
                 return False  # what comes first in noscript may be a counter of visits
         first = bisect_left(self.texts, before[0])
         return first == bisect_left(self.texts, node, first)

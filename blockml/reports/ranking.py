@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from blockml.errors import UsageError
-from blockml.evaluation.comparison.tables import TABLES_VERSION
+from blockml.evaluation.comparison.tables import PREFERRED, TABLES_VERSION
 from blockml.evaluation.seen import Seen
-
-#: Ranking metrics in order of preference: the first that the gold of a data set supports is used.
-PREFERRED = ("bag_f1", "lcs_f1", "shingle_f1", "block_f1", "with_rate", "without_rate")
 
 #: Kinds of systems, which figures and legends distinguish.
 SYSTEM_KINDS = ("own", "peer", "outputs")

@@ -105,8 +105,8 @@ def rendering(data: bytes) -> None:
         assert not (found := foreign(written, html_output.WRITTEN_ELEMENTS, html_output.WRITTEN_ATTRIBUTES)), found
     elif number % 4 == 1:
         written = shown_page.sanitised(page)
-        allowed = frozenset().union(*shown_page.WRITTEN_ATTRIBUTES.values())
-        assert not (found := foreign(written, shown_page.WRITTEN_ELEMENTS, allowed)), found
+        allowed = frozenset().union(*shown_page.SHOWN_ATTRIBUTES.values())
+        assert not (found := foreign(written, shown_page.SHOWN_ELEMENTS, allowed)), found
     else:
         render_markdown(page, page.blocks.n_words >= 0)
 

@@ -29,6 +29,9 @@ from blockml.evaluation.comparison.reference import PageScore
 from blockml.evaluation.seen import Seen
 from blockml.storage.atomic import atomic_write
 
+#: Ranking metrics in order of preference: the first that the gold of a data set supports is used.
+PREFERRED = ("bag_f1", "lcs_f1", "shingle_f1", "block_f1", "with_rate", "without_rate")
+
 #: Incremented whenever a table changes its meaning or loses a field.
 TABLES_VERSION = 2
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError, check_name
-from blockml.templates.mapping.similarity import EQUALITIES, Comparison, NodeEquality, Side
+from blockml.templates.mapping.similarity import EQUALITIES, NodeComparison, NodeEquality, Side
 from blockml.templates.mapping.tree import Tree
 
 #: Matchings of the children of a pair.
@@ -86,7 +86,7 @@ def map_trees(
     if group is not None and group < 1:
         raise UsageError(f"group, the length of runs of children, must be at least 1, got {group}")
     partner = np.full(len(a), -1, dtype=np.int32)
-    comparison = Comparison(a, b, equality)
+    comparison = NodeComparison(a, b, equality)
     if not len(a) or not len(b) or a.name(0) != b.name(0):
         return partner
     mapper = _Mapper(comparison, matching, group)
@@ -120,7 +120,7 @@ def _children(ends: list[int], first: int, stop: int) -> list[int]:
 class _Mapper:
     """Matches the children of two nodes."""
 
-    def __init__(self, comparison: Comparison, matching: str, group: int | None) -> None:
+    def __init__(self, comparison: NodeComparison, matching: str, group: int | None) -> None:
         self._comparison = comparison
         self._kinds_a, self._kinds_b = comparison.kinds()
         self._in_order = comparison.is_uniform
@@ -200,7 +200,7 @@ def _disjoint(pairs: Iterable[tuple[int, int]], n_most: int) -> _Pairs:
     return taken
 
 
-def _candidates(comparison: Comparison, rows_a: Sequence[int], rows_b: Sequence[int]) -> tuple[_Index, _Index]:
+def _candidates(comparison: NodeComparison, rows_a: Sequence[int], rows_b: Sequence[int]) -> tuple[_Index, _Index]:
     """Return the pairs to compare: all, or if they are too many those within the band or with equal attributes."""
     n_a, n_b = len(rows_a), len(rows_b)
     own, others = np.array(rows_a, dtype=np.intp), np.array(rows_b, dtype=np.intp)
@@ -218,7 +218,7 @@ def _candidates(comparison: Comparison, rows_a: Sequence[int], rows_b: Sequence[
     return np.concatenate([own[left[legal]], joined[:, 0]]), np.concatenate([others[right[legal]], joined[:, 1]])
 
 
-def _joined(comparison: Comparison, rows_a: Sequence[int], rows_b: Sequence[int]) -> _Index:
+def _joined(comparison: NodeComparison, rows_a: Sequence[int], rows_b: Sequence[int]) -> _Index:
     """Return (n, 2) pairs that share an id, or class names and attributes: the first of each list, and so on."""
 
     def keys(side: Side, rows: Sequence[int]) -> Iterator[tuple[int, Hashable]]:
@@ -239,7 +239,7 @@ def _joined(comparison: Comparison, rows_a: Sequence[int], rows_b: Sequence[int]
 class _SameBelow:
     """Tests whether the descendants of a row of each tree are identical."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: NodeComparison) -> None:
         self._usable = comparison.equates_identical
         self._labels_a, self._sums_a = _summed(comparison.a)
         self._labels_b, self._sums_b = _summed(comparison.b)

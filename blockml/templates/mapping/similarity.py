@@ -104,7 +104,7 @@ def similarity(a: Tree, i: int, b: Tree, j: int, equality: str | NodeEquality = 
     >>> one.name(3), round(similarity(one, 3, two, 3), 6), similarity(one, 2, two, 2)
     ('p', 0.95, inf)
     """
-    score = Comparison(a, b, equality).score(i, j)
+    score = NodeComparison(a, b, equality).score(i, j)
     return inf if score >= _LOOK else score
 
 
@@ -114,11 +114,11 @@ def similarities(
     """Compute the (len(rows_a), len(rows_b)) similarities of all pairs of rows; see :func:`similarity`."""
     left = np.repeat(np.asarray(rows_a, dtype=np.intp), len(rows_b))
     right = np.tile(np.asarray(rows_b, dtype=np.intp), len(rows_a))
-    scores = Comparison(a, b, equality).scores(left, right)
+    scores = NodeComparison(a, b, equality).scores(left, right)
     return np.where(scores >= _LOOK, inf, scores).reshape(len(rows_a), len(rows_b))
 
 
-class Comparison:
+class NodeComparison:
     """Two trees under one equality, with codes shared by both.
 
     Scores are those of :func:`similarity` with large numbers in place of infinity, so that sums can be compared and an

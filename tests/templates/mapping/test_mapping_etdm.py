@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml.errors import UnknownNameError, UsageError
 from blockml.templates.mapping import EQUALITIES, MATCHINGS, NodeEquality, Tree, etdm, map_trees, tree_of
-from blockml.templates.mapping.similarity import Comparison
+from blockml.templates.mapping.similarity import NodeComparison
 from tests.strategies import messy_html
 from tests.templates.mapping.made_trees import DOGS, KEY, slow_mapping, slow_similarity
 
@@ -89,7 +89,7 @@ def _below_body(tree: Tree) -> list[int]:
 def test_optimal_is_no_worse_than_greedy(pages: tuple[str, str], preset: str) -> None:
     """The sum of similarities of the body's children is at least as large."""
     a, b = trees_of("<body>" + pages[0], "<body>" + pages[1])
-    comparison = Comparison(a, b, preset)
+    comparison = NodeComparison(a, b, preset)
     sums = []
     for matching in MATCHINGS:
         partner = map_trees(a, b, preset, matching=matching)
@@ -106,7 +106,7 @@ small = st.lists(st.sampled_from(["<p>", "<p class=a>", "<p class='a b'>x", "<ul
 def test_optimal_by_brute_force(one: list[str], two: list[str], preset: str) -> None:
     """No pairing of the body's children has a larger sum; by names alone, none has more pairs."""
     a, b = trees_of("<body>" + "".join(one), "<body>" + "".join(two))
-    comparison = Comparison(a, b, preset)
+    comparison = NodeComparison(a, b, preset)
     own, others = _below_body(a), _below_body(b)
     best = 0.0
     places = [*others, *[-1] * len(own)]
