@@ -19,6 +19,8 @@ __all__ = ["hidden_blocks", "hidden_copies"]
 _HIDDEN = int(Flag.HIDDEN)
 #: Words of the sequences that are compared, and the share of them that must be visible elsewhere (our choices).
 _SEQUENCE, _MIN_SHARE = 3, 0.5
+#: Sequences that are looked for at first.
+_SAMPLE = 12
 #: Maximum words of a page that is searched for copies, so that hostile pages cost little.
 _MAX_WORDS = 200_000
 
@@ -45,16 +47,25 @@ def hidden_copies(page: Page) -> NDArray[np.bool_]:
     hidden = hidden_blocks(page)
     if hidden is None or blocks.n_words.sum() > _MAX_WORDS:
         return found
-    words = token_lists(blocks.texts)
-    visible = _sequences(chain.from_iterable(words[block] for block in (~hidden).nonzero()[0].tolist()))
     marked = (nodes.flags & _HIDDEN) > 0
     outermost = (marked & ~np.append(marked, False)[nodes.parent]).nonzero()[0]  # the parent of a root is -1
-    bounds = blocks.node.searchsorted([outermost, nodes.end[outermost]]).T
-    for first, last in bounds.tolist():
-        own = _sequences(chain.from_iterable(words[first:last]))
-        if own and len(own & visible) >= _MIN_SHARE * len(own):
-            found[first:last] = True
+    bounds = blocks.node.searchsorted([outermost, nodes.end[outermost]]).T.tolist()
+    texts, shown = blocks.texts, [blocks.texts[block] for block in (~hidden).nonzero()[0].tolist()]
+    together = "\n".join(shown)
+    bounds = [(first, last) for first, last in bounds if _may_be_copy(" ".join(texts[first:last]).split(), together)]
+    if not bounds:  # mostly
+        return found
+    visible = _sequences(chain.from_iterable(token_lists(shown)))
+    for first, last in bounds:
+        own = _sequences(chain.from_iterable(token_lists(texts[first:last])))
+        found[first:last] = bool(own) and len(own & visible) >= _MIN_SHARE * len(own)
     return found
+
+
+def _may_be_copy(words: list[str], visible: str) -> bool:
+    """Tell whether one of a few sequences of words is in the visible text, since most hidden text is not a copy."""
+    starts = range(0, len(words) - _SEQUENCE + 1, max(1, len(words) // _SAMPLE))
+    return any(" ".join(words[start : start + _SEQUENCE]) in visible for start in starts)
 
 
 def _sequences(words: chain[str]) -> set[tuple[str, ...]]:
