@@ -63,9 +63,10 @@ def hidden_copies(page: Page) -> NDArray[np.bool_]:
 
 
 def _may_be_copy(words: list[str], visible: str) -> bool:
-    """Tell whether one of a few sequences of words is in the visible text, since most hidden text is not a copy."""
+    """Tell whether a quarter of a few sequences of words is in the visible text: most hidden text is not a copy."""
     starts = range(0, len(words) - _SEQUENCE + 1, max(1, len(words) // _SAMPLE))
-    return any(" ".join(words[start : start + _SEQUENCE]) in visible for start in starts)
+    n_found = sum(" ".join(words[start : start + _SEQUENCE]) in visible for start in starts)
+    return n_found > 0 and 4 * n_found >= len(starts)
 
 
 def _sequences(words: chain[str]) -> set[tuple[str, ...]]:
