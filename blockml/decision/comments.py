@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.lines import line_numbers
 from blockml.decision.prediction import ScoredPage
 from blockml.features.named_elements import COMMENTS
 from blockml.features.page_matrix import PageMatrix
@@ -19,6 +20,9 @@ __all__ = ["CommentLimits", "consistent_labels", "is_forum", "readers_comments"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
 _CONTENT = (Label.MAIN, Label.HEADING)
+#: Words of running text that are left, below which nearly everything is comment and so nothing is; probability of
+#: certain text; and probability of an article that doesn't begin with a comment (our choices).
+_MIN_LEFT, _CERTAIN, _LIKELY_ARTICLE = 20, 0.9, 0.5
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
 
 
@@ -49,8 +53,8 @@ def is_forum(page: PageMatrix, share: float) -> bool:
 def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bool_] | None:
     """Return (n_blocks,) which kept blocks are readers' comments.
 
-    None without comments, on forums, and if the scores keep nothing else: the comments are then what the page is about.
-    Comments in code are not readers' comments.
+    None without comments, on forums, and if hardly any running text besides is kept: comments are then what the page
+    is about. Comments in code, and those in the body of the page, are not readers' comments.
     """
     types, page = scored.prediction.block_types, scored.prediction.matrix
     if types is None or page is None:
@@ -61,7 +65,31 @@ def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bo
     if not (shares >= least).any() or is_forum(page, limits.forum_share):  # mostly, without a look at names
         return None
     found = shares >= np.asarray(_limits(scored, page, limits), np.float32)
-    return found & scored.by_score if scored.page.blocks.n_words[scored.by_model & ~found].any() else None
+    found = _without_body(scored, page, found)
+    if not found.any() or page.context.prose[scored.by_model & ~found].sum() < _MIN_LEFT:
+        return None
+    return found & scored.by_score
+
+
+def _without_body(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return comments (n_blocks,) without those in the body of the page, which is not written by readers.
+
+    It is the lines of the element whose paragraphs have most of the certain running text, if they don't begin with a
+    comment; and the whole page if it is likely an article, and its first certain text and most of it are comments.
+    """
+    words = np.where(scored.by_model & (scored.prediction.scores >= np.float32(_CERTAIN)), page.context.prose, 0.0)
+    if not found.any() or not words.any():
+        return found
+    is_most = found[(words > 0).argmax()] and 2 * words[found].sum() > words.sum()
+    if is_most and (scored.prediction.p_article or 0.0) >= _LIKELY_ARTICLE:
+        return np.zeros_like(found)
+    nodes, blocks = scored.page.nodes, scored.page.blocks
+    holder = nodes.parent[blocks.parent]
+    inside = holder == np.bincount(holder + 1, words).argmax() - 1
+    if found[(inside & (words > 0)).argmax()]:
+        return found
+    line = line_numbers(blocks)
+    return found & ~np.isin(line, line[inside])
 
 
 def _limits(scored: ScoredPage, page: PageMatrix, limits: CommentLimits) -> float | NDArray[np.float32]:
@@ -81,9 +109,9 @@ def _limits(scored: ScoredPage, page: PageMatrix, limits: CommentLimits) -> floa
 def consistent_labels(scored: ScoredPage, limits: CommentLimits) -> tuple[Label, ...]:
     """Return (n_blocks,) the most probable labels that agree with what the model keeps; none without block types.
 
-    Blocks that may be comments are comments. Other kept blocks are content, and other removed ones are not; but the
-    page's headline is a heading if it is removed and has no other label: it often looks like part of the site's header,
-    apart from its text.
+    Blocks that may be comments are comments, but for the body of the page. Other kept blocks are content, and other
+    removed ones are not; but the page's headline is a heading if it is removed and has no other label: it often looks
+    like part of the site's header, apart from its text.
     """
     types, page = scored.prediction.block_types, scored.prediction.matrix
     if types is None or page is None:
@@ -95,7 +123,8 @@ def consistent_labels(scored: ScoredPage, limits: CommentLimits) -> tuple[Label,
     chosen = np.where(scored.by_model, content, others)
     if Label.COMMENT in types.labels:
         comment = types.labels.index(Label.COMMENT)
-        chosen[probabilities[:, comment] >= np.asarray(_limits(scored, page, limits), np.float32)] = comment
+        found = probabilities[:, comment] >= np.asarray(_limits(scored, page, limits), np.float32)
+        chosen[np.where(scored.by_model, _without_body(scored, page, found), found)] = comment
     is_headline = headline_blocks(scored.page).tolist()
     return tuple(
         Label.HEADING if headline and types.labels[number] is Label.OTHER else types.labels[number]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.comments import consistent_labels
-from blockml.decision.declared import declared_lines
+from blockml.decision.declared import declared_lines, declares_article
 from blockml.decision.policy import (
     MIN_SUMMARY_P_ARTICLE,
     REASONS,
@@ -85,8 +85,11 @@ def decide(
     ([False, True], ['below_threshold', 'above_threshold'])
     """
     prediction = _checked(prediction, len(page.blocks))
-    scorer = _scorer(prediction)
-    by_policy, threshold = scorer(policy), np.float32(policy.threshold)
+    scorer, threshold = _scorer(prediction), np.float32(policy.threshold)
+    by_policy = scorer(policy)
+    if policy.rule == "expected_f1" and not (by_policy >= np.float32(0.5)).any() and declares_article(prediction):
+        policy = replace(policy, min_content_words=0.0)  # there is some
+        by_policy = scorer(policy)
     scores, declared = by_policy, None
     if policy.rule == "expected_f1":
         declared = declared_lines(

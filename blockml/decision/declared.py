@@ -1,4 +1,4 @@
-"""Lines that are kept because the page declares their text: parts of a recipe, and the summary before an article.
+"""Declared articles, and lines whose text a page declares: parts of a recipe, and the summary before an article.
 
 Short lines of a list are hard to tell from a menu, and a summary in an element of its own from a teaser. JSON-LD and
 ``meta`` elements repeat their texts.
@@ -21,7 +21,7 @@ from blockml.metadata.json_ld import field_texts
 from blockml.page import Page
 from blockml.text.tokens import token_lists
 
-__all__ = ["declared_lines", "recipe_lines", "summary_line"]
+__all__ = ["declared_lines", "declares_article", "recipe_lines", "summary_line"]
 
 _PARTS_OF_RECIPES = ("recipeIngredient", "ingredients", "recipeInstructions")
 _TAG = re.compile(r"<[^>]*>")
@@ -34,6 +34,9 @@ _MAX_CHARACTERS, _MAX_COMPARED = 50_000, 500
 _DESCRIPTIONS = ("og:description", "description")
 #: Bounds of the words of a summary, and the lines before the text that may be it (our choices).
 _SUMMARY_WORDS, _MAX_LINES = (8, 80), 13
+#: Minimum words and probability of running text on a page that declares an article, for it to have content (our
+#: choices).
+_MIN_TEXT, _MIN_PROBABILITY = 20, 0.1
 #: Minimum characters of a description that is a part of a summary, and those of its last word, which may be cut off.
 _BEGIN, _LAST_WORD = 40, 6
 
@@ -71,8 +74,30 @@ def declared_lines(
 
 def _declares_manual(page: PageMatrix) -> bool:
     """Tell whether a page declares a manual, recipe or course by a type of schema.org; False without the column."""
-    name = "ismanual_0"
-    return len(page.values) > 0 and name in page.columns and bool(page.values[0, page.columns.index(name)] >= 2)
+    return _first(page, "ismanual_0") >= 2
+
+
+def _first(page: PageMatrix, column: str) -> float:
+    """Return the value of a column in the first block, equal in all of them; 0 without the column or a block."""
+    return float(page.values[0, page.columns.index(column)]) if len(page.values) and column in page.columns else 0.0
+
+
+def declares_article(prediction: Prediction) -> bool:
+    """Tell whether a page declares an article and has running text that may be its begin; False without the columns.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> from blockml.extractors.matrix import page_matrix
+    >>> page = blockml.parse("<meta property=og:type content=article><p>" + "word " * 30)
+    >>> declares_article(Prediction(np.array([.2], np.float32), matrix=page_matrix(page, "page")))
+    True
+    """
+    page = prediction.matrix
+    if page is None or not _first(page, "isarticle_0"):
+        return False
+    is_text = page.context.prose >= _MIN_TEXT
+    return bool((prediction.scores[is_text] >= np.float32(_MIN_PROBABILITY)).any())
 
 
 def recipe_lines(page: Page, among: NDArray[np.bool_], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:

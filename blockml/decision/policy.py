@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from blockml import _kernel
 from blockml.decision.comments import CommentLimits, readers_comments
+from blockml.decision.copies import hidden_blocks, hidden_copies
 from blockml.decision.lines import (
     WORDLESS_WEIGHT,
     duplicate_penalties,
@@ -92,6 +93,8 @@ class DecisionPolicy:
     #: Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table.
     same_context_factor: float = 0.25
     min_duplicate_words: int = 3  #: Minimum words of a line that is compared with others.
+    #: Penalty of blocks in a hidden element whose text is visible elsewhere: see :mod:`blockml.decision.copies`.
+    hidden_copy_penalty: float = 0.0
     #: Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content is contiguous.
     neighbor_smoothing: float = 0.0
     #: Fraction by which negative log odds are shrunk on pages that are not articles, in [0, 1]. Errors on lists and
@@ -169,6 +172,7 @@ MIN_SUMMARY_P_ARTICLE, _FORUM_SHARE = 0.5, 0.5
 #: Fields of a policy that lower scores, with the reason for blocks that would be kept if the field were 0.
 REASONS: tuple[tuple[str, Reason], ...] = (
     ("link_penalty", Reason.LINK),
+    ("hidden_copy_penalty", Reason.DUPLICATE),
     ("duplicate_penalty", Reason.DUPLICATE),
     ("sidebar_probability", Reason.SIDEBAR),
     ("min_content_words", Reason.NO_CONTENT),
@@ -198,6 +202,9 @@ class PolicyColumns:
     #: (3, n) blocks of lines without words, and blocks before and after: see
     #: :func:`blockml.decision.lines.wordless_lines`. They have the lower score of these.
     wordless: NDArray[np.intp] | None = None
+    hidden: NDArray[np.bool_] | None = None  #: (n_blocks,) which blocks are hidden; None: none are.
+    #: (n_blocks,) which blocks are hidden copies; None: none are. Computed only if a hidden block is kept.
+    copies: Lazy[NDArray[np.bool_]] | None = None
 
     @classmethod
     def of(cls, context: PageContext, policy: DecisionPolicy) -> PolicyColumns:
@@ -208,12 +215,17 @@ class PolicyColumns:
         first = line.searchsorted(np.arange(line[-1] + 1 if len(line) else 0))
         groups = context.block_groups[GROUPINGS.index("far")][first][line]
         wordless = None if context.blocks.n_words.all() else wordless_lines(context.blocks, line)
-        return cls(context.amounts, line, text, groups, Lazy(partial(blocks_in, context.page, SIDEBARS)), wordless)
+        hidden = hidden_blocks(context.page) if policy.hidden_copy_penalty else None
+        return cls(
+            context.amounts, line, text, groups, Lazy(partial(blocks_in, context.page, SIDEBARS)), wordless, hidden,
+            None if hidden is None else Lazy(partial(hidden_copies, context.page)),
+        )  # fmt: skip
 
     def detached(self) -> PolicyColumns:
         """Return the columns with all values computed, so that they no longer refer to the page."""
-        if self.sidebars is not None:
-            _ = self.sidebars.value
+        for column in (self.sidebars, self.copies):
+            if column is not None:
+                _ = column.value
         return self
 
 
@@ -251,6 +263,11 @@ def score_blocks(
     if not len(probabilities):
         return probabilities
     scores = _scores(policy, probabilities, columns, p_article)
+    if columns.copies is not None and policy.hidden_copy_penalty and (scores[columns.hidden] >= np.float32(0.5)).any():
+        copies = columns.copies.value
+        if (scores[copies] >= np.float32(0.5)).any():  # rarely
+            lowered = sigmoid(log_odds(probabilities) - policy.hidden_copy_penalty)
+            scores = _scores(policy, np.where(copies, lowered, probabilities), columns, p_article)
     if columns.sidebars is not None:
         least, words = policy.sidebar_probability, columns.amounts.words
         scores = without_sidebars(scores, probabilities, words, columns.sidebars, least)
@@ -291,7 +308,7 @@ def _scores(
 _COMPILED = frozenset(
     "rule threshold min_content_words min_best_probability base_penalty article_penalty link_penalty certain_p "
     "min_certain_words duplicate_penalty same_context_factor min_duplicate_words neighbor_smoothing negative_shrinkage "
-    "min_p_article sidebar_probability comment_probability named_comment_probability "
+    "min_p_article hidden_copy_penalty sidebar_probability comment_probability named_comment_probability "
     "declared_probability".split()
 )
 _NOT_COMPILED = [(field.name, field.default) for field in fields(DecisionPolicy) if field.name not in _COMPILED]

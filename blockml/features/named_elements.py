@@ -8,10 +8,13 @@ from blockml.page.attribute_words import ElementNames
 
 __all__ = ["COMMENTS", "SIDEBARS"]
 
-#: Words for comments: whole ones between hyphens, underscores and capitals.
+#: Words for comments: whole ones between hyphens, underscores and capitals. Names such as "no-comments" and
+#: "commentOnSelection" tell whether there are any, or what a click does.
 _COMMENT = (
+    r"(?<![nN]o[-_])(?<!has[-_])(?<!with[-_])(?<!without[-_])(?<!hide[-_])"
     r"((?<![a-zA-Z])([cC]omment(s|list|body|text|area)?|[dD]isqus|[kK]ommentare?|[cC]omentarios?|[cC]ommentaires?)"
-    r"(?![a-z])|(?<=[a-z])Comments?(?![a-z]))"
+    r"(?![a-z])|(?<=[a-z])(?<![nN]o)(?<!has)(?<!with)(?<!hide)Comments?(?![a-z]))"
+    r"(?![-_]?([oO](n|ff|pen)|[cC]losed|[eE]nabled|[dD]isabled)(?![a-z]))"
 )
 #: Typepad's sidebars consist of typelists. Names such as "no-sidebar" and "content-sidebar-wrap" are those of whole
 #: pages.

@@ -158,14 +158,15 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {"cart": _KIM, "c45": _KIM, "booste
 _NOTES = (
     "Block types (headings, comments, related links, navigation, advertisements, footers) are learnt from the training "
     "pages, labelled by the names in their markup, and from pages with labelled blocks. On pages that are no forum, "
-    "comments are left out; the numbers above were measured without that rule. How good the labels are: "
-    "research/studies/block-types.md.",
+    "comments are left out, unless hardly any running text is left or they are paragraphs of the page's body; the "
+    "numbers above were measured without that rule. How good the labels are: research/studies/block-types.md.",
     "Known weaknesses: people do not agree on the content of a product page or a list; there it keeps too much more "
     "often than too little. Pages whose content is loaded by scripts give what their noscript text gives, or nothing. "
     "Headlines that stand apart from their text are often left out, lines such as 'Related Posts' at the end of an "
     "article sometimes kept; of home pages about half of the teasers are kept. Of text that stands on a page more than "
-    "once one copy is kept, also where the author meant it to be read twice. Its calibration was chosen on the folds "
-    "that it is measured on: research/studies/model-log.md has other folds.",
+    "once one copy is kept, the visible one, also where the author meant it to be read twice. Captions of pictures are "
+    "kept more often than some gold texts have them. Its calibration was chosen on the folds that it is measured on: "
+    "research/studies/model-log.md has other folds.",
 )
 
 _RECIPES = (
@@ -196,6 +197,7 @@ _RECIPES = (
             article_penalty=0.6,
             link_penalty=1.0,
             duplicate_penalty=4.0,
+            hidden_copy_penalty=4.0,
             neighbor_smoothing=0.05,
             negative_shrinkage=0.4,
             sidebar_probability=0.7,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,8 @@ def test_a_removed_headline_is_a_heading() -> None:
 
 def test_blocks_named_as_comments_need_a_smaller_probability() -> None:
     """Unless the policy says otherwise, or nothing else is kept; the rest of the page keeps its limit."""
-    page = blockml.parse("<p>Story</p><div class=comments><p>One</p><p>Two</p></div>")
+    story = "Cats rule the world. " * 5
+    page = blockml.parse(f"<p>{story}</p><div class=comments><p>One</p><p>Two</p></div>")
     types = typed_page(page, {Label.MAIN: [0.0] * 3, Label.COMMENT: np.log([0.25, 0.5, 0.25]).tolist()})
     of_one, of_two = 0.3, 0.2
 
@@ -88,6 +90,40 @@ def test_comments_are_kept_if_there_is_nothing_else() -> None:
     page = blockml.parse("<p>One<p>Two")
     one = scored(with_labels(page, [Label.COMMENT, Label.COMMENT]), [True, True])
     assert readers_comments(one, comment_limits(DecisionPolicy())) is None
+
+
+@pytest.mark.parametrize(("n_words", "are_comments"), [(19, False), (20, True)])
+def test_comments_are_kept_beside_a_few_words(n_words: int, are_comments: bool) -> None:  # noqa: FBT001
+    """They are what the page is about if nearly everything that is kept would be a comment."""
+    page = blockml.parse(f"<p>{'word ' * n_words}<div><p>One<p>Two</div>")
+    one = scored(with_labels(page, [Label.MAIN, Label.COMMENT, Label.COMMENT]), [True] * 3)
+    assert (readers_comments(one, comment_limits(DecisionPolicy())) is not None) is are_comments
+
+
+TEXT = "Cats rule the world, and nobody has ever asked them whether they like it at all. "
+
+
+@pytest.mark.parametrize(("p_article", "stays"), [(0.4, False), (0.5, True)])
+def test_the_body_of_an_article_is_not_a_comment(p_article: float, stays: bool) -> None:  # noqa: FBT001
+    """If it has the first certain running text, and most of it."""
+    page = blockml.parse(f"<div><p>{TEXT * 3}</div><section><p>{TEXT * 2}</section>")
+    one = scored(with_labels(page, [Label.COMMENT, Label.MAIN]), [True] * 2)
+    one = replace(one, prediction=replace(one.prediction, p_article=p_article))
+    limits = comment_limits(DecisionPolicy())
+    assert (readers_comments(one, limits) is None) is stays
+    assert consistent_labels(one, limits) == (Label.MAIN if stays else Label.COMMENT, Label.MAIN)
+
+
+@pytest.mark.parametrize("comments", [[0, 1, 2], [1, 2, 3], [0, 3], [3]])
+def test_paragraphs_beside_the_first_one_of_the_body_are_not_comments(comments: list[int]) -> None:
+    """The element with most of the certain text is written by one author, if it doesn't begin with a comment."""
+    page = blockml.parse(f"<div><p>{TEXT * 2}<p>{TEXT}<p>{TEXT}</div><section><p>{TEXT * 2}</section>")
+    labels = [Label.COMMENT if number in comments else Label.MAIN for number in range(4)]
+    one, limits = scored(with_labels(page, labels), [True] * 4), comment_limits(DecisionPolicy())
+    expected = comments if 0 in comments else [3] if 3 in comments else []
+    found = readers_comments(one, limits)
+    assert ([] if found is None else np.flatnonzero(found).tolist()) == expected
+    assert [number for number, label in enumerate(consistent_labels(one, limits)) if label is Label.COMMENT] == expected
 
 
 @pytest.mark.parametrize(("n_words", "expected"), [(49, False), (50, False), (51, True)])

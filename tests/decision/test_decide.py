@@ -121,7 +121,7 @@ def typed(page: Page, scores: Sequence[float], labels: Sequence[Label]) -> Predi
 
 def test_comments_are_removed_with_a_reason() -> None:
     """Comments keep their scores and can be included again; comments in code are not readers' comments."""
-    page = blockml.parse("<p>main text<p>a comment<pre>some code <i>// comment</i></pre>")
+    page = blockml.parse(f"<p>{'word ' * 20}<div><p>a comment</div><pre>some code <i>// comment</i></pre>")
     labels = [Label.MAIN, Label.COMMENT, Label.MAIN, Label.COMMENT]
     prediction = typed(page, [0.9, 0.8, 0.7, 0.6], labels)
     decision = decide(DecisionPolicy(), page, prediction)
@@ -138,7 +138,8 @@ def test_comments_are_removed_with_a_reason() -> None:
 
 def test_confidence_is_that_of_the_text() -> None:
     """Blocks that the policy removes are missing; comments that are left out are not expected."""
-    page = blockml.parse("<p>one two<p>three four<p>five six")
+    long = "word " * 20
+    page = blockml.parse(f"<p>{long}<p>{long}<div><p>{long}</div>")
     scores, policy = np.array([0.9, 0.5, 0.8], np.float32), DecisionPolicy("expected_f1", comment_probability=0.5)
     matrix = page_without_columns(page)
     assert decide(policy, page, Prediction(scores, matrix=matrix)).confidence == pytest.approx(4.4 / 5.2)
@@ -151,8 +152,8 @@ def test_confidence_is_that_of_the_text() -> None:
 
 
 def test_comments_stay_where_nothing_else_is_kept() -> None:
-    """A page of nothing but comments is a discussion; one more kept word, and they go."""
-    page = blockml.parse("<p>title<p>a comment<p>an answer")
+    """A page of nothing but comments is a discussion; with running text besides they go."""
+    page = blockml.parse(f"<p>{'word ' * 20}<div><p>a comment<p>an answer</div>")
     labels = [Label.MAIN, Label.COMMENT, Label.COMMENT]
     for probability, kept in ((0.1, [False, True, True]), (0.9, [True, False, False])):
         prediction = typed(page, [probability, 0.8, 0.8], labels)

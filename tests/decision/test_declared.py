@@ -9,9 +9,10 @@ import pytest
 
 import blockml
 from blockml.decision.decide import decide, with_threshold
-from blockml.decision.declared import recipe_lines, summary_line
+from blockml.decision.declared import declares_article, recipe_lines, summary_line
 from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
+from blockml.extractors.matrix import page_matrix
 from blockml.features.page_context import PageContext
 from blockml.page import Reason
 from tests.models import page_without_columns
@@ -119,3 +120,30 @@ def test_template_lines_are_not_declared() -> None:
         False,
         True,
     ]
+
+
+@pytest.mark.parametrize(
+    ("head", "n_words", "probability", "declared"),
+    [
+        ("<meta property=og:type content=article>", 20, 0.1, True),
+        ('<script type="application/ld+json">{"@type": "NewsArticle"}</script>', 20, 0.1, True),
+        ("<meta property=og:type content=website>", 20, 0.1, False),
+        ("<meta property=og:type content=article>", 19, 0.1, False),
+        ("<meta property=og:type content=article>", 20, 0.09, False),
+    ],
+)
+def test_a_declared_article_has_content(head: str, n_words: int, probability: float, declared: bool) -> None:  # noqa: FBT001
+    """If there is running text that may be its begin, a page is not given up."""
+    page = blockml.parse(f"{head}<p>{'word ' * n_words}")
+    prediction = Prediction(np.array([probability], np.float32), matrix=page_matrix(page, "page"))
+    assert declares_article(prediction) is declared
+    policy = DecisionPolicy(rule="expected_f1", min_content_words=40)
+    assert decide(policy, page, prediction).kept.tolist() == [declared]
+
+
+def test_nothing_is_declared_without_the_columns() -> None:
+    """A page without blocks declares nothing either."""
+    page = blockml.parse("<meta property=og:type content=article><p>" + "word " * 30)
+    assert not declares_article(Prediction(np.ones(1, np.float32)))
+    assert not declares_article(Prediction(np.ones(1, np.float32), matrix=page_without_columns(page)))
+    assert not declares_article(Prediction(np.zeros(0, np.float32), matrix=page_matrix(blockml.parse(""), "page")))

@@ -33,6 +33,7 @@ def test_values_of_fields_that_a_file_lacks() -> None:
         "duplicate_penalty": 0.0,
         "same_context_factor": 0.25,
         "min_duplicate_words": 3,
+        "hidden_copy_penalty": 0.0,
         "neighbor_smoothing": 0.0,
         "negative_shrinkage": 0.0,
         "min_p_article": 0.1,

@@ -1,0 +1,75 @@
+"""Hidden copies: elements that no reader sees, with text that the page shows elsewhere.
+
+Most hidden text is content that a click or a script shows. A copy for printing, for a small screen or for a dialog
+isn't read twice, and its lines are often divided in another way, so that no line of it is equal to a visible one.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.page import Flag, Page
+from blockml.text.tokens import token_lists
+
+__all__ = ["hidden_blocks", "hidden_copies"]
+
+_HIDDEN = int(Flag.HIDDEN)
+#: Words of the sequences that are compared, and the share of them that must be visible elsewhere (our choices).
+_SEQUENCE, _MIN_SHARE = 3, 0.5
+#: Sequences that are looked for at first.
+_SAMPLE = 12
+#: Maximum words of a page that is searched for copies, so that hostile pages cost little.
+_MAX_WORDS = 200_000
+
+
+def hidden_blocks(page: Page) -> NDArray[np.bool_] | None:
+    """Return (n_blocks,) which blocks are hidden by an attribute or an inline style; None without any."""
+    hidden: NDArray[np.bool_] = (page.blocks.flags & _HIDDEN) > 0
+    return hidden if hidden.any() else None
+
+
+def hidden_copies(page: Page) -> NDArray[np.bool_]:
+    """Return (n_blocks,) the blocks in hidden elements half of whose sequences of three words are visible elsewhere.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> text = "Cats rule the world, and nobody has ever asked them."
+    >>> page = blockml.parse(f"<p>{text}<div hidden><p>Print: {text}</div><div hidden>They sleep a lot, though.</div>")
+    >>> hidden_copies(page).tolist()
+    [False, True, False]
+    """
+    blocks, nodes = page.blocks, page.nodes
+    found = np.zeros(len(blocks), dtype=bool)
+    hidden = hidden_blocks(page)
+    if hidden is None or blocks.n_words.sum() > _MAX_WORDS:
+        return found
+    marked = (nodes.flags & _HIDDEN) > 0
+    outermost = (marked & ~np.append(marked, False)[nodes.parent]).nonzero()[0]  # the parent of a root is -1
+    bounds = blocks.node.searchsorted([outermost, nodes.end[outermost]]).T.tolist()
+    texts, shown = blocks.texts, [blocks.texts[block] for block in (~hidden).nonzero()[0].tolist()]
+    together = "\n".join(shown)
+    bounds = [(first, last) for first, last in bounds if _may_be_copy(" ".join(texts[first:last]).split(), together)]
+    if not bounds:  # mostly
+        return found
+    visible = _sequences(chain.from_iterable(token_lists(shown)))
+    for first, last in bounds:
+        own = _sequences(chain.from_iterable(token_lists(texts[first:last])))
+        found[first:last] = bool(own) and len(own & visible) >= _MIN_SHARE * len(own)
+    return found
+
+
+def _may_be_copy(words: list[str], visible: str) -> bool:
+    """Tell whether a quarter of a few sequences of words is in the visible text: most hidden text is not a copy."""
+    starts = range(0, len(words) - _SEQUENCE + 1, max(1, len(words) // _SAMPLE))
+    n_found = sum(" ".join(words[start : start + _SEQUENCE]) in visible for start in starts)
+    return n_found > 0 and 4 * n_found >= len(starts)
+
+
+def _sequences(words: chain[str]) -> set[tuple[str, ...]]:
+    """Return the sequences of words."""
+    known = [*words]
+    return {*zip(*(known[start:] for start in range(_SEQUENCE)), strict=False)}

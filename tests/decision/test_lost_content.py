@@ -1,0 +1,51 @@
+"""How much content the rules remove on the labelled collections, which are outside of the repository."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import blockml
+from blockml.datasets import open_dataset
+from blockml.decision.decide import decide
+from blockml.evaluation.words import bag_scores
+from blockml.extractors.matrix import page_matrix
+from blockml.model import score_page
+from blockml.parsing import parse
+from blockml.rendering.text import render_text
+
+CORPORA = os.environ.get("BLOCKML_CORPORA")
+COLLECTIONS = (
+    "wcxb l3s-gn1 cleaneval cleanportaleval ir-research-big9-chaos fundus magic-html mercury chinese-web-content "
+    "dragnet-2012 forums outline-annotated ftr-articles recipes".split()
+)
+#: Every how many pages one is measured, so that the test takes half a minute.
+EVERY = 5
+
+
+@pytest.mark.skipif(not CORPORA, reason="needs labelled corpora: set BLOCKML_CORPORA to their folder")
+def test_hardly_a_page_loses_half_of_its_content_by_a_rule() -> None:
+    """Except for comments, at most one in a thousand; and one in four hundred by comments, which some gold counts."""
+    model = blockml.load("default").model
+    without_comments = replace(model.policy, comment_probability=1.0, named_comment_probability=1.0)
+    bare = replace(without_comments, sidebar_probability=0.0, duplicate_penalty=0.0, hidden_copy_penalty=0.0)
+    n_pages, by_comments, by_others = 0, [], []
+    for name in COLLECTIONS:
+        for labelled in open_dataset(Path(CORPORA or "") / name).pages[::EVERY]:
+            html, gold = labelled.load()
+            text = None if gold is None else gold.text()
+            page = parse(html, url=labelled.url, charset=labelled.charset, **model.parsing.options())
+            if not text or not len(page.blocks):
+                continue
+            n_pages += 1
+            prediction = score_page(model, page_matrix(page, model.features))
+            kept = [decide(policy, page, prediction).kept for policy in (model.policy, without_comments, bare)]
+            if (kept[2] & ~kept[0]).any():
+                recall = [bag_scores(text, render_text(page, some)).recall for some in kept]
+                by_comments += [labelled.id] if recall[1] - recall[0] > 0.5 else []
+                by_others += [labelled.id] if recall[2] - recall[1] > 0.5 else []
+    assert len(by_comments) <= n_pages / 400, by_comments
+    assert len(by_others) <= n_pages / 1000, by_others
