@@ -20,6 +20,13 @@ from blockml.errors import BlockmlError, DatasetError, InputError, ModelError, m
 
 __all__ = ["main"]
 
+#: Arguments that errors of the library name, and the options for them.
+_FLAGS: Mapping[str, str] = {
+    "accept_defects=True": "--accept-defects",
+    'protocols="page"': "--cv page",
+    "resume=True": "--resume",
+}
+
 #: Module and help text of each command. Only the module of the given command is imported; its ``COMMANDS`` holds the
 #: function that adds the arguments.
 _COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -77,13 +84,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         note(str(missing))
         return 2
     except BlockmlError as error:
-        note(f"blockml: {error}")
+        note(f"blockml: {_with_flags(str(error))}")
         return 4 if isinstance(error, ModelError) else 3 if isinstance(error, InputError | DatasetError) else 2
     except OSError as error:  # standard output above all, as a device may be full
         note(f"blockml: can't read or write ({error})")
         _give_up_output()
         return 2
     return code
+
+
+def _with_flags(text: str) -> str:
+    """Replace arguments of Python functions in an error by the options of the command."""
+    for argument, flag in _FLAGS.items():
+        text = text.replace(argument, flag)
+    return text
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import re
 import sys
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
@@ -86,9 +86,12 @@ def add_options(parser: argparse.ArgumentParser, *names: str, of_records: bool =
         )  # fmt: skip
 
 
-def chosen_options(arguments: argparse.Namespace) -> Options:
-    """Return the options that the flags of :func:`add_options` set; errors speak of flags instead of arguments."""
-    known = {name: flag for name, flag in flags(of_records=True).items() if name in arguments}
+def chosen_options(arguments: argparse.Namespace, *, left_out: Collection[str] = ()) -> Options:
+    """Return the options that the flags of :func:`add_options` set; errors speak of flags instead of arguments.
+
+    ``left_out`` has the names of arguments that mean something else in this command.
+    """
+    known = {name: flag for name, flag in flags(of_records=True).items() if name in arguments and name not in left_out}
     try:
         values = {name: getattr(arguments, name) for name in known}
         return Options(**{name: make(values[name]) if (make := known[name].make) else values[name] for name in known})

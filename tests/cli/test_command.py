@@ -40,7 +40,7 @@ def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[st
     record = json.loads(capsys.readouterr().out)
     assert list(record) == [
         "schema_version", "url", "status", "title", "text", "confidence", "article_probability", "n_blocks",
-        "n_kept_blocks", "model", "warnings", "metadata", "paragraphs", "removed", "blocks",
+        "n_kept_blocks", "model", "warnings", "metadata", "paragraphs", "removed", "images", "blocks",
     ]  # fmt: skip
     assert record["url"] == "http://x.example/"
     assert list(record["blocks"][0]) == ["index", "text", "score", "kept", "reason", "xpath", "label"]
@@ -161,7 +161,6 @@ def test_wrong_usage_has_a_clear_outcome(
         (["extract", PAGE, "--threshold", "much"], "argument --threshold: invalid float value: 'much'"),
         (["predict", PAGE, "--jobs", "0"], "must be a positive integer, got '0'"),
         (["train", "-o", "x"], "--dataset"),
-        (["extract", PAGE, "--model", "a", "--model", "b"], "not allowed with argument --model"),
         (["templates", "detect", PAGE, "-o", "x", "--threshold", "-1"], "must be a number of at least 0, got '-1'"),
     ],
 )

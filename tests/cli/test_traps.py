@@ -144,7 +144,7 @@ def test_impossible_numbers_are_refused(arguments: list[str], words: str, capsys
         (["train", "--dataset", "", "-o", "x"], "dataset"),
         (["compare", "plain", "--dataset", SITE, "-o", ""], "output"),
         (["templates", "detect", "", "-o", "x"], "inputs"),
-        (["label", ""], "folder"),
+        (["label", ""], "inputs"),
     ],
 )
 def test_empty_values_are_refused(arguments: list[str], name: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import blockml
 from blockml.datasets import open_dataset
 from blockml.decision.decide import decide
 from blockml.evaluation.words import bag_scores
+from blockml.extractors import trained
 from blockml.extractors.matrix import page_matrix
 from blockml.model import score_page
 from blockml.parsing import parse
@@ -29,7 +29,7 @@ EVERY = 5
 @pytest.mark.skipif(not CORPORA, reason="needs labelled corpora: set BLOCKML_CORPORA to their folder")
 def test_hardly_a_page_loses_half_of_its_content_by_a_rule() -> None:
     """Except for comments, at most one in a thousand; and one in four hundred by comments, which some gold counts."""
-    model = blockml.load("default").model
+    model = trained("default").model
     without_comments = replace(model.policy, comment_probability=1.0, named_comment_probability=1.0)
     bare = replace(without_comments, sidebar_probability=0.0, duplicate_penalty=0.0, hidden_copy_penalty=0.0)
     n_pages, by_comments, by_others = 0, [], []

@@ -197,7 +197,7 @@ def test_wrong_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     given = ["train", "--base", "default", "--dataset", str(tmp_path / "mine"), "-o", str(tmp_path / "x.blockml")]
     assert main([*given, "--set", "min_leaf=3"]) == 2
     assert main([*given[:2], "nothing", *given[3:]]) == 2
-    assert "unknown model 'nothing'" in capsys.readouterr().err
+    assert "unknown extractor or model 'nothing'" in capsys.readouterr().err
 
 
 def test_written_labels_are_read_back(tmp_path: Path) -> None:

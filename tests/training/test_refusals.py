@@ -153,9 +153,9 @@ def test_unfinished_pages(tmp_path: Path, capsys: Output) -> None:
     assert "28 blocks to train on" in shown
     for page in (4, 5):
         (pages / f"p{page}" / "expected.txt").write_text("Nothing of this stands anywhere in the page beside it.")
-    with pytest.raises(UsageError, match=r"gold of 2 of 4 pages .* --accept-defects trains on it anyway"):
+    with pytest.raises(UsageError, match=r"gold of 2 of 4 pages .* accept_defects=True trains on it anyway"):
         train_model([open_dataset(pages)], recipe("kim2013"), protocols=())
-    with pytest.raises(UsageError, match="--accept-defects trains on the other pages anyway"):
+    with pytest.raises(UsageError, match="accept_defects=True trains on the other pages anyway"):
         train_model([open_dataset(pages)], recipe("default"), protocols=())
     for page in range(4, 8):
         (pages / f"p{page}" / "meta.json").write_text('{"flags": ["unfinished"]}')
