@@ -187,7 +187,7 @@ def test_fields_and_formats() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"fields": ("txt",)}, "choose one of: article_probability, confidence, error"),
+        ({"fields": ("txt",)}, "choose one of: article_probability, comments, confidence"),
         ({"format": "pdf"}, "choose one of: html, markdown, text"),
         ({"include": "main"}, "no block labels"),
     ],
