@@ -133,7 +133,8 @@ def _parquet_rows(path: Path) -> Iterator[TableRow]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     try:
-        with pq.ParquetFile(path) as file:
+        # By default pyarrow reads ahead, and holds the whole file.
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
             for batch in file.iter_batches(batch_size=_BATCH_ROWS):
                 yield from batch.to_pylist()
     except (ValueError, pa.ArrowException) as error:

@@ -229,7 +229,7 @@ def _table_rows(path: Path) -> Iterator[Any]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
             names = [name for name in _COLUMNS if name in file.schema_arrow.names]
             if not names:
                 raise UsageError(f"no column of a record: {', '.join(file.schema_arrow.names)}", source=path)
