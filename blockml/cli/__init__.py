@@ -20,7 +20,7 @@ from blockml.errors import BlockmlError, DatasetError, InputError, ModelError, m
 
 __all__ = ["main"]
 
-#: Module and help text of each command. Only the module of the given command is imported; its ``COMMANDS`` holds the
+#: Module and help text of each command. Only the module of the given command is imported; its ``COMMANDS`` has the
 #: function that adds the arguments.
 _COMMANDS: Mapping[str, tuple[str, str]] = {
     "extract": ("extracting", "extract the main content of one page"),

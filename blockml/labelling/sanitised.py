@@ -18,7 +18,7 @@ from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.bounds import Budget
 
-#: Elements that are kept; others become ``div`` or ``span``, also ``details`` and ``dialog``, which hide their content.
+#: Elements to keep; others become ``div`` or ``span``, including ``details`` and ``dialog``, which hide their content.
 WRITTEN_ELEMENTS = frozenset(
     "abbr article aside blockquote br caption cite dd del dfn div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 "
     "header hr ins kbd li main mark nav ol p pre q rp rt ruby samp section span sub sup table tbody td tfoot th thead "
