@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Comparison:
     """Result of :func:`compare`: scores of every system on every data set, and the differences between them.
 
-    ``tables`` has everything that the files of the output folder have: see
+    ``tables`` has everything that is in the files of the output folder: see
     :func:`blockml.evaluation.comparison.tables.build_tables`.
     """
 
@@ -41,8 +41,8 @@ class Comparison:
         """One row per data set and system, best first.
 
         ``bag_f1``, ``low`` and ``high`` are the mean over all pages with its 95 % interval; then ``lcs_f1``,
-        ``block_f1``, ``ms`` of CPU time a page, the number of pages by outcome, and ``seen_pages``, those that the
-        system was trained on, None if that is unknown. A score is None if the gold doesn't support it.
+        ``block_f1``, ``ms`` of CPU time per page, the number of pages by outcome, and ``seen_pages``, the number that
+        the system was trained on (None if unknown). A score is None if the gold doesn't support it.
         """
         overall = [row for row in self.tables["means"] if row["slice_kind"] == "all"]
         means = {(row["dataset"], row["system"], row["metric"]): row for row in overall}
@@ -65,9 +65,9 @@ class Comparison:
     def differences(self) -> list[dict[str, Any]]:
         """One row per data set and two systems: score of ``a`` minus score of ``b`` by ``metric``, paired by page.
 
-        ``low`` and ``high`` are its 95 % interval, ``significant`` says whether that excludes 0, and
-        ``significant_by_site`` the same when whole sites are resampled. Pages that one of the two was trained on are
-        left out and counted in ``seen_pages``. The metric is the first of
+        ``low`` and ``high`` are its 95 % interval, ``significant`` is True if it excludes 0, and
+        ``significant_by_site`` if it still does when whole sites are resampled. Pages that one of the two was trained
+        on are left out and counted in ``seen_pages``. The metric is the first of
         :data:`~blockml.evaluation.comparison.tables.PREFERRED` that the data set has gold for; :attr:`tables` has the
         others.
         """
@@ -85,7 +85,7 @@ class Comparison:
         return {(dataset, row["name"]): Seen(**seen) for row in systems for dataset, seen in row["seen"].items()}
 
     def to_frame(self) -> Frame:
-        """Return :attr:`means` as a pandas DataFrame; UsageError without pandas."""
+        """Return :attr:`means` as a pandas DataFrame; raises UsageError without pandas."""
         return to_frame(self.means)
 
     def write_report(self) -> Path:
@@ -144,12 +144,13 @@ def compare(
     ----------
     models
         Names of released models, untrained extractors or installed other tools; paths of model files;
-        ``module:Class``; extractors or fitted estimators; or a mapping of names for the results to these.
+        ``module:Class``; extractors or fitted estimators; or a mapping from names for the results to any of these.
     datasets
         Folders, ``NAME=FOLDER`` or data sets of :func:`blockml.open_dataset`; one or several.
     output
         Folder of outputs, scores, tables and ``report.html``; results of an earlier run in it are reused. Without it
-        they are in a temporary folder as long as the result exists, and :meth:`Comparison.show` writes the report.
+        they are kept in a temporary folder for as long as the result exists, and :meth:`Comparison.show` writes the
+        report.
     outputs
         ``NAME=FILE`` for outputs of any other tool: a line ``{"id": …, "text": …}`` for each page.
     limit, seed
@@ -168,9 +169,9 @@ def compare(
     Raises
     ------
     UnknownNameError
-        There is no such system or parameter.
+        A system or parameter is unknown.
     UsageError
-        No system can be run, two systems or data sets have one name, or an option is out of range.
+        No system can be run, two systems or data sets have the same name, or an option is out of range.
     DatasetError
         A data set can't be read, or has no gold.
 

@@ -60,7 +60,7 @@ def test_what_is_labelled_is_not_asked_again() -> None:
 
 def test_wrong_calls() -> None:
     """An output without confidences can't choose."""
-    with pytest.raises(UsageError, match="no record has a confidence"):
+    with pytest.raises(UsageError, match="by confidence, but no record has one"):
         choose_pages(RunOutput([{"id": "a"}]))
     with pytest.raises(UsageError, match="per_site must be positive, got 0"):
         choose_pages(RunOutput([{"id": "a", "confidence": 1}]), per_site=0)
@@ -127,4 +127,4 @@ def test_the_command_refuses_what_has_no_effect(
         (place / "meta.json").write_text(json.dumps({"site": "cats.example", "record": f"{n}"}))
     call = ["label", inputs, "--survey", output, "--per-site", "2", "-o", str(tmp_path / "labelled"), "--no-browser"]
     assert main(call) == 0
-    assert "nothing to label: every site has its 2 labelled pages" in capsys.readouterr().err
+    assert "nothing to label: every site has 2 labelled pages already" in capsys.readouterr().err
