@@ -1,4 +1,4 @@
-"""An extractor whose pages are parsed by another HTML parser than its own."""
+"""An extractor whose pages are parsed by a different HTML parser."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from blockml.parsing.options import ParsingOptions
 
 
 class ParsedBy(Extractor):
-    """Extractor that is given pages of another parser; all else is that of the extractor.
+    """Extractor that gets pages from a different parser; everything else is delegated to the wrapped extractor.
 
     Parameters
     ----------
     extractor
-        The extractor. A model predicts best on pages of the parser of its training pages.
+        The extractor. A model predicts best on pages parsed like its training pages.
     backend
         Name of a parser: see :data:`blockml.parsing.BACKENDS`.
 
@@ -93,7 +93,7 @@ class ParsedBy(Extractor):
         return self.extractor.gives_labels
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:
-        """Let a copy of the extractor learn from pages of a site."""
+        """Return a wrapper around a copy of the extractor that has learned from pages of a site."""
         self.extractor = copy(self.extractor).fit(pages, labels)
         return self
 
