@@ -1,6 +1,6 @@
 /* Hashed words of the tags and attributes of the ancestors of blocks; reference: blockml.features.ancestor_words.
 
-   ASCII values are split here; others, which are rare, in Python, which knows Unicode's case and white space. */
+   ASCII values are split here; others are rare and split in Python, which knows Unicode case and white space. */
 #include "features_page_tree.h"
 
 /* blockml.features.ancestor_words._MOST_CHARACTERS. */

@@ -37,7 +37,7 @@ def _after(column: Numbers) -> Numbers:
     return values
 
 
-# Constants of both trees: as learnt by C4.8 (Kohlschütter et al. 2010, algorithms 1 and 2; public source).
+# Constants of both trees, as learned by C4.8 (Kohlschütter et al. 2010, algorithms 1 and 2; public source).
 
 
 def words_rules(links: Numbers, words: Numbers) -> NDArray[np.bool_]:
@@ -71,7 +71,7 @@ def density_rules(links: Numbers, density: Numbers) -> NDArray[np.bool_]:
 
 
 class _Boilerpipe(Extractor):
-    """Base class of boilerpipe's extractors, which segment pages in its way."""
+    """Base class of boilerpipe's extractors, which segment pages like boilerpipe."""
 
     traits: ClassVar[Traits] = Traits("Kohlschütter et al. 2010")
 
@@ -139,14 +139,14 @@ def fuse_equal_densities(rows: BlockRows) -> BlockRows:
 
 
 def _close(rows: BlockRows) -> NDArray[np.bool_]:
-    """(n,) whether a row is content with at most one block between it and the row before."""
+    """(n,) whether a row is content with at most one block between it and the previous row."""
     near = np.concatenate([[False], rows.first[1:] - rows.last[:-1] - 1 <= 1])
     close: NDArray[np.bool_] = rows.has(RowMark.CONTENT) & near
     return close
 
 
 def fuse_with_the_row_before(rows: BlockRows) -> BlockRows:
-    """Fuse content with the row before, which becomes content."""
+    """Fuse content with the previous row, which becomes content."""
     return rows.fused(_close(rows))
 
 

@@ -1,6 +1,6 @@
 """The blocks of a page as boilerpipe's steps see them: rows that are marked, dropped and fused.
 
-After the public source of boilerpipe (Apache-2.0).
+Based on the public source of boilerpipe (Apache-2.0).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RowMark(IntFlag):
     HEADING = 8  #: inside ``h1``, ``h2`` or ``h3``
     ITEM = 16  #: inside ``li``
     LARGEST = 32  #: was kept as the largest row
-    SMALLER = 64  #: was there when another row was kept as the largest
+    SMALLER = 64  #: was present when another row was kept as the largest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ class BlockRows:
         )
 
     def fused(self, joins: NDArray[np.bool_]) -> BlockRows:
-        """Fuse each of these rows with the row before, all marks kept."""
+        """Fuse each of these rows with the previous row, keeping all marks."""
         starts = np.flatnonzero(~joins)
         if len(starts) == len(self):
             return self
@@ -131,7 +131,7 @@ def _open(nodes: Nodes, names: Set[str]) -> NDArray[np.int64]:
     return np.cumsum(wanted) - np.cumsum(closed)
 
 
-#: What comes after an article: a block of fewer than 15 words, most of them about comments (public source,
+#: Blocks after an article: they have fewer than 15 words and are mostly about comments (public source,
 #: TerminatingBlocksFinder).
 _END = re.compile(
     r"comments|[0-9]+( comments| users responded in)|© reuters|please rate this|post a comment"

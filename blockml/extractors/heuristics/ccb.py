@@ -18,7 +18,7 @@ from blockml.text.words import find_spans
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
-#: Smallest content code ratio of content. Gottron 2008 does not give the value; this one is from a public
+#: Minimum content code ratio of content. Gottron 2008 does not give the value; this one is from a public
 #: implementation by tokens.
 THRESHOLD = 0.75
 
@@ -29,11 +29,11 @@ class CCB(Extractor):
 
     The paper (Gottron 2008): a page is a vector with an entry per character, 1 for content and 0 for code; all tags are
     code, everything else is content, and comments, scripts and superfluous white space are left out. Each entry is
-    replaced by an average of its neighbourhood, weighted by a Gauss distribution, and that again "until convergence".
-    What results is the content code ratio. Text whose ratio reaches a threshold is content, and a whole text between
-    two tags is as soon as one of its entries is.
+    replaced by an average of its neighbourhood, weighted by a Gauss distribution, repeatedly "until convergence". The
+    result is the content code ratio. Text whose ratio reaches a threshold is content, and a whole text between two tags
+    is as soon as one of its entries is.
 
-    Our choice, where the paper is silent: averaging without end would make all entries alike, so it stops when a round
+    Our choice, where the paper is silent: endless averaging would make all entries equal, so it stops when a round
     changes no entry by ``eps``. ``sigma`` is a third of the radius, where the weights have all but faded. At the ends
     of the page the weights of the neighbours that exist are scaled up. Threshold and radius were fixed "on a few
     documents"; the radius is that of later comparisons by the same author.
@@ -41,18 +41,18 @@ class CCB(Extractor):
     Parameters
     ----------
     radius
-        Neighbours on either side that an average takes in.
+        Number of neighbours on either side in an average.
     sigma
         Standard deviation of their weights; None for a third of the radius.
     eps
         Blurring continues while an entry changes by at least this in a round.
     max_iter
-        Most rounds.
+        Maximum number of rounds.
     threshold
         Minimum content code ratio of content.
     keep_blocks
-        Give a text between two tags the largest ratio of its entries, so that it is kept or removed as a whole. Else
-        each of its words has the mean ratio of its entries.
+        Give a text between two tags the largest ratio of its entries, so that it is kept or removed as a whole.
+        Otherwise each word has the mean ratio of its entries.
     view
         A key of :data:`blockml.extractors.heuristics.token_stream.VIEWS`.
     min_words

@@ -123,17 +123,17 @@ class DSC(Extractor):
 
     The page is a sequence of tags and words; its curve rises by one at each tag. A window slides over it, half its
     length at a time. It is low if its mean slope is at most ``factor`` times that of the page, and a run of enough low
-    windows is a section. Pinto et al. 2002 looked for the one flat section that holds an article; Gottron 2007 takes
+    windows is a section. Pinto et al. 2002 looked for the one flat section that contains an article; Gottron 2007 takes
     all of them. A block scores the share of its words that are in sections.
 
     Parameters
     ----------
     factor
-        Slope of a low window by the page's, at most.
+        Maximum slope of a low window, relative to the page's.
     run
-        Low windows in a row that make a section; all of them on a page that has fewer windows.
+        Minimum number of consecutive low windows in a section; all windows on a page with fewer of them.
     window
-        Tokens per window; None for a length that suits the page's (:func:`window_length`).
+        Tokens per window; None for one that depends on the page's length (:func:`window_length`).
     view
         A key of :data:`blockml.extractors.heuristics.token_stream.VIEWS`.
 

@@ -1,4 +1,4 @@
-"""Link quota filter: block elements whose own text is mostly linked go (Gottron 2008; Mantratzis et al. 2005)."""
+"""Link quota filter: removes block elements whose own text is mostly linked (Gottron 2008; Mantratzis et al. 2005)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""k-medoids clustering: like k-means, with the most central item of each cluster in place of a mean."""
+"""k-medoids clustering: like k-means, with the most central item of each cluster instead of a mean."""
 
 from __future__ import annotations
 

@@ -25,16 +25,16 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"amplitude": 0.2, "links": 0.1, "text": 0.3, "list": 0.2, "tag": 0.1, "position": 0.1}
 )
 
-#: Least number of links of a menu (our choice, for both methods).
+#: Minimum number of links of a menu (our choice, for both methods).
 MIN_LINKS = 2
 
-#: Least weighted score of a menu (our choice); links in running text score lower.
+#: Minimum weighted score of a menu (our choice); links in running text score lower.
 MIN_SCORE = 0.5
 
-#: A menu extends from its best element to ancestors while the score stays above this share of the best (our choice).
+#: A menu extends from its best element to ancestors while their score is above this share of the best (our choice).
 _GROWTH = 0.95
 
-#: Characters per link up to which the text of an element consists of labels (our choice).
+#: Maximum characters per link in an element whose text consists of labels (our choice).
 LABEL = 20
 
 #: ``class``, ``id`` or ``role`` of a menu (words of the public successor), and of other lists of links (our choice).
