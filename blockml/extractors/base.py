@@ -26,7 +26,7 @@ from blockml.parsing.options import ParsingOptions
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Range of the legal values of a numeric parameter, both ends included."""
+    """Range of legal values of a numeric parameter, including both ends."""
 
     low: float
     high: float

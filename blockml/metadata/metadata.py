@@ -62,7 +62,7 @@ _SEVERAL: Mapping[str, Callable[[tuple[str, ...], int], tuple[str, ...]]] = {
     "authors": lambda values, rank: tuple(map(surname_last, values)) if rank in _SURNAME_FIRST else values,
     "keywords": lambda values, _: keywords(list(values)),
 }
-#: schema.org properties by our fields, for JSON-LD and microdata.
+#: schema.org properties of our fields, in JSON-LD and microdata.
 _SCHEMA: Mapping[str, tuple[str, ...]] = {
     "title": ("headline", "name"),
     "authors": ("author", "creator"),

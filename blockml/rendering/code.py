@@ -13,7 +13,7 @@ from blockml.page.attribute_words import nodes_with_words
 
 __all__ = ["code_language", "code_lines", "line_starts", "listings"]
 
-#: Classes that name a language, as highlighters write them.
+#: Classes with which highlighters name a language.
 _LANGUAGE = re.compile(
     r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|code-|brush:\s*)([\w+#.-]{1,40})(?![\w+#.-])"
 )

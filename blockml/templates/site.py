@@ -25,7 +25,8 @@ TEMPLATE_FORMAT = 1
 #: Distance that separates layouts: as good as any other, and the fastest (Gottron 2008, section 7).
 METRIC = "cp"
 
-#: Pages mapped to the medoid of a layout, as many as a complete subdigraph has (Alarte et al. 2014, section 4.1).
+#: Number of pages mapped to the medoid of a layout: the size of a complete subdigraph (Alarte et al. 2014, section
+#: 4.1).
 N_MAPPED = 4
 
 #: Minimum number of these pages that a node must be on, so that one unusual page doesn't empty the tree (public
@@ -45,7 +46,7 @@ _COUNTS, _LAYOUT = "counts-", "layout-"
 class Layout:
     """Pages of a site with similar structure."""
 
-    n_pages: int  #: Number of pages learnt
+    n_pages: int  #: Number of learned pages
     paths: NDArray[np.uint64]  #: (n_paths,) common paths of the medoid, as sorted codes
     tree: Tree | None  #: Tree that the medoid shares with others; None for a single page
 
@@ -72,7 +73,7 @@ class SiteTemplate:
     parsing: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
-        """Return a short form that identifies the pages learnt, as part of the id of an extractor."""
+        """Return a short form that identifies the learned pages, for the id of an extractor."""
         n = len(self.layouts)
         mark = hashlib.sha256(self.counts.tables.fingerprints.tobytes()).hexdigest()[:6]
         return f"SiteTemplate({self.name!r}, {counted(self.counts.n_pages, 'page')}, {counted(n, 'layout')}, {mark})"

@@ -1,4 +1,4 @@
-"""Registrable domains by the Public Suffix List, by which ``github.io``, for example, is many sites and not one.
+"""Registrable domains by the Public Suffix List, which says, for example, that ``github.io`` is many sites.
 
 The list is part of the package, so that sites and folds do not change from one machine to another.
 ``python -m tools.public_suffixes`` writes it.

@@ -12,7 +12,7 @@ from blockml.text.characters import readable
 #: Token modes: words of letters, digits and underscores, or pieces between white space.
 MODES: Final = ("w", "ws")
 
-#: A word of mode ``"w"``, as the public content extraction benchmarks count them.
+#: A word of mode ``"w"``, like in the public content extraction benchmarks.
 WORD: Final = re.compile(r"\w+")
 
 

@@ -170,7 +170,7 @@ class _Inside:
             np.multiply(self.powers[made], spectrum, out=self.powers[made + 1])
 
     def _back(self, row: int, factors: _Floats) -> _Floats:
-        """A row's own entries, of a product of spectra."""
+        """Return the entries of a row without overlap, from a product of spectra."""
         blurred = np.fft.irfft(self.spectra[row] * factors, self.length)
         return blurred[self.reach : self.reach + self.sizes[row]]
 
@@ -179,7 +179,7 @@ class _Inside:
         return [self._back(row, self.powers[made]) for row in range(len(self.sizes))]
 
     def changes(self) -> list[Callable[[int], float]]:
-        """For each row the largest change that a round makes there."""
+        """Largest change in each row that a round makes."""
 
         def change_in(row: int) -> Callable[[int], float]:
             return lambda made: float(np.abs(self._back(row, self.powers[made] - self.powers[made - 1])).max())

@@ -98,7 +98,7 @@ class NumWords(_Boilerpipe):
     name: ClassVar[str] = "numwords"
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Give content 1 and the rest 0."""
+        """Score content 1 and the rest 0."""
         return words_rules(link_density(page.blocks), page.blocks.n_words).astype(np.float32)
 
 
@@ -120,7 +120,7 @@ class Density(_Boilerpipe):
     name: ClassVar[str] = "density"
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Give content 1 and the rest 0."""
+        """Score content 1 and the rest 0."""
         return density_rules(link_density(page.blocks), word_density(page.blocks)).astype(np.float32)
 
 
@@ -176,7 +176,7 @@ def classify_by_density(rows: BlockRows) -> BlockRows:
 
 
 def cut_after_the_end(rows: BlockRows) -> BlockRows:
-    """Unmark content after an end mark that at least 60 words of dense content precede."""
+    """Unmark content after an end mark that follows at least 60 words of dense content."""
     content = rows.has(RowMark.CONTENT)
     dense_words = np.cumsum(np.where(content & (rows.density >= 9), rows.words, 0))
     ended = np.maximum.accumulate(rows.has(RowMark.END) & (dense_words >= 60))
@@ -296,7 +296,7 @@ class _Chain(_Boilerpipe):
         """The steps, in order."""
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Give content 1 and the rest 0."""
+        """Score content 1 and the rest 0."""
         *_, (_, content) = self._decisions(page)
         return content.astype(np.float32)
 

@@ -34,7 +34,7 @@ class CCB(Extractor):
     is as soon as one of its entries is.
 
     Our choice, where the paper is silent: endless averaging would make all entries equal, so it stops when a round
-    changes no entry by ``eps``. ``sigma`` is a third of the radius, where the weights have all but faded. At the ends
+    changes no entry by ``eps``. ``sigma`` is a third of the radius, beyond which weights are negligible. At the ends
     of the page the weights of the neighbours that exist are scaled up. Threshold and radius were fixed "on a few
     documents"; the radius is that of later comparisons by the same author.
 
@@ -56,8 +56,8 @@ class CCB(Extractor):
     view
         A key of :data:`blockml.extractors.heuristics.token_stream.VIEWS`.
     min_words
-        If fewer words are content, the block with the most words times ratio of those left out is content too. With 0,
-        as in the paper, a page may have no content; the paper finds short content "problematic".
+        If fewer words are content, the removed block with the largest product of words and ratio is content too. With
+        0, as in the paper, a page may have no content; the paper finds short content "problematic".
 
     Examples
     --------
@@ -170,7 +170,7 @@ class CCB(Extractor):
         return self.radius / 3 if self.sigma is None else self.sigma
 
     def _spread(self, page: Page, scores: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002 (for subclasses)
-        """(n_blocks,) scores with the influence of surrounding blocks, in subclasses."""
+        """(n_blocks,) scores, which subclasses combine with those of surrounding blocks."""
         return scores
 
     def _rescued(self, scores: NDArray[np.float32], n_words: NDArray[np.intp]) -> NDArray[np.float32]:

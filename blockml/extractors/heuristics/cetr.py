@@ -180,7 +180,7 @@ class CETRTM(_TagRatios):
     """Content extraction by tag ratios, with a threshold: keeps lines above the ratios' standard deviation.
 
     The tag ratio of a line is its characters of text divided by its tags. Smoothed over lines, it is high in content.
-    A block scores the share of its words that are on such lines.
+    The score of a block is the share of its words on these lines.
 
     Parameters
     ----------

@@ -47,7 +47,8 @@ def slope_curve(is_tag: NDArray[np.bool_]) -> NDArray[np.int64]:
 def window_length(n: int) -> int:
     """Tokens per window on a page of ``n`` tokens.
 
-    8 up to 200 tokens, 50 from 5,000 on, rising evenly between: as in a public re-implementation of Gottron 2007.
+    8 for up to 200 tokens, 50 for at least 5,000, and linear in between, like in a public re-implementation of Gottron
+    2007.
 
     Examples
     --------

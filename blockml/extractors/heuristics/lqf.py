@@ -62,7 +62,7 @@ def link_quotas(nodes: Nodes, *, literal: bool = False) -> NDArray[np.float64]:
 
 
 def _sums(owner: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(n_nodes,) sum of the lengths (n_nodes,) of all nodes with this owner (n_nodes,), if it isn't -1."""
+    """(n_nodes,) sum of the lengths (n_nodes,) of all nodes by owner (n_nodes,), without those of owner -1."""
     sums = np.bincount(owner + 1, weights=lengths, minlength=len(owner) + 1)
     return sums[1:].astype(np.float64)
 

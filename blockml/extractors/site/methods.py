@@ -192,7 +192,7 @@ class TextFrequency(ClusteredMethod):
     theta
         Maximum share of the pages on which a content text occurs.
     include_self
-        Count the page itself among the pages, as the paper does.
+        Count the page itself among the pages, like the paper.
     metric, template, fallback, min_train
         See :class:`ClusteredMethod`.
 

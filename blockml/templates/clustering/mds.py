@@ -1,4 +1,4 @@
-"""Non-metric multidimensional scaling (MDS) to the plane."""
+"""Non-metric multidimensional scaling (MDS) to two dimensions."""
 
 from __future__ import annotations
 

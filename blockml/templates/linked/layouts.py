@@ -89,7 +89,7 @@ def _of_site(files: Sequence[FolderPage], site: str | None, root: Path) -> list[
 
 
 def _has_markup(path: Path) -> bool:
-    """Return whether a file without extension, as wget saves some pages, contains HTML."""
+    """Return whether a file without extension contains HTML; wget saves some pages without one."""
     if "." in split_compression(path.name)[0]:
         return False
     try:

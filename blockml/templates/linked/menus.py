@@ -154,9 +154,9 @@ def _weighted(page: Page) -> _Scores:
     """Score six terms of an element.
 
     - amplitude: 1 - 1/n for n links to pages of the site;
-    - links: such links per element below;
+    - links: these links per element below;
     - text: 1 for up to 20 characters per link, then inversely proportional;
-    - list: list items with such links per link, at most 1; 1 in a region marked as menu;
+    - list: list items with these links per link, at most 1; 1 in a region marked as menu;
     - tag: 1 in such a region;
     - position: share of the page's nodes that follow.
     """

@@ -57,7 +57,7 @@ def map_trees(
     """Map one tree to another.
 
     The first roots are mapped if their names are equal. Of the children of a pair, the two most similar are mapped
-    first, then the next two of the rest, as long as they are equal; ties go to the first in document order. Returns the
+    first, then the next two of the rest, while they are equal; ties go to the first in document order. Returns the
     (n_a,) rows of ``b`` that the rows of ``a`` are mapped to; -1 without one. Raises UnknownNameError for an unknown
     equality or matching, and UsageError for ``group`` below 1.
 
@@ -186,7 +186,7 @@ def _is_wide(side: Side, rows: list[int]) -> bool:
 
 
 def _disjoint(pairs: Iterable[tuple[int, int]], n_most: int) -> _Pairs:
-    """Select pairs greedily such that no two share a row, at most ``n_most``."""
+    """Select at most ``n_most`` pairs greedily, so that no two share a row."""
     taken_a: set[int] = set()
     taken_b: set[int] = set()
     taken = []

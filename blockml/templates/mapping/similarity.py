@@ -207,7 +207,7 @@ class Comparison:
         return scores
 
     def kinds(self) -> tuple[list[int], list[int]]:
-        """Return a number for each row of both trees such that rows with different numbers are never equal."""
+        """Return a number for each row of both trees; rows with different numbers are never equal."""
         a, b, e = self.a, self.b, self.equality
         tags = np.concatenate([a.tag, b.tag])
         kinds = tags
