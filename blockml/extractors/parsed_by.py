@@ -68,7 +68,7 @@ class ParsedBy(Extractor):
         return self.extractor.used_models()
 
     def at_page(self, page: Page) -> Extractor:
-        """Return the extractor that the extractor uses for a page, with the parser."""
+        """Return the extractor that the wrapped one uses for a page, with the parser."""
         chosen = self.extractor.at_page(page)
         return self if chosen is self.extractor else ParsedBy(chosen, self.backend)
 
@@ -98,11 +98,11 @@ class ParsedBy(Extractor):
         return self
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Score by the extractor."""
+        """Score with the wrapped extractor."""
         return self.extractor.score(page)
 
     def predict(self, page: Page) -> Prediction:
-        """Predict by the extractor."""
+        """Predict with the wrapped extractor."""
         return self.extractor.predict(page)
 
     def explain(self, page: Page) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def _trained(name: str) -> TrainedExtractor:
         return read_routed(name)
     try:
         is_file = Path(name).is_file()
-    except (OSError, ValueError):  # no possible file name
+    except (OSError, ValueError):  # not a possible file name
         is_file = False
     if is_file:
         return TrainedExtractor(load_model(name))

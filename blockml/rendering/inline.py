@@ -415,7 +415,7 @@ def _visible_to_commonmark(tokens: Sequence[str | _Token]) -> Sequence[str | _To
         last, following = tokens[place - 1] if place else " ", (*tokens[place + 1 : place + 2], " ")[0]
         before, after = last[-1] if isinstance(last, str) else "*", following[0] if isinstance(following, str) else "*"
         if not token.closes:
-            is_run = not isinstance(last, str) and last.closes and last.mark in _SIGNS  # one run with the signs before
+            is_run = not isinstance(last, str) and last.closes and last.mark in _SIGNS  # joins the signs before it
             is_seen = after.isalnum() or not (_is_punctuation(after) and _is_letter(before))
             opened.append((place, is_seen and not is_run))
             continue

@@ -72,7 +72,7 @@ def blur(values: _Floats, radius: int, sigma: float, eps: float, max_iter: int) 
     Returns
     -------
     values, rounds
-        (n,) blurred values, and how many rounds were made.
+        (n,) blurred values, and the number of rounds.
 
     Examples
     --------

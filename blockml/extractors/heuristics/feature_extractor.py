@@ -39,7 +39,7 @@ def _parts(page: Page, feature: str) -> tuple[NDArray[np.intp], NDArray[np.float
         (n_blocks,) index of each block's part, and (n_parts,) amount of the feature in each part.
     """
     nodes = page.nodes
-    container = nearest(nodes, nodes.named(CONTAINERS)) + 1  # 0: outside of all
+    container = nearest(nodes, nodes.named(CONTAINERS)) + 1  # 0: outside of all parts
     amounts = np.bincount(container, FEATURES[feature](nodes), minlength=len(nodes) + 1)
     competing, part = np.unique(container[page.blocks.node], return_inverse=True)
     return part, amounts[competing].astype(np.float64)

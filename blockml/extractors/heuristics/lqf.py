@@ -119,7 +119,7 @@ class LQF(Extractor):
 
     @property
     def default_threshold(self) -> float:
-        """Score of a block with the largest quota of content."""
+        """Score of a block at the maximum link quota of content."""
         return 1 - self.quota
 
     def score(self, page: Page) -> NDArray[np.float32]:

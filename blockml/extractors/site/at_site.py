@@ -72,11 +72,11 @@ class Unrepeated(Combination):
         return self if chosen is last else Unrepeated([site, chosen])
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Score by the extractor; repeated blocks score 0."""
+        """Score with the extractor; repeated blocks score 0."""
         return self.decide(page).scores
 
     def predict(self, page: Page) -> Prediction:
-        """Score by the extractor, with the remarks of both."""
+        """Score with the extractor, with the remarks of both."""
         self.check()
         site, last = self.extractors()
         rare, found = site.predict(page), last.predict(page)

@@ -1,4 +1,4 @@
-"""Single linkage of thousands of pages without the matrix of all distances."""
+"""Single linkage of thousands of pages without a matrix of all distances."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class Mappings:
             best = mapped + size
             row = [best]
             for (y, other_size, other_name), upper in zip(columns, above[1:], strict=True):
-                # Inner loop: calls of min() would double its time.
+                # Inner loop: calling min() would double its time.
                 best += other_size
                 if upper + size < best:  # noqa: PLR1730
                     best = upper + size

@@ -25,7 +25,7 @@ class Subdigraph:
     complete: bool  #: Whether ``n`` pages were found; else this is the largest set found
     n_links: int  #: Links of the key page that could be followed
     n_loaded: int  #: Pages loaded, including the key page, without failures
-    failed: tuple[str, ...]  #: Links that led to no page
+    failed: tuple[str, ...]  #: Links that didn't lead to a page
 
 
 def find_subdigraph(

@@ -40,7 +40,7 @@ class TrainingSet:
     how: str
     n_links: int  #: Links of the key page that could be followed
     n_loaded: int  #: Pages loaded, including the key page and copies, without failures
-    failed: tuple[str, ...]  #: Links that led to no page
+    failed: tuple[str, ...]  #: Links that didn't lead to a page
     reason: Lack | None  #: Why the pages are too few to learn from; None if they suffice
 
     def __repr__(self) -> str:
