@@ -20,7 +20,8 @@ static const char KINDS[] =
     "00000000011111000000000000001111" "10000000000000002222222222000000"
     "04444444444444444444444444400000" "03333333333333333333333333300000";
 
-/* A word is a run of characters of one class, which ends before a capital after a small letter; class 0 is never in a word. */
+/* A word is a run of characters of one class, which ends before a capital after a small letter; class 0 is never
+   in a word. */
 static const uint8_t NAME_CLASS[] = {[OTHER] = 1, [DIGIT] = 1, [SMALL] = 1, [CAPITAL] = 1};
 static const uint8_t PART_CLASS[] = {[DIGIT] = 1, [SMALL] = 2, [CAPITAL] = 2};
 
