@@ -1,4 +1,4 @@
-/* Strings of JSON. */
+/* JSON strings. */
 #include "kernel.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -23,7 +23,7 @@ static inline uint64_t marks_in(const char *byte, int n) {
     return bits;
 }
 
-/* json_string(line, start): the bytes of the string of JSON whose characters begin at `start`, and the offset of the
+/* json_string(line, start): the bytes of the JSON string whose characters begin at `start`, and the offset of the
    quotation mark that ends it. The bytes are None if it has escapes by code point, or isn't valid. */
 PyObject *json_string(PyObject *module, PyObject *arguments) {
     static const char escapes[256] = {
@@ -50,7 +50,7 @@ PyObject *json_string(PyObject *module, PyObject *arguments) {
             text++;
             at += 2;
         }
-        const Py_ssize_t left = begin + (is_step ? STEP : 1) - at; /* -1 if an escape ends behind the step */
+        const Py_ssize_t left = begin + (is_step ? STEP : 1) - at; /* -1 if an escape ends after the step */
         if (left <= 0) continue;
         is_step ? memcpy(text, at, STEP) : memcpy(text, at, 1);
         text += left;

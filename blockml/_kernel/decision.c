@@ -16,7 +16,7 @@ typedef struct {
     uint32_t block;
 } Item;
 
-/* Key that falls as the number rises. */
+/* Key that decreases as the number increases. */
 static uint32_t falling_key(float number) {
     uint32_t bits;
     number += 0.0f; /* no negative zero */
@@ -133,7 +133,7 @@ static void pool_lines(const Amounts *page, const float *probabilities, const Po
                        double *sums, double *weights) {
     double most = 0, sum = 0, of_links = policy->link_penalty;
     float certain = (float)policy->certain_p;
-    for (size_t i = 0; i < page->n; i++) { /* most words of certain running text without a link block in between */
+    for (size_t i = 0; i < page->n; i++) { /* maximum words of certain running text without a link block in between */
         if (page->linked[i] > 0 && 2 * page->linked[i] >= page->words[i]) sum = 0;
         if (page->prose[i] > 0 && probabilities[i] >= certain) sum += page->words[i];
         most = at_least(sum, most);

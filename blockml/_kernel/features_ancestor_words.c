@@ -1,6 +1,6 @@
 /* Hashed words of the tags and attributes of the ancestors of blocks; reference: blockml.features.ancestor_words.
 
-   ASCII values are split here; others, which are rare, in Python, which knows Unicode's case and white space. */
+   ASCII values are split here; others are rare and split in Python, which knows Unicode case and white space. */
 #include "features_page_tree.h"
 
 /* blockml.features.ancestor_words._MOST_CHARACTERS. */
@@ -20,8 +20,8 @@ static const char KINDS[] =
     "00000000011111000000000000001111" "10000000000000002222222222000000"
     "04444444444444444444444444400000" "03333333333333333333333333300000";
 
-/* A word is a run of characters of one class, which ends before a capital after a small letter; class 0 is in no
-   word. */
+/* A word is a run of characters of one class, which ends before a capital after a small letter; class 0 is never
+   in a word. */
 static const uint8_t NAME_CLASS[] = {[OTHER] = 1, [DIGIT] = 1, [SMALL] = 1, [CAPITAL] = 1};
 static const uint8_t PART_CLASS[] = {[DIGIT] = 1, [SMALL] = 2, [CAPITAL] = 2};
 

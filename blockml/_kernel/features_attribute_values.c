@@ -1,7 +1,7 @@
 /* Values of attributes that describe parts of a page, and the keywords and roles in them; references:
    blockml.features.attribute_values, blockml.features.keywords and blockml.features.vocabulary.role_bits.
 
-   ASCII values are read here; others, which are rare, in Python, which knows Unicode's case. */
+   ASCII values are read here; others are rare and read in Python, which knows Unicode case. */
 #include "text_bytes.h"
 #include "features_page_tree.h"
 
@@ -29,8 +29,8 @@ static void note_use(Wanted *wanted, int32_t number, Py_ssize_t attribute) {
 
 /* Writes the numbers of the values of a set, 0 for a missing value; returns 0 with an exception set.
 
-   `pairs` are names and values, each followed by a zero byte, up to `end`, and readable up to `behind`. The last of
-   several values of a name counts. */
+   `pairs` are names and values, each followed by a zero byte, up to `end`, and memory is readable up to `behind`. The
+   last of several values of a name counts. */
 static int number_pairs(Wanted *wanted, const char *pairs, const char *end, const char *behind, int32_t *of_set) {
     struct {
         const char *text;
@@ -85,7 +85,7 @@ static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen,
         if (*its == UNKNOWN) {
             PyObject *held = PyList_GetItem(tree->given, set);
             if (held == NULL) return 0; /* the list was changed meanwhile */
-            Py_INCREF(held);            /* the look-up may run code of the mapping */
+            Py_INCREF(held);            /* the look-up may run the mapping's code */
             int64_t begin = tree->ends[set - 1], end = tree->ends[set];
             int done = held != Py_None ? number_given(wanted, held, its)
                                        : number_pairs(wanted, pairs + begin, pairs + end, behind, its);

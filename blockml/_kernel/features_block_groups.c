@@ -17,7 +17,8 @@ static void hash_levels(const Tree *tree, Py_ssize_t first, Py_ssize_t last, con
         }
 }
 
-/* Hashes the codes of all levels from `first` on; shared ancestors are hashed once. `whole` is (n_nodes,) workspace. */
+/* Hashes the codes of all levels starting at `first`; shared ancestors are hashed once. `whole` is (n_nodes,)
+   workspace. */
 static void hash_all_levels(const Tree *tree, Py_ssize_t first, const uint64_t *codes, uint64_t *whole,
                             uint64_t *keys) {
     Py_ssize_t n = tree->n, top = tree->n_levels - 1;

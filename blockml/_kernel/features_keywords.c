@@ -2,14 +2,14 @@
 #include "text_bytes.h"
 #include "features_page_tree.h"
 
-/* Minimum length of a keyword, whose beginning determines its slot; and number of zero bytes after a text. */
+/* Minimum length of a keyword, whose first characters determine its slot; and number of zero bytes after a text. */
 enum { BEGIN = 3, BEHIND = 8 };
 
 static inline uint32_t slot_of(uint64_t begin) {
     return (((uint32_t)begin & 0xffffff) * 0x9e3779b1u) >> (32 - SLOT_BITS);
 }
 
-/* Tells whether keywords are as blockml.features.keywords.words writes them, with groups below 63. */
+/* Tells whether keywords have the form that blockml.features.keywords.words writes, with groups below 63. */
 int has_valid_words(const Tables *tables) {
     const uint8_t *lengths = tables->view[WORD_LENGTHS].buf;
     const int8_t *groups = tables->view[WORD_GROUPS].buf;

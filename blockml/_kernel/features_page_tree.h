@@ -27,10 +27,10 @@ const Tree *tree_of(PyObject *capsule);
 /* Returns the block after the last one of a node. */
 static inline int64_t blocks_end(const Tree *tree, int64_t node) { return tree->blocks_before[tree->end[node]]; }
 
-/* Returns a node, or the last one if it is missing, as numpy does for index -1. */
+/* Returns a node, or the last one if it is missing, like NumPy for index -1. */
 static inline int64_t node_or_last(const Tree *tree, int64_t node) { return node < 0 ? tree->n_nodes - 1 : node; }
 
-/* Tells whether a block has the parent of the block before, and so all of its ancestors, as most neighbours do. */
+/* Tells whether a block has the parent of the previous block, and so all of its ancestors; most blocks do. */
 static inline int has_parent_of_last(const Tree *tree, Py_ssize_t block) {
     return block > 0 && tree->ancestors[block] == tree->ancestors[block - 1];
 }
@@ -57,7 +57,7 @@ enum { OF_PATH, LANDMARK, HEADING_LEVEL, MARK, IS_PARAGRAPH, SUMS, N_TAG_TABLES,
        FAR, MOST_LEVELS, MOST_SMOOTHED, TITLE_WORDS, SURROUNDINGS, N_LANDMARKS, N_KEYWORDS, N_ROLES, MOST_NAMES,
        MOST_PARTS_OF_NAMES, NEAR, FAR_MARK, WORD_MASK, N_TABLES };
 
-/* Keyword and its group; small, to stay in the cache between pages. */
+/* Keyword and its group; kept small so that the table stays in the cache between pages. */
 typedef struct {
     uint64_t begin; /* its first eight characters */
     uint16_t at;    /* offset in LETTERS */
@@ -121,7 +121,7 @@ void count_classes(const uint8_t *masks, uint64_t *counted);
 int read_texts(Texts *texts, const Tree *tree, const Tables *tables);
 void free_texts(Texts *texts);
 
-/* Page whose features are written. Functions return -1 with an exception set. */
+/* The page whose features are written. Functions return -1 with an exception set. */
 typedef struct {
     const Tree *tree;
     const Tables *tables;

@@ -53,9 +53,9 @@ static int has_valid_tables(const Tables *tables) {
            has_valid_words(tables);
 }
 
-/* new_tables(tables, places, role_of, keyword_bits, role_bits, word_checksums): read-only arrays by name; columns of tags
-   in them, 0 for unknown tags and 1 for a missing node; role bits by word; functions that return the bits of keywords
-   and roles, and the checksums of words, in a value that is not ASCII. */
+/* new_tables(tables, places, role_of, keyword_bits, role_bits, word_checksums): read-only arrays by name; columns of
+   tags in them, 0 for unknown tags and 1 for a missing node; role bits by word; functions that return the bits of
+   keywords and roles, and the checksums of words, in a value that is not ASCII. */
 PyObject *new_tables(PyObject *module, PyObject *arguments) {
     PyObject *arrays, *places, *role_of, *keyword_bits, *role_bits, *word_checksums, *capsule = NULL;
     (void)module;

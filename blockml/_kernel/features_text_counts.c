@@ -85,7 +85,7 @@ static float line_density(const int32_t *lengths, Py_ssize_t n, int64_t line_wid
         int64_t used = 0; /* with a blank after each word */
         while (after < n && used + lengths[after] <= line_width) used += (int64_t)lengths[after++] + 1;
         if (after == word) { /* a word longer than a line has its own line */
-            n_lines += word == 0; /* after an empty first line, as in boilerpipe */
+            n_lines += word == 0; /* after an empty first line, like boilerpipe */
             after++;
         }
         if (after >= n) break;

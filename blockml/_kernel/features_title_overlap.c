@@ -20,7 +20,7 @@ static int compared(const void *one, const void *other) {
     return memcmp(a->at, b->at, a->length);
 }
 
-/* Texts in lower case as UTF-8, with a final zero byte, and zero bytes in place of characters outside words; and the
+/* Texts in lower case as UTF-8, with a final zero byte, and zero bytes replacing characters outside words; and the
    words of the last text. */
 typedef struct {
     const uint8_t *word_bits, *case_bits; /* by code point: whether it is in words; whether it has another case */
@@ -129,7 +129,7 @@ static inline Token token_at(const char *at) {
     return (Token){at, (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u >> 32, (size_t)(from - at) + (size_t)bits / 8, 0};
 }
 
-/* Reads the words of the text from `begin` on; returns their number plus `n`. */
+/* Reads the words of the text starting at `begin`; returns their number plus `n`. */
 static size_t read_words(Buffer *buffer, Py_ssize_t begin, size_t n, uint32_t sets) {
     for (const char *at = buffer->text + begin, *end = buffer->text + buffer->length; at < end; at++) {
         if (*at == 0) continue;

@@ -3,7 +3,7 @@
 
 enum { STEP = 64, MOST_WORDS = 8 };
 
-/* Returns the first place from `at` on with the first and the last of `length` bytes, which few others share; or `n`. */
+/* Returns the first offset from `at` with the first and last of `length` bytes, a rare combination; or `n`. */
 WIDE static Py_ssize_t next_place(const uint8_t *text, Py_ssize_t at, Py_ssize_t n, const char *word, Py_ssize_t length) {
     const uint8_t first = (uint8_t)word[0], last = (uint8_t)word[length - 1], *end = text + length - 1;
     for (; at + STEP + length <= n; at += STEP) {
@@ -15,7 +15,8 @@ WIDE static Py_ssize_t next_place(const uint8_t *text, Py_ssize_t at, Py_ssize_t
     return at + length <= n ? at : n;
 }
 
-/* Sets a bit of each attribute set that has a word; returns -1 with an exception set for an offset out of order. */
+/* Sets a bit of each attribute set that contains a word; returns -1 with an exception set for an offset out of order.
+   */
 static int mark(const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssize_t n_sets, const char *word,
                 Py_ssize_t length, uint8_t bit, uint8_t *found) {
     Py_ssize_t set = 0, at = 0;
@@ -35,7 +36,7 @@ static int mark(const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssiz
     return 0;
 }
 
-/* attribute_words(pairs, words, (ends, found)): sets bit k of each attribute set that has words[k]. */
+/* attribute_words(pairs, words, (ends, found)): sets bit k of each attribute set that contains words[k]. */
 PyObject *attribute_words(PyObject *module, PyObject *arguments) {
     PyObject *pairs, *words, *arrays, *result = NULL;
     Py_buffer view[2];

@@ -1,4 +1,4 @@
-/* Text of a block as " ".join(text.split()) of the texts of its nodes would return it, and lengths of its words.
+/* Text of a block, equal to " ".join(text.split()) over the texts of its nodes, and lengths of its words.
 
    ASCII texts are scanned 64 characters at a time, and most are never copied, because only white space at their ends
    is removed. Other texts are collected as code points. */
@@ -35,7 +35,7 @@ static int grow_points(BlockText *t, Py_ssize_t more) {
 }
 
 /* Tells whether to test if a text is ASCII. The test encodes other texts, so it is skipped if most texts are not
-   ASCII. Boilerpipe's rules are implemented for code points only. */
+   ASCII. Boilerpipe's rules are only implemented for code points. */
 static int asks_for_ascii(const BlockText *t) { return t->tokenizer != BOILERPIPE && t->n_others <= t->n_ascii + 8; }
 
 /* Code points are copied after the block's characters, with room for a blank in between, and stay there until they
@@ -102,7 +102,7 @@ static inline CharacterBits classify_points(const uint8_t *classes, const Py_UCS
 }
 
 /* Adds the lengths of the words of ASCII text, or else of code points, without white space at their ends, and tells
-   whether they contain other white space than single blanks. Returns the number of words. The array must have room. */
+   whether they contain white space other than single blanks. Returns the number of words. The array must have room. */
 static inline Py_ssize_t add_lengths(BlockText *t, const char *text, const Py_UCS4 *points, Py_ssize_t n,
                                      int *irregular) {
     int32_t *lengths = t->lengths + t->n_lengths;

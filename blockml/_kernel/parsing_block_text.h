@@ -17,7 +17,7 @@ typedef struct {
     const Py_UCS4 *current_points;
     Py_ssize_t length;
     Py_UCS4 left, right;          /* its last and first character; U+0000, which has no class, if it is empty */
-    Py_ssize_t n_ascii, n_others; /* numbers of texts so far */
+    Py_ssize_t n_ascii, n_others; /* number of texts so far */
     /* The block so far, without white space at its ends. */
     PyObject *single;                      /* its only text, borrowed; NULL if there are several */
     const char *uncopied;                  /* characters of that text that were not copied; NULL if they were */
@@ -25,7 +25,7 @@ typedef struct {
     Py_UCS4 *points;                       /* code points, if is_wide */
     Py_ssize_t n, begin, ascii_room, room; /* `begin`: offset of its characters in the only text */
     int is_wide, has_space;                /* white space since the last character */
-    int irregular;                         /* whether it has other white space than single blanks */
+    int irregular;                         /* whether it has white space other than single blanks */
 } BlockText;
 
 /* Functions that return int or a number return -1 with an exception set. */

@@ -123,7 +123,7 @@ static PyObject *take_text(Builder *b) {
     return text;
 }
 
-/* Returns a text with the white space before it; a new reference in place of `text`. */
+/* Returns a text with the white space before it; a new reference that replaces `text`. */
 static PyObject *spaced(Builder *b, PyObject *text) {
     PyObject *space = b->n_preformatted ? PyUnicode_Join(b->empty_text, b->spaces) : Py_NewRef(b->blank);
     PyObject *whole = space == NULL ? NULL : PyUnicode_Concat(space, text);
@@ -161,7 +161,7 @@ static int add_piece(Builder *b, PyObject *text) {
     return 0;
 }
 
-/* Decodes the pending text, with a blank before it or without, and clears it; new reference. */
+/* Decodes the pending text, optionally with a blank before it, and clears it; new reference. */
 static PyObject *take_pending(Builder *b, int with_blank) {
     PyObject *text = PyUnicode_DecodeUTF8(b->pending + !with_blank, (Py_ssize_t)b->n_pending + with_blank, NULL);
     b->n_pending = 0;
@@ -186,7 +186,7 @@ static int flush(Builder *b) {
     memset(b->pending + 1 + b->n_pending, ' ', BYTES_BEHIND);
     int kind = utf8_kind(b->pending + 1, (Py_ssize_t)b->n_pending);
     if (b->n_preformatted || kind == TEXT_INVISIBLE || kind == UNKNOWN) return add_text(b, take_pending(b, 0), kind);
-    if (kind == TEXT_BLANK) { /* as most texts are: indentation */
+    if (kind == TEXT_BLANK) { /* like most texts: indentation */
         b->n_pending = 0, b->has_space = 1;
         return 0;
     }
@@ -213,7 +213,7 @@ int builder_start(Builder *b, PyObject *name, Py_ssize_t *id, int32_t set, int h
     Py_ssize_t node = add(b, name, *id, set, NULL, hidden);
     if (node < 0) return -1;
     *id = b->tag[node];
-    if (kind == VOID_) return 0; /* not opened: libxml2 puts text into void elements that it doesn't know */
+    if (kind == VOID_) return 0; /* not opened, because libxml2 puts text into void elements that it doesn't know */
     if (kind == DROPPED) {
         b->n_dropped = 1;
     } else if (b->n_open >= b->max_depth) {

@@ -27,9 +27,9 @@ typedef struct {
     Py_ssize_t n_dropped;      /* the open dropped element and open elements inside it */
     Py_ssize_t n_preformatted; /* open preformatted elements */
     Py_ssize_t n_flattened;    /* open elements beyond the depth limit */
-    Py_ssize_t head_level;     /* open nodes while only head and its ancestors are open */
+    Py_ssize_t head_level;     /* number of open nodes while only head and its ancestors are open */
     Py_ssize_t max_nodes, max_depth;
-    Py_ssize_t n_unclosed;      /* start tags without an end tag: what the parser has open */
+    Py_ssize_t n_unclosed;      /* start tags without an end tag, which the parser has open */
     int64_t steps, max_steps;   /* unclosed elements, summed over tags */
     int has_head, too_deep, too_many, too_costly;
     PyObject *name_properties, *limit_reached, *hides, *invisible; /* from builder.py */
@@ -43,7 +43,7 @@ typedef struct {
     PyObject *empty_text, *blank, *text_name, *head_name, *body_name, *hidden, *style;
 } Builder;
 
-/* Functions that return int return -1 with an exception set on failure, unless said otherwise. */
+/* Functions that return int return -1 with an exception set on failure, unless noted otherwise. */
 
 /* parsing_builder.c */
 Py_ssize_t builder_new_id(Builder *b, PyObject *name); /* -2 with an exception set */

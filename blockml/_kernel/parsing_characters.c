@@ -52,9 +52,9 @@ static int has_invisible_triple(const char *text, Py_ssize_t length) {
     return found;
 }
 
-/* Returns TEXT_CLEAN if the bytes of a text that is not ASCII imply it: no byte C2, with which soft hyphens and all
-   control characters after ASCII begin, no other invisible character, and a byte that is not part of white space, which
-   otherwise begins with E1 to E3. */
+/* Returns TEXT_CLEAN if the bytes of a text that is not ASCII imply it: no byte C2, (first byte of soft hyphens and of
+   all control characters after ASCII), no other invisible character, and a byte that is not part of white space, which
+   otherwise starts with E1 to E3. */
 static int non_ascii_kind(const char *text, Py_ssize_t length) {
     unsigned char undecided = 0, solid = 0;
     for (Py_ssize_t i = 0; i < length; i++) {
@@ -68,7 +68,7 @@ static int non_ascii_kind(const char *text, Py_ssize_t length) {
 int utf8_kind(const char *text, Py_ssize_t length) {
     unsigned char most = 0, controls = 0;
     length = (length + BYTES_BEHIND) / (BYTES_BEHIND + 1) * (BYTES_BEHIND + 1); /* whole blocks, for vectorisation */
-    for (Py_ssize_t i = 0; i < length; i++) { /* bytes only, for vectorisation */
+    for (Py_ssize_t i = 0; i < length; i++) { /* only bytes, for vectorisation */
         unsigned char c = (unsigned char)text[i];
         most = c > most ? c : most;
         controls |= (c < 9) | ((unsigned char)(c - 0x0e) < 0x0e) | (c == 0x7f);

@@ -112,7 +112,7 @@ static unsigned int on_serialized(const unsigned char *piece, size_t length, voi
     return OK;
 }
 
-/* Reads a text by serialization; a copy, which works in any case, costs much more. */
+/* Reads a text by serialization; a copy always works, but costs much more. */
 static int send_text(const ParserRun *r, void *node) {
     size_t before = tags_text_length(r->tags);
     Serialized pieces = {r->tags, 0, 0};
@@ -183,7 +183,7 @@ PyObject *parse_lexbor(PyObject *capsule, PyObject *arguments) {
     memcpy(&r.call, function, sizeof r.call);
     if ((r.tags = tags_new(b, 1)) == NULL) return NULL;
     unsigned int status;
-    /* The lexbor inside selectolax allocates by PyMem_RawMalloc, which needs no lock. */
+    /* The lexbor inside selectolax allocates with PyMem_RawMalloc, which needs no lock. */
     Py_BEGIN_ALLOW_THREADS;
     status = parse(&r, source, length);
     Py_END_ALLOW_THREADS;

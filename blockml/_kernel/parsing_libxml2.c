@@ -50,7 +50,7 @@ typedef struct {
     Builder *builder;
     Tags *tags;
     const char *source;
-    Py_ssize_t length, place; /* of the source, and of what libxml2 reads next */
+    Py_ssize_t length, place; /* end of the source, and of the part that libxml2 reads next */
     int failed; /* with an exception set: later events are ignored */
 } ParserRun;
 
@@ -86,7 +86,7 @@ static int on_read(void *data, char *out, int room) {
     return n;
 }
 
-/* Starts a document without nodes: some versions decide by its type which white space is significant. */
+/* Starts a document without nodes, because some versions decide by its type which white space is significant. */
 static void on_document(void *data) {
     ParserRun *r = data;
     r->call.xmlSAX2StartDocument(r->parser);

@@ -12,7 +12,7 @@ enum { HEAD = 1, LINK = 2, DROPPED = 32 };
 /* As in segmentation.py. */
 enum { FIRST_IDEOGRAPH = 0x2e80 };
 
-/* Columns of Blocks in the order of the result; those from FLAGS on are uint8. */
+/* Columns of Blocks in the order of the result; FLAGS and later ones are uint8. */
 enum { N_WORDS, N_LINKED, FIRST_LINE, LAST_LINE, PARENT, NODE, LAST_NODE, FLAGS, SEPARATORS, N_COLUMNS };
 
 typedef struct {
@@ -203,9 +203,9 @@ static uint8_t *properties_of(PyObject *names, PyObject *name_properties, int de
     return properties;
 }
 
-/* segment_nodes(names, texts, name_properties, default_properties, tokenizer, (tag, parent, depth, end,
-   flags, classes)): the columns of Blocks from n_words to last_node; flags and separators; word_lengths; texts; parents. `classes` are those
-   of characters. */
+/* segment_nodes(names, texts, name_properties, default_properties, tokenizer, (tag, parent, depth, end, flags,
+   classes)): the columns of Blocks from n_words to last_node; flags and separators; word_lengths; texts; parents.
+   `classes` are those of characters. */
 PyObject *segment_nodes(PyObject *module, PyObject *arguments) {
     enum { TAG, PARENT, DEPTH, END, FLAGS, CLASSES, N };
     PyObject *names, *texts, *columns, *name_properties, *result = NULL;

@@ -37,7 +37,7 @@ void tags_free(Tags *t) {
     free(t);
 }
 
-/* Returns a name in lower case; most are ASCII and need no call of Python. */
+/* Returns a name in lower case; most are ASCII and need no call to Python. */
 static PyObject *lowered(const char *bytes) {
     char lower[64];
     for (Py_ssize_t i = 0; i < (Py_ssize_t)sizeof lower && (unsigned char)bytes[i] < 0x80; i++) {

@@ -11,7 +11,7 @@ typedef struct {
     Py_ssize_t n_rows, n_columns, row_step, column_step;
 } Matrix;
 
-/* Smallest and largest value of a column: a test with a threshold outside is decided for all rows. */
+/* Smallest and largest value of a column: a test with a threshold outside this range is decided for all rows. */
 typedef struct {
     float min, max;
 } Range;
@@ -34,7 +34,7 @@ typedef struct {
     Py_ssize_t n_classes;
 } Ensemble;
 
-/* Matrices of fewer rows are traversed row by row instead of using packed trees. */
+/* Matrices with fewer rows are traversed row by row instead of using packed trees. */
 enum { MIN_PACKED_ROWS = 8 };
 
 /* Rounds a threshold down to a float: for floats, `x <= threshold` gives the same as with the double. */

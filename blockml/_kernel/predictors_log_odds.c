@@ -29,7 +29,7 @@ static inline double exponential(double x) {
 static inline double logarithm(double x) {
     uint64_t bits, shifted;
     memcpy(&bits, &x, 8);
-    shifted = bits - 0x3fe6a09e00000000 + ((uint64_t)1023 << 52); /* less the bits of sqrt(1/2) */
+    shifted = bits - 0x3fe6a09e00000000 + ((uint64_t)1023 << 52); /* minus the bits of sqrt(1/2) */
     uint64_t power_bits = shifted >> 52;
     bits -= (power_bits - 1023) << 52;
     memcpy(&x, &bits, 8);

@@ -18,8 +18,8 @@ typedef struct {
 
 static inline Py_ssize_t pairs_of(Py_ssize_t count) { return (count + 1) / 2; }
 
-/* Computes out (n, width) = begin (width,), 0 if NULL, + rows (n, 2 * pairs) times weights (pairs, width, 2). `width` is
-   a multiple of LANES, no sum may exceed 32 bits, and rows of `out` are out_step items apart. */
+/* Computes out (n, width) = begin (width,), 0 if NULL, + rows (n, 2 * pairs) times weights (pairs, width, 2). `width`
+   is a multiple of LANES, no sum may exceed 32 bits, and rows of `out` are out_step items apart. */
 void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pairs, Py_ssize_t width,
               const int32_t *begin, int32_t *out, Py_ssize_t out_step);
 

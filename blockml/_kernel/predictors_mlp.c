@@ -43,8 +43,8 @@ static const Named NAMED[N_ARRAYS] = {
     [OUTPUT_SCALE] = {"output_scale", "f"}, [OUTPUT_BIAS] = {"output_bias", "f"},
 };
 
-/* Reads the sizes of an MLP from the shapes of its arrays. Returns whether they are within limits, so that no product of
-   them overflows, and all arrays have those sizes. */
+/* Reads the sizes of an MLP from the shapes of its arrays. Returns whether they are within limits, so that no product
+   of them overflows, and all arrays have those sizes. */
 static int read_sizes(Mlp *mlp, const Py_buffer *view) {
     const Py_buffer *self = &view[SELF_WEIGHTS], *projection = &view[WORD_PROJECTION], *groups = &view[GROUP_WEIGHTS];
     if (self->ndim != 3 || projection->ndim != 3 || groups->ndim != 3 || view[INPUT_V].ndim < 1) return 0;

@@ -73,7 +73,7 @@ WIDE static void interleave(const int16_t *restrict one, const int16_t *restrict
     }
 }
 
-/* Rows in a batch: few enough for the cache. */
+/* Rows in a batch; few enough for the cache. */
 enum { BATCH = 48 };
 
 /* Buffers for one page, in one allocation. */
@@ -348,8 +348,8 @@ static void input_layer(const Mlp *mlp, const Inputs *inputs, Buffers *b) {
     }
 }
 
-/* Writes log odds (n,) from the units of the input layer, network by network: a page whose blocks are groups of their
-   own needs much memory for each. */
+/* Writes log odds (n,) from the units of the input layer, network by network, because a page with one block per group
+   needs much memory for each. */
 static void hidden_layer(const Mlp *mlp, const Inputs *inputs, const Buffers *b, double *log_odds) {
     Py_ssize_t hp = padded(mlp->h), kp = padded(mlp->k), n = inputs->n, all_h = mlp->all_h;
     Py_ssize_t pairs = pairs_of(mlp->h), size = 2 * pairs * kp;

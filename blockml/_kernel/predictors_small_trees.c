@@ -35,7 +35,7 @@ static void add_tree_scalar(const PrunedTree *tree, const float *values, Py_ssiz
 }
 
 #if defined(__GNUC__)
-enum { VECTOR = 8, MAX_VECTORS = 4 }; /* rows of a register; more registers would not fit most machines */
+enum { VECTOR = 8, MAX_VECTORS = 4 }; /* rows per register; most machines don't have more registers */
 typedef float Floats __attribute__((vector_size(4 * VECTOR), aligned(4), may_alias)); /* unaligned */
 typedef int32_t Masks __attribute__((vector_size(4 * VECTOR)));
 
@@ -122,7 +122,7 @@ static AVX512 void add_tree_avx512(const PrunedTree *tree, const float *values, 
 }
 #endif
 
-/* A packed tree: header, tests from the root on, leaf values from left to right. The size of header and test is a
+/* A packed tree: header, tests starting at the root, leaf values from left to right. The size of header and test is a
    multiple of that of a leaf value. */
 typedef struct {
     uint32_t n_tests, reachable; /* mask of all leaves */

@@ -13,12 +13,12 @@ from blockml.archives.warc import Capture
 
 __all__ = ["arc_captures"]
 
-_MAX_LINE = 1 << 16  # of the line before a record
+_MAX_LINE = 1 << 16  # maximum bytes of the line before a record
 _BLOCK = 1 << 20
 
 
 def arc_captures(path: Path, limit: int) -> Iterator[Capture]:
-    """Read the records of a file, compressed or not, up to the first damaged one; they have no offsets."""
+    """Read the records of a file, compressed or not, up to the first damaged one; the records have no offsets."""
     count, name = 0, name_text(path.name)
     try:
         with open_decompressed(path) as stream:
@@ -38,7 +38,7 @@ def _capture(stream: BinaryIO, line: bytes, capture_id: str, limit: int) -> Capt
     """Read a record: a line of URL, address, date, media type and length, then the response."""
     words = line.decode("utf-8", "replace").split()
     if len(words) < 5 or not words[-1].isdecimal():
-        raise OSError(f"record {capture_id} has no valid first line")
+        raise OSError(f"record {capture_id} has an invalid first line")
     length = int(words[-1])
     block = stream.read(min(length, limit + MAX_HEADER))
     left = length - len(block)

@@ -28,23 +28,23 @@ __all__ = [
 ]
 __all__ += ["open_file", "read_file", "recognized"]
 
-#: First bytes of compressed files. Those of Brotli can't be told from others, so only the name tells it.
+#: First bytes of compressed files. Brotli files have no signature, so they are recognised only by name.
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
-#: Errors of reading a damaged file. Those of zstandard and brotli are raised as OSError.
+#: Errors raised for a damaged file. Those of zstandard and brotli are raised as OSError.
 _UNZIP_ERRORS = (EOFError, zlib.error)
 DAMAGED = (OSError, *_UNZIP_ERRORS)
 _RECOGNIZED = {GZIP: ".gz", ZSTD: ".zst"}
 
-_BLOCK = 1 << 18  # bytes read at a time where output is thrown away
-#: Largest window of a Zstandard frame that is accepted: that of the levels up to 19 of the command zstd.
+_BLOCK = 1 << 18  # bytes read at a time when output is discarded
+#: Maximum accepted window of a Zstandard frame: that of levels up to 19 of the zstd command.
 _MAX_WINDOW = 1 << 27
-#: Bytes of a Zstandard file that are decompressed at a time: to at most 128 MB, because 4 of them may encode 128 KB.
+#: Bytes of a Zstandard file decompressed at a time: they give at most 128 MB, because 4 bytes may encode 128 KB.
 _ZSTD_INPUT = 1 << 12
 
 
 class Decompressed(io.RawIOBase):
-    """Stream of what :meth:`_next` decompresses."""
+    """Stream of the bytes that :meth:`_next` decompresses."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -72,13 +72,13 @@ class Decompressed(io.RawIOBase):
 
 
 class _Zstandard(Decompressed):
-    """Zstandard stream whose errors are those of gzip; the streams of the package end quietly where a file is cut."""
+    """Zstandard stream with gzip's errors; the package's own streams end without an error if a file is cut off."""
 
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(stream)
         with needed("Reading Zstandard files", "zstd"):
             import zstandard
-        # makes the decompressor of a frame
+        # creates the decompressor of a frame
         self._begin: Callable[[], Any] = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj
         self._frame: Any = None
         self._input = b""
@@ -125,7 +125,7 @@ class _Brotli(Decompressed):
         return output
 
 
-#: How each of :data:`blockml.archives.suffixes.COMPRESSIONS` is read.
+#: Readers of :data:`blockml.archives.suffixes.COMPRESSIONS`.
 _OPENERS: Mapping[str, Callable[[BinaryIO], BinaryIO]] = {
     "": lambda stream: stream,
     ".gz": lambda stream: cast("BinaryIO", gzip.GzipFile(fileobj=stream)),
@@ -140,7 +140,7 @@ def recognized(start: bytes) -> str:
 
 
 def compression_of(path: Path) -> str:
-    """Return the compression of a file by its content, or by its name for one whose content does not show it."""
+    """Return the compression of a file by its content, or by its name if the content does not show it."""
     with path.open("rb") as stream:
         by_name = split_compression(path.name)[1]
         return recognized(stream.read(4)) or ("" if by_name in _RECOGNIZED.values() else by_name)
@@ -159,7 +159,7 @@ def decompressed(stream: BinaryIO, compression: str) -> BinaryIO:
 
 @contextmanager
 def open_decompressed(path: Path) -> Iterator[BinaryIO]:
-    """Open a file, decompressing if its content is compressed, whatever its name; see :func:`compression_of`."""
+    """Open a file, decompressing if its content is compressed, regardless of its name; see :func:`compression_of`."""
     compression = compression_of(path)
     with path.open("rb") as stream:
         yield decompressed(stream, compression)
@@ -192,7 +192,7 @@ def read_file(path: Path, limit: int = -1) -> bytes:
     try:
         with open_file(path) as stream:
             if limit >= 0 and isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO):
-                # Else memory for the limit is requested and returned for each page.
+                # Otherwise memory for the whole limit is allocated and freed for each page.
                 found = os.fstat(stream.fileno())
                 limit = min(limit, found.st_size) if stat.S_ISREG(found.st_mode) else limit
             return stream.read(limit)
@@ -201,7 +201,7 @@ def read_file(path: Path, limit: int = -1) -> bytes:
 
 
 def bounded_lines(stream: BinaryIO, limit: int) -> Iterator[tuple[bytes, int]]:
-    """Yield each line with its length in bytes. Of a line that is longer than ``limit`` only the start is kept."""
+    """Yield each line with its length in bytes. Only the start of lines longer than ``limit`` is kept."""
     while line := stream.readline(limit):
         length = len(line)
         if not line.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""HTTP responses as archives keep them: status, media type, charset, and the body without its encodings."""
+"""HTTP responses as stored in archives: status, media type, charset, and the decoded body."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = [
     "HTML_TYPES", "MAX_HEADER", "REDIRECTS", "Response", "charset_of", "inflated", "media_type", "read_response",
 ]  # fmt: skip
 
-#: Media types of web pages (HTML standard, section 1.1; RFC 3236). Responses without a media type are read too.
+#: Media types of web pages (HTML standard, section 1.1; RFC 3236). Responses without a media type are also read.
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 #: Status codes of redirects (RFC 9110, section 15.4).
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-#: Bytes of the header of a response (our choice; servers refuse requests with a quarter of it).
+#: Maximum bytes of a response's header (our choice; servers refuse requests with a quarter of that).
 MAX_HEADER = 1 << 16
-#: Further members of a gzipped body that are read (our choice): empty ones would take quadratic time.
+#: Maximum further members of a gzipped body (our choice): empty ones would take quadratic time.
 _MAX_MEMBERS = 16
 
 _STATUS = re.compile(rb"HTTP/[0-9.]+\s+(\d{3})")
@@ -29,14 +29,14 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\"';,\s]+)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response of a server."""
+    """A server's response."""
 
     body: bytes = b""
     charset: str | None = None
-    skipped: str | None = None  #: Reason why it is not a page.
-    truncated: str | None = None  #: Reason why the body is not whole.
+    skipped: str | None = None  #: Reason why the response is not a page.
+    truncated: str | None = None  #: Reason why the body is incomplete.
     error: str | None = None  #: Reason why the record or its body can't be read.
-    location: str | None = None  #: Target of a redirect, as it was sent.
+    location: str | None = None  #: Target of a redirect, as sent.
 
 
 def read_response(block: bytes, limit: int) -> Response:
@@ -45,7 +45,7 @@ def read_response(block: bytes, limit: int) -> Response:
     Parameters
     ----------
     block
-        Header and body as they were sent.
+        Header and body as sent.
     limit
         Maximum number of bytes of the body, once decoded.
     """
@@ -57,7 +57,7 @@ def read_response(block: bytes, limit: int) -> Response:
     declared = fields.get("content-type", "")
     if status[1] != b"200":
         location = fields.get("location") if int(status[1]) in REDIRECTS else None
-        return Response(skipped="responses with another status than 200", location=location)
+        return Response(skipped="responses with a status other than 200", location=location)
     if media_type(declared) not in {*HTML_TYPES, ""}:
         return Response(skipped="other media types")
     truncated = None
@@ -87,7 +87,7 @@ def media_type(declared: str) -> str:
 
 
 def charset_of(declared: str) -> str | None:
-    """Return the charset of a ``Content-Type``, None if it has no charset.
+    """Return the charset of a ``Content-Type``; None without one.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def charset_of(declared: str) -> str | None:
 
 
 def _split(block: bytes) -> tuple[bytes, bytes]:
-    """Return header and body of a response; some servers end lines, and so the header, with line feeds only."""
+    """Return header and body of a response; some servers end lines, and so the header, with only line feeds."""
     end = block.find(b"\r\n\r\n", 0, MAX_HEADER)
     with_feeds = block.find(b"\n\n", 0, end if end >= 0 else MAX_HEADER)
     if with_feeds >= 0:
@@ -108,7 +108,7 @@ def _split(block: bytes) -> tuple[bytes, bytes]:
 
 
 def _fields(header: bytes) -> dict[str, str]:
-    """Return the fields of a header by name in lower case; of repeated fields the first."""
+    """Return the fields of a header by lower-case name; the first one of repeated fields counts."""
     fields: dict[str, str] = {}
     for line in header.decode("utf-8", "replace").split("\n")[1:]:  # some servers send a Location in UTF-8
         name, _, value = line.partition(":")
@@ -117,9 +117,9 @@ def _fields(header: bytes) -> dict[str, str]:
 
 
 def _without_chunks(body: bytes) -> tuple[bytes, bool]:
-    """Join the chunks of a body (RFC 9112, section 7.1), and tell whether the last one is there.
+    """Join the chunks of a body (RFC 9112, section 7.1), and tell whether the last one is present.
 
-    Crawlers may have joined them already, and kept the field.
+    Crawlers may have already joined them, but kept the header field.
     """
     pieces: list[bytes] = []
     position = 0
@@ -137,9 +137,9 @@ def _without_chunks(body: bytes) -> tuple[bytes, bool]:
 
 
 def _decompressed(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
-    """Decompress a body, at most ``limit`` bytes, and tell whether it is whole.
+    """Decompress a body to at most ``limit`` bytes, and tell whether it is complete.
 
-    Crawlers may have done it and kept the field.
+    Crawlers may have already decompressed it, but kept the header field.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def _decompressed(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
     if encoding == "deflate":
         return (body, True) if not body or body.lstrip().startswith(b"<") else inflated(body, (15, -15), limit)
     if encoding in {"br", "zstd"}:
-        is_text = body.lstrip().startswith(b"<")  # as few compressed bodies do
+        is_text = body.lstrip().startswith(b"<")  # compressed bodies rarely do
         try:
             text, whole = _streamed(body, {"br": ".br", "zstd": ".zst"}[encoding], limit)
         except OSError:
@@ -176,7 +176,7 @@ def _streamed(body: bytes, compression: str, limit: int) -> tuple[bytes, bool]:
 
 
 def inflated(body: bytes, formats: tuple[int, ...], limit: int) -> tuple[bytes, bool]:
-    """Decompress by the first format (``wbits`` of zlib) that fits, at most ``limit`` bytes; tell whether it is whole.
+    """Decompress with the first format (``wbits`` of zlib) that fits, to ``limit`` bytes; tell whether it is complete.
 
     Raises
     ------

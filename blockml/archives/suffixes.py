@@ -1,7 +1,7 @@
 """Suffixes of file names: which files are pages, which hold many pages, and which are compressed.
 
-Suffixes are compared in any case, so ``B.HTML.GZ`` is a compressed page. How each compression is read is in
-:mod:`blockml.archives.compression`.
+Suffixes match in any case, so ``B.HTML.GZ`` is a compressed page. :mod:`blockml.archives.compression` has the readers
+of compressions.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ PAGES = (".html", ".htm", ".xhtml")
 #: Files with one page per line, and archives of crawlers.
 LINES = (".jsonl", ".ndjson")
 ARCHIVES = (".warc", ".arc")
-#: Compressions, each of which may follow any other suffix.
+#: Compressions, which may follow any other suffix.
 COMPRESSIONS = (".gz", ".zst", ".br")
-#: Pages in copies of sites whose server runs a program for them, beside :data:`PAGES`.
+#: Suffixes of server-side pages in copies of sites, in addition to :data:`PAGES`.
 SERVED = (".shtml", ".php", ".asp", ".aspx", ".jsp", ".cgi")
 
-#: Suffixes of page files. Where a page has several files, the one whose suffix is first here is read.
+#: Suffixes of page files. If a page has several files, the one whose suffix comes first here is read.
 PAGE_FILES = tuple(page + end for page in PAGES for end in (*COMPRESSIONS, ""))
 
 
 def split_compression(name: str) -> tuple[str, str]:
-    """Split the suffix of a compression off a file name; it is returned in lower case, or empty.
+    """Split a compression suffix off a file name; it is returned in lower case, or empty.
 
     Examples
     --------
     >>> split_compression("B.HTML.GZ"), split_compression("a.html")
     (('B.HTML', '.gz'), ('a.html', ''))
     """
-    end = os.path.splitext(name)[1].lower()  # noqa: PTH122 (a name, of which Path would change some)
+    end = os.path.splitext(name)[1].lower()  # noqa: PTH122 (Path would change some names)
     return (name[: -len(end)], end) if end in COMPRESSIONS else (name, "")
 
 
 def with_compression(*names: str) -> tuple[str, ...]:
-    """Return file names as they are and with the suffix of each compression, compressed ones first.
+    """Return file names with each compression suffix and without, compressed ones first.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def is_page_of_folder(name: str) -> bool:
 
 
 def pages_below(folder: Path) -> dict[str, Path]:
-    """Return the page files below a folder by their path without suffixes, separated by ``/``."""
+    """Return the page files below a folder by their path without suffixes, with ``/`` as separator."""
     found: dict[str, Path] = {}
     for place, _, names in os.walk(folder):
         for name in sorted(filter(is_page_file, names), key=_rank, reverse=True):
@@ -111,13 +111,13 @@ def pattern(*groups: tuple[str, ...]) -> str:
     return "".join(f"(?:{'|'.join(map(re.escape, group))})" for group in groups)
 
 
-#: A line of a list of page files or addresses, and the most bytes of a text that is tried as such a list.
+#: A line of a list of page files or addresses, and the maximum bytes of a text that is tested for being a list.
 _LISTED = re.compile(rf"https?://[^\s<>]+|[^<>]+{pattern(PAGE_FILES)}", re.IGNORECASE)
 _MAX_LIST = 1 << 20
 
 
 def is_list_of_pages(data: bytes) -> bool:
-    r"""Tell whether a file's content is a list of page files or addresses, one on each line, and not a page.
+    r"""Tell whether a file's content is a list of page files or addresses, one per line, instead of a page.
 
     Examples
     --------

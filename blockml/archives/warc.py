@@ -1,8 +1,8 @@
 """WARC files (ISO 28500): the records of a file or a range of it.
 
-The start of a range is searched for: it is a place where a gzip member begins whose content begins like a record. A
-body that contains an archive may look the same. The range before it then ends behind this place, at the offset that
-:func:`warc_captures` returns, and the place is given up; so splitting never changes which records are read.
+The start of a range is searched for: it is an offset where a gzip member starts whose content starts like a record. A
+body that contains an archive may look the same. The previous range then ends after this offset, at the one that
+:func:`warc_captures` returns, and the offset is discarded; so splitting never changes which records are read.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from blockml.archives.suffixes import split_compression
 __all__ = ["Capture", "begins_record", "is_zipped", "next_record", "piped_captures", "warc_captures"]
 
 _BLOCK = 1 << 18  # bytes decompressed at a time
-_INPUT = 1 << 14  # compressed bytes read at a time, of which what is behind a short member is copied
+_INPUT = 1 << 14  # compressed bytes read at a time; the bytes after a short member are copied
 _SNIFFED = 1 << 10
 _MEMBER = b"\x1f\x8b\x08"
 _RECORD = b"WARC/1."
 _VERSION = re.compile(rb"WARC/\d\.\d+\s*")
-#: Start of a record with its first field. No line end need be before it, because the record before may be cut off. Some
-#: writers end lines with line feeds only.
+#: Start of a record with its first field. It need not follow a line end, because the previous record may be cut off.
+#: Some writers end lines with only line feeds.
 _PLAIN_RECORD = re.compile(rb"WARC/1\.\d\r?\n[\w-]+:")
-#: Fields that a record has once. A second one is that of the next record, in a header that is cut off.
+#: Fields that a record has once. A second one belongs to the next record, after a header that is cut off.
 _SINGLE = {"warc-type", "warc-record-id", "content-length"}
-#: Digits of a length; more of them are damage.
+#: Maximum digits of a length; more mean damage.
 _MAX_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A record of an archive: a response, whether it is a page or not."""
+    """A record of an archive: a response, which may be a page."""
 
-    offset: int  #: Start of the record, or of the gzip member it is in
+    offset: int  #: Start of the record, or of its gzip member
     response: Response
     id: str = ""
     url: str | None = None
@@ -50,7 +50,7 @@ class Capture:
 
 
 def warc_captures(path: Path, limit: int, start: int = 0, end: int | None = None) -> Generator[Capture, None, int]:
-    """Read the records that start in a range of a file; a damaged one gives an error and costs no other one.
+    """Read the records that start in a range of a file; a damaged one gives an error and no other one is lost.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def warc_captures(path: Path, limit: int, start: int = 0, end: int | None = None
     limit
         Maximum number of bytes of a body.
     start, end
-        Offset of a record, or of the gzip member it is in, and end of the range; by default the whole file.
+        Offset of a record, or of its gzip member, and end of the range; by default the whole file.
 
     Returns
     -------
@@ -73,9 +73,9 @@ def warc_captures(path: Path, limit: int, start: int = 0, end: int | None = None
             stream.seek(start)
             first = stream.peek(4)[:4]
             place, is_damaged = yield from _captures(_Content(stream, start), end, limit)
-            if place is None or first.startswith(ZSTD):  # records have no offsets in it
+            if place is None or first.startswith(ZSTD):  # its records have no offsets
                 start = size
-            elif is_damaged:  # a length that is too large goes past records as well
+            elif is_damaged:  # a length that is too large skips records as well
                 start = next_record(stream, place + 1, size, zipped=is_zipped(path, first))
             else:
                 start = place
@@ -83,17 +83,17 @@ def warc_captures(path: Path, limit: int, start: int = 0, end: int | None = None
 
 
 def piped_captures(stream: BinaryIO, limit: int) -> Iterator[Capture]:
-    """Read the records of a file that comes through a pipe, not compressed, up to the first damaged one."""
+    """Read the records of an uncompressed file from a pipe, up to the first damaged one."""
     yield from _captures(_Content(stream, None), None, limit)
 
 
 def is_zipped(path: Path, first: bytes) -> bool:
-    """Tell whether the records of a file are in gzip members: by its first bytes, or its name if they are damaged."""
+    """Tell whether a file's records are in gzip members: by its first bytes, or by its name if these are damaged."""
     return first.startswith(GZIP) or (split_compression(path.name)[1] == ".gz" and not first.startswith(_RECORD[:4]))
 
 
 def next_record(stream: BinaryIO, position: int, size: int, *, zipped: bool) -> int:
-    """Return the first place at or behind ``position`` where a record seems to start, else ``size``."""
+    """Return the first offset at or after ``position`` where a record seems to start, or else ``size``."""
     if position >= size:
         return size
     with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -107,7 +107,7 @@ def next_record(stream: BinaryIO, position: int, size: int, *, zipped: bool) -> 
 
 
 def begins_record(path: Path, offset: int) -> bool:
-    """Tell whether a record of a file, or a gzip member that begins with one, is at an offset."""
+    """Tell whether a record of a file, or a gzip member that starts with one, is at an offset."""
     with path.open("rb") as stream:
         stream.seek(offset)
         start = stream.read(_SNIFFED)
@@ -115,7 +115,7 @@ def begins_record(path: Path, offset: int) -> bool:
 
 
 def _begins_record(member: bytes) -> bool:
-    """Tell whether the content of a gzip member begins like a record."""
+    """Tell whether the content of a gzip member starts like a record."""
     try:
         return zlib.decompressobj(wbits=31).decompress(member, len(_RECORD)) == _RECORD
     except zlib.error:
@@ -123,7 +123,7 @@ def _begins_record(member: bytes) -> bool:
 
 
 class _Members(Decompressed):
-    """Content of gzip members one after the other, which knows where each of them starts.
+    """Content of consecutive gzip members, with the offset of each.
 
     Parameters
     ----------
@@ -135,8 +135,8 @@ class _Members(Decompressed):
 
     def __init__(self, stream: BinaryIO, start: int) -> None:
         super().__init__(stream)
-        self.offset = start  #: Of the member in work.
-        #: Of each member the position of its content, its offset, and whether its content begins like a record.
+        self.offset = start  #: Offset of the current member.
+        #: For each member: position of its content, its offset, and whether its content starts like a record.
         self.starts: deque[tuple[int, int, bool]] = deque()
         self._unzip: zlib._Decompress | None = None
         self._input = b""
@@ -152,7 +152,7 @@ class _Members(Decompressed):
             self._input = self._input.lstrip(b"\0")
             self.offset = self._n_read - len(self._input)
             if not GZIP.startswith(self._input[:2]):
-                raise OSError("no gzip member is where one should begin")
+                raise OSError("there is no gzip member where one should start")
             self._unzip = zlib.decompressobj(wbits=31)
         output = b""
         while len(output) < len(_RECORD) and not self._unzip.eof:
@@ -179,9 +179,9 @@ class _Content:
     Parameters
     ----------
     stream
-        A file, which can be compressed, or a pipe.
+        A file, possibly compressed, or a pipe.
     start
-        Offset of the first record, where the stream is; None if records have no offsets.
+        Offset of the first record, which is the stream's position; None if records have no offsets.
     """
 
     def __init__(self, stream: BinaryIO, start: int | None) -> None:
@@ -194,9 +194,9 @@ class _Content:
         )
         self._has_offsets = not compression and start is not None
         self._position = 0 if compression else start or 0
-        #: Offset of the record in work, or of the gzip member it is in; after an error, of what is damaged.
+        #: Offset of the current record, or of its gzip member; after an error, offset of the damage.
         self.offset = start or 0
-        #: Offset of the latest record, or of the gzip member in which it ends: damage up to there is its own.
+        #: Offset of the latest record, or of the gzip member in which it ends: damage up to there belongs to it.
         self.last = self.offset
         self._in_record = False
 
@@ -206,7 +206,7 @@ class _Content:
         Raises
         ------
         OSError, EOFError, zlib.error
-            What is here is not a record, which may be because the length of the record before is wrong.
+            There is no record here, maybe because the length of the previous record is wrong.
         """
         is_first = not self._in_record
         n_ends = 0
@@ -225,14 +225,14 @@ class _Content:
         if is_record or n_ends > 1 or is_first:
             self.offset = self._place(place)
         if not is_record:
-            raise OSError("what follows is not a record")
+            raise OSError("the next bytes are not a record")
         self.last = self.offset
         self._in_record = True
         self._start = place
         return True
 
     def fields(self) -> dict[str, str]:
-        """Read the header of a record, as values by names in lower case.
+        """Read the header of a record, as values by lower-case name.
 
         Raises
         ------
@@ -263,7 +263,7 @@ class _Content:
         Raises
         ------
         OSError, EOFError, zlib.error
-            It is damaged, or its length goes past the file or into the next record.
+            It is damaged, or its length extends past the file or into the next record.
         """
         pieces = []
         left = length
@@ -273,7 +273,7 @@ class _Content:
             if self._members and any(
                 begins and self._start < position < self._position for position, _, begins in self._members.starts
             ):
-                raise OSError("the record's length goes past its gzip member")
+                raise OSError("the record's length extends past its gzip member")
             if not piece:
                 raise EOFError("the file ends inside this record")
             if length - left < limit:
@@ -288,7 +288,7 @@ class _Content:
         return line
 
     def _place(self, position: int) -> int:
-        """Return the offset that represents a position of the content."""
+        """Return the offset in the file for a position in the content."""
         if self._members is None:
             return position if self._has_offsets else 0
         starts = self._members.starts
@@ -300,12 +300,12 @@ class _Content:
 def _captures(content: _Content, end: int | None, limit: int) -> Generator[Capture, None, tuple[int | None, bool]]:
     """Yield the records that start before ``end``.
 
-    A record is held back until the next one was found, since the checksum of a gzip member comes last.
+    A record is yielded only after the next one was found, because the checksum of a gzip member comes last.
 
     Returns
     -------
     int or None
-        Offset of the record that starts at or behind ``end``, or of what is damaged; None if the stream ended.
+        Offset of the record that starts at or after ``end``, or of the damage; None if the stream ended.
     bool
         Whether something is damaged.
     """
@@ -335,10 +335,10 @@ def _captures(content: _Content, end: int | None, limit: int) -> Generator[Captu
 
 
 def _response(content: _Content, fields: Mapping[str, str], limit: int) -> Response:
-    """Read the content of a record; raises as :meth:`_Content.read` does."""
+    """Read the content of a record; raises the same errors as :meth:`_Content.read`."""
     digits = fields.get("content-length", "")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_DIGITS):
-        raise OSError("the record has no valid Content-Length")
+        raise OSError("the record's Content-Length is missing or invalid")
     kind = fields.get("warc-type", "unknown").lower()
     declared = fields.get("content-type", "").lower()
     skipped = None

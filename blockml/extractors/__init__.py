@@ -1,4 +1,4 @@
-"""Page in, scores out: every way to tell content from the rest, behind one contract."""
+"""Extractors: every method that separates content from boilerplate, behind one interface (page in, scores out)."""
 
 from blockml.extractors.base import Extractor, Traits
 from blockml.extractors.heuristics.plain import Plain

@@ -26,7 +26,7 @@ from blockml.parsing.options import ParsingOptions
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """Range of the legal values of a numeric parameter, both ends included."""
+    """Range of legal values of a numeric parameter, including both ends."""
 
     low: float
     high: float
@@ -38,7 +38,7 @@ class Between:
             return self.optional
         if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.whole else numbers.Real):
             return False
-        return bool(value <= self.high) and not value < self.low  # no float: it could be too large for one
+        return bool(value <= self.high) and not value < self.low  # no float, because it could be too large for one
 
     def __str__(self) -> str:
         kind = f"{'None or ' if self.optional else ''}a {'whole ' if self.whole else ''}number"
@@ -69,7 +69,7 @@ class Traits:
 
     source: str  #: Publication of the algorithm.
     needs_training: bool = False  #: Labelled pages are needed before it can score.
-    #: It learns from other pages of the same site (:meth:`Extractor.fit`), and has a fallback without them.
+    #: Learns from other pages of the same site (:meth:`Extractor.fit`), and has a fallback without them.
     uses_site: bool = False
     #: Scores are estimated probabilities; otherwise they only rank blocks, or are 0 and 1.
     gives_probabilities: bool = False
@@ -79,8 +79,8 @@ class Extractor(ABC):
     """Scores the blocks of a page.
 
     A subclass is a dataclass whose fields are its parameters (see :func:`parameter`), or has a constructor that only
-    stores its arguments under their names. Thus ``get_params`` and ``set_params`` work, and with them scikit-learn's
-    ``clone`` and ``GridSearchCV``.
+    stores its arguments under their names. This makes ``get_params`` and ``set_params`` work, and scikit-learn's
+    ``clone`` and ``GridSearchCV`` with them.
     """
 
     name: ClassVar[str]  #: Public name.
@@ -99,7 +99,7 @@ class Extractor(ABC):
 
     @property
     def effective_threshold(self) -> float:
-        """:attr:`threshold`, or :attr:`default_threshold` where that is None."""
+        """:attr:`threshold`, or :attr:`default_threshold` if that is None."""
         return self.default_threshold if self.threshold is None else self.threshold
 
     @property
@@ -109,33 +109,33 @@ class Extractor(ABC):
 
     @property
     def gives_labels(self) -> bool:
-        """Whether predictions have labels of blocks."""
+        """Whether predictions have block labels."""
         return False
 
     @property
     def id(self) -> str:
-        """Name, with the parameters that differ from their defaults; results carry it."""
+        """Name, with the parameters that differ from their defaults; part of results."""
         defaults = {name: item.default for name, item in inspect.signature(type(self)).parameters.items()}
         changed = [f"{name}={value}" for name, value in self.get_params().items() if value != defaults[name]]
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     @property
     def parsing(self) -> ParsingOptions:
-        """Options with which pages have to be parsed."""
+        """Options that pages have to be parsed with."""
         return ParsingOptions()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"
 
     def used_models(self) -> Sequence[Model]:
-        """Return the models that it predicts by, which may be trained again under the same name."""
+        """Return the models that the extractor uses; they may be retrained under the same name."""
         return ()
 
-    def at_page(self, page: Page) -> Extractor:  # noqa: ARG002 (extractors that choose another one by the page)
-        """Return the extractor to use for a page, whose id the extraction has: this one, unless it routes pages."""
+    def at_page(self, page: Page) -> Extractor:  # noqa: ARG002 (for extractors that choose another one by page)
+        """Return the extractor to use for a page; the extraction has its id. It is this one, unless it routes pages."""
         return self
 
-    def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
+    def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the interface's signature)
         """Learn from pages of a site. Extractors that cannot learn ignore them."""
         return self
 
@@ -150,7 +150,7 @@ class Extractor(ABC):
         """
 
     def explain(self, page: Page) -> tuple[str, ...]:
-        """Explain the score of each block where it needs an explanation; otherwise return empty texts."""
+        """Explain the score of each block that needs an explanation; texts of the others are empty."""
         return ("",) * len(page.blocks)
 
     def predict(self, page: Page) -> Prediction:
@@ -180,8 +180,8 @@ class Extractor(ABC):
         """
         return decide(self.policy, page, self.predict(page) if prediction is None else prediction)
 
-    def curve(self, page: Page) -> PageCurve | None:  # noqa: ARG002 (methods that read a page along its length)
-        """Return the curve along the page that decides, to be drawn; None for methods without one."""
+    def curve(self, page: Page) -> PageCurve | None:  # noqa: ARG002 (for methods that read a page from start to end)
+        """Return the curve along the page that the decision is based on, for plots; None for methods without one."""
         return None
 
     def check(self) -> None:
@@ -217,12 +217,12 @@ class Extractor(ABC):
         return {name: getattr(self, name) for name in self._parameter_names()}
 
     def set_params(self, **parameters: Any) -> Self:  # noqa: ANN401 (scikit-learn's signature)
-        """Change parameters; all stay as they are if one is not legal.
+        """Change parameters; none is changed if one is not legal.
 
         Raises
         ------
         UnknownNameError
-            There is no parameter of that name.
+            There is no parameter with that name.
         UsageError
             A value is not legal.
         """

@@ -47,11 +47,11 @@ class Combination(Extractor):
     """Base class of extractors that combine the decisions of others, their members.
 
     All members score the page as the combination parses it, regardless of their own parsing options. Extractors that
-    learn have to be fitted before.
+    learn have to be fitted first.
     """
 
     traits: ClassVar[Traits] = Traits("Gottron 2008 (CombinE)")
-    members: Sequence[Member]  #: Names of methods, or extractors: combinations and models may be among them.
+    members: Sequence[Member]  #: Names of methods, or extractors, including combinations and models.
 
     def check(self) -> None:
         """Check the members, and the members of members.
@@ -119,7 +119,7 @@ class Combination(Extractor):
     @property
     def id(self) -> str:
         """Name, with the parameters that differ from their defaults, and members by their ids."""
-        self.check()  # ids of members that hold each other would never end
+        self.check()  # otherwise the ids of members that contain each other would never end
         shown, defaults = ({**item.get_params(), "members": _joined(item.members)} for item in (self, type(self)()))
         changed = [f"{name}={value}" for name, value in shown.items() if value != defaults[name]]
         return f"{self.name}({', '.join(changed)})" if changed else self.name
@@ -132,7 +132,7 @@ def _joined(members: Sequence[Member]) -> str:
 #: Legal weights of a member's vote.
 _WEIGHTS = Between(0, 1_000_000)
 
-# Default members are fast extractors that were good together on half of the sites of WCXB.
+# Default members are fast extractors that performed well together on half of the sites of WCXB.
 
 
 class _Vote(Combination):
@@ -244,7 +244,7 @@ class Majority(_Vote):
         Raises
         ------
         UsageError
-            The weights are not one non-negative number for each member, some of them positive.
+            The weights are not one non-negative number per member with at least one positive.
         """
         super().check()
         weights = self.weights
@@ -266,7 +266,7 @@ class Majority(_Vote):
 
 @dataclass(eq=False, repr=False)
 class Serial(Combination):
-    """Applies each member to the blocks that the members before it keep.
+    """Applies each member to the blocks kept by the members before it.
 
     Scores, threshold and parsing options are those of the last member; blocks that an earlier member removes score 0.
 
@@ -359,7 +359,7 @@ def without_blocks(page: Page, removed: NDArray[np.bool_]) -> Page:
     borders[blocks.node[removed]] += 1
     borders[blocks.last_node[removed] + 1] -= 1
     stays = (nodes.tag != 0) | (np.cumsum(borders)[:-1] == 0)
-    number = (np.cumsum(stays) - stays).astype(np.int32)  # of a node, among those that stay
+    number = (np.cumsum(stays) - stays).astype(np.int32)  # index of a node among those that stay
     left, rest = nodes.only(stays), blocks.only(~removed)
     lines, node, last_node = document_lines(left), number[rest.node], number[rest.last_node]
     rest = replace(

@@ -1,8 +1,8 @@
-"""Matrices of any feature set: with scores of heuristics and statistics of the page's site where a set has them.
+"""Matrices of any feature set, including scores of heuristics and statistics of the page's site if the set has them.
 
 Scores of several extractors as the features of a trained classifier are stacking (Wolpert 1992, *Stacked
-generalization*), here for the combination of heuristics that Gottron 2008 names as future work. Statistics of the site
-are the external knowledge that he names besides.
+generalization*), here for the combination of heuristics that Gottron 2008 names as future work. He also names external
+knowledge, which here is the statistics of the site.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def page_matrix(
 ) -> PageMatrix:
     """Compute any feature set.
 
-    Extractors score the page as it was parsed, whatever parsing they would choose for themselves.
+    Extractors score the page as parsed, regardless of their own parsing options.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def page_matrix(
         Template of the page's site. Without one, or with one of fewer than four pages, columns about the site have the
         value :data:`blockml.features.site_pages.UNKNOWN`.
     context
-        The page's context, if it was made before.
+        The page's context, if already computed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Extractors that need no training, by name. A module is imported when its extractor is first asked for."""
+"""Extractors that need no training, by name. A module is imported when its extractor is first used."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Extractors(Mapping[str, type[Extractor]]):
         return len(self.places)
 
 
-#: Extractors of one page: what combinations and stacking choose from.
+#: Extractors of single pages, which combinations and stacking choose from.
 METHODS = Extractors(
     {
         "plain": "heuristics.plain:Plain",
@@ -60,7 +60,7 @@ METHODS = Extractors(
         "kfe": "heuristics.feature_extractor:KFE",
     }
 )
-#: Several extractors as one.
+#: Combinations of extractors.
 COMBINATIONS = Extractors(
     {
         "union": "combinations:Union",
@@ -69,7 +69,7 @@ COMBINATIONS = Extractors(
         "serial": "combinations:Serial",
     }
 )
-#: Extractors that know other pages of the site.
+#: Extractors that use other pages of the site.
 SITE_METHODS = Extractors(
     {
         "df": "site.methods:TextFrequency",

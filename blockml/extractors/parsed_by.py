@@ -1,4 +1,4 @@
-"""An extractor whose pages are parsed by another HTML parser than its own."""
+"""An extractor whose pages are parsed by a different HTML parser."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from blockml.parsing.options import ParsingOptions
 
 
 class ParsedBy(Extractor):
-    """Extractor that is given pages of another parser; all else is that of the extractor.
+    """Extractor that gets pages from a different parser; everything else is delegated to the wrapped extractor.
 
     Parameters
     ----------
     extractor
-        The extractor. A model predicts best on pages of the parser of its training pages.
+        The extractor. A model predicts best on pages parsed like its training pages.
     backend
         Name of a parser: see :data:`blockml.parsing.BACKENDS`.
 
@@ -68,7 +68,7 @@ class ParsedBy(Extractor):
         return self.extractor.used_models()
 
     def at_page(self, page: Page) -> Extractor:
-        """Return the extractor that the extractor uses for a page, with the parser."""
+        """Return the extractor that the wrapped one uses for a page, with the parser."""
         chosen = self.extractor.at_page(page)
         return self if chosen is self.extractor else ParsedBy(chosen, self.backend)
 
@@ -93,16 +93,16 @@ class ParsedBy(Extractor):
         return self.extractor.gives_labels
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:
-        """Let a copy of the extractor learn from pages of a site."""
+        """Return a wrapper around a copy of the extractor that has learned from pages of a site."""
         self.extractor = copy(self.extractor).fit(pages, labels)
         return self
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Score by the extractor."""
+        """Score with the wrapped extractor."""
         return self.extractor.score(page)
 
     def predict(self, page: Page) -> Prediction:
-        """Predict by the extractor."""
+        """Predict with the wrapped extractor."""
         return self.extractor.predict(page)
 
     def explain(self, page: Page) -> tuple[str, ...]:

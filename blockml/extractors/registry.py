@@ -24,20 +24,20 @@ EXTRACTORS = Extractors({**METHODS.places, **COMBINATIONS.places, **SITE_METHODS
 
 SUFFIX = ".blockml"
 
-#: Other people's extractors, which only comparisons run: see :mod:`blockml.evaluation.comparison.peers`.
+#: Extractors of other projects, which only comparisons run: see :mod:`blockml.evaluation.comparison.peers`.
 OTHER_TOOLS = frozenset(
     "trafilatura trafilatura-nocomments readability-lxml resiliparse justext boilerpy3-article boilerpy3-default "
     "newspaper4k goose3 magic-html html-text".split()
 )
 
-#: Group of entry points by which other packages add extractors.
+#: Group of entry points with which other packages add extractors.
 PLUG_INS = "blockml.extractors"
-#: A class by module: ``package.module:Class``.
+#: A class with its module: ``package.module:Class``.
 _CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def _model_folder() -> Path:
-    """Return the folder of the released models: inside the installed package, or beside it in a source tree."""
+    """Return the folder of the released models: inside the installed package, or next to it in a source tree."""
     package = Path(__file__).resolve().parent.parent
     installed = package / "models"
     return installed if installed.is_dir() else package.parent / "models"
@@ -68,7 +68,7 @@ def _trained(name: str) -> TrainedExtractor:
         return read_routed(name)
     try:
         is_file = Path(name).is_file()
-    except (OSError, ValueError):  # no possible file name
+    except (OSError, ValueError):  # not a possible file name
         is_file = False
     if is_file:
         return TrainedExtractor(load_model(name))
@@ -91,7 +91,7 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
     UnknownNameError
         The name or a parameter is unknown.
     UsageError
-        The value of a parameter is not legal; or a plug-in can't be imported, or is no extractor.
+        The value of a parameter is not legal; or a plug-in can't be imported, or is not an extractor.
     """
     name = _name(name_or_path)
     try:
@@ -109,7 +109,7 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
         extractor = plug_in
     given = dict(parameters or {})
     if name in COMBINATIONS and isinstance(members := given.get("members"), list | tuple):
-        # Combinations know the methods alone; here any extractor and model has a name.
+        # Combinations know only the methods; here every extractor and model has a name.
         given["members"] = [
             resolve(item) if isinstance(item, str) and item not in METHODS else item for item in members
         ]
@@ -122,21 +122,21 @@ def _name(name_or_path: str | os.PathLike[str]) -> str:
     return os.fsdecode(name_or_path)
 
 
-#: What every function that takes a model accepts; see :func:`load`.
+#: Accepted by every function that takes a model; see :func:`load`.
 AnyModel: TypeAlias = str | os.PathLike[str] | Extractor | Model | HasExtractor
 
 
 def load(model: AnyModel = "default") -> Extractor:
-    """Load a model or an untrained extractor, in the form that every function takes.
+    """Load a model or an untrained extractor; every function that takes a model takes the result.
 
     A released model is read once per process. Models are never changed after loading, so threads may share them.
 
     Parameters
     ----------
     model
-        Name of a released model (``default``), untrained extractor (``bte``) or plug-in, path of a model file,
-        or ``module:Class`` of a custom extractor. An extractor is returned as it is, a :class:`blockml.model.Model` or
-        a fitted :class:`blockml.estimators.BlockClassifier` as an extractor.
+        Name of a released model (``default``), untrained extractor (``bte``) or plug-in, path of a model file, or
+        ``module:Class`` of a custom extractor. An extractor is returned unchanged, and a :class:`blockml.model.Model`
+        or a fitted :class:`blockml.estimators.BlockClassifier` as an extractor.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def load(model: AnyModel = "default") -> Extractor:
     ModelError
         The file can't be used.
     UsageError
-        Something else, such as an estimator that is not fitted.
+        ``model`` is something else, such as an estimator that is not fitted.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def save(model: AnyModel, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     UsageError
-        The model is untrained, or has a site template, which is a file of its own; or ``path`` is not a path.
+        The model is untrained, or has a site template, which needs a separate file; or ``path`` is not a path.
     ModelError
         The model could not be loaded again.
 
@@ -209,12 +209,12 @@ def save(model: AnyModel, path: str | os.PathLike[str]) -> None:
 
 
 def plug_ins() -> dict[str, EntryPoint]:
-    """Return the extractors that installed packages add, by name."""
+    """Return the extractors added by installed packages, by name."""
     return {entry.name: entry for entry in entry_points(group=PLUG_INS)}
 
 
 def _plug_in(name: str) -> Extractor | None:
-    """Make the extractor of an entry point or of a class ``module:Class``; None for other names."""
+    """Create the extractor of an entry point or of a class ``module:Class``; None for other names."""
     entry = plug_ins().get(name)
     place = name if entry is None else entry.value
     if entry is None and not _CLASS.fullmatch(name):
@@ -225,7 +225,7 @@ def _plug_in(name: str) -> Extractor | None:
     except (ImportError, AttributeError) as error:
         raise UsageError(f"the extractor {name!r} can't be imported: {error}") from error
     if not (isinstance(kind, type) and issubclass(kind, Extractor)):
-        raise UsageError(f"{place} is no subclass of blockml.extractors.Extractor")
+        raise UsageError(f"{place} is not a subclass of blockml.extractors.Extractor")
     if not hasattr(kind, "name"):
         raise UsageError(f"{place} needs the class attribute 'name'")
     try:

@@ -1,4 +1,4 @@
-"""A folder of models: the model of a page's site or template where there is one, else the base."""
+"""Folders of models: a page gets the model of its site or template if there is one, or else the base."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _MOST_ROUTES = 100_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RouteTemplate:
-    """Structure of the labelled pages of a template: a page that is near to one of them has the template."""
+    """Structure of the labelled pages of a template: a page has the template if it is near one of them."""
 
     pages: tuple[
         NDArray[np.uint64], ...
     ]  #: Features of the pages, for the distance :data:`blockml.templates.grouping.SITE_DISTANCE`.
-    threshold: float  #: Largest distance of a page to one of them.
+    threshold: float  #: Maximum distance of a page to one of them.
 
     def distance(self, features: NDArray[np.uint64]) -> float:
-        """Return the least distance of a page's features to those of the pages."""
+        """Return the minimum distance of a page's features to those of the pages."""
         return min(_metric().compare(features, page) for page in self.pages)
 
 
@@ -65,12 +65,12 @@ def _metric() -> Metric[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """Pages that a model is for."""
+    """The pages that a model is used for."""
 
     site: str  #: Registrable domain.
     model: Model
-    host: str | None = None  #: Host, if the model is for one of several of the site.
-    template: RouteTemplate | None = None  #: Template, if the model is for one of several.
+    host: str | None = None  #: Host, if the model is for one of several hosts of the site.
+    template: RouteTemplate | None = None  #: Template, if the model is for one of several templates.
 
 
 def split_host(url: str | None) -> tuple[str, str]:
@@ -86,10 +86,10 @@ def split_host(url: str | None) -> tuple[str, str]:
 
 @dataclass(eq=False, repr=False)
 class RoutedExtractor(TrainedExtractor):
-    """Extracts each page by the model of its template, host or site, the first of them that has one, else by the base.
+    """Extracts each page with the first model found for its template, host or site, or else with the base.
 
     ``model`` is the base. Sites are registrable domains of the pages' URLs; a page without a URL gets the base. The
-    extraction of a page has the name of the model that was used.
+    extraction of a page names the model that was used.
 
     Examples
     --------
@@ -129,16 +129,16 @@ class RoutedExtractor(TrainedExtractor):
         return TrainedExtractor(model, self.threshold, self.template)
 
     def predict(self, page: Page) -> Prediction:
-        """Predict by the model that the page is routed to."""
+        """Predict with the model that the page is routed to."""
         return self.at_page(page).predict(page)
 
     def decide(self, page: Page, prediction: Prediction | None = None) -> Decision:
-        """Decide by the model that the page is routed to."""
+        """Decide with the model that the page is routed to."""
         return self.at_page(page).decide(page, prediction)
 
 
 def _of_template(page: Page, routes: Sequence[Route]) -> Model | None:
-    """Return the model of the nearest template of a page, if it has one of them; an equal host comes first."""
+    """Return the model of the nearest template that a page has, if any; templates of the same host come first."""
     if not any(route.template for route in routes):
         return None
     features = template_features(page)
@@ -165,20 +165,20 @@ def write_routed(
     refused: Sequence[Mapping[str, Any]],
     facts: Mapping[str, Any],
 ) -> None:
-    """Write a folder of models: the base, one file for each route, the routing table.
+    """Write a folder of models: the base, one file per route, and the routing table.
 
     Parameters
     ----------
     folder
-        The folder, which is made if it is missing.
+        The folder; it is created if it is missing.
     base
         Model for all other pages.
     routes
         Route of each model by the name of its file, without suffix.
     refused
-        Groups without a model, with the reason, for people who read the table.
+        Groups without a model and the reasons, for people who read the table.
     facts
-        Facts about each route by the same name, for people too.
+        Facts about each route by the same name, also for people.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def write_routed(
     if arrays:
         write_arrays(folder / _TEMPLATES, {"format": _TEMPLATES_FORMAT}, arrays)
     table = {"format": _FORMAT, "base": _BASE, "routes": rows, "refused": list(refused)}
-    with atomic_write(folder / ROUTES) as stream:  # last: without it the folder is not a model
+    with atomic_write(folder / ROUTES) as stream:  # last, because without it the folder is not a model
         stream.write(json.dumps(table, ensure_ascii=False, indent=1).encode("utf-8", "replace"))
 
 
@@ -235,7 +235,7 @@ def read_routed(folder: str | os.PathLike[str]) -> RoutedExtractor:
 
 
 def _file_name(name: Any) -> str:  # noqa: ANN401 (a parsed JSON value)
-    """Return the name of a model file of the folder; a path that leads elsewhere is refused."""
+    """Check the name of a model file in the folder; a path that leads elsewhere is refused."""
     if not isinstance(name, str) or Path(name).name != name or not name.endswith(".blockml"):
         raise ModelFormatError(f"{name!r} is not the name of a model file in this folder")
     return name

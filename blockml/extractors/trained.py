@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class TrainedExtractor(Extractor):
-    """Scores blocks by a model.
+    """Scores blocks with a model.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ class TrainedExtractor(Extractor):
     model: Model
     threshold: float | None = parameter(None, Between(0, 1, optional=True))
     template: SiteTemplate | str | os.PathLike[str] | None = None
-    #: What was measured when :func:`blockml.train` adapted it: a :class:`blockml.training.adapt.Adaptation`, or None.
+    #: Measurements from :func:`blockml.train` if it adapted the model: a :class:`blockml.training.adapt.Adaptation`, or
+    #: None.
     adaptation: Any = field(default=None, init=False)
 
     def used_models(self) -> tuple[Model, ...]:
@@ -62,7 +63,7 @@ class TrainedExtractor(Extractor):
         return uses_site(self.model.features)
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:  # noqa: ARG002 (the contract's signature)
-        """Learn the template of a site from its pages, if the model has features of it; the model does not change."""
+        """Learn the template of a site from its pages, if the model has site features; the model does not change."""
         if self.uses_site:
             from blockml.templates.site import SiteTemplate
 
@@ -76,7 +77,7 @@ class TrainedExtractor(Extractor):
 
     @property
     def policy(self) -> DecisionPolicy:
-        """Policy of the model, with the threshold that replaces its own."""
+        """Policy of the model, with :attr:`threshold` if that is given."""
         return self.model.policy if self.threshold is None else with_threshold(self.model.policy, self.threshold)
 
     def check(self) -> None:
@@ -106,7 +107,7 @@ class TrainedExtractor(Extractor):
 
     @property
     def id(self) -> str:
-        """Name and version of the model, with a threshold that replaces the model's own, and a template in use."""
+        """Name and version of the model, with the threshold that replaces the model's, and the template in use."""
         settings = [] if self.threshold is None else [f"threshold={self.threshold:g}"]
         settings += [f"template={self.template}"] if self.template is not None and self.uses_site else []
         return f"{self.model.id} ({', '.join(settings)})" if settings else self.model.id
@@ -121,7 +122,7 @@ class TrainedExtractor(Extractor):
         return self.decide(page).scores
 
     def predict(self, page: Page) -> Prediction:
-        """Predict probabilities and block types; remark if too few pages of the site are known."""
+        """Predict probabilities and block types; add a remark if too few pages of the site are known."""
         self._check_rest()
         template = self._site() if self.uses_site else None  # once: a file takes as long to read as a page
         prediction = score_page(self.model, page_matrix(page, self.model.features, template))
@@ -130,5 +131,5 @@ class TrainedExtractor(Extractor):
 
             template.check(page)
             if too_few(template.counts):
-                return replace(prediction, remarks=(f"without siblings: {FallbackReason.TOO_FEW_PAGES}",))
+                return replace(prediction, remarks=(f"without site features: {FallbackReason.TOO_FEW_PAGES}",))
         return prediction

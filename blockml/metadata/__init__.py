@@ -1,4 +1,4 @@
-"""Metadata of a page, from what it declares and, as a last resort, from what it shows."""
+"""Metadata of a page, from its declarations and, as a last resort, from its visible text."""
 
 from blockml.metadata.metadata import page_metadata
 

@@ -12,7 +12,7 @@ _ISO = re.compile(
     r"(?:[Tt ]+(\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d+)?)?\s*([Zz]|[Uu][Tt][Cc]|[Gg][Mm][Tt]|[+-]\d{2}:?\d{2})?)?"
 )
 _YEAR_FIRST = re.compile(r"\b(\d{4})[./年년-]\s?(\d{1,2})[./月월-]\s?(\d{1,2})(?!\d)|\b(\d{4})(\d{2})(\d{2})\b")
-#: A year of two digits is one of this century.
+#: Two-digit years are in this century.
 _DAY_FIRST = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4}|\d{2})(?![\d.])")
 _SLASHES = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])")
 #: Names of months and their abbreviations, January first, in European languages and Indonesian.
@@ -44,17 +44,18 @@ _C_TIME = re.compile(
 
 
 def iso_date(text: str | None, *, day_first: bool | None = None) -> str | None:
-    """Read a date from a text and write it as ISO 8601; with the time of day if the text has an ISO time.
+    """Read a date from a text and return it as ISO 8601; with the time of day if the text has an ISO time.
 
     Understands ISO 8601, RFC 2822, numbers with the year first, ``1.2.2024``, ``31/1/2024``, and day, month name and
-    year in several languages. Other texts, and dates before 1990 or after 2100, give None.
+    year in several languages. Returns None for other texts, and for dates before 1990 or after 2100.
 
     Parameters
     ----------
     text
         The text.
     day_first
-        Whether the day comes first in ``1/2/2024``; without an answer this is no date, other than ``31/1/2024``.
+        Whether the day comes first in ``1/2/2024``; if unknown (None), such an ambiguous date is not read, but
+        ``31/1/2024`` is.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def iso_date(text: str | None, *, day_first: bool | None = None) -> str | None:
 
 
 def dates_in(text: str, *, day_first: bool | None = None) -> list[tuple[int, int, str]]:
-    """List the dates in a short text in order: start, end, and the date as by :func:`iso_date`.
+    """List the dates in a short text in order: start, end, and the date as returned by :func:`iso_date`.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def _from_names(name: str, day: str, year: str) -> str | None:
 
 
 def _with_slashes(match: re.Match[str], *, day_first: bool | None) -> str | None:
-    """Return a date of two numbers, of which one above 12 is the day, and a year."""
+    """Return a date from a year and two numbers, of which one above 12 is the day."""
     first, second, year = map(int, match.groups())
     if first > 12 or second > 12:
         day_first = first > 12
@@ -138,13 +139,13 @@ def _with_time(match: re.Match[str], **_: bool | None) -> str | None:
     found = None
     if match[4] is not None:
         found = _datetime(match[0]) or _datetime(_rewritten(match))
-    if found is None:  # the date may be right
+    if found is None:  # the date may still be right
         return _checked(int(match[1]), int(match[2]), int(match[3]))
     return _written(found)
 
 
 def _written(found: datetime) -> str | None:
-    """Write a date with its time if it may be that of a web page."""
+    """Return a date with its time as ISO 8601 if it is plausible for a web page."""
     return found.isoformat(timespec="seconds") if _FIRST_YEAR <= found.year <= _LAST_YEAR else None
 
 
@@ -156,14 +157,14 @@ def _datetime(text: str) -> datetime | None:
 
 
 def _rewritten(match: re.Match[str]) -> str:
-    """Return a time with the separators and the time zone that the standard library reads."""
+    """Return a time with separators and time zone in the form that the standard library reads."""
     year, month, day, hour, minute, second, zone = match.groups()
     zone = "+00:00" if zone and zone.upper() in ("Z", "UTC", "GMT") else zone or ""
     return f"{year}-{month}-{day}T{hour}:{minute}:{second or '00'}{zone}"
 
 
 def _checked(year: int, month: int, day: int) -> str | None:
-    """Return a date if it exists and may be that of a web page."""
+    """Return a date if it exists and is plausible for a web page."""
     try:
         found = date(year, month, day)
     except ValueError:
@@ -171,7 +172,7 @@ def _checked(year: int, month: int, day: int) -> str | None:
     return found.isoformat() if _FIRST_YEAR <= year <= _LAST_YEAR else None
 
 
-#: Forms of dates in order of preference, with their readers and a sign that each of them has.
+#: Date formats in order of preference: pattern, reader, and a sign that occurs in every match.
 _FORMS: tuple[tuple[re.Pattern[str], Callable[..., str | None], str], ...] = (
     (_ISO, _with_time, "-"),
     (_YEAR_FIRST, _year_first, ""),

@@ -1,4 +1,4 @@
-"""Declarations of a page by ``meta`` elements."""
+"""Declarations of a page in ``meta`` elements."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _Known = TypeVar("_Known")
 def declarations(nodes: Nodes, known: dict[str, _Known]) -> list[tuple[_Known, str]]:
     """Look up the names of the ``meta`` elements; return the entries with the contents.
 
-    The first of the attributes ``property``, ``name`` and ``http-equiv`` with a value names what an element declares.
-    Elements with an unknown name or without content are passed over.
+    The first of the attributes ``property``, ``name`` and ``http-equiv`` with a value gives the name of the
+    declaration. Elements with an unknown name or without content are skipped.
 
     Parameters
     ----------

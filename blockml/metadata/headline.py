@@ -1,4 +1,4 @@
-"""Headline of a page: its ``h1``, the title that it declares, or ``<title>`` without the name of the site."""
+"""Headline of a page: its ``h1``, the title in its metadata, or ``<title>`` without the name of the site."""
 
 from __future__ import annotations
 
@@ -15,40 +15,41 @@ from blockml.text.public_suffixes import registrable_domain
 from blockml.text.tokens import metric_tokens
 
 _SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹｜–—]\s*|::|：|_(?=[^_\s]+\Z)")
-#: What phpBB writes before the title of a topic, in its languages.
+#: Labels that phpBB writes before the title of a topic, in its languages.
 _TOPIC = re.compile(
     r"(?:.*(?:•|::)\s*)?(?:view (?:topic|forum)|thema anzeigen|(?:voir|afficher|consulter) le sujet|ver tema"
     r"|exibir tópico|leggi argomento|bekijk onderwerp|vis(?:a ämne| emne)|zobacz temat|zobrazit téma|просмотр темы) - ",
     re.IGNORECASE,
 )
-#: Separators, and signs that may also stand within a headline, of which the lines of the page tell.
+#: Separators, and signs that may also occur within a headline; the lines of the page decide.
 _ANY_SEPARATOR = re.compile(
     r"\s*(?:[|»«›‹｜–—：_]|--+|::)\s*|(?<=\S)[:-]\s+|\s+[-:·•~/,<>]+\s+|-(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])-"
 )
-#: Minimum words of a headline found by a line, or characters of one without spaces; maximum parts and characters of a
+#: Minimum words of a headline found as a line, or characters of one without spaces; maximum parts and characters of a
 #: title, and lines of a page, that are tried (our choices).
 _MIN_WORDS, _MIN_CHARACTERS, _MAX_PARTS, _MAX_TITLE, _MAX_LINES = 3, 6, 16, 1000, 2000
 _FIRST_IDEOGRAPH = "\u2e80"
 #: Signs before the name of the site at the end of a title.
 _SIGNS = tuple("|-–—:·•»«›‹~｜：_")
-#: Most characters of a text for each character of a name that it may be, as signs and blanks count (our choice).
+#: Maximum characters of a text per character of the name it is compared with; signs and blanks count (our choice).
 _LONGER = 3
-#: Spaces that names of sites rarely have, elements that may have a part of a title, and addresses of start pages.
+#: Number of spaces that site names rarely reach, elements that may contain a part of a title, and addresses of start
+#: pages.
 _LONG_NAME = 4
 _HEADINGS = ("h1", "h2", "h3")
 _HOME = re.compile(r"(?:https?://[^/]+)?/?(?:index\.\w+|\.)?")
-#: Maximum words of a headline, and least share of the words of an ``h1`` and of a title that must be common.
+#: Maximum words of a headline, and minimum share of words that an ``h1`` and a title must have in common.
 _MAX_WORDS, _COMMON = 50, 0.5
 
 
-#: Nodes of an element that is read as a headline, name or date, and elements that are tried. Elements may lie within
-#: each other, so that the time for all of them would grow with the square of the page (our choice: real headlines have
-#: a few nodes, and pages a few of them).
+#: Maximum nodes of an element that is read as a headline, name or date, and maximum elements that are tried. Elements
+#: may be nested, so that the time without a limit would grow with the square of the page (our choice: real headlines
+#: have a few nodes, and pages a few headlines).
 _MAX_NODES, MAX_ELEMENTS = 256, 100
 
 
 def element_text(page: Page, node: int) -> str:
-    """Return the visible text of an element, with white space normalised and without signs of links to itself.
+    """Return the visible text of an element, with white space normalised and without permalink signs.
 
     Empty for an element that is too large for a headline, a name or a date.
     """
@@ -62,8 +63,8 @@ def element_text(page: Page, node: int) -> str:
 def without_site(title: str, site_name: str | None, host: str = "") -> str:
     """Return a title without the name of the site before or after it.
 
-    Parts of the title that repeat the name of the site, or its host, are removed; without such a part the longest part
-    is returned if it has most of the words. The title of a forum's topic is what its software writes after the label.
+    Parts of the title that repeat the name of the site, or its host, are removed; if there is no such part, the longest
+    part is returned if it has most of the words. The title of a forum topic is the text after its software's label.
 
     Examples
     --------
@@ -83,7 +84,7 @@ def without_site(title: str, site_name: str | None, host: str = "") -> str:
         ends[1] -= 1
     while ends[1] - ends[0] > 1 and _is_site(parts[ends[0]], known):
         ends[0] += 1
-    if ends == [0, len(parts)]:  # the site's name is unknown: a short last part is probably it
+    if ends == [0, len(parts)]:  # the site's name is unknown: a short last part is probably that name
         n_words = [len(metric_tokens(part)) for part in parts]
         if n_words[-1] <= 4 and sum(n_words[:-1]) > n_words[-1]:
             ends[1] -= 1
@@ -92,7 +93,7 @@ def without_site(title: str, site_name: str | None, host: str = "") -> str:
 
 
 def name_in_title(names: Sequence[str], title: str) -> str | None:
-    """Return the first name of a site that ends the title, or else the first name; None without names.
+    """Return the first site name that ends the title, or else the first name; None without names.
 
     Publishers are often companies or platforms with many sites.
 
@@ -113,7 +114,7 @@ def _key(name: str) -> str:
 
 
 def _same(text: str, name: str) -> bool:
-    """Tell whether a text is a name, which most texts are too long to be."""
+    """Tell whether a text equals a name; most texts are ruled out by their length."""
     return len(text) <= _LONGER * len(name) and _key(text) == _key(name)
 
 
@@ -128,7 +129,7 @@ def _overlap(left: set[str], right: set[str]) -> float:
 
 
 def _runs(title: str) -> Iterator[tuple[str, int, int]]:
-    """Iterate over the runs of parts of a title: text, number of the first part, and of the part after the last."""
+    """Iterate over the runs of parts of a title: text, index of the first part, and index after the last part."""
     borders = [(0, 0), *(match.span() for match in _ANY_SEPARATOR.finditer(title)), (len(title), len(title))]
     is_short = len(borders) <= _MAX_PARTS and len(title) <= _MAX_TITLE
     for first, last in combinations(range(len(borders)), 2) if is_short else ():
@@ -137,11 +138,12 @@ def _runs(title: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _heading_in_title(page: Page, found: str, names: Sequence[str]) -> str:
-    """Return the heading before the text that is the page's own if several parts of ``<title>`` are headings.
+    """Return the page's own heading if several parts of ``<title>`` are headings before the text.
 
-    A heading replaces the ones before it, such as those of the site, the forum or the book, if it precedes them in
-    ``<title>``, or follows them there and is longer. Names of the site, and links to its start page, are passed over.
-    ``found`` is returned if it is not a part of ``<title>``, or a long one at its start, or without such headings.
+    A heading replaces earlier ones, such as those of the site, the forum or the book, if it precedes them in
+    ``<title>``, or follows them there and is longer. Names of the site and links to its start page are skipped.
+    ``found`` is returned if it is not a part of ``<title>``, if it is a long part at its start, or if no heading
+    qualifies.
     """
     is_main = page.title.startswith(found) and 2 * len(found) > len(page.title) and found.count(" ") >= _LONG_NAME
     if is_main or not _ANY_SEPARATOR.search(page.title) or not len(page.blocks):
@@ -171,7 +173,7 @@ def _heading_in_title(page: Page, found: str, names: Sequence[str]) -> str:
 
 
 def _is_home_link(page: Page, heading: int) -> bool:
-    """Tell whether a heading is in, or begins with, a link to the start page of its site."""
+    """Tell whether a heading is in, or starts with, a link to the start page of its site."""
     nodes = page.nodes
     for node in (*nodes.ancestors(heading, 2), *range(heading + 1, min(heading + 4, int(nodes.end[heading])))):
         if nodes.name(node) == "a":
@@ -182,8 +184,8 @@ def _is_home_link(page: Page, heading: int) -> bool:
 def _line_in_title(page: Page, title: str, names: Sequence[str], *, after: int = 0) -> str | None:
     """Return the longest part of a title that is a line of the page, and not the name of the site; None without one.
 
-    Parts lie between separators. Lines of links are passed over: the name of the site and its sections are links.
-    ``after`` is the first node of such a line.
+    Parts are separated by separators. Lines of links are skipped, because the names of the site and its sections are
+    links. ``after`` is the first node that such a line may start at.
     """
     runs: dict[str, str] = {}
     known = set(map(_key, names))
@@ -207,7 +209,7 @@ def _line_in_title(page: Page, title: str, names: Sequence[str], *, after: int =
             line = blocks.texts[start] if stop == start + 1 else " ".join(blocks.texts[start:stop])
             if len(line) in lengths:
                 found.add("".join(metric_tokens(line)))
-    known_lines = (run for key, run in runs.items() if key in found)  # in order, as two may be equally long
+    known_lines = (run for key, run in runs.items() if key in found)  # in order, because two may be equally long
     return max(known_lines, key=lambda run: (run.count(" "), len(run)), default=None)
 
 
@@ -219,9 +221,9 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
     page
         The page.
     declared
-        Titles that the page declares in metadata, best first; none is empty.
+        Non-empty titles that the page declares in metadata, best first.
     site_name, host
-        Name and host of the site, as far as known.
+        Name and host of the site, if known.
     """
     labels = host.rstrip(".").split(".")
     domain = labels[-min(len(labels), 1 + registrable_domain(host).count("."))] if len(labels) > 1 else ""
@@ -234,7 +236,7 @@ def headline(page: Page, declared: Sequence[str], site_name: str | None, host: s
 def _declared_headline(
     page: Page, declared: Sequence[str], site_name: str | None, domain: str, known: Sequence[str]
 ) -> tuple[str | None, str]:
-    """Return the headline and its source by the ``h1`` elements, what the page declares, and ``<title>``."""
+    """Find the headline and its source from the ``h1`` elements, the declared titles and ``<title>``."""
     candidates: dict[str, int] = {}
     for node in page.nodes.indices("h1").tolist()[:MAX_ELEMENTS]:
         text = element_text(page, node)

@@ -1,4 +1,4 @@
-"""Reader of JSON-LD: the description of a page in schema.org's vocabulary, in ``script`` elements."""
+"""Reader of JSON-LD: descriptions of a page in schema.org vocabulary, in ``script`` elements."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from blockml.page.attribute_words import nodes_with_words
 from blockml.text.characters import readable
 
 _KIND = b"application/ld+json"
-#: Halves of a pair that stand alone: JSON may escape them, and no encoding writes them.
+#: Unpaired surrogates: JSON can escape them, but they cannot be encoded.
 _SURROGATES = re.compile("[\ud800-\udfff]")
-#: Keywords of ideographs with spaces between them, and commas and semicolons of other scripts.
+#: Keywords in ideographs that are separated by spaces, and commas and semicolons of other scripts.
 _IDEOGRAPHS, _OTHER_COMMAS = re.compile("[\u2e80-\u9fff ]+"), re.compile("[，；、،؛]")
-#: Longest start tag of a script.
+#: Maximum length of the start tag of a script.
 _MAX_TAG = 500
-#: Bounds on the size of a script in bytes and on nested objects, so that hostile pages cost little.
+#: Maximum size of a script in bytes and maximum depth of objects, which bound the cost of hostile pages.
 _MAX_BYTES, _MAX_DEPTH, _MAX_OBJECTS = 500_000, 8, 500
-#: Nested lists and sections of steps; real recipes have three.
+#: Maximum depth of lists and sections of steps; real recipes have three levels.
 _MAX_LISTS = 6
 #: Types in order of preference for the object that describes the page itself.
 _PREFERENCE = (
     ("article", ("newsarticle", "article", "blogposting", "reportagenewsarticle", "analysisnewsarticle", "techarticle",
                  "opinionnewsarticle", "liveblogposting", "scholarlyarticle", "report", "recipe", "review", "howto")),
-    ("forum", ("discussionforumposting", "qapage", "socialmediaposting")),  # questions are mostly those of an FAQ
+    ("forum", ("discussionforumposting", "qapage", "socialmediaposting")),  # questions are mostly part of an FAQ
     ("product", ("product", "productgroup", "book", "movie", "softwareapplication", "event", "jobposting", "course",
                  "videoobject", "podcastepisode")),
     ("list", ("collectionpage", "itemlist", "searchresultspage", "category", "blog")),
@@ -46,7 +46,7 @@ def json_ld_objects(source: bytes, n_scripts: int) -> Iterator[Mapping[str, Any]
     source
         The page.
     n_scripts
-        Number of scripts with JSON-LD in its tree; the search ends when as many were read.
+        Number of JSON-LD scripts in its tree; the search ends after that many.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def json_ld_objects(source: bytes, n_scripts: int) -> Iterator[Mapping[str, Any]
 
 
 def page_objects(page: Page, elements: Iterable[int]) -> Iterator[Mapping[str, Any]]:
-    """Iterate over the objects of a page's JSON-LD, given the nodes of the elements with its media type."""
+    """Iterate over the objects of a page's JSON-LD, given the nodes of the elements with the JSON-LD media type."""
     return json_ld_objects(page.utf8 or b"", sum(page.nodes.name(node) == "script" for node in elements))
 
 
@@ -120,7 +120,7 @@ def _scripts(source: bytes) -> Iterator[bytes]:
             return
         stop = tag_end
         if source[start : start + 7].lower() == b"<script":
-            stop = source.find(b"<", tag_end)  # a single byte is found fastest
+            stop = source.find(b"<", tag_end)  # searching for a single byte is fastest
             while stop >= 0 and source[stop + 1 : stop + 8].lower() != b"/script":
                 stop = source.find(b"<", stop + 1)
             stop = stop if stop >= 0 else len(source)
@@ -130,7 +130,7 @@ def _scripts(source: bytes) -> Iterator[bytes]:
 
 
 def _is_commented(source: bytes, place: int) -> bool:
-    """Tell whether a comment begins shortly before a place and has not ended there."""
+    """Tell whether a place is in a comment that starts shortly before it."""
     before = max(0, place - _MAX_TAG)
     begin = source.rfind(b"<!--", before, place)
     return begin >= 0 and source.find(b"-->", begin, place) < 0
@@ -152,7 +152,7 @@ def _objects(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:  # noqa: AN
 def described(objects: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], str | None, str | None]:
     """Return the object that describes the page itself, its kind and the name of the site.
 
-    The object is empty if none has a known type, or only those that describe the site. The site is the publisher of
+    The object is empty if no object has a known type, or only those for the site have one. The site is the publisher of
     that object, or else the first ``WebSite`` with a name; objects after an article with a publisher are not read.
     Authors and publishers that are given by ``@id`` are looked up among the other objects.
     """
@@ -183,7 +183,7 @@ def described(objects: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], 
 
 
 def _references(value: Any) -> bool:  # noqa: ANN401 (parsed JSON)
-    """Tell whether a value has objects that are given by ``@id`` alone, without a name."""
+    """Tell whether a value has objects with only an ``@id`` and no name."""
     return any(map(_is_reference, value if isinstance(value, list) else [value]))
 
 
@@ -192,7 +192,7 @@ def _is_reference(item: Any) -> bool:  # noqa: ANN401 (parsed JSON)
 
 
 def _resolved(value: Any, by_id: Mapping[str, Mapping[str, Any]]) -> list[Any]:  # noqa: ANN401 (parsed JSON)
-    """Replace the objects of a value that are given by ``@id`` with the named ones that have it, as far as found."""
+    """Replace the objects of a value that have only an ``@id`` with the named objects of that id, where found."""
     items = value if isinstance(value, list) else [value]
     return [by_id.get(str(item["@id"]), item) if _is_reference(item) else item for item in items]
 
@@ -219,7 +219,7 @@ def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
 def address_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
     """Return the address of an image: a string, the first of a list, or the address of an object.
 
-    The name of an object is its caption, and an ``@id`` with a fragment names an object of the page, no file.
+    The name of an object is its caption, and an ``@id`` with a fragment names an object of the page, not a file.
     """
     if isinstance(value, dict):
         found = (text_of(value.get(key)) for key in ("url", "contentUrl", "@id"))
@@ -257,7 +257,7 @@ def keywords(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
 
 
 def _separated(text: str) -> list[str]:
-    """Return the keywords of a text; a comma or space alone stands in a sentence or title."""
+    """Return the keywords of a text; a single comma or space also occurs in sentences and titles."""
     if "," in text:
         return text.split(",")
     parts = text.split() if _IDEOGRAPHS.fullmatch(text) else _OTHER_COMMAS.split(text)

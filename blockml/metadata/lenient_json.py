@@ -1,4 +1,4 @@
-"""Lenient JSON reader for scripts that are nearly right, in time that is linear in their length."""
+"""Lenient JSON reader for scripts with small mistakes, in time linear in their length."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["lenient_json"]
 
 _DECODER = json.JSONDecoder(strict=False)
-#: What follows the quote that ends a string; other quotes belong to the text.
+#: Characters after a quote that ends a string; other quotes belong to the text.
 _END = (
     r"(?=\s*(?::|[}\]]|[,;]\s*(?:[\"'“”{\[}\]/,;-]|\d|true\b|false\b|null\b|\w{1,40}\s*:|\Z)|//|/\*|\n\s*[\"'“”]|\Z))"
 )
@@ -28,12 +28,12 @@ _CLOSING = {"{": "}", "[": "]"}
 
 
 def lenient_json(text: str) -> Any:  # noqa: ANN401 (parsed JSON)
-    """Read JSON, or text that is JSON but for small mistakes; ValueError for other texts.
+    """Read JSON, or JSON with small mistakes; other texts raise ValueError.
 
-    What :mod:`json` reads is read the same; line breaks in strings are allowed. Otherwise commas are set again, so that
-    superfluous and missing ones do not matter; comments, unpaired closing brackets and the marks of HTML comments and
-    CDATA sections are skipped; quotes within strings, invalid escapes and open brackets at the end are mended. Several
-    values in one text are returned as a list.
+    Text that :mod:`json` can read gives the same result; line breaks in strings are allowed. Otherwise commas are set
+    again, so that superfluous and missing ones do not matter; comments, unpaired closing brackets and the marks of HTML
+    comments and CDATA sections are skipped; quotes within strings, invalid escapes and missing brackets at the end are
+    repaired. Several values in one text are returned as a list.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def lenient_json(text: str) -> Any:  # noqa: ANN401 (parsed JSON)
 
 
 def _unescaped(text: str) -> str:
-    """Return a text whose quotes are all escaped, for HTML or for JavaScript, without these escapes."""
+    """Return a text without the escapes of its quotes, if all of them are escaped for HTML or JavaScript."""
     first = text.find('"')
     if first < 0:
         return html.unescape(text)
@@ -60,7 +60,7 @@ def _unescaped(text: str) -> str:
 
 
 def _mended(text: str) -> str:
-    """Return JSON with a list of the values of a text."""
+    """Return valid JSON: a list of the values in a text."""
     pieces, open_brackets = ["["], ["["]
     for match in _TOKEN.finditer(text):
         found, kind = match[0], match.lastgroup
@@ -91,5 +91,5 @@ def _quoted(match: re.Match[str]) -> str:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    """Return an escape of JSON, a quote as one, and the character of another escape."""
+    """Return JSON escapes unchanged, a quote escaped, and any other escape as its character."""
     return match[0] if match[1] else '\\"' if match[0] == '"' else match[2]

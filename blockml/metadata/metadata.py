@@ -1,4 +1,4 @@
-"""Metadata of a page from JSON-LD, OpenGraph, Dublin Core, microdata and HTML, then from what the page shows."""
+"""Metadata of a page from JSON-LD, OpenGraph, Dublin Core, microdata and HTML, then from its visible text."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ _META: Mapping[str, tuple[tuple[str, str], ...]] = {
     "labelled": (("twitter:label1", "opengraph"), ("twitter:data1", "opengraph")),  # a label and its value
 }  # fmt: skip
 _KEYS = {key: (name, rank, source) for name, keys in _META.items() for rank, (key, source) in enumerate(keys)}
-#: Ranks of the names whose authors may be written as "Last, First".
+#: Ranks of the names that may give authors as "Last, First".
 _SURNAME_FIRST = {
     rank
     for rank, (key, _) in enumerate(_META["authors"])
     if key in ("citation_author", "dc.creator", "dcterms.creator")
 }
-#: Readers of fields with several values, which are given these and the rank of their name.
+#: Readers of fields with several values; they get the values and the rank of the name.
 _SEVERAL: Mapping[str, Callable[[tuple[str, ...], int], tuple[str, ...]]] = {
     "authors": lambda values, rank: tuple(map(surname_last, values)) if rank in _SURNAME_FIRST else values,
     "keywords": lambda values, _: keywords(list(values)),
 }
-#: Fields of schema.org objects by our fields, for JSON-LD and microdata.
+#: schema.org properties of our fields, in JSON-LD and microdata.
 _SCHEMA: Mapping[str, tuple[str, ...]] = {
     "title": ("headline", "name"),
     "authors": ("author", "creator"),
@@ -77,17 +77,17 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {"authors": names_in, "keywords":
 _SCHEMA_READERS: list[tuple[str, str, Callable[[Any], Any]]] = [
     (name, key, _READERS.get(name, text_of)) for name, keys in _SCHEMA.items() for key in keys
 ]
-#: Fields of which only the first value counts, whatever it is.
+#: Fields for which only the first value counts, even if it is unreadable.
 _FIRST = frozenset({"description", "image", "keywords", "canonical_url"})
-#: Fields by lower-case name of a microdata property. The title is not among them: parts of a page have names too.
+#: Fields by lower-case microdata property. The title is missing because parts of a page have names too.
 _PROPERTIES = {key.lower(): name for name, keys in _SCHEMA.items() if name != "title" for key in keys}
-#: Words of attributes that declare something.
+#: Attribute words that declare something.
 _DECLARING = (b"+json", b"itemprop", b"canonical")
 _PAGE_TYPES = {"article": "article", "product": "product", "website": "website", "blog": "list", "book": "product",
                "profile": "website", "video": "product", "og:product": "product"}  # fmt: skip
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)(?:[/-]([01]?\d)[/-]([0-3]?\d)|/?([01]\d)([0-3]\d))(?=[/_-]|\Z)")
 _ADDRESSES = ("http:", "https:", "/", "#", "_:")
-#: Markup in a description: a sign that it has some, as code may look like a tag, then tags within words, and all tags.
+#: Markup in a description: evidence that it has some (code may look like a tag), then tags within words, and all tags.
 _MARKED = re.compile(r"</[a-z]|<br\b|<p>", re.IGNORECASE)
 _INLINE = re.compile(r"</?(?:a|abbr|b|code|em|font|i|mark|s|small|span|strong|sub|sup|u)(?:\s[^<>]*)?>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?(?:>|\Z)", re.IGNORECASE)
@@ -97,7 +97,7 @@ _LANGUAGE = re.compile(r"(?!utf)[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
 
 
 def page_metadata(page: Page) -> Metadata:
-    """Read the metadata of a page: what it declares first, then its headline, bylines and ``time`` elements.
+    """Read the metadata of a page: first its declarations, then its headline, bylines and ``time`` elements.
 
     Malformed declarations are skipped.
 
@@ -136,11 +136,11 @@ class _Found:
             self.values.setdefault(name, []).append((value, source))
 
     def is_known(self, name: str) -> bool:
-        """Tell whether another value of a field changes nothing."""
+        """Tell whether a further value of a field would be ignored."""
         return name in _FIRST and name in self.values
 
     def read_schema(self, item: Mapping[str, Any], source: str) -> None:
-        """Take the fields of a schema.org object."""
+        """Add the fields of a schema.org object."""
         for name, key, read in _SCHEMA_READERS:
             value = item.get(key)
             if value and not self.is_known(name):
@@ -186,7 +186,7 @@ class _Found:
                             break
 
     def add_property(self, key: str, value: str) -> None:
-        """Take the value of a microdata property."""
+        """Add the value of a microdata property."""
         if (name := _PROPERTIES.get(key.lower())) is not None:
             value = " ".join(readable(value).split())
             self.add(name, (value,) if name == "authors" else keywords(value) if name == "keywords" else value,
@@ -208,7 +208,7 @@ class _Found:
                         self.add_property(key, value)
 
     def name_in(self, place: int) -> str:
-        """Return the names that a microdata author has as properties, or else its text, which may have counts too."""
+        """Return the name properties of a microdata author, or else its text, which may also contain counts."""
         nodes, places = self.page.nodes, self.declaring[b"itemprop"]
         found = []
         for inner in elements_within(nodes, places, places[place]):
@@ -218,7 +218,7 @@ class _Found:
         return "; ".join(found) or element_text(self.page, places[place])
 
     def canonical(self) -> str | None:
-        """Return the address of the first ``link`` to the canonical page."""
+        """Return the address of the first canonical ``link``."""
         nodes = self.page.nodes
         for node in self.declaring[b"canonical"]:
             if nodes.name(node) == "link":
@@ -228,7 +228,7 @@ class _Found:
         return None
 
     def every(self, name: str) -> Iterator[tuple[Any, str]]:
-        """Iterate over the values of a field. Microdata are read if none before them is taken."""
+        """Iterate over the values of a field. Microdata are read only if no earlier value is used."""
         before = self.values.get(name, [])[:]
         yield from before
         if not self.is_complete:
@@ -255,7 +255,7 @@ class _Found:
         canonical = self.canonical()
         keep("canonical_url", *_absolute((canonical, "html") if canonical else self.first("canonical_url"), page))
         keep("language", *self._language())
-        language = fields.get("language", "")  # elsewhere than in the United States the day comes first
+        language = fields.get("language", "")  # outside the United States the day comes first
         day_first = None if language in ("", "en") else language != "en-us"
         for name in ("published", "modified"):
             dates = ((iso_date(text_of(value), day_first=day_first), source) for value, source in self.every(name))
@@ -311,7 +311,7 @@ class _Found:
 
 
 def _plain(text: str) -> str:
-    """Return a text without the tags and character references that it has if it was escaped twice."""
+    """Return a text without the tags and character references left over from double escaping."""
     if "<" in text and _MARKED.search(text):
         text = _TAG.sub(" ", _INLINE.sub("", text))
     elif "&" not in text:
@@ -330,7 +330,7 @@ def _host(url: str) -> str:
 
 
 def _absolute(found: tuple[str | None, str], page: Page) -> tuple[str | None, str]:
-    """Resolve an address; None if it is not one of HTTP."""
+    """Resolve an address; None if it is not an HTTP address."""
     value, source = found
     if not value:
         return None, ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from blockml.metadata.dates import month_number
 
-#: Words before the name of an author, and text after it.
+#: Words before an author's name, and text after it.
 _BY = re.compile(
     r"\A(?:(?:#\d+\s+)?(?:(?:(?:written|posted|published|submitted|started|authored|created|article|post|recipe|review"
     r"|words|text|story|more stories)\s+)?by|von|par|por|da|di|door|av|af|text|durch|przez|tekst|автор|текст|yazan"
@@ -29,11 +29,11 @@ _FIRST_PAIRS = frozenset(word[:2] for word in _FIRST_WORDS)
 _AFTER = re.compile(r"\s+(?:[|•·–—/»]|\b[iI]n\b\s|@|\d).*\Z|\s*[(（\[【].*\Z|,\s*\d.*\Z", re.DOTALL)
 _AND = r"(?:and|und|et|y|e|en|og|och|i|и|та|ve)\s+"
 _LIST = re.compile(rf"\s*[,;|&、・，]\s*(?:{_AND})?|\s+{_AND}")
-#: What joins two names, at the start and at the end of a text.
+#: Separators between two names, at the start and at the end of a text.
 _JOINER = r"[\s,;|&、・，·•/]|\b(?:and|und|et|y|e|en|og|och|i|и|та|ve|mit|with)(?!\w)"
 _JOINS_BEFORE, _JOINS_AFTER = re.compile(rf"(?:{_JOINER})+"), re.compile(rf"(?:{_JOINER})+\Z")
-_MAX_JOINS = 16  # characters at the end of a text (our choice: bounds the time)
-#: Words in lower case within the names of persons; words that no name has; names of persons in other scripts.
+_MAX_JOINS = 16  # characters read at the end of a text (our choice: bounds the time)
+#: Lower-case words in the names of persons; words that don't occur in names; names of persons in other scripts.
 _PARTICLES = frozenset(
     "de da do dos das du del della di la le van von der den ten ter el al bin ibn y e af av zu".split()
 )
@@ -46,13 +46,13 @@ _OTHER_PERSON = re.compile(
 )
 _FIRST_IDEOGRAPH = "\u2e80"
 _DIGIT = re.compile(r"\d")
-#: What follows the names of reporters in East Asian languages.
+#: Titles after the names of reporters in East Asian languages.
 _REPORTER = re.compile(r"\s*(?:기자|記者|记者|특파원|앵커)\Z")
-#: Degrees and the like after a name.
+#: Degrees and similar suffixes of a name.
 _DEGREE = re.compile(r"(?:Ph\.?D|M\.?[ADS]|MBA|RDN?|RN|CFP|Jr|Sr|LLC|Inc|Ltd|al)\.?")
 #: Words of a name that are neither initials nor particles.
 _FULL_WORD = re.compile(r"\b[^\W\d_a-z][\w'’-]+")
-#: Texts in lower case that are no names, and starts and ends of such texts.
+#: Lower-case texts that are not names, and starts and ends of other texts that are not.
 _NO_NAMES = frozenset(
     "by,name,names,your name,admin,editor,staff,redaktion,null,none,undefined,unknown,share,get,sign in,log in,login,"
     "written,posted,published,updated,last updated,joined,uppdaterad,aktualisiert,lesedauer,page,posts,cms,copyright,"
@@ -62,14 +62,14 @@ _NO_STARTS = ("//", "visit the ", "please ", "photo:", "foto:", "фото:")
 _NO_ENDS = (" by", "author", "authors", "your name")
 _COUNT = re.compile(r"\d+ (?:min|hour|day|week|month|year|comment|point|post|repl|view)")
 _MONTH = r"(?P<{}>[^\W\d_]{{3,10}})\.?"
-#: Dates with a word that may be a month, numeric dates, times and separators beside a name.
+#: Dates with a word that may be a month, numeric dates, times, and separators next to a name.
 _WHEN = re.compile(
     rf"\b\d{{1,2}}(?:st|nd|rd|th|er|\.|º)?\s+(?:de\s+)?{_MONTH.format('after')},?(?:\s+(?:de\s+)?\d{{4}}\b)?"
     rf"|\b{_MONTH.format('before')}\s+\d{{1,4}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?"
     r"|\b\d{1,4}[./-]\d{1,2}[./-]\d{2,4}\b|\b\d{4}年\s?\d{1,2}月\s?\d{1,2}日"
     r"|\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[apAP]\.?[mM]\b\.?|\s+Uhr\b)?|\b\d+\s\w+\sago\b|\s[|•·]\s"
 )
-#: Characters of which each of them has one.
+#: At least one of these characters is in each of them.
 _BESIDE = re.compile(r"[\d|•·]")
 #: Words between a name and a date, and names of other sites in links after a name.
 _BEFORE_DATE = re.compile(
@@ -77,7 +77,7 @@ _BEFORE_DATE = re.compile(
     re.IGNORECASE,
 )
 _LINKS = frozenset(("facebook", "twitter", "pinterest", "linkedin", "instagram", "email", "e-mail"))
-#: Labels of ``twitter:data1`` that say that it is an author.
+#: Values of ``twitter:label1`` that say that ``twitter:data1`` is an author.
 _LABEL = re.compile(
     r"\s*(?:(?:(?:written|posted|published|created|article)\s+)?by|auth?or(?:e|in)?|auteur|autor(?:stwa)?|автор"
     r"|(?:verfasst|geschrieben) von|geschreven door|skrevet a[fv]|skriven av|écrit par|escri(?:to|ta|t) p[oe]r"
@@ -88,7 +88,7 @@ _LABEL = re.compile(
 
 
 def names_author(label: str) -> bool:
-    """Tell whether a label, such as "Written by", says that the value beside it is an author.
+    """Tell whether a label, such as "Written by", says that its value is an author.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def names_author(label: str) -> bool:
 
 
 def surname_last(text: str) -> str:
-    """Return names that may be written as "Last, First", separated at semicolons, with the surname last.
+    """Return names that may be written as "Last, First" and separated by semicolons with the surname last.
 
     Two full names on both sides of a comma, degrees, and names of offices stay as they are.
 
@@ -118,7 +118,7 @@ def surname_last(text: str) -> str:
 
 
 def clean_names(values: Iterable[str]) -> tuple[str, ...]:
-    """Clean names of authors: without "by", degrees and addresses; several names in one text are separated.
+    """Clean author names: remove "by", degrees and addresses, and split texts with several names.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def clean_names(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def starts_byline(text: str, *, only: bool = False) -> bool:
-    """Tell whether a text begins with a word such as "By" before names, or only is such a word.
+    """Tell whether a text starts with a byline word such as "By" or, with ``only``, consists of one.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def starts_byline(text: str, *, only: bool = False) -> bool:
 
 
 def unjoined(text: str) -> tuple[str, bool, bool]:
-    """Return a text without what joins it to names before and after it, and whether there is anything of the kind.
+    """Return a text without the separators that join it to names before and after it, and whether each was there.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def unjoined(text: str) -> tuple[str, bool, bool]:
 
 
 def person_names(text: str) -> tuple[str, ...]:
-    """Return the names in a text that only has names of persons after "By", and perhaps of agencies; else nothing.
+    """Return the names in a text if it has only names of persons (and agencies) after "By"; otherwise nothing.
 
     Examples
     --------

@@ -22,16 +22,16 @@ _RANGES = (
     (0x33480, None),
 )  # fmt: skip
 _STARTS = [start for start, _ in _RANGES]
-#: Letters that are looked at.
+#: Number of letters that are inspected.
 _SAMPLE = 100
-#: Latin letters and characters beside them that are no letters: the most frequent texts.
+#: Latin letters and non-letters that occur with them: the most frequent texts.
 _LATIN = re.compile(r"[\0-\u02af\u2000-\u206f]*")
 
 
 def main_script(text: str) -> str | None:
-    """Return the code of the script of most letters at the beginning of a text; None without letters.
+    """Return the code of the script of most letters at the start of a text; None without letters.
 
-    Japanese is told from Chinese by its syllables: one in twenty letters.
+    A text is Japanese instead of Chinese if at least one letter in twenty is kana.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Authors and dates that a page shows: bylines, links to authors, and lines with dates near the headline."""
+"""Visible authors and dates of a page: bylines, links to authors, and lines with dates near the headline."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from blockml.page.cached import cached_property
 
 __all__ = ["VisibleMetadata", "elements_within"]
 
-#: Parts of the names of elements with other authors, and names of elements that hold only names.
+#: Parts of the names of elements with other authors, and names of elements that contain only names.
 _OTHERS = ("comment", "review", "-rev_", "testimonial", "quote", "authoriz", "authoris")
 _OF_NAMES = re.compile(r"name|\Aauthor\b")
-#: Elements that are tried for the name in an author's (our choice: the name is among the first ones).
+#: Maximum elements in an author element that are tried as its name (our choice: the name is among the first).
 _MAX_INNER = 20
-#: Words of attributes that name a visible author or date.
+#: Attribute words that mark a visible author or date.
 _OF_AUTHORS = (b"uthor", b"yline")
 _OF_DATES = (b"date", b"Date", b"publish", b"time")
-#: Blocks before and after the headline among which lines with names and dates are looked for, lines before it, words
-#: of a line of text and how many of these end the search, words of a line with a name or a
-#: date, and of one with a date that is not said to be anything (our choices).
+#: Maximum blocks before and after the headline that are searched for lines with names and dates, and lines before it;
+#: words of a line of text, and how many of these lines end the search; maximum words of a line with a name or date, and
+#: of one with a date of unknown kind (our choices).
 _BEFORE, _AFTER, _LINES_BEFORE, _TEXT_WORDS, _MAX_TEXTS, _MAX_LINE, _MAX_UNNAMED = 8, 40, 6, 40, 2, 24, 8
-#: Nodes before a line that an element around it may have, nodes from the start of a name to the last one, names of a
-#: page, and words of a byline (our choices).
+#: Maximum levels above a line that are inspected, nodes from the first name to the last, names of a page, words of a
+#: byline, and characters of a label (our choices).
 _MAX_UP, _MAX_NAMED, _MAX_NAMES, _MAX_BYLINE, _MAX_LABEL_LENGTH = 6, 64, 8, 12, 24
-#: Bounds on the nodes and characters that are read for a name or date, so that hostile pages cost little.
+#: Maximum nodes and characters read for a name or date, which bound the cost of hostile pages.
 _MAX_SPAN, _MAX_TEXT = 256, 300
-#: Elements whose authors made a picture.
+#: Elements whose authors are those of a picture.
 _PICTURES = frozenset(("figure", "figcaption", "picture"))
-#: Characters of a heading that is a part of the title (our choice).
+#: Minimum characters of a heading that is a part of the title (our choice).
 _MIN_PART = 15
-#: Lines at the end of a page that may tell when it was changed.
+#: Number of lines at the end of a page that may say when it was changed.
 _LAST_LINES = 12
 #: Addresses of pages about an author.
 _AUTHOR_PAGE = re.compile(
@@ -45,7 +45,7 @@ _AUTHOR_PAGE = re.compile(
     r"|reporters?|contributors?|columnists?|staff|people|persons?|profiles?|team|meet-the-team|by)[/-]+[^/?#]",
     re.IGNORECASE,
 )
-#: Starts of words that say what a date is, by kind, in English, German, French, Spanish, Italian, Portuguese, Dutch,
+#: Starts of words that say what a date means, by kind, in English, German, French, Spanish, Italian, Portuguese, Dutch,
 #: Polish, Russian, Ukrainian, Turkish, Czech, the Scandinavian languages and Indonesian.
 _STARTS: Mapping[str, tuple[str, ...]] = {
     "modified": tuple(
@@ -73,18 +73,18 @@ _BY_LETTER: Mapping[str, list[tuple[str, tuple[str, ...]]]] = {
     letter: [(kind, tuple(start for start in starts if start[0] == letter)) for kind, starts in _STARTS.items()]
     for letter in {start[0] for starts in _STARTS.values() for start in starts}
 }
-#: The same in Japanese, Chinese and Korean, whose words have no spaces between them.
+#: Such words in Japanese, Chinese and Korean, which have no spaces between words.
 _WITHIN: Mapping[str, tuple[str, ...]] = {
     "modified": ("更新", "修正", "修改", "编辑", "編集", "수정", "업데이트"),
     "published": ("公開", "掲載", "投稿", "配信", "作成", "发布", "发表", "發布", "發佈", "發表", "刊登", "时间",
                   "時間", "日期", "입력", "등록", "게시", "발행", "작성"),
     "other": ("登録", "会員", "閲覧", "注册", "註冊", "加入", "访问", "가입"),
 }  # fmt: skip
-#: The time of day after a date, before what Japanese and Chinese say of it.
+#: The time of day after a date, which in Japanese and Chinese precedes the word for its kind.
 _CLOCK = re.compile(r"[\s\d:：日일時时분시分秒()（）]*")
-#: A year, or numbers with points, in a line that may have a date; words of a line that only says what a date is.
+#: A year, or numbers with points, in a line that may have a date; maximum words of a line that only labels a date.
 _MAYBE_DATE, _MAX_LABEL = re.compile(r"\d(?:(?:(?<=1)9|(?<=2)0)\d\d|[./]\s?\d\d?[./])"), 4
-#: Signs before a word, and lines that are read after the first one with a date (our choice).
+#: Signs before a word, and number of lines read after the first one with a date (our choice).
 _MARKS, _MAX_MORE = "([（【*•|-–—", 8
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _SPACE = int(Separator.SPACE)
@@ -95,14 +95,14 @@ _Line = tuple[str, int, int]
 
 
 class VisibleMetadata:
-    """Reader of the authors and dates that a page shows, given its headline."""
+    """Reader of the visible authors and dates of a page, given its headline."""
 
     def __init__(self, page: Page, title: str | None, *, day_first: bool | None) -> None:
         self.page, self.title, self.day_first = page, title, day_first
 
     @cached_property
     def headline(self) -> int | None:
-        """The element or text of the headline, or a heading with a part of it; None if the page shows neither."""
+        """Node of the headline, or of a heading with a part of it; None if the page shows neither."""
         nodes, blocks, title = self.page.nodes, self.page.blocks, self.title or ""
         similar: int | None = None
         for name in ("h1", "h2", "h3"):
@@ -126,7 +126,7 @@ class VisibleMetadata:
 
     @cached_property
     def nearby(self) -> tuple[list[_Line], list[_Line]]:
-        """Lines from the headline up to the text, and the ones before it, the nearest first."""
+        """Lines from the headline to the text, and the lines before the headline, nearest first."""
         if self.headline is None:
             return [], []
         place = bisect_left(self.page.blocks.node, self.headline)
@@ -139,7 +139,7 @@ class VisibleMetadata:
         return after, list(self.lines(max(0, place - _BEFORE), place))[: -_LINES_BEFORE - 1 : -1]
 
     def dates(self) -> dict[str, str]:
-        """Return the dates in lines near the headline: ``published``, ``modified``, or an empty name for others."""
+        """Return the dates in lines near the headline by kind: ``published``, ``modified``, or empty for others."""
         after, before = self.nearby
         found = self.dated(after + before)
         if "modified" not in found:
@@ -150,9 +150,9 @@ class VisibleMetadata:
         return found
 
     def dated(self, lines: list[_Line]) -> dict[str, str]:
-        """Return the first date of each kind in some lines; that of no kind has an empty name."""
+        """Return the first date of each kind in the given lines; the kind is empty if unknown."""
         found: dict[str, str] = {}
-        label, n_more = "", _MAX_MORE  # the line before, and lines that are read after the first date
+        label, n_more = "", _MAX_MORE  # the previous line, and the number of lines still read after the first date
         for text, start, end in lines:
             first, last = bisect_left(self.time_elements, start - _MAX_UP), bisect_left(self.time_elements, end)
             if times := self.time_elements[first:last]:
@@ -170,7 +170,7 @@ class VisibleMetadata:
         return found
 
     def with_times(self, text: str, times: list[int]) -> str:
-        """Return the text of a line with the dates that its ``time`` elements declare in place of their texts."""
+        """Return the text of a line, with the texts of its ``time`` elements replaced by the dates they declare."""
         for node in times:
             declared = self.page.nodes.attributes[node].get("datetime") or ""
             if iso_date(declared) and (shown := element_text(self.page, node)):
@@ -192,7 +192,7 @@ class VisibleMetadata:
         return None
 
     def named_date(self, *, but: str | None) -> str | None:
-        """Return the first date in a short element whose names speak of dates, other than a certain one."""
+        """Return the first date, other than the given one, in a short element whose names mention dates."""
         nodes = self.page.nodes
         naming = nodes_with_words(nodes, _OF_DATES)
         for part in _OF_DATES:
@@ -207,7 +207,7 @@ class VisibleMetadata:
         return None
 
     def authors(self) -> tuple[str, ...]:
-        """Return the names near the headline, or else those of the first byline that has some."""
+        """Return the names near the headline, or else those of the first byline with names."""
         ends = self.page.nodes.end
         for start, end in self.places():
             if names := self.names_between(start, end):
@@ -219,7 +219,7 @@ class VisibleMetadata:
         return ()
 
     def places(self) -> Iterator[tuple[int, int]]:
-        """Iterate over ranges of nodes near the headline that may begin with names, the likeliest first."""
+        """Iterate over ranges of nodes near the headline that may start with names, most likely first."""
         nodes, all_links = self.page.nodes, self.page.nodes.indices("a")
         for lines in self.nearby:
             if not lines:
@@ -247,9 +247,9 @@ class VisibleMetadata:
             yield from sorted(found)
 
     def names_between(self, start: int, end: int) -> tuple[str, ...]:
-        """Return the names that begin a range of nodes, or follow a word such as "By" in it.
+        """Return the names at the start of a range of nodes, or after a word such as "By" in it.
 
-        Names are texts that are joined by commas or words, or in like elements.
+        Names are texts that are joined by commas or words, or are in elements with equal names.
         """
         nodes = self.page.nodes
         found: list[str] = []
@@ -276,7 +276,7 @@ class VisibleMetadata:
 
     @cached_property
     def named_elements(self) -> list[int]:
-        """The elements whose attributes have words for authors, those after the headline first."""
+        """Elements whose attributes contain words for authors; those after the headline come first."""
         naming = nodes_with_words(self.page.nodes, _OF_AUTHORS)
         found = sorted({node for part in _OF_AUTHORS for node in naming[part][:MAX_ELEMENTS]})
         place = bisect_left(found, self.headline or 0)
@@ -290,7 +290,7 @@ class VisibleMetadata:
         return any(nodes.name(each) in _PICTURES for each in (node, *nodes.ancestors(node, _MAX_UP)))
 
     def byline_text(self, node: int) -> str:
-        """Return the text of a short byline, or those of the elements within it that are called names."""
+        """Return the text of a short byline, or the texts of the elements in it that are marked as names."""
         text = element_text(self.page, node)
         if len(text.split()) > _MAX_BYLINE:
             return ""
@@ -299,13 +299,13 @@ class VisibleMetadata:
         return self.innermost_texts(named) or text
 
     def innermost_texts(self, places: list[int]) -> str:
-        """Return the texts of the elements that have none of the others within them."""
+        """Return the texts of the elements that don't contain another of them."""
         ends = self.page.nodes.end
         found = [element_text(self.page, node) for node, after in pairwise([*places, len(ends)]) if ends[node] <= after]
         return "; ".join(filter(None, found))
 
     def author_label(self, node: int) -> str:
-        """Return what an element says about itself if that names an author of the page; else an empty text."""
+        """Return the attribute text of an element if it marks an author of the page; otherwise an empty text."""
         nodes = self.page.nodes
         attributes = nodes.attributes[node]
         label = " ".join([attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")]).lower()
@@ -315,14 +315,14 @@ class VisibleMetadata:
 
 
 def elements_within(nodes: Nodes, places: list[int], node: int) -> list[int]:
-    """Return the first elements of a list that are within an element of it, which they follow."""
+    """Return the elements at the start of a sorted list that are within an element of it."""
     end = int(nodes.end[node])
     first = places.index(node) + 1
     return [inner for inner in places[first : first + _MAX_INNER] if node < inner < end]
 
 
 def _kind(text: str) -> str:
-    """Return what the last word of a text that says it says of a date beside it; empty if none does."""
+    """Return the kind of date given by the last word of a text that names a kind; empty if no word does."""
     found = ""
     for word in text.lower().split():
         start = word.lstrip(_MARKS)
@@ -335,7 +335,7 @@ def _kind(text: str) -> str:
 
 
 def _kinds(text: str, dates: list[tuple[int, int, str]], label: str) -> Iterator[tuple[str, str]]:
-    """Iterate over the kinds and values of the dates of a line, given the line before it; no kind is empty."""
+    """Iterate over the kinds and values of the dates of a line, given the previous line; an unknown kind is empty."""
     after = 0
     for start, end, value in dates:
         kind, after = _kind(text[after:start]), end

@@ -1,4 +1,4 @@
-"""Elements whose attributes have a word, for several words at once, and the blocks in elements with certain names."""
+"""Finds elements whose attributes contain one of several words, and blocks in elements with certain names."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from numpy.typing import NDArray
 from blockml import _kernel
 from blockml.page import Attributes, Nodes, Page
 
-#: Numbers of the bits that are set, by byte.
+#: Indices of the bits that are set, by byte.
 _SET_BITS = [[k for k in range(8) if byte & (1 << k)] for byte in range(256)]
 
-#: Elements whose names describe the whole page, or a heading only.
+#: Elements whose names describe the whole page or only a heading.
 _UNNAMED = frozenset("html body h1 h2 h3 h4 h5 h6".split())
 
 
 class ElementNames(NamedTuple):
-    """Names of elements of a kind."""
+    """Class and id names that mark elements of one kind."""
 
-    words: tuple[bytes, ...]  #: Attributes of these elements have one of these ASCII words.
+    words: tuple[bytes, ...]  #: Attributes of these elements contain one of these ASCII words.
     in_class: re.Pattern[str]  #: Found somewhere in a ``class``.
     in_id: re.Pattern[str]  #: Found at the start of an ``id``.
 
 
 def blocks_in(page: Page, names: ElementNames) -> NDArray[np.bool_]:
-    """Return (n_blocks,) which blocks are in an element with such a class or id, except for headings and whole pages.
+    """Return (n_blocks,) which blocks are in an element with a matching class or id, except headings and whole pages.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def blocks_in(page: Page, names: ElementNames) -> NDArray[np.bool_]:
 
 
 def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, list[int]]:
-    """Return, by word, the elements with an ASCII word in names, which are lower-case, or values of their attributes.
+    """Return, by word, the elements with an ASCII word in their attributes' (lower-case) names or values.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, l
 
 
 def _by_word(bits: NDArray[np.uint8], words: tuple[bytes, ...]) -> dict[bytes, list[int]]:
-    """Return, by word, the nodes with its bit in ``bits`` (n_nodes,)."""
+    """Return, by word, the nodes that have its bit in ``bits`` (n_nodes,)."""
     found: dict[bytes, list[int]] = {word: [] for word in words}
     (nodes,) = (bits != 0).nonzero()
     for node, own in zip(nodes.tolist(), bits[nodes].tolist(), strict=True):
@@ -93,7 +93,7 @@ def _by_word(bits: NDArray[np.uint8], words: tuple[bytes, ...]) -> dict[bytes, l
 
 
 def _mark(held: Attributes, word: bytes, k: int, found: NDArray[np.uint8]) -> None:
-    """Set bit ``k`` of each attribute set with a word."""
+    """Set bit ``k`` of each attribute set that contains a word."""
     place = held.pairs.find(word)
     while place >= 0:
         number = int(held.ends.searchsorted(place, side="right"))
@@ -102,6 +102,6 @@ def _mark(held: Attributes, word: bytes, k: int, found: NDArray[np.uint8]) -> No
 
 
 def _bits(attributes: Mapping[str, str], words: tuple[bytes, ...]) -> int:
-    """Return the bits of the words in a mapping."""
+    """Return the bits of the words that occur in a mapping."""
     text = "\0".join(f"{key}\0{value}" for key, value in attributes.items())
     return sum(1 << k for k, word in enumerate(words) if word.decode() in text)

@@ -1,6 +1,6 @@
 """Attributes of a page's nodes: each distinct set is stored once and becomes a mapping on first access.
 
-Most elements repeat the attributes of others, and features read the attributes of few nodes.
+Most elements repeat the attributes of others, and features only read the attributes of a few nodes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Attributes(Sequence[Mapping[str, str]]):
     number
         (n_nodes,) index of the node's attribute set, 0 for no attributes.
     given
-        (n_sets,) mappings; None for a set that is still to be decoded from ``pairs``.
+        (n_sets,) mappings; None for a set that is not yet decoded from ``pairs``.
     pairs
         Names and values in UTF-8, each followed by a zero byte, set after set.
     ends
@@ -64,7 +64,7 @@ class Attributes(Sequence[Mapping[str, str]]):
         return map(self.mapping, self.number.tolist())
 
     def spans(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where the pairs of some nodes (n,) begin and end (n,).
+        """Return where the pairs of the given nodes (n,) start and end (n,).
 
         Both are equal for a set that was given as a mapping; see :meth:`mapping`.
 
@@ -78,16 +78,16 @@ class Attributes(Sequence[Mapping[str, str]]):
         return self.ends[numbers - (numbers > 0)], self.ends[numbers]
 
     def mapped(self) -> list[int]:
-        """Return the numbers of the sets that were given as mappings, the empty set 0 among them."""
+        """Return the indices of the sets that were given as mappings, including the empty set 0."""
         if self._mapped is None:
             self._mapped = [0, *((self.ends[1:] == self.ends[:-1]).nonzero()[0] + 1).tolist()]
         return self._mapped
 
     def holders(self, nodes: NDArray[np.int64], values: Iterable[bytes]) -> list[int]:
-        """Return the nodes (n,) that may have one of some values, without decoding their attributes.
+        """Return which of the nodes (n,) may have one of the given values, without decoding their attributes.
 
-        Values are ASCII in lower case and match in any case. Nodes whose attributes were given as mappings are returned
-        whatever these hold, and so are nodes with an attribute of such a name.
+        Values are lower-case ASCII and match in any case. Nodes whose attributes were given as mappings are always
+        returned, and so are nodes with an attribute whose name is one of the values.
 
         Examples
         --------
@@ -121,6 +121,6 @@ class Attributes(Sequence[Mapping[str, str]]):
 def _mapping(pairs: bytes) -> Mapping[str, str]:
     """Return the attributes of one set."""
     parts = pairs.decode().split("\0")
-    if len(parts) == 5:  # two attributes, the most frequent number; the last part is empty
+    if len(parts) == 5:  # two attributes, the most frequent case; the last part is empty
         return {parts[0]: parts[1], parts[2]: parts[3]}
     return dict(zip(parts[::2], parts[1::2], strict=False))

@@ -16,10 +16,10 @@ from blockml.text.plurals import counted
 
 
 class Separator(IntEnum):
-    """Separator between a block's text and the text before it, by the default layout of browsers.
+    """Separator between a block's text and the previous one, by the default layout of browsers.
 
-    With one exception: adjacent inline elements with a letter or digit on both sides of the boundary are separated by
-    a space, because style sheets usually put one there, as between label and value in spans.
+    There is one exception: adjacent inline elements with a letter or digit on both sides of the boundary are separated
+    by a space, because style sheets usually put one there, for example between label and value in spans.
     """
 
     GLUED = 0  #: no separator: both texts belong to one word
@@ -61,7 +61,7 @@ class Blocks:
     node: NDArray[np.int32]  #: (n,) index of the first text node
     last_node: NDArray[np.int32]  #: (n,) index of the last text node
     flags: NDArray[np.uint8]  #: (n,) :class:`Flag` bits of the first text node
-    separators: NDArray[np.uint8]  #: (n,) :class:`Separator` to the text before
+    separators: NDArray[np.uint8]  #: (n,) :class:`Separator` to the previous text
     word_lengths: NDArray[np.int32]  #: (sum of n_words,) characters of each word, block after block
     parents: tuple[str, ...]  #: (n,) name of ``parent``; empty string without one
 
@@ -74,7 +74,7 @@ class Blocks:
     def __getitem__(self, index: int) -> Block:
         if not -len(self) <= index < len(self):
             raise IndexError(f"block {index} of a page with {counted(len(self), 'block')}")
-        i = operator.index(index) % len(self)  # also of numpy's integers
+        i = operator.index(index) % len(self)  # also for NumPy integers
         return Block(
             index=i,
             text=self.texts[i],
@@ -92,9 +92,10 @@ class Blocks:
         return (self[i] for i in range(len(self)))
 
     def separators_of(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
-        """Return (n_rows,) the :class:`Separator` between each of some blocks, in their order, and the one before it.
+        """Return (n_rows,) the :class:`Separator` between each of the given blocks, in order, and the previous one.
 
-        A block that is left out may have carried the line break; blocks around it are separated at least by a space.
+        A block that is left out may have carried the line break; the blocks around it are separated by at least a
+        space.
         """
         if not len(rows):
             return self.separators[:0]
@@ -104,7 +105,7 @@ class Blocks:
         return separators
 
     def only(self, stays: NDArray[np.bool_]) -> Blocks:
-        """Return the blocks marked in ``stays`` (n,), of the same nodes.
+        """Return the blocks marked in ``stays`` (n,); the nodes stay the same.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Properties that are computed at first access and stored, without a lock.
+"""Properties that are computed on first access and stored, without a lock.
 
 In Python 3.11 :class:`functools.cached_property` has one lock for all instances of a class. A process that is forked
 while another thread holds it waits forever in the child.
@@ -14,10 +14,10 @@ __all__ = ["cached_property"]
 _T = TypeVar("_T")
 
 
-class cached_property(Generic[_T]):  # noqa: N801 (named and used like that of functools)
-    """A method that becomes an attribute with its result.
+class cached_property(Generic[_T]):  # noqa: N801 (named and used like functools.cached_property)
+    """A method that is replaced by an attribute with its result.
 
-    Threads may compute a value twice, and then all of them get the one that was stored first. So the method must give
+    Threads may compute a value twice, and then all of them get the one that was stored first. So the method must return
     equal values each time.
 
     Parameters

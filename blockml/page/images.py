@@ -10,8 +10,8 @@ class Image:
     """A picture of the main content."""
 
     address: str  #: absolute if the page has an address
-    alt: str  #: text in place of the picture; empty without one
-    caption: str  #: text of its caption, whether the caption is kept or not; empty without one
-    width: int | None  #: in pixels, as its element says; None if it doesn't
-    height: int | None  #: the same
-    block: int  #: index of the last kept block before it, of ``page.blocks``; -1 if it comes before all of them
+    alt: str  #: alternative text; empty without one
+    caption: str  #: text of its caption, even if it was removed; empty without one
+    width: int | None  #: in pixels, from its element; None if not given
+    height: int | None  #: likewise
+    block: int  #: index in ``page.blocks`` of the last kept block before it; -1 if no kept block precedes it

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Label(StrEnum):
-    """Type of a block. Binary labels follow from it: see :data:`MAIN_LABELS`."""
+    """Type of a block. Binary labels are derived from it: see :data:`MAIN_LABELS`."""
 
     MAIN = "main"
     HEADING = "heading"
@@ -19,7 +19,7 @@ class Label(StrEnum):
     OTHER = "other"
 
 
-#: Headline, full text and supplement: main content as in the published uses of the L3S-GN1 data (Kohlschütter et al.
+#: Headline, full text and supplement: the main content in published uses of the L3S-GN1 data (Kohlschütter et al.
 #: 2010).
 MAIN_LABELS = frozenset({Label.MAIN, Label.HEADING, Label.SUPPLEMENT})
 
@@ -30,7 +30,7 @@ class Status(StrEnum):
     OK = "ok"  #: there is text
     NO_CONTENT = "no_content"  #: the page has blocks, but none was kept
     EMPTY_PAGE = "empty_page"  #: the page has no text block
-    TRUNCATED = "truncated"  #: a limit was reached, or the archive has only a part of the page
+    TRUNCATED = "truncated"  #: a limit was reached, or the archive contains only part of the page
     UNDECODABLE = "undecodable"  #: the bytes are not HTML but a binary format
 
 
@@ -44,9 +44,9 @@ class Reason(StrEnum):
     BELOW_THRESHOLD = "below_threshold"
     REMOVED_WITH_CODE = "removed_with_code"  #: part of a preformatted text whose mean score is below the threshold
     NO_CONTENT = "no_content"  #: the whole page has too little content
-    LINK = "link"  #: below the threshold only because it is a link beside running text
+    LINK = "link"  #: below the threshold only because it is a link next to running text
     DUPLICATE = "duplicate"  #: below the threshold only because the page contains the same text elsewhere
-    SIDEBAR = "sidebar"  #: below the threshold only because the page names its place a sidebar
+    SIDEBAR = "sidebar"  #: below the threshold only because the page marks its position as a sidebar
     COMMENT = "comment"  #: a reader's comment on a page that is not a forum
     TEMPLATE = "template"  #: part of the template of the page's site
     EXCLUDED = "excluded"  #: removed only because its label is excluded

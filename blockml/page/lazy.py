@@ -33,7 +33,7 @@ class LazySequence(Sequence[_T]):
     def _all(self) -> tuple[_T, ...]:
         if (compute := self._compute) is not None:  # two threads may both compute; the values are equal
             self._values = compute()
-            self._compute = None  # releases the data that the closure refers to
+            self._compute = None  # frees the data that the closure refers to
         return self._values
 
     def __len__(self) -> int:
@@ -92,5 +92,5 @@ class Lazy(Generic[_T]):
 
 
 def _known(value: _T) -> Lazy[_T]:
-    """Return a lazy value that is known already."""
+    """Return a lazy value that is already known."""
     return Lazy(lambda: value)

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Metadata of a page; None, or an empty tuple, for what the page does not tell.
+    """Metadata of a page; fields that the page does not give are None or an empty tuple.
 
     Examples
     --------
@@ -20,12 +20,12 @@ class Metadata:
     title: str | None = None  #: Headline, without the name of the site.
     authors: tuple[str, ...] = ()  #: Names of persons or organisations.
     published: str | None = None  #: Date of publication: ISO 8601, a date or a date with time.
-    modified: str | None = None  #: Date of the last change, as ``published``.
+    modified: str | None = None  #: Date of the last change, in the format of ``published``.
     site_name: str | None = None  #: Name of the site.
     description: str | None = None  #: Summary that the page declares.
-    language: str | None = None  #: Declared language: BCP 47, as ``en`` or ``pt-br``.
-    script: str | None = None  #: Script of most letters of the page's text: ISO 15924, as ``Latn``.
-    canonical_url: str | None = None  #: Absolute address that the page declares as its own.
+    language: str | None = None  #: Declared language in BCP 47, such as ``en`` or ``pt-br``.
+    script: str | None = None  #: Script of most letters of the page's text in ISO 15924, such as ``Latn``.
+    canonical_url: str | None = None  #: Absolute address that the page declares for itself.
     image: str | None = None  #: Absolute address of the picture that represents the page.
     page_type: str | None = None  #: Declared kind: ``article``, ``forum``, ``product``, ``list`` or ``website``.
     keywords: tuple[str, ...] = ()  #: Keywords that the page declares.

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from blockml.text.plurals import counted
 
-#: Levels after which an XPath starts again, and characters of all XPaths for each node and beside these.
+#: Levels after which an XPath starts again, and maximum characters of all XPaths: per node, and a constant added to
+#: that.
 _MAX_STEPS, _PER_NODE, _SPARE = 256, 128, 2**20
 #: Element names that an XPath can contain.
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
@@ -76,7 +77,7 @@ class Nodes:
         return indices
 
     def only(self, stays: NDArray[np.bool_]) -> Nodes:
-        """Return the nodes marked in ``stays`` (n,), among which is the parent of each of them.
+        """Return the nodes marked in ``stays`` (n,), which must include the parent of each marked node.
 
         Examples
         --------
@@ -85,7 +86,7 @@ class Nodes:
         >>> nodes.parent.tolist(), nodes.only(nodes.tag != 0).parent.tolist()
         ([-1, 0, 0, 2, 3, 2, 5], [-1, 0, 0, 2, 2])
         """
-        number = np.append(np.cumsum(stays) - stays, stays.sum()).astype(np.int32)  # of a node, among those that stay
+        number = np.append(np.cumsum(stays) - stays, stays.sum()).astype(np.int32)  # index among the nodes that stay
         parent = self.parent[stays]
         rows = np.flatnonzero(stays).tolist()
         return Nodes(
@@ -100,7 +101,7 @@ class Nodes:
         )
 
     def ancestors(self, node: int, most: int | None = None) -> list[int]:
-        """Return the indices of a node's ancestors, innermost first; at most so many of them."""
+        """Return the indices of a node's ancestors, innermost first, at most ``most`` of them."""
         chain: list[int] = []
         while len(chain) != most and (node := int(self.parent[node])) >= 0:
             chain.append(node)
@@ -109,8 +110,8 @@ class Nodes:
     def xpath(self, node: int) -> str:
         """Return the absolute XPath of an element, or of the parent of a text node.
 
-        It starts again at every 256th level, as in ``/descendant::*[900]/p[2]``, and at every element after paths of
-        very many characters: else the paths of thousands of deep elements would be far longer than the page.
+        It starts again at every 256th level, as in ``/descendant::*[900]/p[2]``, and at every element once the paths
+        have very many characters; otherwise the paths of thousands of deep elements would be far longer than the page.
 
         Examples
         --------
@@ -160,7 +161,7 @@ class Nodes:
         return position, n_siblings
 
     def find(self, xpath: str) -> int | None:
-        """Return the index of the element with an XPath as written by :meth:`xpath`; None without such an element.
+        """Return the index of the element with an XPath as written by :meth:`xpath`; None if there isn't one.
 
         Examples
         --------

@@ -20,7 +20,7 @@ from blockml.page.nodes import Nodes
 from blockml.page.paragraphs import Paragraph
 from blockml.text.plurals import counted
 
-#: Lines of the text that notebooks show.
+#: Number of lines of the text that notebooks show.
 _SHOWN_LINES = 50
 
 
@@ -28,8 +28,8 @@ _SHOWN_LINES = 50
 class Page:
     """A parsed page: the input of every feature, extractor and report."""
 
-    url: str | None  #: where the page came from, if known
-    title: str  #: text of the first ``title``, white space normalised
+    url: str | None  #: address of the page, if known
+    title: str  #: text of the first ``title``, with white space normalised
     encoding: str  #: name of the encoding that the bytes were decoded with; ``utf-8`` for a ``str``
     encoding_source: str  #: the rule that determined it: see :func:`blockml.parsing.decoding.decode`
     backend: str  #: the parser that built the tree
@@ -50,7 +50,7 @@ class Page:
 
     @property
     def base_url(self) -> str:
-        """The address that relative links are resolved against: that of ``base``, or the page's; empty without both."""
+        """The address that relative links are resolved against: from ``base``, or else the page's; may be empty."""
         hrefs = (self.nodes.attributes[node].get("href") for node in self.nodes.indices("base").tolist())
         try:
             base: str = urljoin(self.url or "", next((href.strip() for href in hrefs if href), ""))
@@ -61,7 +61,7 @@ class Page:
 
 @dataclass(slots=True, eq=False)
 class Deferred:
-    """Values that an extraction reads on first access, functions that render it, and warnings of its outputs."""
+    """Values that an extraction computes on first access, functions that render it, and warnings of its outputs."""
 
     metadata: Lazy[Metadata] = field(default_factory=lambda: Lazy(Metadata))
     paragraphs: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
@@ -77,7 +77,7 @@ class Deferred:
 class Extraction:
     """The result of an extraction: text, scores, decision and reasons."""
 
-    status: Status  #: How the extraction ended. The text is empty only under a status that explains it.
+    status: Status  #: How the extraction ended. If the text is empty, the status explains why.
     text: str  #: The main content as plain text.
     page: Page  #: The parsed page.
     #: (n_blocks,) output of the extractor in [0, 1] before the policy: the raw probabilities of a model.
@@ -91,7 +91,7 @@ class Extraction:
     confidence: float
     model: str  #: Name and version of the model or extractor.
     article_probability: float | None = None  #: Probability that the page is an article; None if the model has none.
-    remarks: tuple[str, ...] = ()  #: Remarks of the extractor about the whole page.
+    remarks: tuple[str, ...] = ()  #: Remarks by the extractor about the whole page.
     #: (n_blocks,) predicted label of each block; None if the extractor predicts only content or boilerplate.
     labels: Sequence[Label] | None = None
     _deferred: Deferred = field(default_factory=Deferred)
@@ -113,12 +113,12 @@ class Extraction:
 
     @property
     def images(self) -> tuple[Image, ...]:
-        """Pictures of the main content, in order, found on first access: those that Markdown and HTML have."""
+        """Pictures of the main content, in order, found on first access: those that Markdown and HTML contain."""
         return self._deferred.images.value
 
     @property
     def comments(self) -> str:
-        """Readers' comments that are not part of the text; empty without any, or if the model has no block labels."""
+        """Readers' comments that are not part of the text; empty if there are none or the model has no block labels."""
         return self._deferred.comments.value
 
     @property
@@ -136,22 +136,22 @@ class Extraction:
         return self.text if render is None else render(self, output_format)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the extraction as values that JSON has: the fields of a record, ``comments`` and ``images``."""
+        """Return the extraction as JSON values: the fields of a record, ``comments`` and ``images``."""
         record = {} if self._deferred.record is None else self._deferred.record(self)
         return {**record, "comments": self.comments, "images": [asdict(image) for image in self.images]}
 
     @property
     def title(self) -> str | None:
-        """The headline of the page, whether it is part of the text or not."""
+        """The headline of the page, whether or not it is part of the text."""
         return self.metadata.title
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings of the page, remarks of the extractor, and what outputs so far left out because of their size."""
+        """Warnings of the page, remarks by the extractor, and what outputs so far left out because of their size."""
         return self.page.warnings + self.remarks + tuple(self._deferred.warnings)
 
     def add_warnings(self, warnings: Iterable[str]) -> None:
-        """Add warnings of an output that left something out."""
+        """Add the warnings of an output that left something out."""
         self._deferred.warnings.update(dict.fromkeys(warnings))
 
     def __str__(self) -> str:

@@ -9,12 +9,12 @@ from blockml.page.labels import Label
 
 
 class ParagraphKind(StrEnum):
-    """Kind of a paragraph."""
+    """Kind of paragraph."""
 
     PARAGRAPH = "paragraph"
     HEADING = "heading"
-    LIST = "list"  #: a list with the lists in it
-    TABLE = "table"  #: a table of data
+    LIST = "list"  #: a list, with its sublists
+    TABLE = "table"  #: a data table
     CODE = "code"
     QUOTATION = "quotation"  #: a paragraph within ``blockquote``
 
@@ -25,13 +25,13 @@ class Paragraph:
 
     kind: ParagraphKind
     text: str  #: Text, joined across inline tags; items and rows are lines.
-    start: int | None  #: Place of its first character in ``Extraction.text``; None for a removed one.
-    end: int | None  #: Place after its last character; None for a removed one.
-    headings: tuple[str, ...]  #: Texts of the headings above it, outermost first; 500 characters at most.
-    xpath: str  #: Path of the deepest element that contains all of it.
+    start: int | None  #: Index of its first character in ``Extraction.text``; None for a removed one.
+    end: int | None  #: Index after its last character; None for a removed one.
+    headings: tuple[str, ...]  #: Texts of the headings above it, outermost first; at most 500 characters.
+    xpath: str  #: XPath of the deepest element that contains all of it.
     blocks: tuple[int, ...]  #: Indices of its blocks.
     score: float  #: Mean score of its blocks, weighted by words.
-    label: Label | None  #: Label with the most words in it; None if the extractor tells no labels.
+    label: Label | None  #: Label with the most words in it; None if the extractor has no labels.
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Chunk:
     """Consecutive paragraphs of at most a given size, or a part of a longer one."""
 
     text: str  #: Text: ``Extraction.text[start:end]``.
-    start: int  #: Place of its first character in ``Extraction.text``.
-    end: int  #: Place after its last character.
+    start: int  #: Index of its first character in ``Extraction.text``.
+    end: int  #: Index after its last character.
     headings: tuple[str, ...]  #: Headings above its first paragraph.
     paragraphs: tuple[int, ...]  #: Indices in ``Extraction.paragraphs``.

@@ -11,7 +11,7 @@ from blockml.page import Blocks, Flag, Nodes
 
 
 def text_lengths(nodes: Nodes) -> NDArray[np.int64]:
-    """Return (n_nodes,) characters of each text, white space normalised; 0 for elements and inside ``head``.
+    """Return (n_nodes,) length of each text with white space normalised; 0 for elements and inside ``head``.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def text_lengths(nodes: Nodes) -> NDArray[np.int64]:
 
 
 def nearest(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return (n_nodes,) index of the nearest marked node among each node and its ancestors; -1 without one.
+    """Return (n_nodes,) index of the nearest marked node, the node itself or an ancestor; -1 without one.
 
     Pointer jumping: each round doubles the distance looked up, so log2(depth) rounds suffice.
 

@@ -1,7 +1,7 @@
-"""Parse bytes or text to a :class:`~blockml.page.Page`.
+"""Parse bytes or text into a :class:`~blockml.page.Page`.
 
-``decode`` (bytes to text) → ``build`` (parser events to nodes; once more after ``composed`` if there are shadow roots)
-→ ``segment`` (nodes to blocks).
+``decode`` (bytes to text) → ``build`` (parser events to nodes; a second time after ``composed`` if there are shadow
+roots) → ``segment`` (nodes to blocks).
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def parse(
     html
         The page. Bytes are decoded by :func:`blockml.parsing.decoding.decode`.
     url
-        Where the page came from; stored, not fetched.
+        Address of the page; it is stored, not fetched.
     charset
-        Encoding label of the transport (HTTP's Content-Type), if known.
+        Encoding label from the transport (HTTP's Content-Type), if known.
     backend
         ``lxml`` (default), ``lexbor`` (the HTML standard's tree; optional package) or ``html5lib`` (the same tree from
         the reference implementation, about thirty times slower). See research/studies/backends.md.
@@ -66,13 +66,13 @@ def parse(
     limits
         Bounds on bytes, nodes, blocks and depth.
     detector
-        Guesses the encoding of bytes that declare none and are not UTF-8; by default
+        Guesses the encoding of bytes that are not UTF-8 and don't declare an encoding; by default
         :func:`blockml.parsing.detection.detected`.
 
     Raises
     ------
     UsageError
-        ``html`` is neither bytes nor str, or an option is of another type or has an unknown value.
+        ``html`` is neither bytes nor str, or an option has the wrong type or an unknown value.
     MissingExtraError
         The back end is an optional package that is not installed.
 
@@ -126,7 +126,7 @@ def parse(
     blocks = segment(nodes, profile=profile, keep_wordless=keep_wordless, tokenizer=tokenizer)
     most_blocks = limits.blocks_of(len(source))
     if too_small := len(blocks) > most_blocks:
-        warnings.append(f"only the first {most_blocks - 1} blocks were told apart; the text after them is one block")
+        warnings.append(f"only the first {most_blocks - 1} blocks were separated; the text after them is one block")
         nodes, blocks = join_rest(nodes, blocks, most_blocks)
     if not decoded.is_text:
         status = Status.UNDECODABLE
@@ -150,12 +150,12 @@ def parse(
 
 
 def _built(source: bytes, backend: str, limits: Limits) -> tuple[bytes, NodesBuilder, bool]:
-    """Parse a page, and once more without its deepest tags if it costs too much; tell whether there were any."""
+    """Parse a page, and again without its deepest tags if that costs too much; tell whether tags were removed."""
     builder = build(source, backend, limits)
     *_, too_costly = builder.limits_hit()
     source, is_flat = flattened(source, limits.depth) if too_costly else (source, False)
     if is_flat:
-        del builder  # two at a time would double the memory
+        del builder  # two builders at a time would double the memory
         builder = build(source, backend, limits)
     return source, builder, is_flat
 
@@ -178,7 +178,7 @@ def _title(nodes: Nodes) -> tuple[str, bool]:
 def _close_title(text: str) -> str | None:
     """Return the source with its unclosed ``title`` closed; None if all titles are closed.
 
-    By the HTML standard the rest of the page is the title, which no author intends.
+    By the HTML standard the rest of the page would be the title, which is never intended.
     """
     # Only the last title can be unclosed; comments and scripts contain no elements.
     masked = _NO_MARKUP.sub(lambda match: " " * len(match[0]), text)

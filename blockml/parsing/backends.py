@@ -55,9 +55,9 @@ def libxml2_addresses() -> Addresses | None:
 
 
 class _Pieces:
-    """A page as a file that ends when the steps of a builder are spent: libxml2 has no limits of its own."""
+    """A page as a file that ends when the steps of a builder are spent, because libxml2 has no such limit."""
 
-    #: What libxml2 reads at a time, so that both interfaces end a page at the same place.
+    #: Size of the pieces that libxml2 reads, so that both interfaces end a page at the same place.
     _LENGTH = 4_000
 
     def __init__(self, source: bytes, spend: Callable[[int], bool]) -> None:

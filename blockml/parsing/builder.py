@@ -1,7 +1,7 @@
 """Collect parser events into :class:`~blockml.page.Nodes`.
 
-Every back end calls ``start``, ``data`` and ``end`` of the same builder, in document order. No parser builds a tree of
-its own: lxml's has a depth limit, and to build and walk it costs more than these calls.
+Every back end calls ``start``, ``data`` and ``end`` of the same builder, in document order. Parsers don't build their
+own tree: lxml's has a depth limit, and building and walking it costs more than these calls.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class LimitReached(Exception):  # noqa: N818 (ends a parse early; callers of the
 class NodesBuilder:
     """Functions that collect the parser events of one page; made by :func:`new_builder`.
 
-    They are compiled functions, or closures over local lists, instead of methods: they run once per tag, and attribute
+    They are compiled functions, or closures over local lists, and not methods: they run once per tag, and attribute
     look-ups on ``self`` would double their cost. None of them refers to the builder, so a page is freed without a
     garbage collection.
     """
@@ -97,7 +97,7 @@ class NodesBuilder:
 
 
 def new_builder(limits: Limits, max_steps: int = Limits().steps_of(0)) -> NodesBuilder:
-    """Return a builder for one page: compiled if the C extension is there."""
+    """Return a builder for one page: the compiled one if the C extension is installed."""
     if _kernel.compiled is None:
         return _python_builder(limits, max_steps)
     functions = _kernel.compiled.nodes_builder(
@@ -119,7 +119,7 @@ def new_builder(limits: Limits, max_steps: int = Limits().steps_of(0)) -> NodesB
 def _python_builder(limits: Limits, max_steps: int) -> NodesBuilder:
     """Return the reference implementation of the builder."""
     # Arrays take a tenth of the memory of lists of int.
-    ids: dict[str, int] = {"#text": 0}  # number of each name
+    ids: dict[str, int] = {"#text": 0}  # index of each name
     tags, parents, ends = array("i"), array("i"), array("i")
     attributes: list[Mapping[str, str]] = []
     texts: list[str] = []
@@ -129,7 +129,7 @@ def _python_builder(limits: Limits, max_steps: int) -> NodesBuilder:
     space = ""  # white space since the last text
     n_preformatted = 0  # open preformatted elements
     n_flattened = 0  # open elements beyond the depth limit
-    n_unclosed = 0  # start tags without an end tag: what the parser has open
+    n_unclosed = 0  # start tags without an end tag, which the parser has open
     steps = 0  # unclosed elements, summed over tags
     has_head = False
     head_level = 0  # length of path while only head and its ancestors are open
@@ -151,7 +151,7 @@ def _python_builder(limits: Limits, max_steps: int) -> NodesBuilder:
         return node
 
     def leave_head() -> None:
-        # libxml2 keeps unknown elements in a head without an end tag, where the HTML standard begins the body.
+        # libxml2 keeps unknown elements in a head without an end tag; the HTML standard starts the body there.
         nonlocal head_level
         head_level = 0
         ends[path.pop()] = len(tags)
@@ -194,7 +194,7 @@ def _python_builder(limits: Limits, max_steps: int) -> NodesBuilder:
             add("head", NO_ATTRIBUTES, "")
         node = add(tag, attribute, "")
         if kind == _VOID:
-            return  # not opened: libxml2 puts text into void elements that it doesn't know
+            return  # not opened, because libxml2 puts text into void elements that it doesn't know
         if kind == _DROPPED:
             dropped.append(tag)
         elif len(path) > max_depth:
@@ -257,7 +257,7 @@ def _python_builder(limits: Limits, max_steps: int) -> NodesBuilder:
         n = len(tags)
         depth = (
             np.arange(n) - np.bincount(end_column, minlength=n + 1)[:n].cumsum()
-        )  # nodes before it less those closed
+        )  # number of nodes before it minus those closed
         return Nodes(
             names=tuple(ids),
             tag=tag_column,

@@ -1,4 +1,4 @@
-"""Decode pages by the WHATWG's encoding sniffing algorithm and record which rule applied."""
+"""Decode pages by the WHATWG encoding sniffing algorithm and record which rule applied."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _XML_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([^"'>]+)["
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_BE: "utf-16be", codecs.BOM_UTF16_LE: "utf-16le"}
 #: Labels of the encoding "replacement" (Encoding Standard, section 4.2), some of which webencodings 0.5 decodes.
 _REPLACED = frozenset({"csiso2022kr", "hz-gb-2312", "iso-2022-cn", "iso-2022-cn-ext", "iso-2022-kr", "replacement"})
-#: Encodings of the standard by codecs of Python that are nearly the same.
+#: Encodings of the standard by nearly identical Python codec.
 _CODECS = {"cp932": "shift_jis", "cp949": "euc-kr", "big5hkscs": "big5", "mac-cyrillic": "x-mac-cyrillic"}
 #: First bytes of binary formats (WHATWG MIME sniffing, sections 6.1, 6.2 and 7.1).
 _BINARY_SIGNATURES = {
@@ -41,7 +41,8 @@ _BINARY_SIGNATURES = {
     b"\x1f\x8b\x08": "gzip data", b"Rar!\x1a\x07": "a RAR archive", b"OggS\x00": "an Ogg file",
     b"\x1aE\xdf\xa3": "a WebM video", b"wOFF": "a font", b"wOF2": "a font", b"WARC/": "a WARC archive of many pages",
 }  # fmt: skip
-#: Signatures of tar archives (POSIX and GNU) and their offset. The members may be pages, so that there is markup.
+#: Signatures of tar archives (POSIX and GNU) and their offset. Their members may be pages, so markup does not rule out
+#: an archive.
 _TAR_SIGNATURES, _TAR_OFFSET = (b"ustar\0", b"ustar  \0"), 257
 #: "Binary data bytes" of the same standard.
 _BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
@@ -58,7 +59,7 @@ class Decoded:
     """Text of a page and the rule by which it was decoded."""
 
     utf8: bytes  #: The text in UTF-8, the input of the parsers.
-    encoding: str  #: Name by the WHATWG's encoding standard, lower case.
+    encoding: str  #: Name in the WHATWG encoding standard, lower case.
     #: ``str``, ``bom``, ``transport``, ``meta``, ``late meta``, ``xml declaration``, ``utf-16 pattern``, ``valid
     #: utf-8``, ``detector`` or ``fallback``.
     source: str
@@ -76,22 +77,22 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     """Decode a page.
 
     Rules in order: byte order mark; ``charset`` of the transport (HTTP's Content-Type); valid UTF-8 with characters
-    outside ASCII, whatever the page declares, as text in another encoding is hardly ever valid UTF-8 and pages that are
-    saved or recoded keep their declaration; UTF-16 without a byte order mark; ``<meta>`` in the first 1024 bytes; a
-    later ``<meta>``, as browsers restart with it; XML declaration; ASCII; ``detector``; windows-1252. Undecodable bytes
+    outside ASCII, whatever the page declares, because text in another encoding is hardly ever valid UTF-8, and saved or
+    recoded pages keep their old declaration; UTF-16 without a byte order mark; ``<meta>`` in the first 1024 bytes; a
+    later ``<meta>`` (browsers restart with it); XML declaration; ASCII; ``detector``; windows-1252. Undecodable bytes
     become U+FFFD, with a warning.
 
     Parameters
     ----------
     source
-        The page. A ``str`` is used as it is, except that lone surrogates become U+FFFD.
+        The page. A ``str`` is used unchanged, except that lone surrogates become U+FFFD.
     charset
         Encoding label of the transport. An unknown label is ignored with a warning.
     detector
         Called with the bytes if no encoding is declared and they are not UTF-8. By default
-        :func:`blockml.parsing.detection.detected`, which knows the encodings of Cyrillic, Greek, Arabic, Japanese,
-        Chinese and Korean that are most in use. Returns the label of an encoding, the name of a codec of Python, or
-        None, as in ``lambda data: chardet.detect(data)["encoding"]``. ``lambda data: None`` detects nothing.
+        :func:`blockml.parsing.detection.detected`, which knows the most common encodings of Cyrillic, Greek, Arabic,
+        Japanese, Chinese and Korean. Returns the label of an encoding, the name of a Python codec, or None, as in
+        ``lambda data: chardet.detect(data)["encoding"]``. ``lambda data: None`` detects nothing.
 
     Examples
     --------
@@ -107,11 +108,11 @@ def decode(source: bytes | str, charset: str | None = None, detector: Detector |
     content = source.removeprefix(codecs.BOM_UTF8)
     is_utf8 = _is_utf8(content)
     encoding, rule, warnings = _sniff(source, charset, detector, is_utf8=is_utf8)
-    # UTF-16 consists of binary bytes to a large part, and the markup of a <meta> rules out binary data.
+    # UTF-16 consists largely of binary bytes, and the markup of a <meta> rules out binary data.
     may_be_binary = rule != "bom" and encoding not in ("utf-16le", "utf-16be")
     if may_be_binary and (binary := _binary_format(source, has_markup=rule == "meta")):
         return Decoded(b"", "binary", "signature", (f"not HTML (looks like {binary})",), is_text=False)
-    if encoding == "replacement":  # the standard decodes nothing
+    if encoding == "replacement":  # the standard doesn't decode it
         return Decoded(b"", encoding, rule, (*warnings, "browsers don't decode the declared encoding"), is_text=False)
     if encoding == "utf-8" and is_utf8:  # most pages: their bytes are passed on as they are
         return Decoded(content, encoding, rule, warnings)
@@ -157,7 +158,7 @@ def _sniff(
 
 
 def _look_inside(source: bytes, warnings: dict[str, None], *, is_utf8: bool) -> tuple[str | None, str]:
-    """Determine encoding and rule from the bytes alone; ``(None, "")`` if no rule applies."""
+    """Determine encoding and rule only from the bytes; ``(None, "")`` if no rule applies."""
     # At most three bytes belong to an incomplete character at the end, which proves nothing.
     is_cut_utf8 = not is_utf8 and _is_utf8(source, truncated=True)
     if (is_utf8 and not source.isascii()) or (is_cut_utf8 and not source[:-3].isascii()):
@@ -179,12 +180,12 @@ def _look_inside(source: bytes, warnings: dict[str, None], *, is_utf8: bool) -> 
 def _known(label: str) -> str | None:
     if label.strip().lower() in _REPLACED:
         return "replacement"
-    encoding = webencodings.lookup(label) if label.isascii() else None  # as all labels are; it can't read surrogates
+    encoding = webencodings.lookup(label) if label.isascii() else None  # labels are ASCII, and it can't read surrogates
     return encoding.name if encoding else None
 
 
 def _of_codec(name: str) -> str | None:
-    """Return the encoding of a codec of Python, which detectors may name; None for other names."""
+    """Return the encoding of a Python codec, because detectors may return its name; None for other names."""
     try:
         codec = codecs.lookup(name).name.replace("_", "-")
     except (LookupError, ValueError):
@@ -257,7 +258,7 @@ def _utf16_pattern(source: bytes) -> str | None:
 
 def _is_utf8(source: bytes, *, truncated: bool = False) -> bool:
     """Tell whether bytes are valid UTF-8; ``truncated`` accepts an incomplete last character."""
-    if _kernel.compiled is not None:  # faster: decodes nothing
+    if _kernel.compiled is not None:  # faster than decoding
         is_utf8 = _kernel.compiled.is_utf8(source)
         if is_utf8 or not truncated:
             return is_utf8

@@ -1,7 +1,7 @@
-"""Detects the encoding of a page without a declaration by characters that are frequent in texts of a script.
+"""Detects the encoding of a page without a declaration by the frequent characters of each script.
 
-Read in a wrong encoding, bytes become characters and pairs of letters that are rare. Windows-1252 is not among the
-candidates: accented letters are mostly single, so that no candidate finds many frequent pairs on a page in it.
+In a wrong encoding, bytes become rare characters and pairs of letters. Windows-1252 is not a candidate: its accented
+letters are mostly single, so that other candidates find few frequent pairs on its pages.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from blockml.text.characters import code_points
 
 __all__ = ["FREQUENT", "detected"]
 
-#: Bytes that are read of those outside ASCII and their neighbours (our choice: bounds the time).
+#: Maximum bytes outside ASCII, with their neighbours, that are read (our choice: bounds the time).
 _SAMPLE = 10_000
-#: Minimum share of frequent characters or pairs among the characters outside ASCII, and their minimum number. On held
-#: out pages the right encoding has at least .24 but for two pages with .16, and none of 1,830 Latin pages more than .12
-#: in one of these (``python -m research.benchmarks.detection``).
+#: Minimum share of frequent characters or pairs among the characters outside ASCII, and their minimum number. On
+#: held-out pages the right encoding has at least .24, except on two pages with .16, and none of 1,830 Latin pages has
+#: more than .12 in any of them (``python -m research.benchmarks.detection``).
 _MIN_SHARE, _MIN_FOUND = 0.2, 6
-#: Characters that an undecodable byte counts as.
+#: Number of characters that an undecodable byte counts as.
 _UNDECODABLE = 5
 
 #: The 120 most frequent pairs of letters of an alphabet and the 200 most frequent characters of other scripts, in the
-#: pages of the labelled collections, each of which counts the same. Written by the same command.
+#: pages of the labelled collections, where each page counts equally. Written by the same command.
 _CYRL = (
     "ст ни ен ов ра на ро но ан те то та ор ат ка ер по ти ос ре ко ва ны пр ле ли ар од ит об от ет ия "
     "ки ть не ал ол ль де ин во ел ес ск ие ла он ри за ом ог ис да ме тр го ав ма ло ля мо ас ак ру ве "
@@ -71,7 +71,7 @@ _HANG = (
     "드크명청확품발바학생본금우설및여코글통방등약언러조면특합행마판영거교데타배현며후남불강차메식월양복단디환"
     "티속루운알결와울점책권더츠년음닫것예형려별토변심투버건분료송레노능할광규야물된종록험파즈"
 )
-#: Frequent characters of prose, which few of the pages in traditional Chinese have.
+#: Frequent characters of prose; few of the collected pages in traditional Chinese contain prose.
 _PROSE = (
     "的一是不了在人有我他這個們中來上大為和國地到以說時要就出會可也你對生能而子那得於著下自之年過發後作裡用道"
     "行所然家種事成方多經去法學如都同現當沒動面起看定天分還進好小部其些主樣理心她本前開但因只從想實日軍者意無"
@@ -114,7 +114,7 @@ def detected(source: bytes, frequent: Mapping[str, frozenset[str]] = FREQUENT) -
 
 
 def _sample(octets: NDArray[np.uint8]) -> bytes:
-    """Return the first bytes outside ASCII, each with a byte after it that may end a character, spaces between runs."""
+    """Return the first bytes outside ASCII, with following bytes that may end a character, and spaces between runs."""
     is_high = octets > 0x7F
     stays = is_high.copy()
     stays[1:] |= is_high[:-1] & (octets[1:] >= 0x30) & (octets[1:] != 0x7F)
@@ -127,7 +127,7 @@ def _sample(octets: NDArray[np.uint8]) -> bytes:
 
 
 def _share(sample: bytes, label: str, frequent: frozenset[str]) -> tuple[float, int, str]:
-    """Return the share and number of frequent characters or pairs in bytes read in an encoding, and its label."""
+    """Return the share and number of frequent characters or pairs in bytes decoded with an encoding, and its label."""
     codec: Any = webencodings.lookup(label)
     text, _ = webencodings.decode(sample, codec, errors="replace")
     points = code_points([text])
@@ -141,12 +141,12 @@ def _share(sample: bytes, label: str, frequent: frozenset[str]) -> tuple[float, 
 
 @functools.cache
 def _keys(frequent: frozenset[str]) -> tuple[NDArray[np.uint64], int]:
-    """Return (n,) sorted numbers of characters or pairs, and how many characters each of them has."""
+    """Return (n,) sorted codes of characters or pairs, and the number of characters in each code."""
     size = len(next(iter(frequent)))
     points = code_points(["".join(sorted(frequent))])
     return np.sort(points if size == 1 else _pairs(points)[::2]).astype(np.uint64), size
 
 
 def _pairs(points: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """Return (n - 1,) numbers of the pairs of neighbouring code points (n,)."""
+    """Return (n - 1,) codes of the pairs of adjacent code points (n,)."""
     return (points[:-1].astype(np.uint64) << np.uint64(32)) | points[1:]

@@ -1,10 +1,10 @@
-"""The tree that html5lib, the reference implementation of the HTML standard's algorithm, builds; within a budget.
+"""Trees built by html5lib, the reference implementation of the HTML standard's algorithm, within a budget.
 
-html5lib takes more than a kilobyte for an element, and the standard reopens formatting elements that were left open in
-each paragraph, so that a page may have many more elements than tags. For most tags html5lib searches the open elements.
-So elements are counted while they are made, and with each of them and each tag those that are open, and the children
-of an element that is searched for the place of another. It copies a name, a value or a comment to append a character,
-and these characters are counted too.
+html5lib needs more than a kilobyte per element, and the standard reopens unclosed formatting elements in each
+paragraph, so that a page may have many more elements than tags. For most tags html5lib searches the open elements. So
+the budget counts the elements as they are created, the open elements at each of them and at each tag, and the children
+that are searched for the position of a new element. To append a character, html5lib copies the whole name, value or
+comment; the copied characters are counted too.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from blockml.errors import needed
 
 __all__ = ["html5lib_root", "most_elements", "most_steps"]
 
-#: Elements of any page, and bytes for each element of a longer one.
+#: Elements allowed on any page, and bytes per element on longer pages.
 _ELEMENTS, _BYTES_PER_ELEMENT = 3_000, 25
-#: Open elements, summed over all elements and tags, of any page, and for each byte of a longer one. None of 86
-#: labelled pages above 60 kB has two for a byte.
+#: Open elements, summed over all elements and tags, allowed on any page, and per byte on longer pages. None of 86
+#: labelled pages above 60 kB has two per byte.
 _STEPS, _STEPS_PER_BYTE = 2_000_000, 6
-#: Characters copied for any page, and for each byte of a longer one; characters read from one count to the next.
+#: Copied characters allowed on any page, and per byte on longer pages; characters read between two counts.
 _COPIED, _COPIED_PER_BYTE, _INTERVAL = 2_000_000_000, 20_000, 64
-#: Children that cost as much to compare as an open element.
+#: Number of children that cost as much to compare as one open element.
 _CHILDREN = 8
-#: Characters of a text after which a comment begins another one: html5lib copies a text to append to it.
+#: Characters of a text after which a comment starts a new one: html5lib copies a text to append to it.
 _TEXT = 4_000
 
 
@@ -35,7 +35,7 @@ class _TooCostly(Exception):  # noqa: N818 (ends a parse early; callers never ge
 
 
 def most_elements(n_bytes: int) -> int:
-    """Return the most elements of the tree of a page of so many bytes.
+    """Return the maximum number of elements of a page with this many bytes.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def most_elements(n_bytes: int) -> int:
 
 
 def most_steps(n_bytes: int) -> int:
-    """Return the most open elements, summed over the elements and tags of a page of so many bytes.
+    """Return the maximum number of open elements, summed over the elements and tags of a page with this many bytes.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
     text
         The page.
     n_bytes
-        Its size, which the budget depends on.
+        Its size, which determines the budget.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
         nonlocal steps
         steps += n_searched
         if steps > enough:
-            raise _TooCostly("it has too many elements within each other for html5lib")
+            raise _TooCostly("its elements are nested too deeply for html5lib")
 
     class Element(builder.elementClass):  # type: ignore[misc]  # clones have the class of their original
         def __init__(self, name: str, namespace: str | None = None) -> None:
@@ -112,7 +112,7 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
     class Parser(html5lib.HTMLParser):
         def mainLoop(self) -> None:  # noqa: N802 (html5lib's name)
             stream: Any = self.tokenizer.stream
-            stream.reportCharacterErrors = None  # it takes the first of a list of thousands for each control character
+            stream.reportCharacterErrors = None  # it pops the first of a list of thousands for each control character
             most_copied = max(_COPIED, n_bytes * _COPIED_PER_BYTE)
             stream.char = _counted(stream.char, self.tokenizer, most_copied, lambda: spend(len(tree.openElements)))
             super().mainLoop()
@@ -128,17 +128,17 @@ def html5lib_root(text: str, n_bytes: int) -> Any:  # noqa: ANN401 (an ElementTr
             return parser.parse(text)
     except _TooCostly as error:
         return str(error)
-    except MemoryError:  # lxml may parse the page within the memory, but what it needed is to be told
+    except MemoryError:  # lxml may have enough memory for the page, but running out of memory must be reported
         raise
     except Exception:  # noqa: BLE001 (html5lib raises anything, for example on svg in broken tables and long numbers)
         return "html5lib failed on it"
     finally:
-        # All these refer to each other, and would stay until a garbage collection.
+        # These objects refer to each other, and would stay until a garbage collection.
         for element in made:
             element.parent, element._childNodes = None, []  # noqa: SLF001 (the public setter would empty the tree)
         made.clear()
         tree.reset()
-        parser.tokenizer.stream.dataStream = None  # has the page, four bytes for each character
+        parser.tokenizer.stream.dataStream = None  # holds the page, four bytes per character
 
 
 def _counted(
@@ -147,7 +147,7 @@ def _counted(
     most: int,
     spend_tag: Callable[[], None],
 ) -> Callable[[], Any]:
-    """Return a function that reads a character, until too many were copied for tags and comments by an estimate.
+    """Return a function that reads a character, until tags and comments have copied too many by an estimate.
 
     It calls ``spend_tag`` at each tag.
     """
@@ -158,10 +158,10 @@ def _counted(
         n_read += 1
         if n_read % _INTERVAL == 0:
             length = _length(tokenizer.currentToken or {})
-            n_copied += length * _INTERVAL if length != before else 0  # one that doesn't grow is behind us
+            n_copied += length * _INTERVAL if length != before else 0  # one that doesn't grow has ended
             before = length
             if n_copied > most:
-                raise _TooCostly("it has too long tags or comments for html5lib")
+                raise _TooCostly("its tags or comments are too long for html5lib")
         character = char()
         if character == "<":
             spend_tag()
@@ -171,11 +171,11 @@ def _counted(
 
 
 def _length(token: Mapping[str, Any]) -> int:
-    """Return the characters of what a tag, comment or document type grows by: its name, last attribute or text."""
+    """Return the length of the growing part of a tag, comment or doctype: its name, last attribute or text."""
     data = token.get("data")
     last = data[-1] if isinstance(data, list) and data else ()
     return sum(len(value) for value in (*token.values(), *last) if isinstance(value, str))
 
 
 def _ignore(*_: object) -> None:
-    """Take a parse error, of which html5lib would keep a list that is longer than the page."""
+    """Ignore a parse error; html5lib's list of them would be longer than the page."""

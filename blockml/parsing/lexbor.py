@@ -5,7 +5,7 @@ which costs more than the parse, so the C extension walks the tree by lexbor's o
 
 The standard's algorithm is not linear: nearly every tag searches the stack of open elements, text reopens formatting
 elements that were left open, and each attribute of a tag is compared with those before it. Lexbor could take hours and
-all memory for a few hostile megabytes, and it has no limits. So :func:`is_costly` bounds the cost from the source, and
+all memory for a few hostile megabytes, and has no limits. So :func:`is_costly` bounds the cost from the source, and
 costlier pages go to libxml2.
 """
 
@@ -28,27 +28,27 @@ __all__ = ["feed", "has_many_attributes", "is_costly", "lexbor_addresses", "pars
 #: Versions of selectolax whose lexbor the C extension was tested with; the end is excluded.
 _TESTED_SELECTOLAX = ((1, 0), (1, 1))
 
-#: Most start tags: lexbor takes 0.25 s if none of them is closed (0.6 s for 16,000). Three of 2,857 labelled pages have
-#: more.
+#: Maximum start tags: lexbor takes 0.25 s if none of them is closed (0.6 s for 16,000). Three of 2,857 labelled pages
+#: have more.
 _MAX_START_TAGS = 10_000
 
-#: Most tags, with comments and everything else after ``<``: lexbor may search the open elements at each end tag, and an
-#: end tag ``</p>`` without an element makes one. Well-formed pages have two for a start tag.
+#: Maximum tags, including comments and everything else after ``<``: lexbor may search the open elements at each end
+#: tag, and an end tag ``</p>`` without an element creates one. Well-formed pages have two tags per start tag.
 _MAX_TAGS = 4 * _MAX_START_TAGS
 
-#: Most reopened elements of any page, and of each byte of a longer one. Lexbor takes 370 bytes for each. Start tags
-#: times formatting elements with attributes that may be left open bound their number. All bounds together send 44 of
-#: 3,000 labelled pages to libxml2.
+#: Maximum reopened elements of any page, and per byte of longer pages. Lexbor needs 370 bytes for each. Their number is
+#: at most the start tags times the formatting elements with attributes that may be left open. All bounds together send
+#: 44 of 3,000 labelled pages to libxml2.
 _MAX_REOPENED, _REOPENED_PER_BYTE = 200_000, 0.25
 
-#: Most attributes of one tag: each is compared with all before it, which takes 0.4 s for this many.
+#: Maximum attributes of one tag: each is compared with all before it, which takes 0.4 s for this many.
 _MAX_ATTRIBUTES = 10_000
 
 #: Formatting elements with attributes. The standard reopens at most three with equal attributes ("Noah's Ark clause"),
 #: and at most one <a> or <nobr>.
 _FORMATTING = re.compile(rb"<(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
 
-#: A formatting element that is closed: well-formed tags and no markup within it but that of links, spans and pictures.
+#: A formatting element that is closed: well-formed tags, and no markup in it except links, spans and pictures.
 _TAG_END = rb"""(?:\s++[^\s"'<>/=]++(?:\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=`/]++))?+)*+\s*+/?>[^<>]*+"""
 _CLOSED = re.compile(
     rb"<(b|big|code|em|font|i|s|small|strike|strong|tt|u)(?=[\s/])" + _TAG_END +
@@ -89,14 +89,14 @@ def is_costly(source: bytes) -> bool:
         if n_started > _MAX_START_TAGS:
             return True
         n_formatting = len(_FORMATTING.findall(source))
-        # One more, as a closed element is open for a while.
+        # One more, because a closed element is open for a while.
         if n_started * n_formatting > most and n_started * (n_formatting - len(_CLOSED.findall(source)) + 1) > most:
             return True
     return has_many_attributes(source)
 
 
 def has_many_attributes(source: bytes) -> bool:
-    """Tell whether a tag has so many attributes that to compare each with those before it takes long."""
+    """Tell whether a tag has so many attributes that comparing each with those before it is slow."""
     for run in _long_runs(source, 2 * _MAX_ATTRIBUTES):
         tag = _START_TAG.search(run)
         rest = run[tag.start() :] if tag else b""
@@ -137,7 +137,7 @@ def feed(source: bytes, builder: NodesBuilder) -> None:
     MissingExtraError
         selectolax is not installed.
     LimitReached
-        The builder has reached its limit of nodes.
+        The builder has reached its node limit.
     """
     with needed("the back end lexbor", "fast"):
         import selectolax.lexbor  # noqa: F401 (is it installed?)
@@ -186,7 +186,7 @@ def parse_selectolax(source: bytes, builder: NodesBuilder) -> None:
     names: dict[int, str | None] = {}  # by tag number; None for comments and processing instructions
     name: str | None
     open_elements: list[tuple[Any, str]] = []
-    # One parser per call: it is not safe to share one. Events of lexbor would copy the selected option into
+    # One parser per call: sharing one is not safe. Lexbor's events would copy the selected option into
     # <selectedcontent>, so that the page would contain it twice.
     node: Any = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS).root
     while True:

@@ -1,6 +1,6 @@
 """Find C functions of the parsers inside lxml and selectolax, so that the C extension parses without Python objects.
 
-Both packages export the public functions of the parser that they contain. The extension calls them only in versions
+Both packages export the public functions of the parser they contain. The extension calls them only in versions
 whose data structures were tested, and only if a sample page gives the same nodes as the package's public interface.
 Otherwise pages are parsed through that interface, which is slower and gives the same result.
 """
@@ -50,7 +50,7 @@ def usable_addresses(
     version
         Version of the library.
     tested
-        Range of tested versions, the end excluded.
+        Range of tested versions; the end is excluded.
     parse
         Field of :class:`~blockml.parsing.builder.NodesBuilder` that calls the functions.
     parse_public
@@ -59,8 +59,8 @@ def usable_addresses(
     Returns
     -------
     Addresses or None
-        In the order of the names; None without the C extension, if the version was not tested, a function is missing,
-        or the nodes differ.
+        Addresses in the order of the names; None if there is no C extension, the version was not tested, a function is
+        missing, or the nodes differ.
     """
     found = addresses(module, names) if tested[0] <= version < tested[1] else None
     direct, public = new_builder(Limits()), new_builder(Limits())
@@ -97,7 +97,7 @@ def addresses(module: ModuleType, names: Sequence[str]) -> Addresses | None:
     if module.__file__ is None:
         return None
     try:
-        library = ctypes.CDLL(module.__file__)  # which is loaded already
+        library = ctypes.CDLL(module.__file__)  # which is already loaded
         found = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names]
     except (AttributeError, OSError):
         return None

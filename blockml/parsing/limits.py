@@ -8,12 +8,13 @@ from blockml.errors import UsageError
 
 __all__ = ["Limits"]
 
-#: Of 3,901 pages above 60 kB of the labelled collections, three have more blocks: lists of one-word lines.
+#: Of 3,901 labelled pages above 60 kB, three have more blocks: lists of one-word lines.
 _BYTES_PER_BLOCK = 50
-#: Largest limit: nodes and places in a page are numbers of 32 bits.
+#: Largest limit: nodes and offsets in a page are 32-bit integers.
 _LARGEST = 2**31 - 1
-#: Open elements, summed over the tags of any page, and for each byte of a longer one. libxml2 takes two nanoseconds to
-#: compare an end tag with an open element. The most of 1,360 labelled pages is between 2 and 4 million, 7 for a byte.
+#: Open elements, summed over the tags, allowed on any page, and per byte on longer pages. libxml2 takes two nanoseconds
+#: to compare an end tag with an open element. The maximum on 1,360 labelled pages is between 2 and 4 million, or 7 per
+#: byte.
 _STEPS, _STEPS_PER_BYTE = 100_000_000, 100
 
 
@@ -29,8 +30,7 @@ class Limits:
 
     bytes: int = 64 * 2**20  #: Bytes of the source (characters of a ``str``) that are parsed; the rest is ignored.
     nodes: int = 500_000  #: Elements and text nodes; later ones are left out.
-    #: Text blocks of any page; a page of more than 50 bytes for each of these may have one block for 50 bytes. The text
-    #: after them is one block.
+    #: Text blocks allowed on any page; longer pages may have one block per 50 bytes. The text after them is one block.
     blocks: int = 5_000
     #: Nesting levels; deeper elements are flattened into their ancestor at this level, with their text.
     depth: int = 4_000
@@ -42,7 +42,7 @@ class Limits:
                 raise UsageError(f"limits.{name} must be an integer from 1 to {_LARGEST}")
 
     def blocks_of(self, n_bytes: int) -> int:
-        """Return the most blocks of a page of so many bytes.
+        """Return the maximum number of blocks of a page with this many bytes.
 
         Examples
         --------
@@ -52,9 +52,9 @@ class Limits:
         return max(self.blocks, n_bytes // _BYTES_PER_BLOCK)
 
     def steps_of(self, n_bytes: int) -> int:
-        """Return the most open elements, summed over the tags of a page of so many bytes, that libxml2 may search.
+        """Return how many open elements, summed over tags, libxml2 may search in a page of this many bytes.
 
-        A page as deep as allowed can always be read to its deepest element.
+        A page of the maximum depth can always be read to its deepest element.
 
         Examples
         --------

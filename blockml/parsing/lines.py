@@ -14,7 +14,7 @@ VOID = frozenset("area base br col embed hr img input link meta param source tra
 
 
 def document_lines(nodes: Nodes) -> NDArray[np.int32]:
-    """Return (n_nodes,) line of each node's start tag or text, from 1.
+    """Return (n_nodes,) line number of each node's start tag or text, from 1.
 
     Scripts, styles and similar elements are pruned from the refined document; they get the line of the next node.
     """

@@ -1,8 +1,8 @@
 """Flattens pages that nest too deeply to be parsed in reasonable time.
 
 Parsers search all open elements at an end tag and copy them for misnested formatting, so that the time of a page with
-deep nesting grows with its square. Tags beyond the limit, and end tags that close nothing there, are taken out; all
-text stays. Elements whose content isn't text of the page keep their tags.
+deep nesting grows with its square. Tags beyond the limit, and end tags that close nothing there, are removed; all text
+is kept. Elements whose content isn't text of the page keep their tags.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from blockml.parsing.tags import TAG, lowered
 
 __all__ = ["CLOSED_BY_THE_NEXT", "flattened"]
 
-#: Elements that a parser closes when the next one begins, so that a run of them doesn't nest.
+#: Elements that a parser closes when the next one starts, so that a run of them doesn't nest.
 CLOSED_BY_THE_NEXT = frozenset(
     name.encode() for name in "p li td th tr dt dd option tbody thead tfoot html head body".split()
 )
 _VOID = frozenset(name.encode() for name in VOID)
 _KEPT = _VOID | {name.encode() for name in DROPPED} | {b"title", b"textarea", b"xmp", b"plaintext"}
-#: Minimum number of open elements to take out an end tag without a start tag (our choice: cheap to search below).
+#: Minimum number of open elements to remove an end tag without a start tag (our choice: fewer are cheap to search).
 _FEW = 256
 
 
 def flattened(source: bytes, depth: int) -> tuple[bytes, bool]:
-    """Take out the tags of elements deeper than ``depth``; tell whether there were any.
+    """Remove the tags of elements deeper than ``depth``; tell whether there were any.
 
     Examples
     --------

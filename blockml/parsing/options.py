@@ -10,7 +10,7 @@ __all__ = ["ParsingOptions"]
 
 @dataclass(frozen=True, slots=True)
 class ParsingOptions:
-    """Parsing options of the training pages, which prediction must share."""
+    """Parsing options of the training pages, which prediction must use too."""
 
     backend: str = "lxml"
     profile: str = "anchor"

@@ -1,4 +1,4 @@
-"""The rest of a page of too many blocks: one block and one text node, so that it costs no more than its text."""
+"""Joins the rest of a page with too many blocks to one block and one text node, so that it costs only its text."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["join_rest"]
 
 
 def join_rest(nodes: Nodes, blocks: Blocks, n_blocks: int) -> tuple[Nodes, Blocks]:
-    """Return a page's tree and blocks, with all blocks from number ``n_blocks`` on, and their nodes, joined to one.
+    """Return a page's tree and blocks, in which the last block joins all later ones, and one node their nodes.
 
-    The text node of the joined block is a child of the deepest element around all of it, and the last node.
+    The joined block's text node is the last node, and a child of the deepest element around the block.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def join_rest(nodes: Nodes, blocks: Blocks, n_blocks: int) -> tuple[Nodes, Block
     blocks
         More than ``n_blocks`` blocks of the page.
     n_blocks
-        Number of blocks that are returned, at least 1.
+        Number of blocks to return, at least 1.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def join_rest(nodes: Nodes, blocks: Blocks, n_blocks: int) -> tuple[Nodes, Block
     rest = zip(blocks.texts[first + 1 :], is_glued, strict=True)
     text = blocks.texts[first] + "".join([text if glued else " " + text for text, glued in rest])
     parent = int(common_ancestor(nodes, blocks.node[first : first + 1], blocks.last_node[-1:])[0])
-    if parent < 0 and nodes.parent[start] >= 0:  # content after </html> has a root of its own
+    if parent < 0 and nodes.parent[start] >= 0:  # content after </html> has a separate root
         parent = nodes.ancestors(start)[-1]
     flags = nodes.flags[parent if parent >= 0 else start]
 
@@ -67,7 +67,7 @@ def join_rest(nodes: Nodes, blocks: Blocks, n_blocks: int) -> tuple[Nodes, Block
 
 
 def _with_last(nodes: Nodes, n: int, parent: int, text: str) -> Nodes:
-    """Return the first ``n`` nodes and, as the last node, a text in an element that is open there, or in none (-1)."""
+    """Return the first ``n`` nodes and, as last node, a text in an element that is open there; -1 for no element."""
     end = np.minimum(nodes.end[:n], n)
     around = [parent, *nodes.ancestors(parent)] if parent >= 0 else []
     end[around] = n + 1
@@ -85,7 +85,7 @@ def _with_last(nodes: Nodes, n: int, parent: int, text: str) -> Nodes:
 
 
 def _first_attributes(nodes: Nodes, n: int) -> Sequence[Mapping[str, str]]:
-    """Return the attributes of the first nodes, and none for one more."""
+    """Return the attributes of the first nodes, and an empty set for one more."""
     held = nodes.attributes
     if not isinstance(held, Attributes):
         return [*held[:n], NO_ATTRIBUTES]

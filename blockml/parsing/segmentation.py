@@ -37,7 +37,7 @@ _LAYOUT: Mapping[Separator, Set[str]] = {
     ),
 }
 
-#: First code point of the scripts that put no space between words (Unicode: CJK radicals and following blocks).
+#: First code point of the scripts without spaces between words (Unicode: CJK radicals and following blocks).
 _FIRST_IDEOGRAPH = "\u2e80"
 
 #: Elements that end the line of text before them.
@@ -80,7 +80,7 @@ def segment(nodes: Nodes, *, profile: str = "anchor", keep_wordless: bool = True
 
 
 def _segment_compiled(compiled: _kernel.Compiled, nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
-    """Segment all nodes by the C extension."""
+    """Segment all nodes with the C extension."""
     tag, parent, depth, end = (
         np.ascontiguousarray(column, np.int32) for column in (nodes.tag, nodes.parent, nodes.depth, nodes.end)
     )
@@ -89,7 +89,7 @@ def _segment_compiled(compiled: _kernel.Compiled, nodes: Nodes, profile: str, to
         _ENDS_BLOCK | _ENDS_WORD, tuple(TOKENIZERS).index(tokenizer),
         (tag, parent, depth, end, np.ascontiguousarray(nodes.flags, np.uint8), class_table()),
     )  # fmt: skip
-    # Rows by number: to iterate over an array is slow, because it ends with an exception.
+    # Rows by index: iterating over an array is slow, because it ends with an exception.
     wide, narrow = np.frombuffer(columns, np.int32).reshape(7, -1), np.frombuffer(bits, np.uint8).reshape(2, -1)
     return Blocks(
         texts, wide[0], wide[1], wide[2], wide[3], wide[4], wide[5], wide[6], narrow[0], narrow[1],
@@ -99,7 +99,7 @@ def _segment_compiled(compiled: _kernel.Compiled, nodes: Nodes, profile: str, to
 
 @functools.cache
 def _name_properties(profile: str) -> Mapping[str, int]:
-    """Return property bits by name, for all names that differ from unknown ones."""
+    """Return property bits by name, for all names whose bits differ from those of unknown ones."""
     return {
         name: _ENDS_BLOCK * (name not in PROFILES[profile])
         | _ENDS_WORD * (name != "wbr")
@@ -124,7 +124,7 @@ def _segment(nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
     first_node, last_node = text_nodes[starts], text_nodes[stops - 1]
     parent = common_ancestor(nodes, first_node, last_node)
     glued = (separators == Separator.GLUED).tolist()
-    texts = [  # block by block: the pieces of all would take more memory than the texts
+    texts = [  # block by block, because the pieces of all blocks would take more memory than the texts
         " ".join(
             "".join(
                 [
@@ -152,9 +152,9 @@ def _segment(nodes: Nodes, profile: str, tokenizer: str) -> Blocks:
 
 
 def _is_separated(nodes: Nodes, text_nodes: NDArray[np.int32], separates: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return (n_texts,) whether a tag of a separating node is between a text and the text before; True for the first.
+    """Return (n_texts,) whether a separating tag is between a text and the previous one; True for the first.
 
-    That is so if the number of separating elements opened, or closed, before the two texts differs.
+    A tag is between two texts if the number of separating elements opened, or closed, before them differs.
     """
     opened = np.cumsum(separates)[text_nodes]
     closed = np.bincount(nodes.end[separates], minlength=len(nodes) + 1).cumsum()[text_nodes]
@@ -164,7 +164,7 @@ def _is_separated(nodes: Nodes, text_nodes: NDArray[np.int32], separates: NDArra
 
 
 def _separators(nodes: Nodes, text_nodes: NDArray[np.int32], raw: list[str]) -> NDArray[np.uint8]:
-    """Return (n_texts,) the :class:`Separator` to the text before."""
+    """Return (n_texts,) the :class:`Separator` to the previous text."""
     # <wbr> is an optional line break inside a word.
     ends_word = (nodes.tag != 0) & ~nodes.named({"wbr"})
     opened = np.diff(np.cumsum(ends_word)[text_nodes]) > 0

@@ -1,6 +1,6 @@
-"""Composes declarative shadow roots: ``<template shadowrootmode>``, whose content browsers show in place of its host's.
+"""Composes declarative shadow roots: ``<template shadowrootmode>``, shown by browsers instead of its host's content.
 
-The tags of the template are taken out, and what the host contains moves into the slots of the shadow tree (HTML
+The tags of the template are removed, and the content of the host moves into the slots of the shadow tree (HTML
 standard, "attach a shadow root" and "assign slottables"), so that every back end parses the page as it is shown.
 """
 
@@ -23,12 +23,12 @@ __all__ = ["composed"]
 #: root").
 _HOSTS = frozenset(b"article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span".split())
 _VOID = frozenset(name.encode() for name in VOID)
-#: Around content that no slot takes: browsers don't show it.
+#: Tags around content without a slot: browsers don't show it.
 _UNSHOWN = b"<span hidden>", b"</span>"
 
-#: Begin and end of a piece of the page.
+#: Start and end of a piece of the page.
 _Span: TypeAlias = tuple[int, int]
-#: Begin and end of what is replaced, and by what.
+#: Start and end of the replaced piece, and its replacement.
 _Edit: TypeAlias = tuple[int, int, tuple[bytes | _Span, ...]]
 
 
@@ -36,9 +36,9 @@ _Edit: TypeAlias = tuple[int, int, tuple[bytes | _Span, ...]]
 class _Host:
     """An element with a shadow root."""
 
-    inner: int  #: where its content begins
+    inner: int  #: where its content starts
     inner_end: int = -1
-    #: Begin of the template, of its content, of its end tag, and its end; and those of the first slot of each name.
+    #: Start of the template, of its content and of its end tag, and its end; and those of the first slot of each name.
     root: tuple[int, int, int, int] = (-1, -1, -1, -1)
     slots: dict[bytes, tuple[int, int, int, int]] = field(default_factory=dict)
 
@@ -92,16 +92,16 @@ def _edited(source: bytes, moved: list[_Edit], edits: list[_Edit]) -> bytes:
     source
         The page.
     moved
-        Edits of pieces that an edit inserts, once each; all other edits apply in them there.
+        Edits of pieces that an edit inserts, once each; all other edits also apply inside them.
     edits
-        All others; none overlaps another one without containing it.
+        All other edits; two of them are either nested or disjoint.
     """
     own = {(start, end) for start, end, _ in moved}
     edits = sorted([*moved, *edits], key=lambda edit: (edit[0], -edit[1]))  # stable: a piece that is a slot moves first
     row_of = {edit[:2]: row for row, edit in reversed(list(enumerate(edits))) if edit[:2] in own}
     starts = [start for start, *_ in edits]
     written: list[bytes] = []
-    waiting: list[bytes | tuple[int, int, int]] = [(0, len(source), 0)]  # with the first edit that may apply
+    waiting: list[bytes | tuple[int, int, int]] = [(0, len(source), 0)]  # and the first edit that may apply to it
     while waiting:
         piece = waiting.pop()
         if isinstance(piece, bytes):
@@ -120,21 +120,21 @@ def _edited(source: bytes, moved: list[_Edit], edits: list[_Edit]) -> bytes:
 
 
 class _Reader:
-    """Reads the tags of a page with the elements that they open and close."""
+    """Reads the tags of a page and tracks the elements that they open and close."""
 
     def __init__(self) -> None:
-        self.hosts: dict[int, _Host] = {}  #: by where their content begins
-        #: Begin, end and slot of elements that name one, by where their parent's content begins.
+        self.hosts: dict[int, _Host] = {}  #: hosts by the start of their content
+        #: Start, end and slot name of elements with a slot, by the start of their parent's content.
         self.slotted: dict[int, list[tuple[int, int, bytes]]] = {}
-        self._waiting: dict[int, bytes] = {}  # slot that an open element names, by where it begins
-        self._slots: dict[int, tuple[_Host, bytes]] = {}  # hosts and names of open slots, by where these begin
+        self._waiting: dict[int, bytes] = {}  # slot that an open element names, by the element's start
+        self._slots: dict[int, tuple[_Host, bytes]] = {}  # hosts and names of open slots, by the slot's start
         self._names, self._starts, self._inners = [b""], array("q", [-1]), array("q", [0])  # of open elements
         self._opened: list[Counter[bytes]] = [Counter()]  # names of open elements, within each template
         self._roots: list[_Host] = []  # of open templates
-        self._n_inert = 0  # open templates without a shadow root, whose content is not of the page
+        self._n_inert = 0  # open templates without a shadow root, whose content is not part of the page
 
     def read(self, tag: re.Match[bytes]) -> None:
-        """Take a match of :data:`TAG`."""
+        """Process a match of :data:`TAG`."""
         name = lowered(tag["name"] or b"")
         if self._n_inert:
             self._n_inert += (name == b"template") * (-1 if tag["closes"] else 1)
@@ -155,7 +155,7 @@ class _Reader:
             self._close(end, end)
 
     def _attach(self, tag: re.Match[bytes]) -> bool:
-        """Tell whether a template is a shadow root, and give it to its host."""
+        """Tell whether a template is a shadow root, and attach it to its host."""
         host, name = self._inners[-1], self._names[-1]
         if host in self.hosts or not (b"-" in name or name in _HOSTS):
             return False
@@ -191,7 +191,7 @@ class _Reader:
             self._opened.append(Counter())
 
     def _close(self, before: int, after: int) -> None:
-        """Close the innermost element by an end tag, which is empty if the element has none."""
+        """Close the innermost element at an end tag, which is empty if the element has none."""
         name, start, inner = self._names.pop(), self._starts.pop(), self._inners.pop()
         if name == b"template":
             self._roots.pop().root = start, inner, before, after

@@ -1,8 +1,8 @@
 """Tags of a page as the tokenizer of the HTML standard reads them, without a parser.
 
-Comments, attributes, scripts and other raw text hold no tags, and a name ends only at white space, a slash or ``>``.
-What depends on the tree is left out: in ``svg`` and ``math`` a CDATA section is read as a comment, and titles, styles
-and scripts as raw text.
+Comments, attributes, scripts and other raw text contain no tags, and a name ends only at white space, a slash or ``>``.
+Rules that depend on the tree are left out: in ``svg`` and ``math`` a CDATA section is read as a comment, and titles,
+styles and scripts as raw text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 __all__ = ["TAG", "attributes", "lowered", "names"]
 
 #: Parts of the expression below: white space (as members of a set), the end of a name, attributes and the end of a tag,
-#: and the content of a script, which may hold ``<!-- <script> ... </script> -->``.
+#: and the content of a script, which may contain ``<!-- <script> ... </script> -->``.
 _PARTS = {
     b"SPACE": rb"\t\n\f\r ",
     b"END": rb"(?=[\t\n\f\r />])",
@@ -39,8 +39,8 @@ _ATTRIBUTE = rb"""
     (?:[SPACE]*+=[SPACE]*+(?:"(?P<double>[^"]*+)"?|'(?P<single>[^']*+)'?|(?P<bare>[^SPACE>"'][^SPACE>]*+))?+)?+"""
 for _name, _part in reversed(_PARTS.items()):
     _TAG, _ATTRIBUTE = _TAG.replace(_name, _part), _ATTRIBUTE.replace(_name, _part)
-#: A tag or comment with what it hides. Groups are ``closes`` and ``name``; ``raw``, ``script`` and ``plain`` are names
-#: of start tags whose content has no tags.
+#: A tag or comment with the text that it hides. Groups are ``closes`` and ``name``; ``raw``, ``script`` and ``plain``
+#: are names of start tags whose content has no tags.
 TAG = re.compile(_TAG, re.DOTALL | re.VERBOSE)
 _ATTRIBUTES = re.compile(_ATTRIBUTE, re.VERBOSE)
 
@@ -74,5 +74,5 @@ def attributes(tag: re.Match[bytes]) -> dict[bytes, bytes]:
 
 
 def lowered(name: bytes) -> bytes:
-    """Return a name as parsers do: in lower case, with U+FFFD for null bytes."""
+    """Normalise a name like parsers do: to lower case, with U+FFFD for null bytes."""
     return name.lower().replace(b"\0", b"\xef\xbf\xbd")

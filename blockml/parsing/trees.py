@@ -1,8 +1,8 @@
-"""Pages that another library has parsed already: trees of lxml and selectors of parsel.
+"""Pages already parsed by another library: lxml trees and parsel selectors.
 
-The tree is written as HTML and parsed again, so that every extractor sees it as any other page. Some things are lost on
-the way: the bytes and their encoding, the doctype, tags as they stood in the source, and everything that the first
-parser dropped or repaired in its own way.
+The tree is written as HTML and parsed again, so that extractors get it like any other page. This loses the bytes and
+their encoding, the doctype, the tags as written in the source, and everything that the first parser dropped or
+repaired.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from blockml.page import Extraction
 
 __all__ = ["HasRoot", "ParserTree", "is_tree", "kept_elements", "tree_bytes"]
 
-#: First step of the path of a deep element: its number on the page.
+#: First step of the path of a deep element: its index among the elements of the page.
 _NUMBERED = re.compile(r"descendant::\*\[(\d+)\]")
 
 
 @runtime_checkable
 class HasRoot(Protocol):
-    """A selector of parsel, or anything else with an element of lxml as ``root``."""
+    """A parsel selector, or anything else with an lxml element as ``root``."""
 
     @property
     def root(self) -> object:
-        """Element of lxml."""
+        """An lxml element."""
 
 
-#: A page as a tree: an element or document of lxml, or a selector around an element.
+#: A page as a tree: an lxml element or document, or a selector around an element.
 ParserTree: TypeAlias = "etree._Element | etree._ElementTree | HasRoot"  # noqa: SLF001 (lxml has no public names for them)
 
 
 def is_tree(value: object) -> TypeGuard[ParserTree]:
-    """Whether a value is an element or document of lxml, or holds one as ``root``.
+    """Tell whether a value is an lxml element or document, or has one as ``root``.
 
     Examples
     --------
@@ -59,17 +59,17 @@ def tree_bytes(tree: ParserTree) -> bytes:
 
 
 def kept_elements(result: Extraction, tree: ParserTree) -> list[etree._Element]:
-    """Return the elements of a tree that hold the kept blocks of its extraction, in document order, each once.
+    """Return the elements of a tree that contain the kept blocks of its extraction, in document order, without repeats.
 
-    A block's element is the one that its text begins in. An element that the second parse has moved, so that its path
-    leads elsewhere in the tree, is left out.
+    A block's element is the one in which its text starts. An element is left out if the second parse moved it, so that
+    its path no longer leads to it in the tree.
 
     Parameters
     ----------
     result
         The extraction of ``tree``.
     tree
-        The tree that was extracted, unchanged since.
+        The tree that was extracted; it must not have changed since.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def kept_elements(result: Extraction, tree: ParserTree) -> list[etree._Element]:
         raise TypeError(f"not a tree: {type(tree).__name__}")
     document, page = element.getroottree(), result.page
     top = document.getroot()
-    # A fragment was put into html and body by the second parse.
+    # The second parse put a fragment into html and body.
     prefix = "" if top is element and etree.QName(top).localname == "html" else _prefix(page.nodes.names)
     elements = list(element.iter("*"))
     found: dict[etree._Element, None] = {}

@@ -45,13 +45,13 @@ __all__ = [
     "render_text",
 ]
 
-#: Names whose modules are imported when somebody asks for them, because plain text needs none of them.
+#: Names whose modules are imported on first access, because plain text needs none of them.
 _LATER = {"find_chunks": "paragraphs", "render_html": "html", "render_markdown": "markdown"}
-#: A line of Markdown that begins a heading, quotation, list item, table or code block.
+#: A line of Markdown that starts a heading, quotation, list item, table or code block.
 _MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
-#: Bytes of the JSON around lists, and of warnings.
+#: Bytes reserved for the JSON around lists, and for warnings.
 _FRAME = 1000
-#: Maximum number of blocks of a headline; a heading around a whole page is not read.
+#: Maximum number of blocks in a headline; a heading around a whole page is not read.
 _MAX_BLOCKS = 100
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
@@ -78,14 +78,14 @@ def _json(extraction: Extraction, *, chunk_size: int | None, **_: object) -> str
     fields = [piece for name, records in lists.items() for piece in _list_field(name, records, budget)]
     extraction.add_warnings(budget.warnings)
     page = _dumped({"schema_version": SCHEMA_VERSION, **page_record(extraction)})
-    return "".join([page.removesuffix("\n}"), *fields, "\n}"])  # once: it may be 8 times as large as the page
+    return "".join([page.removesuffix("\n}"), *fields, "\n}"])  # one copy: it may be 8 times as large as the page
 
 
 def _list_field(name: str, records: Iterable[dict[str, Any]], budget: Budget) -> list[str]:
-    """Write a field of the JSON that is a list, with the comma before it, as far as the budget goes."""
+    """Write a JSON field that holds a list, with the comma before it, as far as the budget allows."""
     items: list[str] = []
     for record in records:
-        item = _dumped(record).replace("\n", "\n    ")  # indented as in a list in an object
+        item = _dumped(record).replace("\n", "\n    ")  # indented like a list in an object
         if not budget.spend(_size(item) + len(",\n    "), name):
             break
         items += (",\n    " if items else "\n    ", item)
@@ -97,7 +97,7 @@ def _dumped(record: dict[str, Any]) -> str:
 
 
 def _size(text: str) -> int:
-    """Return the bytes of a text in UTF-8."""
+    """Return the number of bytes of a text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
@@ -136,10 +136,10 @@ def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
 
 
 def _has_heading(extraction: Extraction, title: str) -> bool:
-    """Tell whether the main content has the heading with the words of a title.
+    """Tell whether the main content contains a heading with the same words as a title.
 
-    Of several such headings the one of the highest level counts, as lower ones repeat the headline above a section of
-    the page, such as the ingredients of a recipe.
+    If several headings match, the one of the highest level counts, because lower ones repeat the headline above a
+    section of the page, for example above the ingredients of a recipe.
     """
     nodes, blocks, kept = extraction.page.nodes, extraction.page.blocks, extraction.kept
     words = "".join(metric_tokens(title))
@@ -157,7 +157,7 @@ def _has_heading(extraction: Extraction, title: str) -> bool:
 
 
 def starts_with(text: str, title: str) -> bool:
-    """Tell whether a text begins with a title: one of its first three lines has the same words.
+    """Tell whether a text starts with a title: one of its first three lines has the same words.
 
     Examples
     --------
@@ -178,7 +178,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {"with_title": ("text", "markdown"), "pa
 
 def render(
     extraction: Extraction,
-    format: str = "text",  # noqa: A002 (the name of the command's option)
+    format: str = "text",  # noqa: A002 (same name as the command-line option)
     *,
     with_title: bool | None = None,
     paragraphs: bool | None = None,
@@ -190,10 +190,10 @@ def render(
 ) -> str:
     """Render an extraction in an output format, a key of :data:`FORMATS`.
 
-    Text and Markdown begin with the page's title if ``with_title`` is true, or None for Markdown, unless the main
-    content begins with it or, in Markdown, has it as a heading. HTML is the main content alone, and JSON has a field
-    for the title. Text has an empty line between paragraphs if ``paragraphs`` is true. JSON (see :func:`json_schema`)
-    has chunks of at most ``chunk_size`` characters if that is given.
+    Text and Markdown start with the page's title if ``with_title`` is true (None means true for Markdown), unless the
+    main content starts with it or, in Markdown, has it as a heading. HTML is only the main content, and JSON has a
+    field for the title. Text has an empty line between paragraphs if ``paragraphs`` is true. JSON (see
+    :func:`json_schema`) has chunks of at most ``chunk_size`` characters if that is given.
 
     Markdown and HTML leave out the addresses of ``links``, ``images``, ``tables`` of data with their text, or bold,
     italic and other inline ``formatting``, where these are False.
@@ -203,7 +203,7 @@ def render(
     UnknownNameError
         The format is unknown.
     UsageError
-        The format has no such option, or an argument is of another type.
+        The format does not have this option, or an argument has the wrong type.
 
     Examples
     --------
@@ -234,4 +234,4 @@ def check_options(output_format: str, **options: object) -> None:
     """Raise UsageError if an option of :func:`render` that is not None has no effect in an output format."""
     for name, value in options.items():
         if value is not None and output_format not in _OPTIONS[name]:
-            raise UsageError(f"{name} has an effect in {' and '.join(_OPTIONS[name])} only, not in {output_format}")
+            raise UsageError(f"{name} only has an effect in {' and '.join(_OPTIONS[name])}, not in {output_format}")

@@ -1,4 +1,4 @@
-"""Bound on the size of an output: what it has beside the words of the page is paid from a budget."""
+"""Bound on the size of an output: everything except the words of the page is charged to a budget."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from blockml.page import Page
 
 __all__ = ["MAX_RATIO", "SPARE", "Budget", "page_size"]
 
-#: Maximum bytes of an output for each byte of its page, and beside these.
+#: Maximum bytes of an output for each byte of its page, and a constant added to that.
 MAX_RATIO, SPARE = 8, 65_536
-#: Bytes of these for what a page has once and an output repeats, such as addresses, indents and empty cells. The words
-#: themselves take at most 3 for each byte, with their escapes and marks at most 4.
+#: The part of MAX_RATIO for things that a page has once and an output repeats, such as addresses, indents and empty
+#: cells. The words themselves take at most 3 bytes per byte of the page, and at most 4 with their escapes and marks.
 _REPEATED = 3
 
 
 def page_size(page: Page) -> int:
-    """Return the bytes of a page in UTF-8; of its texts if it is derived from another one."""
+    """Return the size of a page in UTF-8 bytes; that of its texts if it is derived from another page."""
     return len(page.utf8) if page.utf8 is not None else sum(map(len, page.nodes.texts))
 
 
 class Budget:
-    """Bytes that an output may still have beside the words of its page.
+    """Bytes that an output may still add to the words of its page.
 
-    Without one, an address that a page has once could be in its Markdown ten thousand times.
+    Without a budget, an address that a page has once could appear ten thousand times in its Markdown.
 
     Parameters
     ----------
     page
         The page.
     ratio, spare
-        Bytes for each byte of the page, and beside these.
+        Bytes per byte of the page, and a constant added to that.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Budget:
         self._cut: dict[str, None] = {}  # what was left out, in order
 
     def spend(self, amount: int, what: str) -> bool:
-        """Take bytes for ``what``; without enough of them take none, and return false."""
+        """Spend bytes on ``what``; if too few are left, spend none and return false."""
         if amount <= self.left:
             self.left -= amount
             return True

@@ -1,4 +1,4 @@
-"""Code blocks of a page: their lines as they are, and their language."""
+"""Code blocks of a page: their unchanged lines, and their language."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from blockml.page.attribute_words import nodes_with_words
 
 __all__ = ["code_language", "code_lines", "line_starts", "listings"]
 
-#: Classes that name a language, as highlighters write them.
+#: Classes with which highlighters name a language.
 _LANGUAGE = re.compile(
     r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|code-|brush:\s*)([\w+#.-]{1,40})(?![\w+#.-])"
 )
-#: Characters of the classes that are read, as thousands of code blocks may be in an element with very many.
+#: Number of characters of a class attribute that are read, because an element with a very long one may contain
+#: thousands of code blocks.
 _MAX_CLASSES = 1000
 _LANGUAGES = ("data-lang", "data-language", "data-code-language", "lang-name")
-#: Words after these prefixes that are no language.
+#: Words after these prefixes that are not a language.
 _NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight notranslate default block wrapper box "
                          "auto toolbar container example snippet listing header highlight line".split())  # fmt: skip
 #: Elements of one line each; a button may follow the code.
 _LINES = frozenset({"div", "p", "li", "tr", "button"})
-#: Inline elements and classes of one line each, which highlighters lay out as blocks, with or without line breaks.
+#: Inline elements and classes that hold one line each, which highlighters lay out as blocks, with or without line
+#: breaks.
 _INLINE, _OF_LINE = frozenset({"span", "code"}), re.compile(r"(?:^|[\s_-])line(?:$|\s)")
 #: Levels of elements between a line of code and the listing.
 _MAX_LEVELS = 5
@@ -37,12 +39,12 @@ _NUMBERS = frozenset("lineno linenos line-number line-numbers ln lnt gutter line
 #: Words in the class of a line of code, or of an element around all lines, where these are not in ``pre``.
 _LISTINGS = (b"syntaxhighlighter", b"crayon-line", b"blob-code", b"lines-code", b"hljs-ln-code", b"code-line")
 _AROUND_LINES = frozenset({"table", "ol", "ul"})
-#: Number of digits from which on a number is no line's; Python reads no text of more than 4,300 digits as a number.
+#: Numbers with this many digits are not line numbers; Python refuses to parse more than 4,300 digits.
 _MAX_DIGITS = 10
 
 
 def code_language(nodes: Nodes, node: int) -> str:
-    """Return the language of a code block, which the element, its only child or the elements around it name.
+    """Return the language of a code block, as named by the element, its only child or the elements around it.
 
     Examples
     --------
@@ -66,7 +68,7 @@ def code_language(nodes: Nodes, node: int) -> str:
 
 
 def line_starts(nodes: Nodes) -> list[int]:
-    """Return the inline elements in preformatted text that begin a line right after another, without a line break.
+    """Return the inline elements in preformatted text that start a line directly after another, without a line break.
 
     Examples
     --------
@@ -84,14 +86,14 @@ def line_starts(nodes: Nodes) -> list[int]:
     for node in filter(ends.__contains__, lines):
         is_broken = nodes.name(node - 1) == "br" or nodes.texts[node - 1].endswith("\n")
         place = texts.searchsorted(node)
-        after = nodes.texts[texts[place]][:_MAX_GAP] if place < len(texts) else ""  # begins with white space between
+        after = nodes.texts[texts[place]][:_MAX_GAP] if place < len(texts) else ""  # starts with white space between
         if not is_broken and "\n" not in after[: len(after) - len(after.lstrip())]:
             found.append(node)
     return found
 
 
 def listings(nodes: Nodes) -> list[int]:
-    """Return the tables, lists and other elements that are code blocks, because highlighters lay out their lines so.
+    """Return the tables, lists and other elements that are code blocks, because highlighters use them to lay out lines.
 
     Examples
     --------
@@ -132,10 +134,10 @@ def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[in
 
 
 def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -> str:
-    """Join the texts of a code block without line numbers; removed texts leave a space or a line break."""
+    """Join the texts of a code block without line numbers; removed texts are replaced by a space or a line break."""
     pieces: list[str] = []
     skipped, gap, is_empty = 0, "", False
-    ends: list[int] = []  # of the open elements of one line each
+    ends: list[int] = []  # of the open elements that hold one line each
     for item in range(node + 1, int(nodes.end[node])):
         while ends and ends[-1] <= item:
             ends.pop()
@@ -167,7 +169,7 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
 
 
 def _is_empty(nodes: Nodes, node: int) -> bool:
-    """Tell whether an element has neither a text, but for line numbers, nor a line break."""
+    """Tell whether an element has neither a line break nor any text except line numbers."""
     item, end = node, int(nodes.end[node])
     while item < end:
         if nodes.tag[item] == 0 or nodes.name(item) == "br":
@@ -177,13 +179,13 @@ def _is_empty(nodes: Nodes, node: int) -> bool:
 
 
 def _after_empty_line(text: str) -> str:
-    """Return a text without the white space of the empty line before it, which is not part of the text."""
+    """Return a text without the white space of the empty line before it."""
     inner = text.lstrip(" \n")
     indent = text[: len(text) - len(inner)].rpartition("\n")[2]
     return inner if indent == " " else indent + inner
 
 
 def _break(pieces: list[str]) -> None:
-    """End a line, if one has begun."""
+    """End the current line, if there is one."""
     if pieces and not pieces[-1].endswith("\n"):
         pieces.append("\n")

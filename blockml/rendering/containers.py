@@ -1,4 +1,4 @@
-"""List items and quotations around paragraphs of Markdown, and the lines that are written in them."""
+"""List items and quotations around paragraphs of Markdown, and the lines written in them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blockml.rendering.bounds import Budget
 
 __all__ = ["Lines"]
 
-#: Maximum depth of lists and quotations; of deeper ones only the text is written.
+#: Maximum depth of lists and quotations; only the text of deeper ones is written.
 _MAX_DEPTH = 12
 _NO_LISTS: Set[int] = frozenset()
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
@@ -24,16 +24,16 @@ _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 class _Container:
     """An open list item or quotation."""
 
-    marker: str  #: begin of its first line
-    indent: str  #: begin of the lines after that
+    marker: str  #: start of its first line
+    indent: str  #: start of the lines after that
     list_node: int  #: node of the list; -1 for a quotation
-    outers: tuple[int, ...] = ()  #: nodes of the lists that the list is directly in, without items between them
-    base: str = ""  #: indent of the list below an item of such a list
+    outers: tuple[int, ...] = ()  #: nodes of the lists that directly contain the list, without items between them
+    base: str = ""  #: indent of the list below an item of one of these
     is_pending: bool = True  #: whether its first line is still to be written
 
 
 class Lines:
-    """Lines of Markdown that are written so far, and the open list items and quotations.
+    """Lines of Markdown written so far, and the open list items and quotations.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Lines:
         self.nodes, self.budget = nodes, budget
         self.lines: list[str] = []
         self.containers: list[_Container] = []
-        self.last: list[_Container] = []  # containers around the block that was written last
+        self.last: list[_Container] = []  # containers around the last block written
         self.last_lists: Set[int] = _NO_LISTS  # lists around it
         self.signs: dict[int, str] = {}  # sign of the markers of each list
         self.items: dict[int, _Container] = {}  # last item of each list
@@ -62,7 +62,7 @@ class Lines:
         return "\n".join(self.lines).strip("\n")
 
     def has_room(self) -> bool:
-        """Tell whether one more container is written; of deeper ones only the text is."""
+        """Tell whether one more container is written; only the text of deeper ones is."""
         return len(self.containers) < _MAX_DEPTH
 
     def open(self, node: int, name: str) -> None:
@@ -70,7 +70,7 @@ class Lines:
         self.containers.append(self._container(node, name))
 
     def close(self) -> None:
-        """End the container that was opened last."""
+        """End the innermost open container."""
         self.containers.pop()
 
     def paragraph(self, text: str) -> None:
@@ -94,7 +94,7 @@ class Lines:
                 if starts is None:
                     blank = rest + container.indent
             elif container.list_node >= 0 and any(inner.list_node >= 0 for inner in containers[place + 1 : place + 2]):
-                container.marker = container.indent = ""  # an item without text of its own
+                container.marker = container.indent = ""  # an item that has no text before its sublist
                 starts = container
             else:
                 first += container.marker
@@ -113,12 +113,12 @@ class Lines:
         self.last_lists = _NO_LISTS if is_bare else lists - {-1}
 
     def _is_tight(self, starts: _Container | None) -> bool:
-        """Tell whether no blank line stands before a block that begins a list item (``starts``)."""
+        """Tell whether no blank line precedes a block, which starts the list item ``starts``."""
         if starts is None or starts.list_node < 0:
             return False
         if not self.last_lists.isdisjoint((starts.list_node, *starts.outers)):
             return True
-        if starts.marker[:1].isdecimal() and starts.marker[:-2] != "1":  # such an item begins no list below a paragraph
+        if starts.marker[:1].isdecimal() and starts.marker[:-2] != "1":  # can't start a list below a paragraph
             return False
         around = self.containers[: self.containers.index(starts)]
         return any(item.list_node in self.last_lists for item in around)
@@ -150,7 +150,7 @@ class Lines:
         return self.items[parent]
 
     def _sign(self, parent: int, outers: tuple[int, ...], kind: str, number: str) -> str:
-        """Return the sign of the markers of a list: another than that of a list right before, which it would join."""
+        """Return the sign for a list's markers; it differs from that of a list just before, or both would be joined."""
         first, second = (".", ")") if kind == "ol" else ("-", "*")
         place = len(self.containers)
         if kind not in _LISTS or len(self.last) <= place or self.last[:place] != self.containers:
@@ -182,5 +182,5 @@ def _item_numbers(nodes: Nodes) -> dict[int, int]:
 
 
 def _integer(text: str) -> int | None:
-    """Read an integer of at most nine digits, as Markdown allows; None if it is none."""
+    """Read an integer of at most nine digits, the most that Markdown allows; None if the text is not one."""
     return int(text) if re.fullmatch(r"\s*-?[0-9]{1,9}\s*", text) else None

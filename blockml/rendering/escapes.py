@@ -1,7 +1,7 @@
-"""Escapes of what Markdown would read as a mark, and of nothing else.
+"""Escapes of exactly those characters that Markdown would read as a mark.
 
-All of them are found in :func:`escaped`, on a line as it is written, so that a tag or link whose parts are a text, a
-picture, a formula and an address is seen like any other. Only what the page wrote is escaped, never our own marks.
+All of them are found in :func:`escaped`, on the line as written, so that a tag or link is also seen if it is made of a
+text, a picture, a formula and an address. Only text of the page is escaped, never our own marks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Kind", "Line", "escaped", "heading_line", "needs_escape"]
 
 
 class Kind(StrEnum):
-    """Kinds of characters of a line; one letter each."""
+    """Kinds of characters of a line, one letter each."""
 
     TEXT = "t"  #: text of the page
     MARKED = "m"  #: text of the page within a link or emphasis
@@ -30,7 +30,7 @@ class Kind(StrEnum):
 
 @dataclass(slots=True)
 class Line:
-    """A paragraph, heading or cell as it is written, but for escapes; a paragraph may have several lines."""
+    """A paragraph, heading or cell as it is written, before escapes; a paragraph may have several lines."""
 
     written: str
     kinds: str  #: One :class:`Kind` for each character.
@@ -39,12 +39,12 @@ class Line:
     has_emphasis: bool = False  #: Whether marks of emphasis are among our own.
 
 
-#: Members of enumerations are looked up slowly in Python 3.11.
+#: Enum members are slow to look up in Python 3.11.
 _TEXT, _ALT, _FORMULA, _CODE = "tm", "a", "f", "c"
 _ACTIVE = re.compile(r"[\\<!&\[\]*_~`]")
-#: Characters, beside digits, that a line begins with if it needs an escape there.
+#: First characters, besides digits, of lines that may need an escape there.
 _FIRST = frozenset("#>-+*_~`=|:<")
-#: Begin of a heading, quotation, item, code block, table or tag, and lines that are a rule or stand below a heading or
+#: Start of a heading, quotation, item, code block, table or tag, and lines that are a rule or underline a heading or
 #: the header of a table.
 _LINE_START = re.compile(
     r"^(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|~~~|```|(?P<sign>[*_])(?: ?(?P=sign)){2,} ?$|=+$|:?-[-:| ]*$|\|(?=.*\|$)"
@@ -54,19 +54,19 @@ _LINE_START = re.compile(
 _BACKSLASH = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
 _PICTURE = re.compile(r"!(?=\\?\[)")
 _MAIL = r"[\w.!#$%&'*+/=?^`{|}~-]+@[A-Za-z0-9.-]+>"
-#: Begin of a tag, within which only the value of an attribute may have another one, or of an instruction or address.
+#: Start of a tag (in which only the value of an attribute may contain another start), an instruction or an address.
 _TAG = re.compile(rf"""<(?=\?|!(?:--|[A-Za-z]|\[CDATA\[)|[A-Za-z/][^<]*(?:>|=\s*["'])|{_MAIL})""")
-#: The same where other cells may have the end of the tag.
+#: The same in a row whose other cells may contain the end of the tag.
 _TAG_START = re.compile(rf"<(?=[A-Za-z/!?]|{_MAIL})")
 _ENTITY = re.compile(r"&(?:#\w{1,8};|(\w{1,31};))")
 _BRACKET, _DEFINITION = re.compile(r"[\[\]]"), re.compile(r"^\[", re.MULTILINE)
 _RUN = re.compile(r"([*_~`])\1*")
-#: What a formula has instead of a character that would begin a tag, link or code; TeX shows the same.
+#: Replacements in formulas for characters that would start a tag, link or code; TeX shows the same.
 _IN_FORMULA = {"<": "< ", "]": "] ", "`": "‘"}
 
 
 def heading_line(level: int, text: str) -> str:
-    r"""Return the line of a heading from its Markdown; number signs at the end that would close it are escaped.
+    r"""Return the line of a heading from its Markdown; trailing number signs that would close it are escaped.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def heading_line(level: int, text: str) -> str:
 
 
 def needs_escape(page: str, *, begins_line: bool) -> bool:
-    """Tell whether what the page wrote of a line, without marks and code, has a character that may need an escape.
+    """Tell whether the page's text of a line, without marks and code, has a character that may need an escape.
 
     Examples
     --------
@@ -98,9 +98,9 @@ def escaped(line: Line, *, begins_line: bool = True, in_cell: bool = False) -> s
     line
         The line.
     begins_line
-        Whether it begins a line of Markdown, as a heading or cell doesn't.
+        Whether it starts a line of Markdown; a heading or cell doesn't.
     in_cell
-        Whether other cells stand on the same line: for readers that know no tables, marks may pair with theirs.
+        Whether other cells are on the same line: parsers without tables may pair marks of different cells.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def escaped(line: Line, *, begins_line: bool = True, in_cell: bool = False) -> s
 
 
 def _add_brackets(line: Line, places: set[int], *, begins_line: bool, in_cell: bool) -> None:
-    """Add the brackets that would begin or end a link, picture or definition, or end the text of a link."""
+    """Add the brackets that would start or end a link, picture or definition, or end the text of a link."""
     text, kinds = line.written, line.kinds
     brackets = [match.start() for match in _BRACKET.finditer(text) if kinds[match.start()] not in "oc"]
     if not brackets:
@@ -176,7 +176,7 @@ def _add_brackets(line: Line, places: set[int], *, begins_line: bool, in_cell: b
 
 
 def _unpaired(line: Line, brackets: Sequence[int]) -> list[int]:
-    """Return those of some brackets of text that have no partner among them."""
+    """Return those of the given brackets that have no partner among them."""
     opened, found = list[int](), list[int]()
     for place in brackets:
         if line.kinds[place] == _FORMULA:
@@ -191,10 +191,10 @@ def _unpaired(line: Line, brackets: Sequence[int]) -> list[int]:
 
 
 def _add_runs(line: Line, places: set[int], *, in_cell: bool) -> None:
-    """Add the runs of ``*``, ``_``, ``~`` and backticks that would begin or end a marked part."""
+    """Add the runs of ``*``, ``_``, ``~`` and backticks that would start or end a marked part."""
     text, marked = line.text, line.has_emphasis
-    able: dict[str, array[int]] = {}  # begin and end of each run that can begin or end a part
-    first, last = dict[str, int](), dict[str, int]()  # the first of these that can begin one, the last that can end one
+    able: dict[str, array[int]] = {}  # start and end of each run that can start or end a part
+    first, last = dict[str, int](), dict[str, int]()  # the first of these that can start one, the last that can end one
     for match in _RUN.finditer(text):
         start, end = match.span()
         kind = text[start]
@@ -202,7 +202,7 @@ def _add_runs(line: Line, places: set[int], *, in_cell: bool) -> None:
             continue
         before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
         begins = not after.isspace() and (after.isalnum() or not before.isalnum())
-        # A line of signs only is a rule that is escaped at its first sign; the others might end a part.
+        # A line of only signs is a rule, which is escaped at its first sign; the others might end a part.
         ends = (not before.isspace() or before == "\n") and (before.isalnum() or not after.isalnum())
         if kind == "_":
             begins, ends = begins and not before.isalnum(), ends and not after.isalnum()

@@ -1,4 +1,4 @@
-"""Formulas in plain text: each as its TeX, once, in place of the texts of its elements and of its copies."""
+"""Formulas in plain text: the TeX of each is written once and replaces the texts of its elements and its copies."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["write_formulas"]
 
 
 def write_formulas(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[str]) -> None:
-    """Write formulas in the texts of the kept blocks ``rows``, and in what is before each, which are changed.
+    """Write formulas into ``texts`` of the kept blocks ``rows`` and into ``gaps`` before them, in place.
 
     TeX takes the place of the first text of its formula. A formula without kept texts, such as a script, follows the
-    text before it. Displayed formulas are lines.
+    text before it. Displayed formulas get their own line.
     """
     formulas = find_formulas(page)
     if formulas[0]:
@@ -24,7 +24,7 @@ def write_formulas(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: l
 
 
 class _Writer:
-    """State of a walk over kept blocks and formulas, in order."""
+    """State of the walk over kept blocks and formulas, in order."""
 
     def __init__(
         self, page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[str], formulas: Formulas
@@ -32,13 +32,13 @@ class _Writer:
         self.page, self.nodes, self.rows, self.gaps, self.texts = page, page.nodes, rows, gaps, texts
         found, copies = formulas
         shown = shown_formulas(page, shown_texts(page, rows), found)
-        #: Formulas that are left to write, the last one first: node and TeX with its dollar signs.
+        #: Formulas still to be written, last one first: node and TeX with its dollar signs.
         self.left = [(node, found[node]) for node in reversed(shown)]
         self.hides = np.zeros(len(page.nodes), dtype=bool)
         for node in (*shown, *copies):
             self.hides[node : page.nodes.end[node]] = True
         self.copied: str | None = None  # gap before the first text of copies that precede their formula
-        self.is_display = False  # whether the last thing is a displayed formula
+        self.is_display = False  # whether a displayed formula was written last
 
     def write(self) -> None:
         """Change gaps and texts."""
@@ -56,7 +56,7 @@ class _Writer:
             self._append(len(self.rows) - 1, *self.left.pop(), lines)
 
     def _replace(self, place: int, first: int, last: int) -> None:
-        """Write the block at a place without what its formulas and their copies show."""
+        """Write the block at a place without the texts of its formulas and their copies."""
         pieces = []
         for node in range(first, last + 1):
             if self.left and self.left[-1][0] <= node:
@@ -90,12 +90,12 @@ class _Writer:
         self.copied, self.is_display = None, display
 
     def _begin_line(self, place: int, *, display: bool) -> None:
-        """Begin a line with the block at a place if it or the last thing is a displayed formula."""
+        """Start a line with the block at a place if it is a displayed formula or follows one."""
         if (display or self.is_display) and "\n" not in self.gaps[place]:
             self.gaps[place] = "\n"
         self.is_display = False
 
 
 def _line_or_word(tex: str) -> str:
-    """Return TeX without dollar signs, between marks of line ends if it is displayed."""
+    """Return TeX without dollar signs, between line-end marks if it is displayed."""
     return f"\0{tex[2:-2]}\0" if tex.startswith("$$") else tex[1:-1]

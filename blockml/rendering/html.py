@@ -1,4 +1,4 @@
-"""Rendering of kept blocks as an HTML fragment of the page's own elements, without scripts, styles and handlers."""
+"""Rendering of kept blocks as an HTML fragment of the page's elements, without scripts, styles and handlers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from blockml.rendering.shown import content_span, layout_parts, shown_nodes
 
 __all__ = ["WRITTEN_ATTRIBUTES", "WRITTEN_ELEMENTS", "render_html"]
 
-#: Elements written to the fragment; of other elements only the content is written.
+#: Elements written to the fragment; only the content of other elements is written.
 WRITTEN_ELEMENTS = frozenset(
     "a abbr article aside b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em "
     "figcaption figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li main mark ol p pre q rp rt ruby s samp section small "
@@ -31,7 +31,7 @@ WRITTEN_ELEMENTS = frozenset(
 WRITTEN_ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title type".split())
 _LINKS = frozenset({"cite", "href", "src"})
 _SPACES = re.compile(r"\s+")
-#: Maximum depth of elements, as programs that read HTML recurse; of deeper elements only the text is written.
+#: Maximum depth of elements, because programs that read HTML recurse; only the text of deeper elements is written.
 _MAX_DEPTH = 128
 
 
@@ -39,10 +39,10 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     """Render the kept blocks, given by a mask of shape (n_blocks,), as HTML.
 
     The fragment is the content of the deepest container around all kept blocks. Scripts, styles, event handlers and
-    links with unknown schemes are never written; rules and line breaks are if the text on both sides was kept.
-    Pictures of the content are, with the address that is loaded and their captions. Layout tables are written as
-    ``div`` elements. Of elements that would make the output larger than :class:`~blockml.rendering.bounds.Budget`
-    allows only the text is written, and ``budget.warnings`` tells so.
+    links with unknown schemes are never written; rules and line breaks are written if the text on both sides was kept.
+    Pictures of the content are written with the address that is loaded and their captions. Layout tables are written as
+    ``div`` elements. Only the text of elements is written if the output would become larger than
+    :class:`~blockml.rendering.bounds.Budget` allows; ``budget.warnings`` then has a warning.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     preformatted = ((nodes.flags & Flag.PREFORMATTED) > 0).tolist()
     out: list[str] = []
     open_tags: list[tuple[int, str]] = []  # end node and end tag
-    gap = ""  # separator in place of removed texts
+    gap = ""  # separator that replaces removed texts
     for node in range(first, stop):
         while open_tags and open_tags[-1][0] <= node:
             out.append(open_tags.pop()[1])

@@ -1,4 +1,4 @@
-"""Addresses of pictures: also of those that load late, and the widest of several."""
+"""Addresses of pictures, including lazily loaded ones, and the widest of several."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 __all__ = ["image_address", "is_placeholder"]
 
-#: Attributes with the address of a picture that is loaded when it comes into view, whatever ``src`` shows until then.
+#: Attributes with the address of a lazily loaded picture, whatever ``src`` shows until it is loaded.
 _LAZY = ("data-src", "data-lazy-src", "data-original", "data-hi-res-src", "data-url")
-#: Values of these that are addresses of pictures, unlike "false", templates such as "cat_{width}.jpg", and other pages.
+#: Values of these that are addresses of pictures, unlike "false", templates like "cat_{width}.jpg" and other pages.
 _PICTURE = re.compile(r"(?:https?:)?//[^{}]+|[^{}]*\.(?:jpe?g|png|gif|webp|avif|svg)\b[^{}]*", re.IGNORECASE)
-#: The same in other attributes, which may have the address of anything.
+#: The same for other attributes, which may hold the address of anything.
 _PICTURE_FILE = re.compile(r"[^\s{}\"'<>]+\.(?:jpe?g|png|gif|webp|avif|svg)\b[^\s{}\"'<>]*", re.IGNORECASE)
-#: File names of transparent pictures, and of those that stand for one that is still loading.
+#: File names of transparent pictures and of placeholders for pictures that are still loading.
 _TRANSPARENT = re.compile(
     r"(?:(?:spacer?|blank|transparent|trans|pixel|pxl|clear|cleardot|empty|1x1)[-_]?)+\.(?:gif|png)"
     r"|(?:.*[-_.])?(?:placeholder|lazy|lazyload|loading|loader)(?:[-_.].*)?\.(?:gif|png|svg|jpe?g|webp)"
@@ -23,10 +23,10 @@ _CANDIDATE = re.compile(r"\s*,?\s*(?P<address>\S*[^\s,])(?:\s+(?P<size>[0-9]+(?:
 
 
 def image_address(attributes: Mapping[str, str]) -> str:
-    """Return the address of a picture, from ``src``, ``srcset`` or an attribute for late loading.
+    """Return the address of a picture, from ``src``, ``srcset`` or an attribute for lazy loading.
 
-    ``src`` counts unless an attribute that is known for late loading has an address, or ``src`` is a placeholder; then
-    the widest candidate of a ``srcset`` does, and then any ``data-*`` attribute with the address of a picture.
+    ``src`` counts unless a known lazy-loading attribute has an address, or ``src`` is a placeholder; then the widest
+    candidate of a ``srcset`` counts, and after that any ``data-*`` attribute with the address of a picture.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def _widest(candidates: str) -> str:
 
 
 def is_placeholder(address: str) -> bool:
-    """Tell whether an address is data, or has the file name of a picture that shows nothing, or not yet.
+    """Tell whether an address is a data URL, or has the file name of an empty picture or a loading placeholder.
 
     Examples
     --------

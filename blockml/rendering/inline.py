@@ -31,10 +31,10 @@ class Mark(StrEnum):
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """A marked part of a text with what is in it."""
+    """A marked part of a text and its content."""
 
     mark: Mark
-    address: str = ""  #: of a link, as it is written
+    address: str = ""  #: address of a link, as written
     content: list[Inline] = field(default_factory=list)
 
 
@@ -51,35 +51,35 @@ class Formula(NamedTuple):
     tex: str
 
 
-#: A line break. Other texts have no white space but single spaces.
+#: A line break. Other texts have only single spaces as white space.
 BREAK = "\n"
 Inline: TypeAlias = str | Span | Picture | Formula
 
-#: Members of enumerations are looked up slowly in Python 3.11.
+#: Enum members are slow to look up in Python 3.11.
 _LINKED, _CODED, _STRONG, _DELETED = Mark.LINK, Mark.CODE, Mark.STRONG, Mark.DELETED
 _TEXT, _MARKED, _ALT, _FORMULA, _CODE, _OWN = (kind.value for kind in Kind)
-#: Marks of CommonMark. Others, and these where CommonMark would not see them, are written as tags.
+#: Marks of CommonMark. Others are written as tags, and so are these where CommonMark would not see them.
 _SIGNS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.DELETED: "~~"}
 #: A formula ends before the next one begins, or the search for its end would start again at each opening bracket.
 _NOTATION = re.compile(
     r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]|\$\$(?P<dollars>[^$]+)\$\$", re.DOTALL
 )
 _DOLLARS = re.compile(_NOTATION.pattern + r"|(?<![\\$])\$(?P<single>[^$]+)\$", re.DOTALL)
-#: Maximum length of both tags of a mark, and what they are in a warning.
+#: Maximum length of both tags of a mark, and their name in a warning.
 _MAX_TAGS, _REPEATED = 17, "links and emphasis over several paragraphs"
 #: The page has no formulas between dollar signs.
 NO_TEX = Lazy(lambda: False)
 
 
 class InlineText:
-    """The content of a paragraph, heading or cell under way.
+    """The content of the paragraph, heading or cell being written.
 
     Parameters
     ----------
     has_tex
-        Whether the page writes formulas between dollar signs; asked only for texts that have some.
+        Returns whether the page writes formulas between dollar signs; called only for texts that have some.
     budget
-        Pays for marks that go on from one paragraph to the next.
+        Pays for marks that continue from one paragraph to the next.
 
     Examples
     --------
@@ -99,17 +99,17 @@ class InlineText:
     def __init__(self, *, has_tex: Lazy[bool] = NO_TEX, budget: Budget) -> None:
         self._has_tex, self._budget = has_tex, budget
         self.content: list[Inline] = []
-        self.inner = self.content  #: content of the span that was opened last
+        self.inner = self.content  #: content of the innermost open span
         self.opened: list[Span] = []  #: open spans, outermost first
 
     def add(self, item: Inline) -> None:
-        """Append a text without white space but single spaces, a line break, picture or formula."""
+        """Append a line break, picture, formula or text; the text has only single spaces as white space."""
         self.inner.append(item)
 
     def ends_with_break(self) -> bool:
-        """Tell whether the last thing is a line break, but for white space."""
+        """Tell whether the last item, white space aside, is a line break."""
         items = reversed(self.inner)
-        if not self.inner and self.has(_CODED):  # code may begin right after a line break
+        if not self.inner and self.has(_CODED):  # code may start directly after a line break
             items = islice(reversed(self.opened[-2].content if len(self.opened) > 1 else self.content), 1, None)
         for item in items:
             if item not in ("", " "):
@@ -121,14 +121,14 @@ class InlineText:
         return bool(self.opened) and mark in [span.mark for span in self.opened]
 
     def open(self, mark: Mark, address: str = "") -> None:
-        """Begin a marked part; ``address`` is that of a link."""
+        """Start a marked part; ``address`` is only for links."""
         span = Span(mark, address)
         self.inner.append(span)
         self.opened.append(span)
         self.inner = span.content
 
     def close(self, mark: Mark, *, without: Callable[[str], bool] | None = None) -> None:
-        """End the part that was opened last, if it has a mark; leave it out if ``without`` is true of its text."""
+        """End the innermost part if it has this mark; drop it if ``without`` is true for its text."""
         if not self.opened or self.opened[-1].mark is not mark:
             return  # a link ended with the paragraph before
         self.opened.pop()
@@ -137,14 +137,14 @@ class InlineText:
             self.inner.pop()
 
     def cut(self, start: int, without: Callable[[str], bool]) -> None:
-        """Remove the open content from a place on if ``without`` is true of its text."""
+        """Remove the open content starting at a place if ``without`` is true for its text."""
         if without("".join(map(_plain, self.inner[start:])).strip()):
             del self.inner[start:]
 
     def take(self, *, heading: bool = False, cell: bool = False) -> str:
-        """Return the paragraph as Markdown and begin the next one; empty if nothing is visible.
+        """Return the paragraph as Markdown and start the next one; empty if nothing is visible.
 
-        Marks that are open go on in the next paragraph; a link does only if it has no text yet.
+        Open marks continue in the next paragraph; a link does only if it has no text yet.
         """
         content, opened = self.content, self.opened
         self.content = self.inner = []
@@ -164,7 +164,7 @@ def _plain(item: Inline) -> str:
 
 
 def _is_visible(content: Iterable[Inline]) -> bool:
-    """Tell whether something but pictures and line breaks is visible."""
+    """Tell whether anything other than pictures and line breaks is visible."""
     return any(
         _is_visible(item.content) if isinstance(item, Span) else not isinstance(item, str) or bool(item.strip())
         for item in content
@@ -173,7 +173,7 @@ def _is_visible(content: Iterable[Inline]) -> bool:
 
 
 class _Token(NamedTuple):
-    """A piece of a line that is not a text: a mark that opens or closes, or a part of a picture, formula or code."""
+    """A piece of a line: text, an opening or closing mark, or part of a picture, formula or code."""
 
     kind: str  #: a :class:`Kind`
     text: str  #: as it is written
@@ -193,7 +193,7 @@ def inline_markdown(
 ) -> str:
     """Write the content of a paragraph, heading or cell as Markdown; empty if nothing is visible.
 
-    Marks end and begin at words, marks without text are left out, and adjacent parts with the same mark become one.
+    Marks start and end at words, marks without text are left out, and adjacent parts with the same mark are merged.
 
     Examples
     --------
@@ -226,23 +226,23 @@ def inline_markdown(
 
 
 class _Tokens:
-    """Lays spans out as texts and marks: white space leaves the edges of marks, and adjacent marks are joined."""
+    """Lays out spans as texts and marks, moves white space out of the edges of marks, and joins adjacent marks."""
 
     __slots__ = ("closing", "has_emphasis", "heading", "is_raw", "opening", "page", "space", "tokens")
 
     def __init__(self, *, heading: bool) -> None:
         self.heading = heading
         self.tokens: list[str | _Token] = []
-        self.page: list[str] = []  # what the page wrote of them, without code
+        self.page: list[str] = []  # the page's text in them, without code
         self.has_emphasis = False
         self.is_raw = False  # whether the last token is a picture, formula or code
-        # What stands between the last visible token and the next one: marks that close, white space, marks that open.
+        # Between the last visible token and the next one: closing marks, white space, opening marks.
         self.closing: list[_Token] = []
         self.space = ""
         self.opening: list[_Token] = []
 
     def add(self, content: Iterable[Inline]) -> None:
-        """Append what spans hold."""
+        """Append the content of spans."""
         for item in content:
             if isinstance(item, str):
                 self._add_text(item)
@@ -281,7 +281,7 @@ class _Tokens:
         self.opening.append(_OPENING[span.mark])
         self.add(span.content)
         if len(self.tokens) == before:
-            self.opening.pop()  # nothing in it is visible
+            self.opening.pop()  # nothing visible in it
         elif span.mark is _LINKED:
             self.closing.append(_Token(_OWN, f"]({span.address})", _LINKED, closes=True))
         else:
@@ -289,7 +289,7 @@ class _Tokens:
             self.has_emphasis = self.has_emphasis or span.mark in _SIGNS
 
     def _add_code(self, content: Iterable[Inline]) -> None:
-        """Append code; links go on around it, and other marks are left out."""
+        """Append code; links continue around it, and other marks are left out."""
         texts: list[str] = []
         for item in [*_without_marks(content), None]:
             if isinstance(item, str) and item != BREAK:
@@ -320,7 +320,7 @@ class _Tokens:
         """Append the marks and white space before a visible token; tell whether there were any."""
         closing, opening, space = self.closing, self.opening, self.space
         if closing and opening and closing[-1].mark is opening[0].mark is not _LINKED and space != BREAK:
-            del closing[-1], opening[0]  # one mark goes on
+            del closing[-1], opening[0]  # one mark continues
         has_any = bool(closing or opening or space)
         if closing:
             self.tokens += closing
@@ -337,7 +337,7 @@ class _Tokens:
 
 
 def _without_marks(content: Iterable[Inline]) -> Iterator[Inline]:
-    """Iterate over what is in spans, and over links."""
+    """Iterate over the items in spans, and over links."""
     for item in content:
         if isinstance(item, Span) and item.mark is not _LINKED:
             yield from _without_marks(item.content)
@@ -346,7 +346,7 @@ def _without_marks(content: Iterable[Inline]) -> Iterator[Inline]:
 
 
 def _with_formulas(tokens: Sequence[str | _Token], has_tex: Lazy[bool]) -> Sequence[str | _Token]:
-    r"""Return tokens in which formulas in the notation of MathJax, ``\(x\)``, are in that of Markdown, ``$x$``."""
+    r"""Return tokens with formulas changed from MathJax notation, ``\(x\)``, to Markdown notation, ``$x$``."""
     view = "".join([token if isinstance(token, str) else "\0" for token in tokens])
     reads_dollars = view.count("$") > 1 and has_tex.value
     if not (reads_dollars or "$$" in view or "\\(" in view or "\\[" in view):
@@ -371,7 +371,7 @@ def _with_formulas(tokens: Sequence[str | _Token], has_tex: Lazy[bool]) -> Seque
 
 
 def _with_tags_for_breaks(token: str | _Token) -> Iterator[str | _Token]:
-    """Write the line breaks of a text as tags, as a cell is one line."""
+    """Write the line breaks of a text as tags, because a cell is one line."""
     first, *others = token.split(BREAK) if isinstance(token, str) else [token]
     yield first
     for other in others:
@@ -380,7 +380,7 @@ def _with_tags_for_breaks(token: str | _Token) -> Iterator[str | _Token]:
 
 
 def _line(tokens: Sequence[str | _Token], *, has_emphasis: bool) -> Line:
-    """Join tokens, and say what each character is."""
+    """Join tokens, and record the kind of each character."""
     written: list[str] = []
     kinds: list[str] = []
     texts: list[str] = []
@@ -405,17 +405,17 @@ def _line(tokens: Sequence[str | _Token], *, has_emphasis: bool) -> Line:
 
 
 def _visible_to_commonmark(tokens: Sequence[str | _Token]) -> Sequence[str | _Token]:
-    """Write tags for signs of emphasis that CommonMark would not see; nothing around mere punctuation."""
+    """Write tags instead of emphasis signs that CommonMark would not see; nothing around bare punctuation."""
     found = list(tokens)
-    opened: list[tuple[int, bool]] = []  # place, whether it is seen
+    opened: list[tuple[int, bool]] = []  # position, whether it is seen
     for place, token in enumerate(tokens):
         if isinstance(token, str) or token.mark not in _SIGNS:
             continue
-        # Other marks, pictures and code count as punctuation, as most begin and end with it.
+        # Other marks, pictures and code count as punctuation, because most start and end with it.
         last, following = tokens[place - 1] if place else " ", (*tokens[place + 1 : place + 2], " ")[0]
         before, after = last[-1] if isinstance(last, str) else "*", following[0] if isinstance(following, str) else "*"
         if not token.closes:
-            is_run = not isinstance(last, str) and last.closes and last.mark in _SIGNS  # one run with the signs before
+            is_run = not isinstance(last, str) and last.closes and last.mark in _SIGNS  # joins the signs before it
             is_seen = after.isalnum() or not (_is_punctuation(after) and _is_letter(before))
             opened.append((place, is_seen and not is_run))
             continue
@@ -433,10 +433,10 @@ def _has_substance(token: str | _Token) -> bool:
 
 
 def _is_punctuation(sign: str) -> bool:
-    """Tell whether CommonMark takes a character for punctuation."""
+    """Tell whether CommonMark treats a character as punctuation."""
     return not sign.isalnum() and unicodedata.category(sign)[0] in "PS"
 
 
 def _is_letter(sign: str) -> bool:
-    """Tell whether CommonMark takes a character for neither white space nor punctuation."""
+    """Tell whether CommonMark treats a character as neither white space nor punctuation."""
     return sign.isalnum() or not (sign.isspace() or _is_punctuation(sign))

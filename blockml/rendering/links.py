@@ -15,7 +15,7 @@ _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 _MAX_BASE = 2048
 #: Links with these schemes, or relative; others might run scripts.
 SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
-#: Characters that end an address in Markdown, or begin code; parentheses are allowed in pairs.
+#: Characters that end an address in Markdown or start code; parentheses are allowed in pairs.
 _UNSAFE = re.compile(r"[\s<>\\`\0-\x1f\x7f]")
 #: An ampersand that Markdown would read as the start of a character reference.
 _REFERENCE = re.compile(r"&(?=#?\w+;)")
@@ -24,7 +24,7 @@ _REFERENCE = re.compile(r"&(?=#?\w+;)")
 def resolver(base: str, budget: Budget | None = None) -> Callable[[str], str]:
     """Return a function that writes an address for Markdown; an empty string for one that might run a script.
 
-    It makes the address absolute first, so that what is checked is what a reader of the Markdown sees.
+    The address is made absolute first, so that the check applies to what a reader of the Markdown gets.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def resolver(base: str, budget: Budget | None = None) -> Callable[[str], str]:
 def absolute_addresses(base: str, budget: Budget | None = None) -> Callable[[str], str]:
     """Return a function that makes an address absolute; empty for one that can't be read.
 
-    A base of more than 2,048 characters is ignored, because resolving thousands of addresses against it would take very
-    long.
+    A base of more than 2,048 characters is ignored, because resolving thousands of addresses against it would be very
+    slow.
     """
     if len(base) > _MAX_BASE:
         base = ""
         if budget is not None:
-            budget.leave_out("beginnings of addresses")
+            budget.leave_out("base addresses of links")
     try:
         parts = urlsplit(base)
         origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme and parts.netloc else ""
@@ -74,7 +74,7 @@ def absolute_addresses(base: str, budget: Budget | None = None) -> Callable[[str
 
 
 def is_safe(address: str) -> bool:
-    """Tell whether a link runs no script, also for a reader that decodes its character references once more.
+    """Tell whether a link runs no script, even if a reader decodes its character references a second time.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def is_safe(address: str) -> bool:
 
 
 def _written(address: str) -> str:
-    """Write an address so that Markdown reads all of it, and nothing in it as a mark."""
+    """Write an address so that Markdown reads it whole and sees no mark in it."""
     if _UNSAFE.search(address):
         address = _UNSAFE.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), address)
     if "&" in address:

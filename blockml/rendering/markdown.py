@@ -44,15 +44,15 @@ _PARTS = frozenset({"table", "caption", "tr", "td", "th"})
 _VOID = frozenset({"br", "hr", "img"})
 _CONTAINERS = frozenset({"li", "blockquote"})
 _DEFINITIONS = frozenset({"dt", "dd"})
-#: Elements that only begin and end a paragraph.
+#: Elements that only start and end a paragraph.
 _PLAIN = BREAKING - _CODE - _PARTS - _VOID - _CONTAINERS - _DEFINITIONS - frozenset(_HEADINGS)
-#: Number of nodes and characters from which on a term isn't set in bold; some old pages have all of their text in one.
+#: Terms with this many nodes or characters aren't set in bold; some old pages have all of their text in one.
 _TERM_NODES, _TERM_LENGTH = 40, 200
-#: Elements that leave a trace in Markdown.
+#: Elements that produce output in Markdown.
 _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
-#: Members of enumerations are looked up slowly in Python 3.11.
+#: Enum members are slow to look up in Python 3.11.
 _LINK, _LINE = Mark.LINK, int(Separator.LINE)
-#: A text that is a displayed formula for MathJax.
+#: A text that MathJax shows as a displayed formula.
 _DISPLAYED = re.compile(r"\s*\\\[((?:(?!\\[\[\]]).)+)\\\]\s*", re.DOTALL)
 
 
@@ -60,8 +60,9 @@ def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, bud
     """Render the kept blocks, given by a mask of shape (n_blocks,), as Markdown (CommonMark with tables).
 
     Links and images have absolute addresses if the page has one. List items keep their numbers if others are removed.
-    Layout tables give their text. Formulas are written as TeX between dollar signs. What would make the output larger
-    than :class:`~blockml.rendering.bounds.Budget` allows is left out, and ``budget.warnings`` names it.
+    Only the text of layout tables is written. Formulas are written as TeX between dollar signs. Anything that would
+    make the output larger than :class:`~blockml.rendering.bounds.Budget` allows is left out, and ``budget.warnings``
+    names it.
 
     Examples
     --------
@@ -81,12 +82,12 @@ class _Table:
     """An open table of data."""
 
     rows: list[list[Cell]] = field(default_factory=list)
-    row: int = -1  #: node of the last row, or of the section with cells that have none
+    row: int = -1  #: node of the last row, or of the section whose cells have no row
     in_cell: bool = False  #: whether a cell is open
 
 
 class _Writer:
-    """State of a walk over the shown nodes of a page."""
+    """State of the walk over the shown nodes of a page."""
 
     def __init__(self, page: Page, rows: NDArray[np.intp], budget: Budget) -> None:
         self.nodes, self.budget = page.nodes, budget
@@ -108,9 +109,9 @@ class _Writer:
         self.paragraph = InlineText(has_tex=Lazy(lambda: writes_dollars(page)), budget=budget)
         self.tables: list[_Table] = []
         self.heading = 0
-        self.defines = False  # whether a definition may begin on the line after its term
+        self.defines = False  # whether a definition may start on the line after its term
         self.line_starts = Lazy(lambda: frozenset(line_starts(page.nodes)))
-        #: What writes elements whose content is not walked over; nothing writes copies of formulas.
+        #: Writers of elements whose content is not walked over; copies of formulas are not written.
         self.whole: dict[int, Callable[[int], object]] = {
             **dict.fromkeys(np.flatnonzero(page.nodes.named(_CODE) & self.shown).tolist(), self._code),
             **dict.fromkeys(self.listings, self._code),
@@ -120,10 +121,10 @@ class _Writer:
         }
 
     def _order(self, first: int, stop: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the shown nodes that leave a trace themselves, and whether a paragraph ends before each.
+        """Return the shown nodes that produce output themselves, and whether a paragraph ends before each.
 
-        Elements that only begin and end a paragraph are counted: one begins or ends between two nodes if the number
-        of those that began, or ended, before them differs.
+        Elements that only start and end a paragraph are counted: one starts or ends between two nodes if the number of
+        those that started, or ended, before them differs.
         """
         nodes = self.nodes
         order = first + self.shown[first:stop].nonzero()[0]
@@ -178,14 +179,14 @@ class _Writer:
         return self.lines.text
 
     def _separate(self, separator: int) -> None:
-        """Begin a paragraph or a word, as the page does between two kept texts."""
+        """Start a paragraph or a word if the page does so between two kept texts."""
         if separator < _LINE:
             self.paragraph.add(" ")
         elif not self.paragraph.ends_with_break():
             self._flush()
 
     def _open(self, node: int, name: str) -> Callable[[], object] | None:
-        """Begin an element, and return what ends it; None if nothing does."""
+        """Start an element, and return a function that ends it; None if nothing needs to be done."""
         if name == "a":
             return self._link(self.nodes.attributes[node])
         if name in _MARKS:
@@ -212,12 +213,12 @@ class _Writer:
         return self._flush
 
     def _marks_title(self, node: int) -> bool:
-        """Tell whether a citation has emphasis within it, so that it is not the title of a work only."""
+        """Tell whether a citation contains emphasis, so that it is more than the title of a work."""
         inner = self.nodes.tag[node + 1 : min(node + _TERM_NODES, int(self.nodes.end[node]))].tolist()
         return any(self.nodes.names[tag] in _EMPHASIS for tag in inner)
 
     def _check_mark(self, node: int) -> str:
-        """Return the mark of an item of a list of tasks, which begins with a check box; empty for other items."""
+        """Return the mark of an item of a task list, which starts with a check box; empty for other items."""
         for item in range(node + 1, min(node + 4, int(self.nodes.end[node]))):
             if self.nodes.name(item) == "input" and self.nodes.attributes[item].get("type") == "checkbox":
                 return "[x] " if "checked" in self.nodes.attributes[item] else "[ ] "
@@ -226,7 +227,7 @@ class _Writer:
         return ""
 
     def _link(self, attributes: Mapping[str, str]) -> Callable[[], object] | None:
-        """Begin a link, without an address in a heading that is a link to itself."""
+        """Start a link; a heading's link to itself gets no address."""
         address = attributes.get("href", "")
         if self.heading and address.startswith("#"):
             start = len(self.paragraph.inner)
@@ -255,12 +256,12 @@ class _Writer:
             self.lines.block([heading_line(level, text)])
 
     def _is_short(self, node: int) -> bool:
-        """Tell whether a term is one of a few words."""
+        """Tell whether a term has only a few words."""
         end = int(self.nodes.end[node])
         return end - node < _TERM_NODES and sum(map(len, self.nodes.texts[node:end])) < _TERM_LENGTH
 
     def _end_term(self, close: Callable[[], object] | None) -> None:
-        """End a term in bold; its definition begins in the next line, unless it begins with a list or the like."""
+        """End a term in bold; its definition starts on the next line, unless it starts with a list or the like."""
         if close is not None:
             close()
         if self.paragraph.content:
@@ -271,7 +272,7 @@ class _Writer:
         self.lines.close()
 
     def _open_part(self, node: int, name: str) -> Callable[[], object]:
-        """Begin a table of data, its caption, a row or a cell."""
+        """Start a data table, its caption, a row or a cell."""
         if name == "table":
             self.tables.append(_Table())
             return self._end_table
@@ -349,7 +350,7 @@ class _Writer:
         self.lines.block([fence + code_language(self.nodes, node), *lines, fence])
 
     def _flush(self) -> None:
-        """Write the open paragraph, if it has text; within a heading a space, and within a cell a line break."""
+        """Write the open paragraph, if it has text; within a heading write a space, and within a cell a line break."""
         paragraph = self.paragraph
         if not paragraph.content:
             return
@@ -367,7 +368,7 @@ class _Writer:
 
 
 def _normalised(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
-    """Return the texts of kept blocks of one node, by node, with one space for white space at their ends."""
+    """Return the texts of kept blocks that have one node, by node, with white space at their ends as one space."""
     blocks, raw = page.blocks, page.nodes.texts
     single = rows[blocks.node[rows] == blocks.last_node[rows]]
     found = {}
@@ -384,6 +385,6 @@ def _normalised(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
 
 
 def _with_single_spaces(text: str) -> str:
-    """Return a text with one space for each piece of white space."""
+    """Return a text with each run of white space as one space."""
     inner = " ".join(text.split())
     return f"{' ' * text[0].isspace()}{inner}{' ' * text[-1].isspace()}" if inner else " " * bool(text)

@@ -1,4 +1,4 @@
-"""Formulas of a page as TeX: MathML, KaTeX, MathJax and pictures with TeX as their text."""
+"""Formulas of a page as TeX: MathML, KaTeX, MathJax and pictures with TeX as alternative text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from blockml.rendering.text import TEX_SCRIPT, may_have_formulas
 
 __all__ = ["Formulas", "find_formulas", "formula_of_image", "shown_formulas", "writes_dollars"]
 
-#: Formulas by node, and the nodes whose subtrees repeat them.
+#: Formulas by node, and the nodes whose subtrees repeat a formula.
 Formulas = tuple[Mapping[int, str], frozenset[int]]
 
 _NONE: Formulas = ({}, frozenset())
@@ -31,7 +31,7 @@ _TEX_SOURCE = re.compile(r"latex|mathtex|mimetex|codecogs|/math/render/", re.IGN
 _TEX_CLASSES = frozenset({"tex", "latex", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display"})
 _TEX_SIGNS = re.compile(r"[\\^_=+<>]|^\w$")
 _WRAPPED = re.compile(r"\{\\(?:display|text)style (?P<inner>.*)\}", re.DOTALL)
-#: Classes of elements that show a formula once more.
+#: Classes of elements that show a formula a second time.
 _COPIES = frozenset({"katex-html", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display", "MathJax",
                      "MathJax_Preview", "MathJax_Display", "MathJax_SVG", "MathJax_CHTML"})  # fmt: skip
 
@@ -55,7 +55,7 @@ def find_formulas(page: Page) -> Formulas:
         return _NONE
     nodes, held = page.nodes, page.nodes.attributes
     found: dict[int, str] = {}
-    stop = 0  # end of the formula before
+    stop = 0  # end of the previous formula
     annotations = [item for item in nodes.indices("annotation").tolist() if _TEX.search(held[item].get("encoding", ""))]
     for node in nodes.indices("math").tolist():
         tex = _of_mathml(nodes, node, annotations) if node >= stop else ""  # nothing within a formula is written
@@ -74,7 +74,7 @@ def find_formulas(page: Page) -> Formulas:
         if classes and not _COPIES.isdisjoint(classes.split()):
             stop = int(nodes.end[node])
             inner = in_order[slice(*in_order.searchsorted((node, stop)))].tolist()
-            for formula in inner:  # MathJax puts its MathML in what it shows
+            for formula in inner:  # MathJax puts its MathML inside the elements it shows
                 tex = found.pop(formula)
                 if not scripts:
                     found.setdefault(node, tex)
@@ -127,14 +127,14 @@ def formula_of_image(attributes: Mapping[str, str]) -> str:
 
 
 def _in_dollars(tex: str, *, display: bool) -> str:
-    """Write a formula within a text, or as one of its own (``display``)."""
+    """Write a formula within a text or, with ``display``, as a displayed one."""
     match = _WRAPPED.fullmatch(tex := tex.strip().strip("$"))
     tex = " ".join((match["inner"] if match else tex).split())
     return f"$${tex}$$" if display else f"${tex}$"
 
 
 def _of_mathml(nodes: Nodes, node: int, annotations: Sequence[int]) -> str:
-    """Return the TeX of a ``math`` element: the first annotation in it, its ``alttext``, or that of its elements."""
+    """Return the TeX of a ``math`` element: its first annotation, its ``alttext``, or TeX written from its elements."""
     place = bisect(annotations, node)
     if place < len(annotations) and annotations[place] < nodes.end[node]:
         return "".join(nodes.texts[annotations[place] : int(nodes.end[annotations[place]])]).strip()
@@ -142,7 +142,7 @@ def _of_mathml(nodes: Nodes, node: int, annotations: Sequence[int]) -> str:
 
 
 def _of_scripts(page: Page) -> Mapping[int, str]:
-    """Return the formulas of ``script`` elements, whose text is no part of the tree; empty if they don't match."""
+    """Return the formulas of ``script`` elements, whose text is not in the tree; empty if they don't match it."""
     texts = [
         match["text"].decode("utf-8")
         for match in _SCRIPT.finditer(page.utf8 or b"")

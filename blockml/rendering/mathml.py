@@ -9,9 +9,9 @@ from blockml.page import Nodes
 
 __all__ = ["tex_of_mathml"]
 
-#: Levels of elements below which only the text is written.
+#: Maximum depth of elements; only the text of deeper ones is written.
 _MAX_LEVELS = 40
-#: TeX of characters. Others are written as they are, as TeX of today reads Unicode.
+#: TeX of characters. Others are written unchanged, because current TeX reads Unicode.
 _CHARACTERS = str.maketrans(
     {"−": "-", "∑": r"\sum ", "∏": r"\prod ", "∫": r"\int ", "∞": r"\infty ", "×": r"\times ", "·": r"\cdot ",
      "⋅": r"\cdot ", "±": r"\pm ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "≈": r"\approx ", "→": r"\to ",
@@ -51,7 +51,7 @@ def tex_of_mathml(nodes: Nodes, node: int) -> str:
 
 
 def _children(nodes: Nodes, node: int) -> list[int]:
-    """Return the elements directly in an element."""
+    """Return the child elements of an element."""
     found, item, end = [], node + 1, int(nodes.end[node])
     while item < end:
         if nodes.tag[item] != 0 and nodes.name(item) not in _SKIPPED:
@@ -68,7 +68,7 @@ class _Converter:
         self.level = 0
 
     def joined(self, elements: Sequence[int], *, spaced: bool = False) -> str:
-        """Write elements in a row; with ``spaced``, with spaces around relations and between factors."""
+        """Write elements in a row; ``spaced`` adds spaces around relations and between factors."""
         text = ""
         for piece in filter(None, map(self.tex, elements)):
             is_relation = _RELATIONS.fullmatch(piece.strip()) is not None
@@ -113,12 +113,12 @@ class _Converter:
         return f"{'{}' if left else ''}{left}{base}{right}"
 
     def pair(self, sub: int, sup: int) -> str:
-        """Write a pair of scripts, of which each may be missing."""
+        """Write a pair of scripts, either of which may be missing."""
         texts = [self.tex(item) if item >= 0 else "" for item in (sub, sup)]
         return "".join(f"{sign}{{{text}}}" for sign, text in zip("_^", texts, strict=True) if text)
 
     def fenced(self, node: int, children: Sequence[int]) -> str:
-        """Write an element with parentheses around and commas between its parts."""
+        """Write an element with parentheses around it and commas between its parts."""
         held = self.nodes.attributes[node]
         separators = "".join(held.get("separators", ",").split()) or " "
         text = ""
@@ -144,7 +144,7 @@ def _words(text: str) -> str:
 
 
 def _group(tex: str) -> str:
-    """Put braces around what is more than one sign, so that a script belongs to all of it."""
+    """Put braces around more than one sign, so that a script belongs to all of them."""
     return tex if len(tex) == 1 or re.fullmatch(r"\\[A-Za-z]+|[0-9]+", tex) else f"{{{tex}}}"
 
 
@@ -153,7 +153,7 @@ def _scripted(base: str, sub: str = "", sup: str = "") -> str:
 
 
 def _limits(base: str, under: str = "", over: str = "") -> str:
-    """Write what is below and above: as scripts of sums and the like, as accents, or stacked."""
+    """Write the parts below and above a base: as scripts of sums and similar signs, as accents, or stacked."""
     if _LIMITS.fullmatch(base):
         return _scripted(base, under, over)
     for side, sign in (("under", under), ("over", over)):

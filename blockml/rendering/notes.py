@@ -1,4 +1,4 @@
-"""Marks of footnotes whose note is not written, and links from notes back to their marks."""
+"""Hides footnote marks whose note is not written, and links from notes back to their marks."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from blockml.rendering.shown import line_element, text_sums
 
 __all__ = ["hide_dead_marks"]
 
-#: In the attributes of a link within the page, and of elements to which one may lead.
+#: Parts of the attributes of links within the page, and of the elements they may lead to.
 _WITHIN, _IDS = b"href\0#", (b"id\0", b"name\0")
-#: Texts of marks, and of links back to them.
+#: Texts of footnote marks, and of links back to them.
 _MARK = re.compile(
     r"\s*\[?\s*(?:(?:note|fn|n)\.?\s*)?(?:[0-9]{1,3}|[a-z]{1,2}|[ivx]{1,5}|[*†‡§]{1,3})\s*\]?\s*", re.IGNORECASE
 )
 _BACK = re.compile(r"\s*(?:[\^↑⇑↩↵⤴⏎]\ufe0e?\s*)+")
 _LETTERS = re.compile(r"\s*[a-z]{1,2}\s*")
-_MAX_LENGTH = 20  # characters of the text of a mark
+_MAX_LENGTH = 20  # maximum characters of a mark's text
 
 
 def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
-    """Take the links back from notes, and the marks of notes that aren't written, out of ``shown`` (n_nodes,).
+    """Clear in ``shown`` (n_nodes,) links back from notes, and marks whose notes aren't written.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
     n_shown, lines = text_sums(shown & (nodes.tag == 0)), dict[int, int]()
     for node, text in marks.items():
         target = targets.get(nodes.attributes[node].get("href", "").strip()[1:], -1)
-        sign = nodes.parent.item(node) + 1  # one for several links back
+        sign = nodes.parent.item(node) + 1  # a sign before several links back
         has_sign = bool(_BACK.fullmatch(nodes.texts[sign]))
         is_back = _BACK.fullmatch(text) or (_LETTERS.fullmatch(text) and (has_sign or 0 <= target < node))
         note = line_element(nodes, target, lines) if target >= 0 else -1  # a target may be empty, before its note
@@ -60,7 +60,7 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
 
 
 def _text(nodes: Nodes, node: int) -> str:
-    """Return the text of a link, or its beginning."""
+    """Return the text of a link, or its start."""
     text = ""
     for item in range(node + 1, nodes.end.item(node)):
         text += nodes.texts[item]

@@ -24,11 +24,12 @@ _KINDS = {
     **dict.fromkeys(("pre", "listing", "xmp", "textarea"), ParagraphKind.CODE),
     "table": ParagraphKind.TABLE,
 }
-#: Elements that a list is no paragraph around: it is a layout of sections.
+#: Elements that make the list around them a layout of sections instead of one paragraph.
 _SECTIONS = frozenset("h1 h2 h3 h4 h5 h6 pre table blockquote article section".split())
-#: Characters of a heading that the paragraphs below it repeat, or thousands of them would repeat a page.
+#: Maximum characters of a heading that paragraphs below it repeat; otherwise thousands of paragraphs could repeat a
+#: page.
 _MAX_HEADING = 500
-#: Ends of a part of a paragraph that is longer than a chunk, best first.
+#: Where a paragraph that is longer than a chunk is cut, best first.
 _CUTS = (re.compile(r"\n"), re.compile(r"[.!?…。！？]['\"”’)]*\s|[。！？]"), re.compile(r"\s"))
 
 
@@ -41,10 +42,10 @@ def find_paragraphs(
     removed: bool = False,
     budget: Budget | None = None,
 ) -> tuple[Paragraph, ...]:
-    """Group the kept blocks into paragraphs, or with ``removed`` the others.
+    """Group the kept blocks into paragraphs, or with ``removed`` the removed ones.
 
-    Lists and tables of data are one paragraph each, unless a list has headings or other sections in it. Lines that only
-    ``br`` separates belong to one paragraph; two in a row end it.
+    Lists and data tables are one paragraph each, unless a list contains headings or other sections. Lines separated
+    only by one ``br`` belong to one paragraph; two in a row end it.
 
     Parameters
     ----------
@@ -53,12 +54,12 @@ def find_paragraphs(
     kept, scores
         (n_blocks,) the decision.
     labels
-        (n_blocks,) label of each block; None if the extractor tells no labels.
+        (n_blocks,) label of each block; None if the extractor has no labels.
     removed
         Whether to group the removed blocks; these have no place in the text.
     budget
-        Pays for headings and XPaths, which paragraphs repeat; without enough of it a paragraph has no headings, or the
-        shortest XPath.
+        Pays for headings and XPaths, which paragraphs repeat; if too little is left, a paragraph has no headings, or
+        the shortest XPath.
     """
     budget = budget or Budget(page)
     mask = ~kept if removed else kept
@@ -108,7 +109,7 @@ def find_paragraphs(
 
 
 def _units(page: Page, rows: NDArray[np.intp]) -> list[tuple[list[int], int, int]]:
-    """Return the paragraphs: places of their blocks in ``rows``, element that makes them one (or -1), and its node.
+    """Return the paragraphs: positions of their blocks in ``rows``, the element that groups them (or -1), and the node.
 
     The node is the deepest element around all blocks.
     """
@@ -118,7 +119,7 @@ def _units(page: Page, rows: NDArray[np.intp]) -> list[tuple[list[int], int, int
     breaks = text_sums(nodes.named({"br"}))
     found: list[tuple[list[int], int]] = []
     lines: dict[int, int] = {}
-    before = -1  # element that begins a line around the block before
+    before = -1  # nearest line-starting element around the previous block
     for place, (row, unit) in enumerate(zip(rows.tolist(), element, strict=True)):
         around = line_element(nodes, int(blocks.parent[row]), lines)
         goes_on = place > 0 and unit == element[place - 1]
@@ -137,7 +138,7 @@ def _units(page: Page, rows: NDArray[np.intp]) -> list[tuple[list[int], int, int
 
 
 def _goes_on(separator: int, *, same_element: bool) -> bool:
-    """Tell whether a block belongs to the paragraph of the one before."""
+    """Tell whether a block belongs to the same paragraph as the previous one."""
     return separator <= Separator.SPACE or (separator == Separator.LINE and same_element)
 
 
@@ -168,7 +169,7 @@ def _common(nodes: Nodes, elements: Sequence[int]) -> int:
 
 
 def _are_quoted(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Tell which elements are a quotation or in one: more have begun there than ended."""
+    """Tell which elements are a quotation or in one: more have started there than ended."""
     begun = nodes.indices("blockquote")
     n_ended = np.sort(nodes.end[begun]).searchsorted(elements, side="right")
     return np.asarray(begun.searchsorted(elements, side="right") > n_ended)
@@ -185,10 +186,10 @@ def _label(labels: Sequence[Label] | None, blocks: Sequence[int], weights: NDArr
 
 
 def find_chunks(text: str, paragraphs: Sequence[Paragraph], size: int) -> tuple[Chunk, ...]:
-    """Join consecutive paragraphs to chunks of at most ``size`` characters.
+    """Join consecutive paragraphs into chunks of at most ``size`` characters.
 
-    A heading begins a chunk if the one before is at least half full, and never ends one. A longer paragraph is cut at
-    the end of a line, else of a sentence, else of a word.
+    A heading starts a chunk if the previous chunk is at least half full, and never ends one. A longer paragraph is cut
+    at the end of a line, else of a sentence, else of a word.
 
     Raises
     ------
@@ -224,7 +225,7 @@ def find_chunks(text: str, paragraphs: Sequence[Paragraph], size: int) -> tuple[
 
 
 def _parts(text: str, paragraphs: Sequence[Paragraph], size: int) -> Iterator[tuple[int, int, int]]:
-    """Iterate over begin, end and index of paragraphs; longer ones than ``size`` are cut."""
+    """Iterate over start, end and index of paragraphs; those longer than ``size`` are cut."""
     for index, paragraph in enumerate(paragraphs):
         if paragraph.start is None or paragraph.end is None:
             continue

@@ -10,14 +10,14 @@ __all__ = ["DECORATION", "ELSEWHERE", "PERSONS", "is_byline_of", "is_decoration"
 __all__ += ["class_and_id_words", "is_other", "picture_sides", "shown_person"]
 
 _PIXELS = re.compile(r"\s*([0-9]{1,5})(?:\.[0-9]+)?(?:px)?\s*")
-#: The same in a style, and sides in an address.
+#: Sides in a style, and in an address.
 _STYLED = re.compile(r"(?:^|[;\s])(width|height)\s*:\s*([0-9]{1,5})(?:\.[0-9]+)?px")
 _IN_ADDRESS = re.compile(r"[?&](?:w|width|h|height|s|size|sz)=([0-9]{1,4})(?:px)?(?![^&#])")
-#: Sides of icons: one that is this short, or both.
+#: Maximum sides of icons: of the shorter side, or of both.
 _SHORT, _BOTH_SHORT = 48, 100
-#: Sides, the shorter one first, that are a shape.
+#: Sides, the shorter one first, that give an aspect ratio instead of a size.
 _SHAPES = frozenset({(1, 2), (2, 3), (3, 4), (3, 5), (4, 5), (5, 7), (5, 8), (9, 16), (9, 21)})
-#: Sides of advertisements, as the trade has agreed on.
+#: Standard sizes of advertisements.
 _ADVERTISEMENTS = frozenset({(728, 90), (468, 60), (970, 90), (970, 250), (300, 250), (336, 280), (160, 600),
                              (120, 600), (300, 600), (320, 50), (320, 100), (250, 250), (125, 125)})  # fmt: skip
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
@@ -37,7 +37,7 @@ DECORATION = (
         "smilies social spacer spinner sprite sprites star stars statusicon userinfo".split()
     )
 )
-#: Words in the class or id of an element that has pictures of something else, and whole ids of the header of a site.
+#: Words in the class or id of an element whose pictures are not content, and whole ids of the header of a site.
 ELSEWHERE = (
     PERSONS
     | _ADVERTISING - {"banner", "adv"}
@@ -46,7 +46,7 @@ ELSEWHERE = (
         "related share sidebar social #banner #header #masthead #site-header".split()
     )
 )
-#: Folders of pictures that all pages of a site share.
+#: Folders of pictures shared by all pages of a site.
 _DESIGN = re.compile(r"/(?:themes?|skins?|templates?|gui|layout)/", re.IGNORECASE)
 #: Classes that cut a picture to a circle.
 _ROUND = re.compile(r"(?:img|rounded?|is|border)[-_](?:circle|rounded|full|circular)\b")
@@ -54,31 +54,31 @@ _ROUND = re.compile(r"(?:img|rounded?|is|border)[-_](?:circle|rounded|full|circu
 _PROFILE = re.compile(
     r"/(?:authors?|autor(?:en|es)?|auteurs?|profiles?|users?|members?|staff|contributors?)(?:/|\.php)", re.IGNORECASE
 )
-#: Addresses of links that print, send or share a page, or lead to a home page or through a counter of clicks.
+#: Addresses of links that print, send or share a page, or lead to a home page or through a click counter.
 _ACTION = re.compile(
     r"mailto:|javascript:|(?:(?:https?:)?//[^/?#]+)?(?:\.?/)?(?:index\.\w+)?\Z|[^?]*(?:redirect|adclick|/ads?/)|(?:https?:)?//(?:[\w-]+\.)*(?:facebook|twitter|linkedin|pinterest|myspace|digg|addthis|addtoany"
     r"|stumbleupon|del\.icio|delicious)\.",
     re.IGNORECASE,
 )
-#: Texts of pictures that are buttons, and words at the end of the text of those that are decoration.
+#: Texts of pictures that are buttons, and last words of the text of decoration.
 _ACTIONS = frozenset(
     "back,comment,comments,e-mail,email,facebook,home,more,next,prev,previous,print,read more,rss,search,send,share,"
     "top,tweet,twitter".split(",")
 )
 _NAMED = re.compile(r"\b(?:logo|avatar|icon|is (?:offline|online))\W*$", re.IGNORECASE)
-#: Beginnings of lines that name the author.
+#: Starts of lines that name the author.
 _BYLINE = re.compile(
     r"\W*(?:written |posted |published |text )?(?:by|von|par|por|di|door|av|af|text|autor)\b", re.IGNORECASE
 )
 _NONE = frozenset[str]()
-_MAX_NAMES = 1000  # characters of a class or id that are read
+_MAX_NAMES = 1000  # maximum characters read of a class or id
 _MAX_BYLINE, _MAX_NAME_WORDS, _MAX_ALT = 120, 4, 80
 _PORTRAIT_OF = re.compile(r"(?:(?:photo|picture|portrait|image|headshot|foto) (?:of|von)|author)\b:?", re.IGNORECASE)
 _SIZE = re.compile(r"[-_]?\d{2,4}x\d{2,4}")
 
 
 def is_decoration(attributes: Mapping[str, str], address: str) -> bool:
-    """Tell whether a picture is an icon, a spacer or an advertisement, by its sides, its address and its text.
+    """Tell from its sides, address and text whether a picture is an icon, a spacer or an advertisement.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def is_decoration(attributes: Mapping[str, str], address: str) -> bool:
 
 
 def picture_sides(attributes: Mapping[str, str]) -> tuple[int | None, int | None]:
-    """Return width and height of a picture in pixels; None where its attributes don't give them.
+    """Return width and height of a picture in pixels; None for a side that its attributes don't give.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _is_small(attributes: Mapping[str, str], address: str) -> bool:
     given = picture_sides(attributes)
     if given == (0, 0) or given in _ADVERTISEMENTS:
         return True
-    sides = sorted(side for side in given if side)  # 0 is any size
+    sides = sorted(side for side in given if side)  # 0 means any size
     if not sides and len(asked := _IN_ADDRESS.findall(address) if "?" in address else []) > 1:
         sides = sorted(map(int, asked))
     if not sides or tuple(sides) in _SHAPES:
@@ -132,7 +132,7 @@ def _is_small(attributes: Mapping[str, str], address: str) -> bool:
 
 
 def is_other(attributes: Mapping[str, str]) -> bool:
-    """Tell whether an element around a picture is cut to a circle, or a link to a person or that sends or shares.
+    """Tell whether an element around a picture is a circle, or a link to a person or one that shares the page.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def is_other(attributes: Mapping[str, str]) -> bool:
 
 
 def shown_person(alt: str) -> str:
-    """Return the name of the person whom a picture may show, from its text; empty for other texts.
+    """Return the name of the person that a picture may show, from its text; empty for other texts.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def is_byline_of(line: str, name: str) -> bool:
 
 
 def class_and_id_words(attributes: Mapping[str, str]) -> frozenset[str]:
-    """Return the words, in lower case, of the classes and id of an element, and these as a whole with a ``#``.
+    """Return the lower-case words of an element's classes and id, and each class or id as a whole after a ``#``.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def _words(name: str) -> frozenset[str]:
 
 
 def picture_file_name(address: str) -> str:
-    """Return the file name of an address without size and suffix.
+    """Return the file name in an address, without size and suffix.
 
     Examples
     --------

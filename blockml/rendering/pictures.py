@@ -33,32 +33,32 @@ from blockml.rendering.shown import shown_texts, text_sums
 __all__ = ["Pictures", "find_images", "find_pictures"]
 
 _HEAD, _NOSCRIPT = int(Flag.HEAD), int(Flag.NOSCRIPT)
-#: Elements that are pictures. The content of ``amp-img`` is the same picture for other readers.
+#: Elements that are pictures. The content of ``amp-img`` is a fallback with the same picture.
 _PICTURES = frozenset({"img", "amp-img"})
-#: Removed words of a caption, and between a picture and the kept text on one of its sides.
+#: Maximum removed words in a caption, and between a picture and the kept text on one side of it.
 _MAX_CAPTION, _MAX_GAP = 60, 30
-#: Words of an element that is only about a person.
+#: Maximum words of an element that is only about a person.
 _MAX_PERSON = 60
-#: Levels of elements around a picture that are looked at, so that deep pages don't take long.
+#: Number of levels around a picture that are inspected, which bounds the time for deep pages.
 _MAX_LEVELS = 12
-#: Those of which the names are read as those of the picture, itself among them.
+#: Number of these levels, with the picture itself, whose names count as those of the picture.
 _NEAR = 3
 _NO_NAMES = frozenset[str]()
-#: Longer side of a picture that is content right after the text.
+#: Minimum longer side of a picture that is content directly after the text.
 _LARGE = 300
-#: Number of times from which on the same picture is decoration.
+#: A picture that appears this often is decoration.
 _MANY = 3
 _FIGURES = frozenset({"figure", "picture"})
 _ELSEWHERE_NAMES, _WHOLE = frozenset({"aside", "footer", "form", "nav"}), frozenset({"body", "html"})
-#: Declarations of the picture of the page.
+#: Names of ``meta`` elements that declare the page's picture.
 _DECLARED = frozenset({"og:image", "og:image:url", "twitter:image"})
-_MIN_NAME = 5  # characters of a file name by which a picture is recognized
+_MIN_NAME = 5  # minimum characters of a file name that identifies a picture
 
 
 class Pictures(NamedTuple):
     """The pictures that belong to kept text."""
 
-    addresses: Mapping[int, str]  #: address of each, as the page gives it, by node, in order
+    addresses: Mapping[int, str]  #: address of each as the page gives it, by node, in order
     captions: Mapping[int, Sequence[int]]  #: blocks of the caption of each that has one
 
     def with_captions(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -70,11 +70,11 @@ class Pictures(NamedTuple):
 def find_pictures(page: Page, rows: NDArray[np.intp]) -> Pictures:
     """Find the pictures that belong to the blocks in ``rows``, which are kept.
 
-    A picture has a box: the largest element around it without a kept text and with few words, which are its caption or
-    credits. A picture is content if the kept texts before and after its box are its neighbours, or if one of them is
-    and few removed words are before the other; if it comes before all kept text, by few words; if it is right after
-    the last one and large or a figure; or if the page declares it as its picture. Icons, portraits, advertisements,
-    spacers and pictures that are repeated for browsers without scripts are left out.
+    A picture has a box: the largest element around it that contains no kept text and few words (its caption or
+    credits). A picture is content if the kept texts before and after its box are adjacent to it; if one is adjacent and
+    few removed words separate it from the other; if it precedes all kept text by few words; if it directly follows the
+    last kept text and is large or a figure; or if the page declares it as its picture. Icons, portraits,
+    advertisements, spacers and copies of pictures for browsers without scripts are left out.
 
     Examples
     --------
@@ -116,16 +116,16 @@ def find_images(page: Page, kept: NDArray[np.bool_], *, budget: Budget | None = 
 
 
 class _Place(NamedTuple):
-    """Place of a picture near kept text."""
+    """Position of a picture near kept text."""
 
     box: int  #: see :func:`find_pictures`
     left: int  #: the kept text before it; -1 without one
     right: int  #: the kept text after it; the number of nodes without one
-    is_between: bool  #: whether these texts are its neighbours
+    is_between: bool  #: whether these texts are adjacent to it
 
 
 class _Finder:
-    """The pictures of a page and what is around them."""
+    """The pictures of a page and their surroundings."""
 
     def __init__(self, page: Page, rows: NDArray[np.intp], images: NDArray[np.intp]) -> None:
         self.page, self.nodes, self.images = page, page.nodes, images
@@ -137,11 +137,11 @@ class _Finder:
             {tag for tag, name in enumerate(page.nodes.names) if name in names} for names in (_ELSEWHERE_NAMES, _WHOLE)
         )
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
-        self.last = -1, ""  # node and address of the last picture
+        self.last = -1, ""  # node and address of the previous picture
         self.named = nodes_with_words(page.nodes, (b"caption", b"og:image", b"twitter:image"))
 
     def find(self) -> Pictures:
-        """Return the pictures of the content."""
+        """Return the pictures of the main content."""
         found: dict[int, str] = {}
         rest: list[int] = []  # pictures that are content only if the page declares one of them
         places = self._places()
@@ -196,7 +196,7 @@ class _Finder:
         return node
 
     def _address(self, node: int) -> str:
-        """Return the address of a picture; empty for one that shows nothing, is an icon or a formula."""
+        """Return the address of a picture; empty if it shows nothing, or is an icon or a formula."""
         attributes = self.nodes.attributes[node]
         address = image_address(attributes)
         if (not address or is_placeholder(address)) and self.nodes.parent[node] >= 0:
@@ -231,11 +231,11 @@ class _Finder:
         return is_elsewhere
 
     def _has_others(self, element: int, names: frozenset[str]) -> bool:
-        """Tell whether an element has content of other kinds by its name, classes and id."""
+        """Tell from its name, classes and id whether an element has content of another kind."""
         return self.nodes.tag.item(element) in self.other_tags or not names.isdisjoint(ELSEWHERE)
 
     def _is_other(self, node: int, place: _Place) -> bool:
-        """Tell whether a picture is decoration, an advertisement or a portrait by the elements and lines around it."""
+        """Tell from its surroundings whether a picture is decoration, an advertisement or a portrait."""
         nodes, element, words, starts = self.nodes, node, self.words.item, self.page.blocks.node
         for level in range(_MAX_LEVELS):
             attributes = nodes.attributes[element]
@@ -265,7 +265,7 @@ class _Finder:
         return any(self.nodes.name(item) in _FIGURES for item in self.nodes.ancestors(node, 4))
 
     def _add_declared(self, found: dict[int, str], rest: Sequence[int], places: Mapping[int, _Place]) -> None:
-        """Add the first of the other pictures that is the one that the page declares, unless it is found already."""
+        """Add the first of the other pictures that is the page's declared picture, unless that is found already."""
         nodes = self.nodes
         metas = [nodes.attributes[node] for word in (b"og:image", b"twitter:image") for node in self.named[word]]
         declared = [
@@ -284,7 +284,7 @@ class _Finder:
                 return
 
     def _repeats(self, node: int, address: str) -> bool:
-        """Tell whether a picture is the one before, as ``noscript`` repeats those that load late."""
+        """Tell whether a picture repeats the previous one, because ``noscript`` repeats lazily loaded pictures."""
         before, self.last = self.last, (node, address)
         flags, attributes = self.nodes.flags, self.nodes.attributes
         if before[0] < 0:
@@ -298,12 +298,12 @@ class _Finder:
                 and not attributes[node].get("alt")
                 and picture_file_name(address) != picture_file_name(before[1])
             ):
-                return False  # what comes first in noscript may be a counter of visits
+                return False  # the first picture in noscript may be a visit counter
         first = bisect_left(self.texts, before[0])
         return first == bisect_left(self.texts, node, first)
 
     def _captions(self, found: Mapping[int, str]) -> dict[int, Sequence[int]]:
-        """Return the blocks of captions: the first caption after a picture in its figure, else the last before it."""
+        """Return the blocks of captions: the first one after a picture in its figure, or else the last before it."""
         nodes, words, starts = self.nodes, self.words.item, self.page.blocks.node
         own = [node for node in self.named[b"caption"] if "caption" in nodes.attributes[node].get("class", "")]
         candidates = np.union1d(nodes.indices("figcaption"), np.array(own, dtype=np.int64)).tolist()

@@ -1,4 +1,4 @@
-"""Records of an extraction: one table per kind of record makes records, JSON Schema, Arrow types and documentation.
+"""Records of an extraction: one table per kind of record defines records, JSON Schema, Arrow types and documentation.
 
 A field of a page's record is one entry of :data:`PAGE`, and a row of the table in ``docs/batch.md``, which a test
 compares.
@@ -32,12 +32,12 @@ __all__ += ["chunk_record", "image_record", "json_schema", "page_record", "parag
 #: Incremented when a field is removed or changes its meaning.
 SCHEMA_VERSION = 1
 
-#: Statuses of pages of a batch that failed, beside those of :class:`blockml.page.Status`.
+#: Statuses of failed pages of a batch, in addition to those of :class:`blockml.page.Status`.
 TIMEOUT = "timeout"  #: the page took longer than the time limit
 CRASHED = "crashed"  #: the extractor raised, its process died, or the page needed more memory than the limit
 UNREADABLE = "unreadable"  #: the file, line or record of the page is damaged or missing
 FAILURES = (TIMEOUT, CRASHED, UNREADABLE)
-#: Status of a page of a batch whose confidence is below the least one that was asked for; it has its text.
+#: Status of a page of a batch whose confidence is below the requested minimum; its text is still given.
 UNSURE = "unsure"
 
 _Schema = dict[str, Any]
@@ -54,7 +54,7 @@ class FieldType:
     failed: _Schema | None = None  #: JSON Schema in records of a batch, if it differs because a page may fail.
 
     def or_null(self) -> FieldType:
-        """Return the type whose values may be null as well."""
+        """Return the same type with null allowed."""
         return FieldType(f"{self.name} or null", {**self.schema, "type": [self.schema["type"], "null"]}, self.arrow)
 
 
@@ -94,16 +94,16 @@ class Field:
     name: str
     kind: FieldType
     description: str = ""
-    #: Returns the value; by default the attribute of its name. Of blocks, the values of all blocks of an extraction.
+    #: Returns the value; by default the attribute with the field's name. For blocks, returns the values of all blocks.
     value: Callable[[Any], Any] | None = None
-    of_metadata: bool = False  #: Whether it is null where metadata is not read.
+    of_metadata: bool = False  #: Whether it is null if metadata is not read.
 
-    def of(self, source: object) -> Any:  # noqa: ANN401 (of its kind)
-        """Return the value of the field in the record of something."""
+    def of(self, source: object) -> Any:  # noqa: ANN401 (depends on its kind)
+        """Return the value of the field for an object."""
         return (self.value or attrgetter(self.name))(source)
 
     def schema(self, *, in_batch: bool = False) -> _Schema:
-        """Return the JSON Schema of the field, in records of one page or of a batch."""
+        """Return the JSON Schema of the field, for records of one page or of a batch."""
         failed = self.kind.failed if in_batch else None
         text = self.description
         if failed is not None and self.kind is SHARE:
@@ -135,18 +135,20 @@ PAGE = (
     Field(
         "metadata",
         METADATA,
-        "What the page declares or shows about itself.",
+        "Metadata that the page declares or shows.",
         lambda found: found.metadata.record(),
         of_metadata=True,
     ),
 )
 #: Record of a page of a batch.
 RECORD = (Field("id", TEXT, "Id of the page."), *PAGE, Field("error", TEXT.or_null(), "Reason why the page failed."))
-#: Fields of a page of a batch that cost more and are in its record only if they are asked for.
+#: Fields of a page of a batch that cost more, and are only in its record on request.
 OPTIONAL = (
     Field("comments", TEXT, "Readers' comments that are not part of the text."),
-    Field("language", TEXT.or_null(), "Language, as `en`: declared, or else detected; null if it is not known."),
-    Field("duplicate_of", TEXT.or_null(), "Id of the first page of the run with nearly the same text; null if new."),
+    Field("language", TEXT.or_null(), "Language code such as `en`: declared, or else detected; null if unknown."),
+    Field(
+        "duplicate_of", TEXT.or_null(), "Id of the first page of the run with nearly the same text; null if this is it."
+    ),
 )
 _BLOCK = (
     Field("index", COUNT, value=lambda found: range(len(found.kept))),
@@ -158,15 +160,15 @@ _BLOCK = (
     Field(
         "label",
         LABEL_NAME,
-        "Predicted label; null if the extractor tells no labels.",
+        "Predicted label; null if the extractor has no labels.",
         lambda found: map(_label, [None] * len(found.kept) if found.labels is None else found.labels),
     ),
 )
 _PARAGRAPH = (
     Field("kind", PARAGRAPH_KIND, value=lambda paragraph: str(paragraph.kind)),
     Field("text", TEXT),
-    Field("start", PLACE, "Place of the first character in `text`; null for a removed paragraph."),
-    Field("end", PLACE, "Place after the last character."),
+    Field("start", PLACE, "Index of the first character in `text`; null for a removed paragraph."),
+    Field("end", PLACE, "Index after the last character."),
     Field("headings", TEXTS, "Headings above it, outermost first.", lambda paragraph: list(paragraph.headings)),
     Field("xpath", TEXT),
     Field("blocks", COUNTS, "Indices of its blocks.", lambda paragraph: list(paragraph.blocks)),
@@ -182,22 +184,22 @@ _CHUNK = (
 )
 _IMAGE = (
     Field("address", TEXT, "Absolute if the page has an address."),
-    Field("alt", TEXT, "Text in place of the picture."),
-    Field("caption", TEXT, "Text of its caption, kept or not."),
-    Field("width", PLACE, "In pixels, as its element says; null if it doesn't."),
+    Field("alt", TEXT, "Alternative text of the picture."),
+    Field("caption", TEXT, "Text of its caption, even if it was removed."),
+    Field("width", PLACE, "In pixels, from its element; null if not given."),
     Field("height", PLACE),
-    Field("block", PLACE, "Index of the last kept block before it; -1 if it comes before all of them."),
+    Field("block", PLACE, "Index of the last kept block before it; -1 if no kept block precedes it."),
 )
-#: Descriptions of fields of the metadata whose names don't say everything.
+#: Descriptions of metadata fields whose names don't explain themselves.
 _DATE = "ISO 8601: a date, or a date with time."
 _METADATA_DESCRIPTIONS = {"published": _DATE, "modified": _DATE, "language": "BCP 47.", "script": "ISO 15924."}
 _METADATA_DESCRIPTIONS["sources"] = "Where each field comes from."
-#: Types of the fields of metadata by their annotations.
+#: Types of the metadata fields by annotation.
 _ANNOTATED = {"str | None": TEXT.or_null(), "tuple[str, ...]": TEXTS, "Mapping[str, str]": SOURCES}
 _METADATA: tuple[Field, ...] = tuple(
     Field(item.name, _ANNOTATED[str(item.type)], _METADATA_DESCRIPTIONS.get(item.name, "")) for item in fields(Metadata)
 )
-#: All fields of a page of a batch by name, with those of the metadata as ``metadata.NAME``.
+#: All fields of a page of a batch by name, with metadata fields as ``metadata.NAME``.
 RECORD_FIELDS: Mapping[str, Field] = {item.name: item for item in (*RECORD, *OPTIONAL)} | {
     f"metadata.{item.name}": item for item in _METADATA
 }
@@ -264,15 +266,13 @@ def json_schema() -> dict[str, Any]:
             ("removed", "paragraph", "Paragraphs of the removed blocks."),
             ("images", "image", "Pictures of the main content."),
             ("blocks", "block", ""),
-            ("chunks", "chunk", "With --chunk-size only."),
+            ("chunks", "chunk", "Only with --chunk-size."),
         )
     }
     page = {field.name: {"$ref": f"#/$defs/page/properties/{field.name}"} for field in PAGE}
-    about_metadata = (
-        "What the page declares or shows about itself. Null in records of `blockml predict` without metadata."
-    )
+    about_metadata = "Metadata that the page declares or shows. Null in records of `blockml predict` without metadata."
     about_record = (
-        "A record of `blockml predict`. Title and metadata are null for pages that failed, and where they are left out."
+        "A record of `blockml predict`. Title and metadata are null for pages that failed, and if they are not read."
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,4 +1,4 @@
-"""Nodes of a page that an output with markup shows, and the tables among them that are only layout."""
+"""Nodes of a page that are shown in output with markup, and layout tables."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from blockml.parsing.segmentation import BREAKING
 __all__ = ["ROW_PARENTS", "content_span", "layout_parts", "line_element", "shown_nodes", "shown_texts"]
 __all__ += ["text_sums"]
 
-#: Members of enumerations are looked up slowly in Python 3.11.
+#: Enum members are slow to look up in Python 3.11.
 _HEAD = int(Flag.HEAD)
-#: Elements that may be left out around the whole fragment; a paragraph or list is written with its own element.
+#: Elements that may be left out around the whole fragment; a paragraph or list keeps its element.
 _CONTAINERS = frozenset({"html", "body", "div", "article", "main", "section"})
 _TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
 #: Parents of rows, and of cells whose row is left out.
 ROW_PARENTS = frozenset({"table", "thead", "tbody", "tfoot"})
-#: Content of a cell that stands in no table of data.
+#: Elements that don't occur in cells of data tables.
 _SECTIONS = frozenset("h1 h2 h3 h4 h5 h6 pre blockquote hr".split())
-#: Characters of a cell from which on a table without header cells is layout.
+#: A table without header cells is layout if a cell has this many characters.
 _LONG_CELL = 800
 
 
 def content_span(nodes: Nodes, parents: NDArray[np.int32], pictures: Sequence[int]) -> tuple[int, int]:
-    """Return the first node and the end of the content of the deepest container around some elements and pictures."""
+    """Return the start and end of the content of the deepest container around the given elements and pictures."""
     inside = [int(parents.min()), int(parents.max()), *pictures]
     top, last = min(inside), max(inside)
     while nodes.parent[top] >= 0 and (nodes.end[top] <= last or nodes.name(top) not in _CONTAINERS):
         top = int(nodes.parent[top])
-    if nodes.end[top] <= last:  # content after </html> has a root of its own
+    if nodes.end[top] <= last:  # content after </html> has a separate root
         return 0, len(nodes)
     return top + 1, int(nodes.end[top])
 
 
 def line_element(nodes: Nodes, node: int, known: dict[int, int]) -> int:
-    """Return the nearest element around a node, or the node, that begins a line of its own; -1 without one.
+    """Return the nearest element, the node itself or around it, that starts a new line; -1 without one.
 
-    ``known`` collects the answers, as thousands of texts may stand in the same thousands of elements.
+    ``known`` caches the answers, because thousands of texts may be in the same thousands of nested elements.
     """
     chain = []
     while node >= 0 and node not in known and (nodes.name(node) not in BREAKING or nodes.name(node) in VOID):
@@ -53,7 +53,7 @@ def line_element(nodes: Nodes, node: int, known: dict[int, int]) -> int:
 
 
 def text_sums(values: NDArray[np.bool_] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return (n + 1,) the sums of the first values, so that the sum of a subtree is a difference.
+    """Return (n + 1,) prefix sums, so that the sum over a subtree is a difference of two entries.
 
     Examples
     --------
@@ -80,8 +80,8 @@ def shown_nodes(
 ) -> NDArray[np.bool_]:
     """(n_nodes,) whether a node is written if the blocks in ``rows`` are kept.
 
-    An element with one of the names in ``elements`` is written if it contains a kept text. A void one is written
-    between two kept texts. ``pictures`` are written, and the elements around them that begin a line of their own.
+    An element with one of the names in ``elements`` is written if it contains a kept text; a void element is written
+    between two kept texts. ``pictures`` are written, and so are the elements around them that start a new line.
     """
     nodes, n = page.nodes, len(page.nodes)
     is_text = (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0)
@@ -116,8 +116,8 @@ def shown_nodes(
 def layout_parts(nodes: Nodes, shown: NDArray[np.bool_]) -> frozenset[int]:
     """Return the nodes of layout tables with their rows and cells.
 
-    A table is layout if it is declared so, contains another table, has one column, or has no header cell and is one
-    row, or has a cell with a long text or with a heading, code or quotation.
+    A table is layout if it is declared as layout, contains another table, has one column, or has no header cell and
+    either is one row or has a cell with a long text, a heading, code or a quotation.
     """
     if "table" not in nodes.names:
         return frozenset()
@@ -127,7 +127,7 @@ def layout_parts(nodes: Nodes, shown: NDArray[np.bool_]) -> frozenset[int]:
     n_rows: dict[int, int] = {}
     layout: set[int] = set()
     with_header: set[int] = set()
-    suspect: set[int] = set()  # tables with a cell that looks like a part of a page
+    suspect: set[int] = set()  # tables with a cell that looks like a section of a page
     sizes = np.zeros(len(nodes), dtype=np.int64)
     for node in np.flatnonzero(shown & (nodes.tag == 0)).tolist():
         sizes[node] = len(nodes.texts[node])

@@ -1,4 +1,4 @@
-"""Markdown and HTML without addresses of links, pictures, tables of data, or formatting."""
+"""Markdown and HTML without link addresses, pictures, data tables or formatting."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from blockml.rendering.shown import layout_parts, shown_nodes
 
 __all__ = ["SWITCHES", "without"]
 
-#: What can be left out.
+#: Kinds of content that can be left out.
 SWITCHES = ("links", "images", "tables", "formatting")
-#: Name of elements that no output writes; their text is that of the element around them.
+#: Name of elements that are not written; their text then belongs to the element around them.
 _OMITTED = "x-omitted"
 _FORMATTING = frozenset("b big cite del dfn em font i ins mark s small strike strong tt u var".split())
 _TABLES = frozenset("table caption thead tbody tfoot tr td th".split())
 
 
 def without(extraction: Extraction, omitted: Collection[str]) -> Extraction:
-    """Return an extraction whose Markdown and HTML are without some of :data:`SWITCHES`.
+    """Return an extraction whose Markdown and HTML leave out some of :data:`SWITCHES`.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def without(extraction: Extraction, omitted: Collection[str]) -> Extraction:
 
 
 def _in_tables(page: Page, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return (n_blocks,) whether each block is in a table that is not only layout."""
+    """Return (n_blocks,) whether each block is in a data table."""
     nodes = page.nodes
     shown = shown_nodes(page, np.flatnonzero(kept), _TABLES, [])
     layout = layout_parts(nodes, shown)

@@ -1,4 +1,4 @@
-"""Tables of data as Markdown."""
+"""Data tables as Markdown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blockml.rendering.bounds import Budget
 
 __all__ = ["Cell", "read_span", "table_lines"]
 
-#: Maximum number of columns or rows that one cell spans; more is an error of the page.
+#: Maximum number of columns or rows that one cell spans; larger numbers are mistakes in the page.
 _MAX_SPAN = 50
 _EMPTY = "empty cells of tables"
 
@@ -33,8 +33,8 @@ def read_span(attributes: Mapping[str, str], name: str) -> int:
 def table_lines(rows: Sequence[Sequence[Cell]], budget: Budget) -> list[str]:
     """Write a table with its separator row; a cell over several columns or rows is followed by empty ones.
 
-    The first row is the header, unless it begins with a header cell and goes on with others: then the header is empty.
-    If the budget has not enough for them, empty cells at the end of rows are left out, as readers add them.
+    The first row is the header, unless it starts with a header cell followed by other cells: then the header is empty.
+    If the budget is too small for them, empty cells at the end of rows are left out, because readers add them.
 
     Examples
     --------

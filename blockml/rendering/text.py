@@ -1,4 +1,4 @@
-"""Rendering of kept blocks as plain text, laid out as by a browser."""
+"""Rendering of kept blocks as plain text, laid out like a browser does."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from blockml.rendering.code import line_starts
 
 __all__ = ["TEX_SCRIPT", "may_have_formulas", "node_separators", "render_text", "text_pieces"]
 
-#: In the type of scripts with formulas.
+#: Occurs in the type of scripts with formulas.
 TEX_SCRIPT = b"math/tex"
 
 _PREFORMATTED, _SPACE, _CELL = int(Flag.PREFORMATTED), int(Separator.SPACE), int(Separator.CELL)
 #: Text between two blocks, by :class:`~blockml.page.Separator`.
 _SEPARATORS = ("", " ", "\t", "\n", "\n")
-#: Scripts from here on put no space between words, as in the segmentation into blocks.
+#: Scripts from this code point on put no space between words; the segmentation into blocks uses the same one.
 _FIRST_IDEOGRAPH = "\u2e80"
 _SEPARATED_PARAGRAPHS = (*_SEPARATORS[:-1], "\n\n")
 
@@ -27,10 +27,10 @@ _SEPARATED_PARAGRAPHS = (*_SEPARATORS[:-1], "\n\n")
 def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragraphs: bool = False) -> str:
     """Join the kept blocks, given by a mask of shape (n_blocks,).
 
-    Blocks separated by inline tags only are joined as parts of one paragraph, cells of a table row by a tab, and others
-    by a line break. With ``paragraphs``, an empty line stands between paragraphs; items of a list, rows of a table and
-    lines of a paragraph are still separated by a line break. Preformatted text keeps its line breaks and indentation.
-    Formulas are TeX.
+    Blocks separated only by inline tags are joined as parts of one paragraph, cells of a table row by a tab, and others
+    by a line break. With ``paragraphs``, paragraphs are separated by an empty line; items of a list, rows of a table
+    and lines of a paragraph are still separated by a line break. Preformatted text keeps its line breaks and
+    indentation. Formulas are TeX.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragra
     'One boldly said.\\nTwo\\nThree'
     """
     gaps, texts = text_pieces(page, kept, paragraphs=paragraphs)
-    pieces = gaps + texts  # of the size of both
+    pieces = gaps + texts  # has the size of both
     pieces[::2], pieces[1::2] = gaps, texts
     return "".join(pieces).strip("\n")
 
@@ -60,7 +60,7 @@ def node_separators(page: Page, rows: NDArray[np.intp], shown: NDArray[np.bool_]
     separators = page.blocks.separators_of(rows)
     places = separators > Separator.GLUED
     found = dict(zip(page.blocks.node[rows[places]].tolist(), separators[places].tolist(), strict=True))
-    # Within a block, an element that begins right after another is a word of its own, as two links are.
+    # Within a block, an element directly after another one starts a new word, for example two adjacent links.
     nodes, raw = page.nodes, page.nodes.texts
     is_text = shown & (nodes.tag == 0)
     texts = is_text.nonzero()[0]
@@ -79,12 +79,12 @@ def node_separators(page: Page, rows: NDArray[np.intp], shown: NDArray[np.bool_]
 def text_pieces(
     page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragraphs: bool = False
 ) -> tuple[list[str], list[str]]:
-    """Return what stands before each kept block in the text, and the texts of the blocks; see :func:`render_text`."""
+    """Return the separators before the kept blocks, and the texts of the blocks; see :func:`render_text`."""
     blocks = page.blocks
     rows = np.asarray(kept, dtype=bool).nonzero()[0]
     if not len(rows):
         return [], []
-    before = np.concatenate(([-1], rows[:-1]))  # the kept block before each
+    before = np.concatenate(([-1], rows[:-1]))  # the previous kept block of each
     separators = page.blocks.separators_of(rows)
     texts = list(compress(blocks.texts, kept))
     by_separator = _SEPARATED_PARAGRAPHS if paragraphs else _SEPARATORS
@@ -116,7 +116,7 @@ def text_pieces(
         # Cells that begin before the end of each block.
         n_cells = np.cumsum(page.nodes.named({"td", "th"}))[blocks.node]
         for place in cells.tolist():
-            gaps[place] = "\t" * max(1, int(n_cells[rows[place]] - n_cells[before[place]]))  # one more per empty cell
+            gaps[place] = "\t" * max(1, int(n_cells[rows[place]] - n_cells[before[place]]))  # a tab per empty cell
     if may_have_formulas(page):
         from blockml.rendering.formula_text import write_formulas
 
@@ -133,7 +133,7 @@ def may_have_formulas(page: Page) -> bool:
 
 
 def _source_of(page: Page) -> Callable[[int, int], str]:
-    """Return a function that joins the texts of a range of blocks with the white space of the source."""
+    """Return a function that joins the texts of a range of blocks, with the white space of the source between them."""
     texts, blocks = page.nodes.texts, page.blocks
 
     def source(start: int, stop: int) -> str:

@@ -1,1 +1,1 @@
-"""Atomic files, and files of a JSON header and arrays."""
+"""Atomic files, and files with a JSON header and arrays."""

@@ -1,4 +1,4 @@
-"""Zip files of a JSON header and numpy arrays; reading them runs no code."""
+"""Zip files with a JSON header and NumPy arrays; reading them runs no code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write_arrays(path: str | os.PathLike[str], header: Mapping[str, Any], arrays
     path
         The file.
     header
-        JSON-serialisable values; ``format`` is the number of the format.
+        JSON-serialisable values; ``format`` is the format number.
     arrays
         Numeric arrays by name.
 
@@ -59,7 +59,7 @@ def write_arrays(path: str | os.PathLike[str], header: Mapping[str, Any], arrays
 
 
 def file_members(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, bytes]:
-    """Return what a file written by :func:`write_arrays` holds, by name and not compressed."""
+    """Return the contents of a file written by :func:`write_arrays`, by name and uncompressed."""
     # A name that is not UTF-8 has surrogates, whose escapes are those of JSON.
     members = {_HEADER: json.dumps(header, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")}
     for name, array in arrays.items():
@@ -79,7 +79,7 @@ def read_arrays(
     path
         The file.
     kind
-        Kind of the file, for messages.
+        Kind of file, for messages.
     newest
         Number of the newest known format.
     mark
@@ -88,7 +88,7 @@ def read_arrays(
     Raises
     ------
     ModelFormatError
-        The file is missing, damaged, of another kind, or of a newer format.
+        The file is missing, damaged, of another kind, or in a newer format.
     """
     members = _members(path, kind)
     try:
@@ -119,7 +119,7 @@ def _members(path: str | os.PathLike[str], kind: str) -> dict[str, bytes]:
             members = {}
             for name in [_HEADER, *names]:
                 with archive.open(name) as stream:
-                    members[name] = stream.read(sizes[name])  # unzips no more than the declared size
+                    members[name] = stream.read(sizes[name])  # unzips at most the declared size
                 if len(members[name]) != sizes[name]:
                     raise ModelFormatError(f"{name} is damaged")  # noqa: TRY301
             return members
@@ -138,4 +138,4 @@ def _array(data: bytes) -> NDArray[Any]:
         raise ModelFormatError(f"damaged array ({type(error).__name__}: {error})") from error
     if not isinstance(array, np.ndarray):
         raise ModelFormatError("damaged array")
-    return array.astype(array.dtype.newbyteorder("="), copy=False)  # written on a machine of either byte order
+    return array.astype(array.dtype.newbyteorder("="), copy=False)  # may have been written with either byte order

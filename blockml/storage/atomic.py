@@ -24,7 +24,7 @@ _SYSTEM = ("/dev/", "/proc/")
 def atomic_write(path: str | os.PathLike[str], *, durable: bool = True, mark: str | None = None) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces ``path`` when the ``with`` block ends without an error.
 
-    A link stays, and the file that it points to is replaced. A device, a named pipe (FIFO) or a socket is never
+    A link is kept, and the file that it points to is replaced. A device, a named pipe (FIFO) or a socket is never
     replaced: the block writes to it directly.
 
     Parameters
@@ -32,17 +32,16 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True, mark: st
     path
         The file.
     durable
-        Wait until the content is on the disk before it gets the name, so that after a power failure too the name leads
-        to the old file or to the whole new one. Not worth the time for each of thousands of small files that can be
-        made again.
+        Wait until the content is on the disk before renaming, so that even after a power failure the name leads to the
+        old file or to the complete new one. Not worth the time for thousands of small files that can be recreated.
     mark
-        Part of the name of the temporary file, by default a random one. Either way the next one who writes to ``path``
-        removes the file that a killed process has left; with a fixed name only one may write at a time.
+        Part of the name of the temporary file, random by default. Either way the next writer of ``path`` removes the
+        file that a killed process left behind; with a fixed name only one process may write at a time.
 
     Raises
     ------
     OSError
-        The folder is missing or not writable, or nobody listens at the socket.
+        The folder is missing or not writable, or nothing listens on the socket.
 
     Examples
     --------
@@ -77,7 +76,7 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True, mark: st
             temporary.flush()
             if durable:
                 os.fsync(temporary.fileno())
-            if sys.platform != "win32":  # which renames no open file
+            if sys.platform != "win32":  # because Windows doesn't rename open files
                 part.replace(target)
         if sys.platform == "win32":
             part.replace(target)
@@ -87,7 +86,7 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True, mark: st
 
 
 def _temporary(target: Path, mark: str | None) -> tuple[Path, BinaryIO]:
-    """Open the temporary file of a target; of those with random names, remove what killed processes have left."""
+    """Open the temporary file of a target; remove those with random names that killed processes left behind."""
     stream: BinaryIO
     if mark:
         part = target.with_name(f"{target.name}.{mark}.part")
@@ -96,7 +95,7 @@ def _temporary(target: Path, mark: str | None) -> tuple[Path, BinaryIO]:
     random = re.compile(re.escape(target.name) + r"\.[0-9a-f]{8}\.part")
     with os.scandir(target.parent) as entries:
         for left in [Path(entry.path) for entry in entries if random.fullmatch(entry.name)]:
-            # The process that writes to a file has locked it. Windows removes no open file.
+            # The process that writes to a file has locked it. Windows doesn't remove open files.
             with suppress(OSError), left.open("r+b") as file:
                 if sys.platform != "win32":
                     try_lock(file)
@@ -116,7 +115,7 @@ def _temporary(target: Path, mark: str | None) -> tuple[Path, BinaryIO]:
 
 
 def _mode(path: str | os.PathLike[str]) -> int:
-    """Return the type of what a path leads to, as ``st_mode``; 0 if there is nothing."""
+    """Return the type of a path's target as ``st_mode``; 0 if there is nothing."""
     try:
         return Path(path).stat().st_mode
     except FileNotFoundError:

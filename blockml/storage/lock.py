@@ -1,4 +1,4 @@
-"""Locks of outputs: one process at a time writes to an output, and the lock ends with its process."""
+"""Locks of outputs: only one process at a time writes to an output, and the lock ends with its process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["locked", "locked_output", "try_lock"]
 
 #: Errors of file systems that have no locks.
 _UNSUPPORTED = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
-#: Bytes of the description of the holder that are read.
+#: Maximum bytes read of the holder's description.
 _MAX_HOLDER = 1000
 #: Lock files that this process holds.
 _HELD: set[IO[str]] = set()
@@ -27,12 +27,12 @@ _HELD: set[IO[str]] = set()
 
 @contextmanager
 def locked_output(output: Path) -> Iterator[None]:
-    """Hold the lock of a file or folder that a run writes: ``.NAME.lock`` beside it, whose folder is made.
+    """Hold the lock of a file or folder that a run writes: ``.NAME.lock`` next to it; its folder is created if missing.
 
     Raises
     ------
     UsageError
-        Another process writes it, which the message names, or the lock file can't be made.
+        Another process is writing it (the message names that process), or the lock file can't be created.
     """
     real = Path(os.path.realpath(output))
     with ExitStack() as stack:
@@ -48,21 +48,21 @@ def locked_output(output: Path) -> Iterator[None]:
 def locked(path: Path) -> Iterator[None]:
     """Hold a lock file during the ``with`` block.
 
-    The operating system releases the lock when the process ends, even if it is killed; a lock file that a killed
-    process left is taken over. On network file systems the lock holds between machines if the server supports locks,
-    as NFS 4 and SMB do.
+    The operating system releases the lock when the process ends, even if it is killed; a lock file left by a killed
+    process is taken over. On network file systems the lock works between machines if the server supports locks, like
+    NFS 4 and SMB.
 
     Parameters
     ----------
     path
-        The lock file. It describes its holder (process, machine and start), and is removed in the end.
+        The lock file. It describes its holder (process, machine and start), and is removed at the end.
 
     Raises
     ------
     UsageError
-        Another process holds the lock, which the message names, or the file system has no locks.
+        Another process holds the lock (the message names it), or the file system doesn't support locks.
     OSError
-        The file can't be made.
+        The file can't be created.
 
     Examples
     --------
@@ -81,10 +81,10 @@ def locked(path: Path) -> Iterator[None]:
         stream.flush()
         yield
     finally:
-        if stream in _HELD:  # but in a process that was forked meanwhile
+        if stream in _HELD:  # except in a process that was forked meanwhile
             _HELD.discard(stream)
-            # Removed before it is released, so that nobody can hold a lock on a file that has lost its name. Windows
-            # removes no open file: there it is left empty.
+            # Removed before it is released, so that no process can hold a lock on a file that has lost its name.
+            # Windows doesn't remove open files: there it is left empty.
             try:
                 path.unlink()
             except OSError:
@@ -93,7 +93,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _give_up() -> None:
-    """Give up the locks in a process that was forked, which shares the open files and so would hold the locks too."""
+    """Give up the locks in a forked process, which shares the open files and would otherwise hold the locks too."""
     for stream in _HELD:
         with Path(os.devnull).open("rb") as nothing:
             os.dup2(nothing.fileno(), stream.fileno())
@@ -114,7 +114,7 @@ def _taken(path: Path) -> IO[str]:
         except OSError as error:
             with stream:
                 if error.errno in _UNSUPPORTED:
-                    raise UsageError(f"this file system has no locks ({error.strerror})", source=path) from error
+                    raise UsageError(f"no locks on this file system ({error.strerror})", source=path) from error
                 if error.errno in {errno.EACCES, errno.EAGAIN, errno.EDEADLK}:
                     raise UsageError(f"another run writes this output: {_holder(stream)}", source=path) from error
                 raise
@@ -129,7 +129,7 @@ def try_lock(stream: IO[Any]) -> None:
     if sys.platform == "win32":
         import msvcrt
 
-        stream.seek(1 << 30)  # the description can be read beside the locked byte
+        stream.seek(1 << 30)  # the description can be read because only one other byte is locked
         msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
     else:
         import fcntl
@@ -138,10 +138,10 @@ def try_lock(stream: IO[Any]) -> None:
 
 
 def _holder(stream: IO[str]) -> str:
-    """Describe who holds the lock, as far as the lock file tells."""
+    """Describe the holder of the lock, as far as the lock file says."""
     try:
         stream.seek(0)
         found = json.loads(stream.read(_MAX_HOLDER))
         return f"process {int(found['process'])} on {str(found['machine'])[:100]!r} since {str(found['since'])[:30]}"
     except (OSError, ValueError, KeyError, TypeError):
-        return "the lock file doesn't tell which process"
+        return "the lock file doesn't say which process"

@@ -1,17 +1,17 @@
-"""Names of files made from texts that pages and records give."""
+"""File names made from texts in pages and records."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 
-# Characters that are not allowed in file names everywhere, or need quoting in a link.
+# Characters that some systems don't allow in file names, or that need quoting in a link.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_NAME = 80
 
 
 def safe_file_name(text: str) -> str:
-    """Return a name that is safe as a file name everywhere; a name that had to be changed is made unique by a hash.
+    """Return a name that is a safe file name on every system; a name that had to be changed gets a hash to stay unique.
 
     Examples
     --------

@@ -14,7 +14,7 @@ __all__ = ["Spool"]
 
 
 class Spool:
-    """Compressed objects in a temporary file, which is deleted with the last reference to the spool.
+    """Compressed objects in a temporary file, which is deleted together with the last reference to the spool.
 
     A pickled spool refers to the same file, so worker processes can read while the process that wrote it lives.
 
@@ -33,18 +33,18 @@ class Spool:
         weakref.finalize(self, _delete, self.path, os.getpid())
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the path only: the copy doesn't delete the file."""
+        """Pickle only the path: the copy doesn't delete the file."""
         return _reopened, (self.path,)
 
     def write(self, value: object) -> tuple[int, int]:
-        """Append an object; return its place, to be read from."""
+        """Append an object; return its place for :meth:`read`."""
         data = zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), 1)
         self._stream.write(data)
         self._stream.flush()  # other processes read it
         return self._stream.tell() - len(data), len(data)
 
     def __enter__(self) -> Self:
-        """Return the spool, for writing inside a ``with`` statement; reading goes on after it."""
+        """Return the spool, for writing inside a ``with`` statement; it can still be read afterwards."""
         return self
 
     def __exit__(self, *_: object) -> None:

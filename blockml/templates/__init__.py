@@ -2,5 +2,5 @@
 
 ``distances`` compares the structure of pages, ``clustering`` groups them by template, ``linked`` finds pages of the
 site that may share a page's template, ``frequency`` counts repeated text, ``mapping`` matches DOM trees, ``grouping``
-clusters whole folders and ``site`` stores what was learnt of a site in a small file.
+clusters whole folders and ``site`` stores the learned template of a site in a small file.
 """

@@ -41,13 +41,13 @@ class ClusteredCounts:
     def learn(cls, pages: Sequence[Page], metric: str, *, threshold: float | None = None) -> Self:
         """Cluster pages by single linkage and count each cluster.
 
-        ``threshold`` is the distance up to which clusters are merged, by default the published one of the metric
+        ``threshold`` is the maximum distance at which clusters are merged, by default the one published for the metric
         (:data:`~blockml.templates.clustering.PRESETS`). Raises UsageError for a metric without one, or if pages were
         parsed with different settings.
         """
         threshold = PRESETS.get(metric) if threshold is None else threshold
         if threshold is None:
-            raise UsageError(f"no published threshold of single linkage for the distance {metric!r}: give one")
+            raise UsageError(f"distance {metric!r} has no published threshold of single linkage: pass one as threshold")
         sketches = tuple([sketch(page) for page in pages])
         labels = np.zeros(0, dtype=np.int32)
         if pages:

@@ -33,22 +33,22 @@ from blockml.text.hashing import stable_hash64
 #: Clustering methods: single or average linkage, or ``k`` medoids.
 LINKAGES = ("single", "average", "median")
 
-#: Number of pages up to which all distances are computed; a matrix of 2,000 has 32 MB (our choice).
+#: Maximum number of pages for computing all distances; a matrix of 2,000 has 32 MB (our choice).
 MOST_COMPARED = 2_000
 
-#: Distance and threshold by which a few pages of one site are told apart by template. Of three distances and six
-#: thresholds with single linkage they agreed best with the layouts of 14 real sites, 16 pages of each:
-#: mean adjusted Rand index .64, and as many clusters as layouts (3.4).
+#: Distance and threshold that separate a few pages of one site by template. Of three distances and six thresholds with
+#: single linkage, these agreed best with the layouts of 14 real sites with 16 pages each: mean adjusted Rand index .64,
+#: and as many clusters as layouts (3.4).
 SITE_DISTANCE, SITE_THRESHOLD = "cp", 0.3
 
-#: Sample for the threshold, and for the spread of a large cluster, where there is no matrix (our choice).
+#: Size of the sample for the threshold and for the spread of a large cluster if there is no matrix (our choice).
 SAMPLE_SIZE = 300
 _SEED = 0
 
-#: Number of pages up to which a map is computed, in quadratic time (our choice).
+#: Maximum number of pages for a map, which takes quadratic time (our choice).
 _MOST_MAPPED = 500
 
-#: Starts of k-medoids, of which the best counts (our choice: the published averages are over 100).
+#: Number of starts of k-medoids; the best one counts (our choice: the published averages are over 100).
 _N_STARTS = 20
 
 #: Distance of subclusters, with classes: of six, the one that agreed best with the layouts of eight sites (our choice).
@@ -74,7 +74,7 @@ class PageSummary:
 
 
 def summarise_page(page: Page, *, subclusters: bool = False) -> PageSummary:
-    """Extract what :func:`cluster_pages` needs, for subclusters too if wanted, so that the page need not be kept.
+    """Extract the data that :func:`cluster_pages` needs, optionally for subclusters too, so that the page can be freed.
 
     Examples
     --------
@@ -129,14 +129,14 @@ def cluster_pages(
     distance
         A name from :data:`~blockml.templates.distances.METRICS`; for more than 2,000 pages ``cp``, ``cps`` or ``ctss``.
     threshold
-        Distance up to which clusters are merged; ``"auto"`` for
+        Maximum distance at which clusters are merged; ``"auto"`` for
         :func:`~blockml.templates.clustering.auto_threshold`. Ignored if ``k`` is given.
     k
         Number of clusters, instead of a threshold.
     linkage
         One of :data:`LINKAGES`; ``median`` (k-medoids) needs ``k``.
     subclusters
-        Find subclusters by another distance.
+        Find subclusters by a second distance.
     minhash
         Use MinHash for any number of pages.
     truth

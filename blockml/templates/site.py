@@ -1,4 +1,4 @@
-"""Site templates: learnt once from pages of a site, stored in a small file, updated and applied to new pages."""
+"""Site templates: learned once from pages of a site, stored in a small file, updated and applied to new pages."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ from blockml.text.plurals import counted
 #: Version of the file format.
 TEMPLATE_FORMAT = 1
 
-#: Distance that separates layouts: as good as any, and the fastest (Gottron 2008, section 7).
+#: Distance that separates layouts: as good as any other, and the fastest (Gottron 2008, section 7).
 METRIC = "cp"
 
-#: Pages mapped to the medoid of a layout, as many as a complete subdigraph has (Alarte et al. 2014, section 4.1).
+#: Number of pages mapped to the medoid of a layout: the size of a complete subdigraph (Alarte et al. 2014, section
+#: 4.1).
 N_MAPPED = 4
 
-#: Number of these pages that a node must be on, so that one unusual page doesn't empty the tree (public implementation
-#: of Alarte et al.: 2 of 3; their paper requires all).
+#: Minimum number of these pages that a node must be on, so that one unusual page doesn't empty the tree (public
+#: implementation of Alarte et al.: 2 of 3; their paper requires all).
 MIN_VOTES = 2
 
 #: Equality of nodes: page builders number class names, and containers differ in length (our choice).
 EQUALITY = "blockml"
 
-#: Number of pages up to which all distances are computed (our choice: a matrix of 400 takes well under a second).
+#: Maximum number of pages for computing all distances (our choice: a matrix of 400 takes well under a second).
 _MOST_COMPARED = 400
 
 _COUNTS, _LAYOUT = "counts-", "layout-"
@@ -45,7 +46,7 @@ _COUNTS, _LAYOUT = "counts-", "layout-"
 class Layout:
     """Pages of a site with similar structure."""
 
-    n_pages: int  #: Number of pages learnt
+    n_pages: int  #: Number of learned pages
     paths: NDArray[np.uint64]  #: (n_paths,) common paths of the medoid, as sorted codes
     tree: Tree | None  #: Tree that the medoid shares with others; None for a single page
 
@@ -72,14 +73,14 @@ class SiteTemplate:
     parsing: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
-        """Return a short form that identifies the pages learnt, as part of the id of an extractor."""
+        """Return a short form that identifies the learned pages, for the id of an extractor."""
         n = len(self.layouts)
         mark = hashlib.sha256(self.counts.tables.fingerprints.tobytes()).hexdigest()[:6]
         return f"SiteTemplate({self.name!r}, {counted(self.counts.n_pages, 'page')}, {counted(n, 'layout')}, {mark})"
 
     @classmethod
     def count(cls, pages: Iterable[Page], *, name: str = "", **settings: bool) -> Self:
-        """Learn only the counts of pages of a site, which are not kept.
+        """Learn only the counts of pages of a site, without storing the pages.
 
         ``settings`` are those of :meth:`blockml.templates.frequency.SiteCounts.learn`. Raises UsageError if the pages
         were parsed with different settings.
@@ -90,23 +91,23 @@ class SiteTemplate:
     def learn(cls, pages: Iterable[Page], *, name: str = "", threshold: float | None = None, **settings: bool) -> Self:
         """Learn the counts and layouts of a site.
 
-        ``threshold`` is the distance of common paths up to which pages have one layout, by default chosen
-        automatically; ``settings`` are those of :meth:`blockml.templates.frequency.SiteCounts.learn`. Pages of one text
-        count once. Raises UsageError if the pages were parsed with different settings or not at all, or for a negative
+        ``threshold`` is the maximum common-path distance between pages of one layout, by default chosen automatically;
+        ``settings`` are those of :meth:`blockml.templates.frequency.SiteCounts.learn`. Pages with equal text count
+        once. Raises UsageError if the pages were parsed with different settings or not at all, or for a negative
         threshold.
         """
         pages = list(pages)  # iterated twice
         counted = cls.count(pages, name=name, **settings)
-        # Copies count once here too: text that a page shares only with its copies is not template.
+        # Copies count once here too: text that a page shares only with its copies is not part of the template.
         pages = list({"\n".join(page.blocks.texts) or number: page for number, page in enumerate(pages)}.values())
         sketches = [sketch(page) for page in pages]
         groups = sorted(_groups(sketches, threshold), key=len, reverse=True)
         return replace(counted, layouts=tuple([_learn_layout(pages, sketches, group) for group in groups]))
 
     def updated(self, pages: Iterable[Page]) -> Self:
-        """Return the template with counts of further pages. Layouts are unchanged; :meth:`learn` renews them.
+        """Return the template with counts of further pages. Layouts are unchanged; only :meth:`learn` recomputes them.
 
-        Raises UsageError if a page was parsed with other settings.
+        Raises UsageError if a page was parsed with different settings.
         """
         parsing = self.parsing
 
@@ -123,7 +124,7 @@ class SiteTemplate:
         return replace(self, counts=counts, parsing=parsing)
 
     def check(self, page: Page) -> None:
-        """Raise UsageError if a page was parsed with other settings than those learnt, so that blocks don't match."""
+        """Raise UsageError if a page was parsed with settings other than those learned, so that blocks don't match."""
         if self.parsing is not None:
             self._check(page, self.parsing)
 
@@ -146,7 +147,7 @@ class SiteTemplate:
     def in_tree(self, page: Page) -> NDArray[np.bool_] | None:
         """Return an (n_nodes,) mask of a page's nodes in the tree of its layout; None without a tree.
 
-        A tree was made from up to five pages; one of these may have more nodes in it than a new page would.
+        A tree is made from up to five pages; one of these may have more nodes in the tree than a new page has.
         """
         layout = self.layout_of(page)
         return None if layout is None or layout.tree is None else membership(page, layout.tree, EQUALITY)
@@ -185,7 +186,7 @@ class SiteTemplate:
 
 
 def loaded(template: SiteTemplate | str | os.PathLike[str] | None) -> SiteTemplate | None:
-    """Return a template, read from its file if need be.
+    """Return a template, read from its file if necessary.
 
     Raises ModelError for an unusable file, and UsageError for anything but a template or path.
     """
@@ -215,7 +216,7 @@ def _layout(arrays: Mapping[str, NDArray[Any]], item: Mapping[str, Any], number:
 
 
 def _groups(sketches: Sequence[PageSketch], threshold: float | None) -> list[list[int]]:
-    from blockml.templates.clustering import auto_threshold, minhash_linkage, single_linkage  # needed only to learn
+    from blockml.templates.clustering import auto_threshold, minhash_linkage, single_linkage  # only needed to learn
 
     if len(sketches) <= 1:
         return [[0]] if sketches else []
@@ -229,7 +230,7 @@ def _groups(sketches: Sequence[PageSketch], threshold: float | None) -> list[lis
 
 
 def _learn_layout(pages: Sequence[Page], sketches: Sequence[PageSketch], group: Sequence[int]) -> Layout:
-    """Map pages to the medoid from near to far: the nearest pages may share more than the template."""
+    """Map pages to the medoid from near to far, because the nearest pages may share more than the template."""
     shown = group[:_MOST_COMPARED]
     distances = distance_matrix([sketches[i] for i in shown], METRIC)
     medoid = int(distances.sum(axis=1).argmin())

@@ -1,4 +1,4 @@
-"""Character classes of whole pages at once, and the characters that no reader sees."""
+"""Character classes of whole pages at once, and invisible characters."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-#: Texts of links to themselves, by Sphinx and its theme of Read the Docs.
+#: Texts of permalinks written by Sphinx and its Read the Docs theme.
 PILCROWS = frozenset({"¶", "\uf0c1"})
-#: Signs of permalinks that end a heading without a space: pilcrows, chains, icons and characters of no width.
+#: Permalink signs that end a heading without a space: pilcrows, chains, icons and zero-width characters.
 GLUED_SIGNS = "¶🔗\uf0c1\u200b\u2060\ufeff "
 _SIGN = re.compile(rf"[#§{GLUED_SIGNS}\ufe0f\u200c\u200d\ue000-\uf8ff\s]+")
 
@@ -39,9 +39,9 @@ _PATTERNS = {
 _JOINED = "\u0600-\u1cff\u2190-\u2bff\ua800-\uabff\ufb50-\ufefe\U00010000-\U0010ffff"
 #: Thai, Lao, Burmese, Khmer and their relatives, in which a zero-width space separates words.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u1aaf\ua9e0-\uaa7f"
-#: Characters that are not part of a text as it is read. Matches are removed from the texts of pages: control characters
-#: other than white space, soft hyphens, word joiners, byte order marks; zero-width spaces except between letters of
-#: ``_UNSPACED``; and joiners except beside a character of ``_JOINED``.
+#: Characters that are not part of a text as readers see it. Matches are removed from the texts of pages: control
+#: characters other than white space, soft hyphens, word joiners, byte order marks; zero-width spaces except between
+#: letters of ``_UNSPACED``; and joiners except next to a character of ``_JOINED``.
 INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u2060\ufeff]"
     f"|\u200b(?:(?<![{_UNSPACED}].)|(?![{_UNSPACED}]))"
@@ -50,7 +50,8 @@ INVISIBLE = re.compile(
 
 #: Upper bound of the code points of capital letters (Unicode 15; Adlam and the mathematical alphabets end before).
 _LAST_CAPITAL = 0x1F200
-#: Upper bound of classified code points: planes 4 to 13 are unassigned, 14 to 16 hold tags and private-use characters.
+#: Upper bound of classified code points: planes 4 to 13 are unassigned, 14 to 16 contain tags and private-use
+#: characters.
 _LAST_CLASSIFIED = 0x40000
 
 
@@ -66,7 +67,7 @@ def readable(text: str) -> str:
 
 
 def is_permalink_sign(text: str) -> bool:
-    """Tell whether a text only has signs of links to the heading that they are in.
+    """Tell whether a text consists only of permalink signs.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def stable_hash64(texts: Iterable[str]) -> NDArray[np.uint64]:
-    """Compute a 64-bit hash of each text, which does not depend on process or machine.
+    """Compute a 64-bit hash of each text that does not depend on the process or machine.
 
     The probability of a collision among a million texts is 3e-8.
 
@@ -24,6 +24,6 @@ def stable_hash64(texts: Iterable[str]) -> NDArray[np.uint64]:
     >>> [hex(key) for key in stable_hash64(["Home", "", "Home"]).tolist()]
     ['0x35a31db0b6780e40', '0xb4b2797457a0a6e4', '0x35a31db0b6780e40']
     """
-    # Texts of pages made by hand may contain lone surrogates, which UTF-8 cannot encode.
+    # Texts of hand-made pages may contain lone surrogates, which UTF-8 cannot encode.
     digests = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

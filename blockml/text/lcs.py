@@ -19,7 +19,7 @@ from blockml.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-# Multiplier of the n-gram hash: large and odd, so that neighbouring token numbers spread over 64 bits.
+# Multiplier of the n-gram hash: large and odd, so that adjacent token codes spread over 64 bits.
 _HASH_BASE = 1_000_003
 
 # Length of the longest n-grams that anchor a large alignment; word 4-grams are the usual shingles (Broder et al. 1997).
@@ -57,10 +57,8 @@ def lcs_length(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
     int
         Between 0 and the length of the shorter sequence.
 
-    Notes
-    -----
-    Tokens of one side only and the common prefix and suffix are removed first. Time is O(len(a) · len(b) / w) for
-    integers with w bits per digit.
+    Notes ----- Tokens that occur on only one side and the common prefix and suffix are removed first. Time is O(len(a)
+    · len(b) / w) for integers with w bits per digit.
 
     Examples
     --------
@@ -85,8 +83,8 @@ def lcs_alignment(
 ) -> NDArray[np.int32]:
     """Align the tokens of a page with those of its gold text, in order and with as many matches as possible.
 
-    Among alignments with equally many matches one with long runs is chosen (a run is a sequence of consecutive page
-    tokens matched to consecutive gold tokens), so that a title is matched next to the article rather than in the
+    Among alignments with the same number of matches, one with long runs is chosen (a run is a sequence of consecutive
+    page tokens matched to consecutive gold tokens), so that a title is matched next to the article rather than in the
     breadcrumb. Runs are lengthened at the cost of their neighbours while the sum of squared run lengths grows, to a
     local optimum.
 
@@ -95,10 +93,11 @@ def lcs_alignment(
     page, gold
         Sequences of hashable tokens.
     max_cells
-        Maximum product of page tokens and gold tokens, counting only tokens of both sides, that is aligned exactly,
-        which takes about ``max_cells / 8`` bytes. Larger inputs are cut at word 4-grams that are unique on both sides
-        (the longest increasing chain, as in a patience diff), pieces that are still too large at unique 3-, 2- and
-        1-grams, and finally into equal shares of page and gold. The number of matches may then be below the optimum.
+        Maximum product of page tokens and gold tokens (counting only tokens that occur on both sides) for an exact
+        alignment, which takes about ``max_cells / 8`` bytes. Larger inputs are cut at word 4-grams that are unique on
+        both sides (the longest increasing chain, as in a patience diff), pieces that are still too large at unique 3-,
+        2- and 1-grams, and finally into equal shares of page and gold. The number of matches may then be below the
+        optimum.
 
     Returns
     -------
@@ -157,7 +156,7 @@ def _matches(page: _Ids, gold: _Ids, max_cells: int) -> Iterator[tuple[int, int]
         if size > 0:
             cuts = _anchors(page[in_page], gold[in_gold], size)
         else:
-            # k equal shares hold cells / k² each: the fewest shares that fit.
+            # k equal shares have cells / k² each; this is the smallest k that fits.
             shares = int(np.ceil(np.sqrt(cells / max_cells)))
             cuts = [(len(in_page) * k // shares, len(in_gold) * k // shares) for k in range(1, shares)]
         for (i, j), (next_i, next_j) in pairwise([(0, 0), *cuts, (len(in_page), len(in_gold))]):
@@ -273,7 +272,7 @@ def _grow_left(runs: list[_Run], page: list[int], gold: list[int]) -> list[_Run]
 def _shifted(last: _Run, run: _Run, page: list[int], gold: list[int]) -> tuple[_Run, _Run]:
     """Lengthen a run to the left, and shorten the run before it if that increases the sum of squared lengths.
 
-    Taking ``taken`` tokens drops at most as many matches of the run before, as all others are further left on both
+    Taking ``taken`` tokens drops at most as many matches of the run before, because all others are further left on both
     sides.
     """
     free = min(run.page - last.page, run.gold - last.gold) - last.length

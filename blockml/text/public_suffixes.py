@@ -1,4 +1,4 @@
-"""Registrable domains by the Public Suffix List, which tells that all of ``github.io`` is not one site.
+"""Registrable domains by the Public Suffix List, which says, for example, that ``github.io`` is many sites.
 
 The list is part of the package, so that sites and folds do not change from one machine to another.
 ``python -m tools.public_suffixes`` writes it.
@@ -12,20 +12,20 @@ from pathlib import Path
 
 #: The rules, one per line (Public Suffix List, Mozilla Public License 2.0).
 FILE = Path(__file__).with_name("public_suffixes.txt.gz")
-#: Most characters of a host (RFC 1035). A page may name longer ones; the last characters of those are read.
+#: Maximum characters of a host (RFC 1035). Pages may contain longer ones; only their last characters are read.
 _MAX_HOST = 253
 
 
 @functools.cache
 def _rules() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Return suffixes, suffixes of which each label before makes another one, and exceptions from these."""
+    """Return suffixes, suffixes that form another suffix with any preceding label, and exceptions to these."""
     rules = gzip.decompress(FILE.read_bytes()).decode("ascii").split("\n")
     wildcards, exceptions = ({rule[len(sign) :] for rule in rules if rule.startswith(sign)} for sign in ("*.", "!"))
     return frozenset(rules), frozenset(wildcards), frozenset(exceptions)
 
 
 def ascii_host(host: str) -> str:
-    """Return a host in lower case and ASCII; labels that IDNA does not allow are left as they are.
+    """Return a host in lower case and ASCII; labels that IDNA does not allow are left unchanged.
 
     Examples
     --------
@@ -44,10 +44,10 @@ def ascii_host(host: str) -> str:
 
 
 def registrable_domain(host: str) -> str:
-    """Return the public suffix of a host and the label before it: what one owner registers.
+    """Return the public suffix of a host and the label before it: the part that one owner registers.
 
     Rules of the list: the longest matching rule counts, ``*`` stands for one label, ``!`` makes an exception, and a
-    host without a rule has its last label as suffix. A host that is itself a suffix is returned as it is.
+    host without a rule has its last label as suffix. A host that is itself a suffix is returned unchanged.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sketches of texts, by which near duplicates are found."""
+"""Sketches of texts, for finding near duplicates."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from blockml.text.hashing import stable_hash64
 _SHINGLE, _SKETCH = 8, 64
 #: Minimum share of common hashes of the sketches of near duplicates (our choice).
 NEAR_DUPLICATES = 0.8
-#: Smallest hashes of each sketch that the index looks up. Of near duplicates, sketches without a common one among these
-#: are rarer than 1 in 10,000.
+#: Number of smallest hashes of each sketch that the index looks up. Fewer than 1 in 10,000 near duplicates have none of
+#: these in common.
 _LOOKED_UP = 8
-#: Texts that are remembered for a hash; more have it in common because of a phrase of their site.
+#: Maximum texts stored per hash; more texts than this share a hash because of a phrase of their site.
 _MAX_HOLDERS = 100
 
 
@@ -33,7 +33,7 @@ def token_sketch(tokens: Sequence[str]) -> frozenset[int]:
 
 
 class DuplicateIndex:
-    """Finds the first of earlier texts that a text nearly repeats; needs about 2 kB of memory for each different text.
+    """Finds the first earlier text that a text nearly repeats; needs about 2 kB of memory per distinct text.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class DuplicateIndex:
         self._holders: dict[int, list[int]] = {}
 
     def first(self, text_id: str, sketch: Iterable[int]) -> str | None:
-        """Return the id of the first text that this one nearly repeats; None for a new text, which is added."""
+        """Return the id of the first text that this one nearly repeats; add a new text and return None."""
         values = frozenset(sketch)
         smallest = sorted(values)[:_LOOKED_UP]
         for number in sorted({number for value in smallest for number in self._holders.get(value, ())}):

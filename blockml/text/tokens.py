@@ -12,12 +12,12 @@ from blockml.text.characters import readable
 #: Token modes: words of letters, digits and underscores, or pieces between white space.
 MODES: Final = ("w", "ws")
 
-#: A word of mode ``"w"``, as the public content extraction benchmarks count them.
+#: A word of mode ``"w"``, like in the public content extraction benchmarks.
 WORD: Final = re.compile(r"\w+")
 
 
 def metric_tokens(text: str, mode: str = "w") -> list[str]:
-    r"""Split a text into tokens, without characters that no reader sees, such as soft hyphens.
+    r"""Split a text into tokens, without invisible characters such as soft hyphens.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def metric_tokens(text: str, mode: str = "w") -> list[str]:
     >>> metric_tokens("The cat's mat.", mode="ws")
     ['The', "cat's", 'mat.']
     """
-    if not text.isascii():  # as gold texts may have them and those of blocks don't
+    if not text.isascii():  # because gold texts may contain them and texts of blocks don't
         text = readable(text)
     if mode == "w":
         return WORD.findall(text.lower())

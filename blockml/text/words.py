@@ -13,8 +13,8 @@ from blockml.text.characters import ALNUM, CJK, JOINER, SPACE, classes, code_poi
 #: Definition of a word by name of the tokenizer.
 TOKENIZERS: Mapping[str, str] = {
     "space": "pieces between white space that contain a letter or digit",
-    "boilerpipe": "as 'space', but also split between letters and punctuation that does not join words",
-    "cjk": "as 'space', but each ideograph, kana or Thai letter is a word",
+    "boilerpipe": "like 'space', but also split between letters and punctuation that does not join words",
+    "cjk": "like 'space', but each ideograph, kana or Thai letter is a word",
 }
 
 _NO_WORDS = np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int32)
@@ -26,7 +26,7 @@ def find_words(texts: Sequence[str], tokenizer: str = "space") -> tuple[NDArray[
     Parameters
     ----------
     texts
-        Texts; words do not extend over several texts.
+        Texts; a word never extends over several texts.
     tokenizer
         A key of :data:`TOKENIZERS`. The default is boilerpipe's test of a word applied to white-space pieces;
         boilerpipe's own splitting gives the same count on ordinary prose (Kohlschütter et al. 2010, public source).

@@ -177,11 +177,17 @@ def test_odd_headers(tmp_path: Path) -> None:
     )
     for odd, error in (
         (folded, None),
-        (record(1).replace(b"Content-Length: 3", b"Content-Length: +3"), "the record has no valid Content-Length"),
-        (record(1).replace(b"Content-Length: 3", b"Content-Length: " + b"9" * 5000), "no valid Content-Length"),
+        (
+            record(1).replace(b"Content-Length: 3", b"Content-Length: +3"),
+            "the record's Content-Length is missing or invalid",
+        ),
+        (
+            record(1).replace(b"Content-Length: 3", b"Content-Length: " + b"9" * 5000),
+            "Content-Length is missing or invalid",
+        ),
         (record(1).replace(b"WARC-Type", b"X: " + b"x" * 70_000 + b"\r\nWARC-Type"), "the header of the record"),
         (record(1).replace(b"WARC-Type:", b"WARC-Type"), "the header of the record"),
-        (record(1).replace(b"WARC/1.0", b"WARC/one"), "what follows is not a record"),
+        (record(1).replace(b"WARC/1.0", b"WARC/one"), "the next bytes are not a record"),
     ):
         for name in ("plain.warc", "members.warc.gz"):
             (tmp_path / name).write_bytes(LAYOUTS[name]([record(0), odd, record(2)]))

@@ -386,7 +386,7 @@ def test_pages_of_a_warc_file(tmp_path: Path, name: str) -> None:
     )  # fmt: skip
     assert reading.skipped == {
         "warcinfo records": 1, "request records": 1, "other media types": 1,
-        "responses with another status than 200": 1,
+        "responses with a status other than 200": 1,
     }  # fmt: skip
     if name in {"a.warc.gz", "a.warc"}:
         assert len(list(Inputs((str(path),)).units(Reading()))) > 2
@@ -423,9 +423,11 @@ def test_a_wrong_length_costs_its_record_alone(tmp_path: Path) -> None:
         write_warc(tmp_path / "a.warc.gz", records)
         items = items_of(tmp_path / "a.warc.gz")
         assert [item.id[-1] for item in items if item.error is None] == ["0", "1", "3", "4", "6", "7"]
-        assert ("urn:uuid:5", "http://site.example/5", "damaged (the record's length goes past its gzip member)") in [
-            (item.id, item.url, item.error) for item in items
-        ]
+        assert (
+            "urn:uuid:5",
+            "http://site.example/5",
+            "damaged (the record's length extends past its gzip member)",
+        ) in [(item.id, item.url, item.error) for item in items]
 
 
 @pytest.mark.parametrize("n_records", [1, 3, 300])

@@ -241,7 +241,7 @@ def test_extract_learns_from_links(capsys: Output, tmp_path: Path) -> None:
     assert main(["extract", page, "--source", str(COURIER), "--template", str(tmp_path / "x")]) in (2, 4)
     (tmp_path / "lone.html").write_text(f"<p>{'word ' * 50}", encoding="utf-8")
     assert main(["extract", str(tmp_path / "lone.html"), "--source", str(tmp_path), "--model", "df"]) == 0
-    assert "the template is of too few pages and accb was used instead" in capsys.readouterr().err
+    assert "the template was learned from too few pages and accb was used instead" in capsys.readouterr().err
 
 
 def test_a_page_may_come_by_standard_input(capsys: Output, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -69,10 +69,10 @@ def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["extract", PAGE, "--format", "json", "--with-title"], "with_title has an effect in text and"),
-        (["extract", PAGE, "--format", "html", "--no-with-title"], "with_title has an effect in text and"),
-        (["extract", PAGE, "--format", "markdown", "--paragraphs"], "paragraphs has an effect in text only"),
-        (["extract", PAGE, "--chunk-size", "9"], "chunk_size has an effect in json only, not in text"),
+        (["extract", PAGE, "--format", "json", "--with-title"], "with_title only has an effect in text and"),
+        (["extract", PAGE, "--format", "html", "--no-with-title"], "with_title only has an effect in text and"),
+        (["extract", PAGE, "--format", "markdown", "--paragraphs"], "paragraphs only has an effect in text"),
+        (["extract", PAGE, "--chunk-size", "9"], "chunk_size only has an effect in json, not in text"),
         (["templates", "cluster", PAGE, "--truth", "folder", "--truth-field", "x"], "--truth-field has no effect"),
         (["templates", "detect", PAGE, "-o", "x", "--update", "--name", "x"], "--name has no effect with --update"),
         (["train", "--dataset", SITE, "-o", "x", "--cv", "none", "--folds", "3"], "--folds has no effect with --cv"),

@@ -80,7 +80,7 @@ def test_me_11_5(method: Extractor) -> None:
     for page in (animals()[0], blockml.parse(f"<p>{'word ' * 40}</p>"), blockml.parse("")):
         result = extract_page(page, method)
         assert result.text == extract_page(page, resolve("accb")).text
-        assert result.warnings[-1] == "the template is of too few pages and accb was used instead"
+        assert result.warnings[-1] == "the template was learned from too few pages and accb was used instead"
         assert method.explain(page) == resolve("accb").explain(page)
 
 
@@ -98,7 +98,7 @@ def test_where_a_rule_takes_all_or_nothing_the_fallback_steps_in() -> None:
     """Copies of the page teach nothing; a page of nothing but template, or of nothing that repeats, is doubtful."""
     copies = TextFrequency().fit(animals(("cats",) * 6))
     assert extract_page(animals()[0], copies).warnings == (
-        "the template is of too few pages and accb was used instead",
+        "the template was learned from too few pages and accb was used instead",
     )
     knowing = TextFrequency().fit(animals())
     assert extract_page(from_bars("Home of animals")[0], knowing).warnings == (
@@ -153,7 +153,10 @@ def test_other_extractors_get_what_is_left() -> None:
     assert extract_page(page, knowing).text == told("worms")
     assert knowing.explain(page)[0].startswith("repeats: on 6 of 6 pages")
     few = extract_page(page, at_site(resolve("plain"), SiteTemplate.learn(animals()[:2])))
-    assert (few.text.count("animals"), few.warnings) == (1, ("the template is of too few pages and was ignored",))
+    assert (few.text.count("animals"), few.warnings) == (
+        1,
+        ("the template was learned from too few pages and was ignored",),
+    )
     etdm = TreeMapping()
     assert isinstance(at_site(etdm, site), TreeMapping)
     assert etdm.template is None
@@ -164,7 +167,7 @@ def test_votes_name_the_fallbacks_of_their_members(kind: type[Union | Intersecti
     """Each remark is given once."""
     page = animals(("worms",))[0]
     result = extract_page(page, kind([TextFrequency(), BlockFrequency(), "plain"]))
-    assert result.warnings == ("the template is of too few pages and accb was used instead",)
+    assert result.warnings == ("the template was learned from too few pages and accb was used instead",)
     knowing = kind([TextFrequency().fit(animals()), BlockFrequency().fit(animals())])
     assert (extract_page(page, knowing).text, extract_page(page, knowing).warnings) == (told("worms"), ())
 
@@ -278,7 +281,9 @@ def test_combinations_hand_what_is_known_to_their_members() -> None:
     for knowing in (at_site(both, site), clone(both).fit(animals())):
         assert extract_page(page, knowing).text == told("worms")
     assert member.template is None
-    assert extract_page(page, both).warnings == ("the template is of too few pages and accb was used instead",)
+    assert extract_page(page, both).warnings == (
+        "the template was learned from too few pages and accb was used instead",
+    )
 
 
 def test_layouts_without_a_tree_are_unknown() -> None:
@@ -315,7 +320,7 @@ def test_pages_of_other_structure_do_not_count() -> None:
     everything = TextFrequency(fallback="plain").fit([*articles, *lists])
     assert everything.score(articles[0]).tolist() == [1, 1]
     few = TextFrequency(metric="cp", fallback="plain").fit([*articles, *lists[:2]])
-    assert extract_page(lists[0], few).warnings == ("the template is of too few pages and was ignored",)
+    assert extract_page(lists[0], few).warnings == ("the template was learned from too few pages and was ignored",)
     assert TextFrequency(metric="cp").fit([]).predict(articles[0]).remarks
     known.set_params(metric=None)
     assert known.score(articles[0]).tolist() == everything.score(articles[0]).tolist()

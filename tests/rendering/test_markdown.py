@@ -552,7 +552,7 @@ def test_text_with_paragraphs() -> None:
     result = blockml.extract("<p>one<br>two</p><p>three</p><ul><li>a<li>b</ul>", model="plain")
     assert result.text == "one\ntwo\nthree\na\nb"
     assert render(result, "text", paragraphs=True) == "one\ntwo\n\nthree\n\na\nb"
-    with pytest.raises(UsageError, match="paragraphs has an effect in text only, not in html"):
+    with pytest.raises(UsageError, match="paragraphs only has an effect in text, not in html"):
         render(result, "html", paragraphs=True)
-    with pytest.raises(UsageError, match="with_title has an effect in text and markdown only, not in json"):
+    with pytest.raises(UsageError, match="with_title only has an effect in text and markdown, not in json"):
         render(result, "json", with_title=True)

@@ -189,5 +189,5 @@ def test_other_extractors_and_statuses_follow_the_schema() -> None:
     for html in (HTML, "", b"%PDF-1.4"):
         matches(json.loads(render(blockml.extract(html, model="bte"), "json")), json_schema(), json_schema())
     assert json_schema()["$defs"]["paragraph"]["properties"]["kind"]["enum"] == [str(kind) for kind in ParagraphKind]
-    with pytest.raises(UsageError, match="chunk_size has an effect in json only, not in text"):
+    with pytest.raises(UsageError, match="chunk_size only has an effect in json, not in text"):
         render(without_menu(), "text", chunk_size=5)

@@ -72,7 +72,7 @@ def test_a_lock_file_with_other_content_is_taken_or_reported(tmp_path: Path) -> 
     path.write_bytes(b"\xff\x00{}" * 1000)
     with locked(path):
         path.write_bytes(b"\xff[]")
-        with pytest.raises(UsageError, match="doesn't tell which process"), locked(path):
+        with pytest.raises(UsageError, match="doesn't say which process"), locked(path):
             pytest.fail("locked twice")
     assert not path.exists()
 

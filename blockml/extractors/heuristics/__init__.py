@@ -1,1 +1,1 @@
-"""Published extractors that need no training, one module a method."""
+"""Published extractors that need no training, one module per method."""

@@ -4,9 +4,9 @@ One round replaces each entry by the weighted mean of its neighbourhood. Weights
 out and the others normalised, so that constant vectors are unchanged.
 
 Many rounds are computed at once: away from the ends a round is a convolution, so ``n`` rounds are one product with the
-``n``-th power of the kernel's spectrum. As a round is an average, the largest change never grows from one round to the
-next, so the last round is found by bisection. The result is that of single rounds, at a tenth of the cost for long
-vectors.
+``n``-th power of the kernel's spectrum. Because a round is an average, the largest change never grows from one round to
+the next, so the last round is found by bisection. The result equals that of single rounds, at a tenth of the cost for
+long vectors.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ def blur(values: _Floats, radius: int, sigma: float, eps: float, max_iter: int) 
         Blurring continues while an entry changes by at least this in a round; at least 1e-6. Without it, blurring would
         go on until all entries are the same. Ends after at most about ``0.25 / eps`` rounds.
     max_iter
-        Most rounds.
+        Maximum number of rounds.
 
     Returns
     -------
     values, rounds
-        (n,) blurred values, and how many rounds were made.
+        (n,) blurred values, and the number of rounds.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _walk(values: _Floats, weights: _Floats, most: int, eps: float) -> tuple[_Fl
 
 
 def _leap(values: _Floats, weights: _Floats, most: int, eps: float) -> tuple[_Floats, int, bool]:
-    """Blur as :func:`_walk`, faster for vectors that are long in comparison with ``most`` rounds."""
+    """Blur like :func:`_walk`, but faster for vectors that are long in comparison with ``most`` rounds."""
     reach = _reach(weights, most)
     # Entries further inside than this do not depend on the ends. The ends are blurred in single rounds, together with
     # as many entries again, so that cutting them off has no effect.
@@ -170,7 +170,7 @@ class _Inside:
             np.multiply(self.powers[made], spectrum, out=self.powers[made + 1])
 
     def _back(self, row: int, factors: _Floats) -> _Floats:
-        """A row's own entries, of a product of spectra."""
+        """Return the entries of a row without overlap, from a product of spectra."""
         blurred = np.fft.irfft(self.spectra[row] * factors, self.length)
         return blurred[self.reach : self.reach + self.sizes[row]]
 
@@ -179,7 +179,7 @@ class _Inside:
         return [self._back(row, self.powers[made]) for row in range(len(self.sizes))]
 
     def changes(self) -> list[Callable[[int], float]]:
-        """For each row the largest change that a round makes there."""
+        """Largest change in each row that a round makes."""
 
         def change_in(row: int) -> Callable[[int], float]:
             return lambda made: float(np.abs(self._back(row, self.powers[made] - self.powers[made - 1])).max())
@@ -196,7 +196,7 @@ def _first_calm(places: Sequence[Callable[[int], float]], most: int, eps: float)
         if change(stormy + 1) < eps:
             place, calm = (place + 1) % len(places), calm + 1
             continue
-        # Here the change could grow again for a while, carried in from elsewhere; so no calm round is trusted.
+        # The change could temporarily grow again here, carried in from elsewhere, so a calm round proves nothing.
         stormy, limit, calm = stormy + 1, most + 1, 0
         while stormy + 1 < limit:
             middle = (stormy + limit) // 2

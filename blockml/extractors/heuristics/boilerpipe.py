@@ -37,7 +37,7 @@ def _after(column: Numbers) -> Numbers:
     return values
 
 
-# Constants of both trees: as learnt by C4.8 (Kohlschütter et al. 2010, algorithms 1 and 2; public source).
+# Constants of both trees, as learned by C4.8 (Kohlschütter et al. 2010, algorithms 1 and 2; public source).
 
 
 def words_rules(links: Numbers, words: Numbers) -> NDArray[np.bool_]:
@@ -71,7 +71,7 @@ def density_rules(links: Numbers, density: Numbers) -> NDArray[np.bool_]:
 
 
 class _Boilerpipe(Extractor):
-    """Base class of boilerpipe's extractors, which segment pages in its way."""
+    """Base class of boilerpipe's extractors, which segment pages like boilerpipe."""
 
     traits: ClassVar[Traits] = Traits("Kohlschütter et al. 2010")
 
@@ -98,7 +98,7 @@ class NumWords(_Boilerpipe):
     name: ClassVar[str] = "numwords"
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Give content 1 and the rest 0."""
+        """Score content 1 and the rest 0."""
         return words_rules(link_density(page.blocks), page.blocks.n_words).astype(np.float32)
 
 
@@ -120,7 +120,7 @@ class Density(_Boilerpipe):
     name: ClassVar[str] = "density"
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Give content 1 and the rest 0."""
+        """Score content 1 and the rest 0."""
         return density_rules(link_density(page.blocks), word_density(page.blocks)).astype(np.float32)
 
 
@@ -139,14 +139,14 @@ def fuse_equal_densities(rows: BlockRows) -> BlockRows:
 
 
 def _close(rows: BlockRows) -> NDArray[np.bool_]:
-    """(n,) whether a row is content with at most one block between it and the row before."""
+    """(n,) whether a row is content with at most one block between it and the previous row."""
     near = np.concatenate([[False], rows.first[1:] - rows.last[:-1] - 1 <= 1])
     close: NDArray[np.bool_] = rows.has(RowMark.CONTENT) & near
     return close
 
 
 def fuse_with_the_row_before(rows: BlockRows) -> BlockRows:
-    """Fuse content with the row before, which becomes content."""
+    """Fuse content with the previous row, which becomes content."""
     return rows.fused(_close(rows))
 
 
@@ -176,7 +176,7 @@ def classify_by_density(rows: BlockRows) -> BlockRows:
 
 
 def cut_after_the_end(rows: BlockRows) -> BlockRows:
-    """Unmark content after an end mark that at least 60 words of dense content precede."""
+    """Unmark content after an end mark that follows at least 60 words of dense content."""
     content = rows.has(RowMark.CONTENT)
     dense_words = np.cumsum(np.where(content & (rows.density >= 9), rows.words, 0))
     ended = np.maximum.accumulate(rows.has(RowMark.END) & (dense_words >= 60))
@@ -296,7 +296,7 @@ class _Chain(_Boilerpipe):
         """The steps, in order."""
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Give content 1 and the rest 0."""
+        """Score content 1 and the rest 0."""
         *_, (_, content) = self._decisions(page)
         return content.astype(np.float32)
 

@@ -1,6 +1,6 @@
 """The blocks of a page as boilerpipe's steps see them: rows that are marked, dropped and fused.
 
-After the public source of boilerpipe (Apache-2.0).
+Based on the public source of boilerpipe (Apache-2.0).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RowMark(IntFlag):
     HEADING = 8  #: inside ``h1``, ``h2`` or ``h3``
     ITEM = 16  #: inside ``li``
     LARGEST = 32  #: was kept as the largest row
-    SMALLER = 64  #: was there when another row was kept as the largest
+    SMALLER = 64  #: was present when another row was kept as the largest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,7 @@ class BlockRows:
     #: (n,) open elements that are not inline, at the first text of any of its blocks: the smallest number.
     level: NDArray[np.int64]
     marks: NDArray[np.uint8]  #: (n,) :class:`RowMark` bits.
-    row_of_block: NDArray[np.int64]  #: (n_blocks,) row that a block is part of; -1 for none.
+    row_of_block: NDArray[np.int64]  #: (n_blocks,) row that contains a block; -1 for none.
 
     def __len__(self) -> int:
         return len(self.first)
@@ -68,7 +68,7 @@ class BlockRows:
         return replace(self, marks=np.where(where, self.marks | mark, self.marks & ~np.uint8(mark)).astype(np.uint8))
 
     def only(self, where: NDArray[np.bool_]) -> BlockRows:
-        """Leave out all other rows."""
+        """Drop all other rows."""
         columns = [name for name in BlockRows.__slots__ if name != "row_of_block"]
         number = np.where(where, np.cumsum(where) - 1, -1)
         return BlockRows(
@@ -77,7 +77,7 @@ class BlockRows:
         )
 
     def fused(self, joins: NDArray[np.bool_]) -> BlockRows:
-        """Fuse each of these rows with the row before, all marks kept."""
+        """Fuse each of these rows with the previous row, keeping all marks."""
         starts = np.flatnonzero(~joins)
         if len(starts) == len(self):
             return self
@@ -94,14 +94,15 @@ class BlockRows:
         )
 
 
-#: Elements whose text boilerpipe never sees (public source, DefaultTagActionMap; scripts and styles are gone already).
+#: Elements whose text boilerpipe never sees (public source, DefaultTagActionMap; scripts and styles are already
+#: removed).
 _IGNORED: Final = frozenset({"option", "object", "embed", "applet", "noscript"})
 #: Elements that a block of text runs through; an anchor does not end a block, but it is a level.
 _INLINE: Final = PROFILES["boilerpipe"] - {"a"}
 
 
 def rows_of(page: Page) -> BlockRows:
-    """Make one row per block, with the marks that precede all steps."""
+    """Create one row per block, with the marks that are set before all steps."""
     blocks, nodes = page.blocks, page.nodes
     wrapped, lines = wrapped_lines(blocks)
     elements = set(nodes.names) - {"#text"}
@@ -131,7 +132,7 @@ def _open(nodes: Nodes, names: Set[str]) -> NDArray[np.int64]:
     return np.cumsum(wanted) - np.cumsum(closed)
 
 
-#: What comes after an article: a block of fewer than 15 words, most of them about comments (public source,
+#: Blocks after an article: they have fewer than 15 words and are mostly about comments (public source,
 #: TerminatingBlocksFinder).
 _END = re.compile(
     r"comments|[0-9]+( comments| users responded in)|© reuters|please rate this|post a comment"

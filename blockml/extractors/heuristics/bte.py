@@ -17,7 +17,7 @@ def body_text(is_tag: NDArray[np.bool_]) -> tuple[int, int]:
     """Find the run of tokens that makes the objective largest.
 
     The objective (Finn et al. 2001) counts the tags before, the words in and the tags after the run. That is the number
-    of tags on the page plus, over the run, the words less the tags: so the run is the one with the largest sum where a
+    of tags on the page plus, over the run, the words minus the tags: so the run is the one with the largest sum where a
     word counts +1 and a tag −1, and one pass finds it. Ties go to the run that ends first, then to the longest.
 
     Parameters
@@ -89,9 +89,9 @@ class BTE(Extractor):
 
 
 def _body(stream: TokenStream) -> tuple[int, int]:
-    """Return the first piece of the body, and one past its last: the last end tag, as pages may have several.
+    """Return the first piece of the body, and one past its last: the last end tag, because pages may have several.
 
-    A body without a start tag begins after the head or title that precedes the first block.
+    A body without a start tag starts after the head or title that precedes the first block.
     """
     if "body" in stream.names:
         start = stream.names.index("body") + 1

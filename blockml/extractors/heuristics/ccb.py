@@ -18,7 +18,7 @@ from blockml.text.words import find_spans
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
-#: Smallest content code ratio of content. Gottron 2008 does not give the value; this one is from a public
+#: Minimum content code ratio of content. Gottron 2008 does not give the value; this one is from a public
 #: implementation by tokens.
 THRESHOLD = 0.75
 
@@ -29,35 +29,35 @@ class CCB(Extractor):
 
     The paper (Gottron 2008): a page is a vector with an entry per character, 1 for content and 0 for code; all tags are
     code, everything else is content, and comments, scripts and superfluous white space are left out. Each entry is
-    replaced by an average of its neighbourhood, weighted by a Gauss distribution, and that again "until convergence".
-    What results is the content code ratio. Text whose ratio reaches a threshold is content, and a whole text between
-    two tags is as soon as one of its entries is.
+    replaced by an average of its neighbourhood, weighted by a Gauss distribution, repeatedly "until convergence". The
+    result is the content code ratio. Text whose ratio reaches a threshold is content, and a whole text between two tags
+    is as soon as one of its entries is.
 
-    Our choice, where the paper is silent: averaging without end would make all entries alike, so it stops when a round
-    changes no entry by ``eps``. ``sigma`` is a third of the radius, where the weights have all but faded. At the ends
+    Our choice, where the paper is silent: endless averaging would make all entries equal, so it stops when a round
+    changes no entry by ``eps``. ``sigma`` is a third of the radius, beyond which weights are negligible. At the ends
     of the page the weights of the neighbours that exist are scaled up. Threshold and radius were fixed "on a few
     documents"; the radius is that of later comparisons by the same author.
 
     Parameters
     ----------
     radius
-        Neighbours on either side that an average takes in.
+        Number of neighbours on either side in an average.
     sigma
         Standard deviation of their weights; None for a third of the radius.
     eps
         Blurring continues while an entry changes by at least this in a round.
     max_iter
-        Most rounds.
+        Maximum number of rounds.
     threshold
         Minimum content code ratio of content.
     keep_blocks
-        Give a text between two tags the largest ratio of its entries, so that it is kept or removed as a whole. Else
-        each of its words has the mean ratio of its entries.
+        Give a text between two tags the largest ratio of its entries, so that it is kept or removed as a whole.
+        Otherwise each word has the mean ratio of its entries.
     view
         A key of :data:`blockml.extractors.heuristics.token_stream.VIEWS`.
     min_words
-        If fewer words are content, the block with the most words times ratio of those left out is content too. With 0,
-        as in the paper, a page may have no content; the paper finds short content "problematic".
+        If fewer words are content, the removed block with the largest product of words and ratio is content too. With
+        0, as in the paper, a page may have no content; the paper finds short content "problematic".
 
     Examples
     --------
@@ -170,7 +170,7 @@ class CCB(Extractor):
         return self.radius / 3 if self.sigma is None else self.sigma
 
     def _spread(self, page: Page, scores: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002 (for subclasses)
-        """(n_blocks,) scores with the influence of surrounding blocks, in subclasses."""
+        """(n_blocks,) scores, which subclasses combine with those of surrounding blocks."""
         return scores
 
     def _rescued(self, scores: NDArray[np.float32], n_words: NDArray[np.intp]) -> NDArray[np.float32]:

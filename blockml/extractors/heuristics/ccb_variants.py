@@ -1,4 +1,4 @@
-"""Content code blurring with two things its paper wishes for: another vector, and the tree (Gottron 2008)."""
+"""Content code blurring with two extensions that its paper suggests: another vector, and the tree (Gottron 2008)."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _is_inline(stream: TokenStream) -> NDArray[np.bool_]:
 
 
 def _around(page: Page, size: NDArray[np.float64], content: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
-    """(n_blocks,) ratio of the element that holds a block.
+    """(n_blocks,) ratio of the element that contains a block.
 
     ``size`` and ``content`` are the characters of each block, and how many of them are content.
     """

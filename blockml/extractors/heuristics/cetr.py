@@ -148,7 +148,7 @@ def _squares(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArr
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class _TagRatios(Extractor):
-    """Base class of both methods: the score of a block is the share of its words on lines of content."""
+    """Base class of both methods: the score of a block is the share of its words on content lines."""
 
     traits: ClassVar[Traits] = Traits("Weninger et al. 2010")
 
@@ -160,7 +160,7 @@ class _TagRatios(Extractor):
         """Lines of content by their tag ratios, (n_lines,)."""
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Score each block by the share of its words that are on lines of content.
+        """Score each block by the share of its words that are on content lines.
 
         Raises
         ------
@@ -180,7 +180,7 @@ class CETRTM(_TagRatios):
     """Content extraction by tag ratios, with a threshold: keeps lines above the ratios' standard deviation.
 
     The tag ratio of a line is its characters of text divided by its tags. Smoothed over lines, it is high in content.
-    A block scores the share of its words that are on such lines.
+    The score of a block is the share of its words on these lines.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ AD_HOSTS = (
     "googleadservices.com", "googlesyndication.com", "outbrain.com", "taboola.com", "zedo.com",
 )  # fmt: skip
 
-#: Elements that may hold a list of links, or be left empty. Crunch looked at table cells (Gupta et al. 2003).
+#: Elements that may contain a list of links, or be left empty. Crunch looked at table cells (Gupta et al. 2003).
 _CONTAINERS = frozenset("ul ol table td div p".split())
 
 _HOST = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//(?:[^/?#@]*@)?([^/?#:\s]+)", re.IGNORECASE)
@@ -134,13 +134,13 @@ def _innermost_first(
     Parameters
     ----------
     rest
-        What is left.
+        The remaining page.
     names
         Names of the elements that may be removed.
     first, second
         (n_nodes,) the counts of single nodes.
     goes
-        Whether an element with these two sums is removed.
+        Returns whether an element with these two sums is removed.
     """
     nodes = rest.nodes
     candidates = rest.left & nodes.named(names)

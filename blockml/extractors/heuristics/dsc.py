@@ -47,7 +47,8 @@ def slope_curve(is_tag: NDArray[np.bool_]) -> NDArray[np.int64]:
 def window_length(n: int) -> int:
     """Tokens per window on a page of ``n`` tokens.
 
-    8 up to 200 tokens, 50 from 5,000 on, rising evenly between: as in a public re-implementation of Gottron 2007.
+    8 for up to 200 tokens, 50 for at least 5,000, and linear in between, like in a public re-implementation of Gottron
+    2007.
 
     Examples
     --------
@@ -123,17 +124,17 @@ class DSC(Extractor):
 
     The page is a sequence of tags and words; its curve rises by one at each tag. A window slides over it, half its
     length at a time. It is low if its mean slope is at most ``factor`` times that of the page, and a run of enough low
-    windows is a section. Pinto et al. 2002 looked for the one flat section that holds an article; Gottron 2007 takes
+    windows is a section. Pinto et al. 2002 looked for the one flat section that contains an article; Gottron 2007 takes
     all of them. A block scores the share of its words that are in sections.
 
     Parameters
     ----------
     factor
-        Slope of a low window by the page's, at most.
+        Maximum slope of a low window, relative to the page's.
     run
-        Low windows in a row that make a section; all of them on a page that has fewer windows.
+        Minimum number of consecutive low windows in a section; all windows on a page with fewer of them.
     window
-        Tokens per window; None for a length that suits the page's (:func:`window_length`).
+        Tokens per window; None for one that depends on the page's length (:func:`window_length`).
     view
         A key of :data:`blockml.extractors.heuristics.token_stream.VIEWS`.
 

@@ -1,6 +1,6 @@
-"""FeatureExtractor and K-FeatureExtractor: parts of a page that hold most of a feature (Debnath et al. 2005).
+"""FeatureExtractor and K-FeatureExtractor: parts of a page with most of a feature (Debnath et al. 2005).
 
-A page is taken apart at its tables, divisions and sections; a text belongs to the innermost one. Parts without text
+A page is divided at its tables, divisions and sections; a text belongs to the innermost one. Parts without text
 do not compete, because they have nothing to extract.
 """
 
@@ -39,7 +39,7 @@ def _parts(page: Page, feature: str) -> tuple[NDArray[np.intp], NDArray[np.float
         (n_blocks,) index of each block's part, and (n_parts,) amount of the feature in each part.
     """
     nodes = page.nodes
-    container = nearest(nodes, nodes.named(CONTAINERS)) + 1  # 0: outside of all
+    container = nearest(nodes, nodes.named(CONTAINERS)) + 1  # 0: outside of all parts
     amounts = np.bincount(container, FEATURES[feature](nodes), minlength=len(nodes) + 1)
     competing, part = np.unique(container[page.blocks.node], return_inverse=True)
     return part, amounts[competing].astype(np.float64)
@@ -49,8 +49,8 @@ def _parts(page: Page, feature: str) -> tuple[NDArray[np.intp], NDArray[np.float
 class FE(Extractor):
     """Keeps the part of the page with the largest share of the desired feature.
 
-    Scores of other parts are relative to it, so that a lower threshold keeps the next ones too. Parts with equal shares
-    are kept or removed together. If no part has the feature, all are kept.
+    Scores of other parts are relative to it, so that a lower threshold also keeps the next ones. Parts with equal
+    shares are kept or removed together. If no part has the feature, all are kept.
 
     Parameters
     ----------

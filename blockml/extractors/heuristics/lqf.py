@@ -1,4 +1,4 @@
-"""Link quota filter: block elements whose own text is mostly linked go (Gottron 2008; Mantratzis et al. 2005)."""
+"""Link quota filter: removes block elements whose own text is mostly linked (Gottron 2008; Mantratzis et al. 2005)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def link_quotas(nodes: Nodes, *, literal: bool = False) -> NDArray[np.float64]:
 
 
 def _sums(owner: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(n_nodes,) sum of the lengths (n_nodes,) of all nodes with this owner (n_nodes,), if it isn't -1."""
+    """(n_nodes,) sum of the lengths (n_nodes,) of all nodes by owner (n_nodes,), without those of owner -1."""
     sums = np.bincount(owner + 1, weights=lengths, minlength=len(owner) + 1)
     return sums[1:].astype(np.float64)
 
@@ -119,7 +119,7 @@ class LQF(Extractor):
 
     @property
     def default_threshold(self) -> float:
-        """Score of a block with the largest quota of content."""
+        """Score of a block at the maximum link quota of content."""
         return 1 - self.quota
 
     def score(self, page: Page) -> NDArray[np.float32]:

@@ -25,5 +25,5 @@ class Plain(Extractor):
     traits: ClassVar[Traits] = Traits("Gottron 2008")
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Give each block 1."""
+        """Score each block 1."""
         return np.ones(len(page.blocks), dtype=np.float32)

@@ -89,7 +89,7 @@ def _wrapped(stream: TokenStream, width: int) -> Iterator[tuple[int, int, str]]:
         while len(text) - done > room:
             cut = text.rfind(" ", done, done + room + 1)
             if cut < 0 and room == width:
-                cut = done + width  # a script without blanks, or no word
+                cut = done + width  # a script without blanks, or text without words
             if cut > 0:
                 yield line, piece, text[done:cut]
                 done = cut + 1 if text[cut] == " " else cut

@@ -25,7 +25,7 @@ from blockml.text.words import find_words
 
 #: Views of a page as a sequence of tags and texts, by name.
 VIEWS: Mapping[str, str] = {
-    "raw": "tags as the source writes them, attributes and all",
+    "raw": "tags as written in the source, with attributes",
     "tree": "tags of the repaired tree, with its attributes; what the source does not contain is left out",
 }
 
@@ -159,8 +159,8 @@ def _scan(source: str) -> _Pieces:
     texts: list[str] = []
     n_chars: list[int] = []
     starts: list[int] = []
-    name_of: dict[str, str] = {}  # few tags differ
-    pending: list[str] = []  # text since the last tag: comments part it
+    name_of: dict[str, str] = {}  # few distinct tags
+    pending: list[str] = []  # text since the last tag, in parts separated by comments
     pending_start = position = 0
 
     def flush() -> None:

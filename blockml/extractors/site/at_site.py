@@ -1,4 +1,4 @@
-"""Add knowledge of a site to any extractor: from a template, or from the links of a page."""
+"""Adds knowledge of a site to any extractor: from a template, or from the pages that a page links to."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Unrepeated(Combination):
     """Keeps the blocks that an extractor keeps, except those that another one finds repeated on the site.
 
-    The extractor scores the whole page, since repeated blocks are context for others. A line of text is repeated as a
-    whole, if most of its words are, so that no emphasised word is taken out of a sentence. If all blocks that the
+    The extractor scores the whole page, because repeated blocks are context for others. A whole line of text counts as
+    repeated if most of its words are, so that emphasised words are not removed from a sentence. If all blocks that the
     extractor keeps are repeated, its own decision is used.
 
     Parameters
@@ -66,17 +66,17 @@ class Unrepeated(Combination):
         return self.extractors()[-1].parsing
 
     def at_page(self, page: Page) -> Extractor:
-        """Return this combination with the extractor that its own extractor uses for a page."""
+        """Return this combination with the extractor that its second member uses for a page."""
         site, last = self.extractors()
         chosen = last.at_page(page)
         return self if chosen is last else Unrepeated([site, chosen])
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Score by the extractor; repeated blocks score 0."""
+        """Score with the extractor; repeated blocks score 0."""
         return self.decide(page).scores
 
     def predict(self, page: Page) -> Prediction:
-        """Score by the extractor, with the remarks of both."""
+        """Score with the extractor, with the remarks of both."""
         self.check()
         site, last = self.extractors()
         rare, found = site.predict(page), last.predict(page)
@@ -114,7 +114,7 @@ def at_site(extractor: Extractor, template: SiteTemplate | str | os.PathLike[str
     ----------
     extractor
         An extractor that uses sites gets the template. Any other one is combined with the removal of repeated texts
-        (:class:`Unrepeated`), which has no effect if the template was learnt from too few pages.
+        (:class:`Unrepeated`), which has no effect if the template was learned from too few pages.
     template
         Template of the site.
 
@@ -157,13 +157,13 @@ def from_links(
     Parameters
     ----------
     extractor
-        Any: see :func:`at_site`.
+        Any extractor; see :func:`at_site`.
     page
         The page, with a URL, parsed by the extractor's options.
     source
         Source of the linked pages, parsed by the same options.
     **options
-        Of :func:`blockml.templates.linked.training_set`: ``max_pages``, ``order``, ``metric`` …
+        Options of :func:`blockml.templates.linked.training_set`: ``max_pages``, ``order``, ``metric`` …
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Extractors that use other pages of the site: repeated text is template, the rest is content.
 
-They learn from pages (``fit``) or use a template that was learnt before (``template``). With too few pages, or an
+They learn from pages (``fit``) or use a stored template (``template``). With too few pages, or an
 implausible result, a fallback extractor is used, with a remark.
 """
 
@@ -44,7 +44,7 @@ from blockml.templates.site import SiteTemplate, loaded
 Template = SiteTemplate | str | os.PathLike[str]
 
 _REASONS = {
-    FallbackReason.TOO_FEW_PAGES: "the template is of too few pages",
+    FallbackReason.TOO_FEW_PAGES: "the template was learned from too few pages",
     FallbackReason.REMOVES_NEARLY_ALL: "the template matches almost all of this page",
     FallbackReason.REMOVES_NEARLY_NONE: "the template matches almost nothing on this page",
 }
@@ -61,7 +61,7 @@ class SiteMethod(Extractor):
     fallback
         Extractor that is used if there is too little to learn from.
     min_train
-        Fewest pages of the site, the page itself included, without which the fallback is used.
+        Minimum number of pages of the site, including the page itself; with fewer, the fallback is used.
     """
 
     template: Template | None = None
@@ -83,7 +83,7 @@ class SiteMethod(Extractor):
         self._check_rest()
 
     def _check_rest(self) -> None:
-        """Check all but the template."""
+        """Check everything except the template."""
         super().check()
         self._fallback().check()
 
@@ -149,14 +149,14 @@ class SiteMethod(Extractor):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ClusteredMethod(SiteMethod):
-    """Base class of extractors that may learn from the pages of similar structure only.
+    """Base class of extractors that may learn only from pages of similar structure.
 
     Parameters
     ----------
     metric
         Distance by which :meth:`fit` clusters the pages, by single linkage at its published threshold; a page is
         compared with the pages of its nearest cluster, as in Gottron 2008, *Bridging the gap*, section 5. None for all
-        pages of the site, and with a template that was learnt before.
+        pages of the site, and with a stored template.
     template, fallback, min_train
         See :class:`SiteMethod`.
     """
@@ -190,9 +190,9 @@ class TextFrequency(ClusteredMethod):
     Parameters
     ----------
     theta
-        Share of the pages up to which a text is content.
+        Maximum share of the pages on which a content text occurs.
     include_self
-        Count the page itself among the pages, as the paper does.
+        Count the page itself among the pages, like the paper.
     metric, template, fallback, min_train
         See :class:`ClusteredMethod`.
 
@@ -217,7 +217,7 @@ class TextFrequency(ClusteredMethod):
 class BlockFrequency(SiteMethod):
     """Removes blocks that occur on more than a third of the site's pages.
 
-    Gottron 2008, *Bridging the gap*, with whole text blocks as segments: his future work.
+    Gottron 2008, *Bridging the gap*, with whole text blocks as segments, which the paper names as future work.
 
     Parameters
     ----------
@@ -244,8 +244,8 @@ class Entropy(ClusteredMethod):
     metric, template, fallback, min_train
         See :class:`ClusteredMethod`.
     theta
-        Entropy up to which a block is content (our choice); None finds one on each page as InfoDiscoverer does, which
-        on most pages stops too early.
+        Maximum entropy of content blocks (our choice); None finds one for each page like InfoDiscoverer, which stops
+        too early on most pages.
     """
 
     name: ClassVar[str] = "entropy"
@@ -279,7 +279,7 @@ class IBDF(SiteMethod):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TreeMapping(SiteMethod):
-    """Removes what other pages of the same layout have at the same place.
+    """Removes nodes that other pages of the same layout have in the same place.
 
     Alarte et al. 2014, *Web template extraction based on hyperlink analysis*: equal top-down mapping. Texts have to be
     equal.

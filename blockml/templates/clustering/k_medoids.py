@@ -1,4 +1,4 @@
-"""k-medoids clustering: like k-means, with the most central item of each cluster in place of a mean."""
+"""k-medoids clustering: like k-means, with the most central item of each cluster instead of a mean."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _run(distances: NDArray[np.float64], k: int, labels: NDArray[np.int64], max_
     for n_rounds in range(1, max_iter + 1):  # noqa: B007 - the last value is part of the result
         medoids = _medoids(distances, labels, k)
         assigned = distances[:, medoids].argmin(axis=1)
-        assigned[medoids] = np.arange(k)  # or, of two medoids at distance 0, one would leave its cluster empty
+        assigned[medoids] = np.arange(k)  # otherwise one of two medoids at distance 0 would leave its cluster empty
         converged = bool((assigned == labels).all())
         labels = assigned
         if converged:

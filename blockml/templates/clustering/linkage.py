@@ -53,7 +53,7 @@ def single_linkage(matrix: ArrayLike, *, threshold: float | None = None, k: int 
     """Cluster by the smallest distance between members of two clusters (Gottron 2008).
 
     With a threshold the clusters are the connected components of the graph of pairs within it. The result has all
-    merges, also those above the threshold. Clusters up to the distance ``threshold``, inclusive, are merged, or until
+    merges, also those above the threshold. Clusters are merged up to the distance ``threshold``, inclusive, or until
     ``k`` are left. Raises UsageError on an invalid matrix, or unless exactly one of ``threshold`` and ``k`` is given
     and in range.
 

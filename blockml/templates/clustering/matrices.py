@@ -17,7 +17,8 @@ _ASYMMETRY = 1e-9
 def as_distances(matrix: ArrayLike) -> NDArray[np.float64]:
     """Return a matrix as float64; raise UsageError unless it holds (n, n) distances, n >= 0.
 
-    Distances must be finite, non-negative, symmetric and zero on the diagonal. Copies only to convert.
+    Distances must be finite, non-negative, symmetric and zero on the diagonal. The matrix is copied only if its type
+    differs.
     """
     try:
         distances = np.asarray(matrix, dtype=np.float64)
@@ -28,7 +29,7 @@ def as_distances(matrix: ArrayLike) -> NDArray[np.float64]:
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
         raise UsageError(f"a distance matrix must be square, got shape {distances.shape}")
     if not np.isfinite(distances).all():
-        raise UsageError("a distance matrix must contain finite numbers only")
+        raise UsageError("a distance matrix must contain only finite numbers")
     if (distances < 0).any():
         raise UsageError("distances must be non-negative")
     if distances.diagonal().any():

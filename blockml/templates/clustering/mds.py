@@ -1,4 +1,4 @@
-"""Non-metric multidimensional scaling (MDS) to the plane."""
+"""Non-metric multidimensional scaling (MDS) to two dimensions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Embedding:
-    """Items as points of the plane."""
+    """Items as points in the plane."""
 
     #: (n, 2) centred points. The first axis has the greatest extent, and on each axis the first item off zero is
     #: positive. The mean squared distance equals that of the input.
@@ -129,7 +129,7 @@ def _majorise(points: _Floats, lengths: _Floats, fitted: _Floats) -> _Floats:
     """Move each point to where the fitted distances pull it (Guttman transform)."""
     from scipy.spatial.distance import squareform
 
-    # Without rescaling the points would shrink to one, whose stress is low as well.
+    # Without rescaling all points would shrink to a single one, which also has a low stress.
     wanted = fitted * np.sqrt((lengths**2).sum() / (fitted**2).sum())
     pull = squareform(np.divide(wanted, lengths, out=np.zeros_like(wanted), where=lengths > 0))
     moved: _Floats = (pull.sum(axis=1)[:, None] * points - pull @ points) / len(points)

@@ -1,4 +1,4 @@
-"""Single linkage of thousands of pages without the matrix of all distances."""
+"""Single linkage of thousands of pages without a matrix of all distances."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CHUNK = 4_000_000
 
 
 def least_jaccard(threshold: float) -> float:
-    """Return the least Jaccard similarity of two sets whose distance is at most ``threshold``, in [0, 1].
+    """Return the minimum Jaccard similarity of two sets whose distance is at most ``threshold``, in [0, 1].
 
     With m the greater size and c shared elements, the distance 1 - c/m <= t gives c >= (1 - t) m. The union has at most
     2 m - c elements, so the Jaccard similarity is at least c / (2 m - c) >= (1 - t) / (1 + t).
@@ -51,7 +51,7 @@ def minhash_linkage(
     only propose candidates, every decision counts elements. Equal sets are clustered once. Each set queries an index
     for similar leaders and joins those within the threshold, or becomes a leader. Finally, clusters are joined if any
     members are within the threshold; a set is compared with the members of another cluster only if it shares enough
-    elements with their union. The result has no list of merges. Each set holds hashed features (paths or shingles of
+    elements with their union. The result does not list merges. Each set holds hashed features (paths or shingles of
     tags), (m,) non-negative integers in any order. Clusters up to the distance ``threshold``, inclusive, are merged.
     ``n_permutations``, the length of the signatures, and ``random_state``, their seed, affect only the running time.
     Raises UsageError on invalid sets or arguments, and MissingExtraError without the package datasketch.

@@ -29,7 +29,7 @@ def find_subclusters(
     """Split one cluster by average linkage at the cut with the greatest mean silhouette (Rousseeuw 1987).
 
     Ties go to the cut with fewer clusters. Merges at equal distances are never separated, because that would depend on
-    the order of the items. The (n, n) distances are best of a metric that separates layouts, such as shingles with
+    the order of the items. The (n, n) distances should be of a metric that separates layouts, such as shingles with
     classes. The best cut is accepted if its silhouette reaches ``min_silhouette``: Kaufman and Rousseeuw 1990 see no
     substantial structure up to 0.25, a weak one up to 0.5 and a reasonable one above (0.25 is our choice). There are at
     most ``max_clusters``, and clusters of fewer than ``min_items`` are not split (our choices). Raises UsageError on an

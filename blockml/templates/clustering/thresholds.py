@@ -11,7 +11,7 @@ from blockml.errors import UsageError
 from blockml.templates.clustering.linkage import PRESETS, cut, single_linkage
 from blockml.templates.clustering.matrices import as_distances, between
 
-# Least number of items (45 pairs) for which a gap in the distances is meaningful. Our choice.
+# Minimum number of items (45 pairs) for which a gap in the distances is meaningful. Our choice.
 _FEWEST = 10
 
 # Tolerance within which gaps are equally wide.
@@ -40,10 +40,10 @@ def gap_threshold(
 ) -> float | None:
     """Return the middle of the widest range without distances.
 
-    Gottron 2008 read such gaps off a histogram; this rule is our choice. Ties go to the lowest gap. None without such a
-    gap; all items then belong in one cluster. A gap must start at ``min_low``, as near-duplicates make gaps near 0, and
-    be ``min_gap`` wide (our choices). ``relative`` scales both by the largest distance, for distances without an upper
-    bound, such as those of tag vectors. Raises UsageError on an invalid matrix or negative settings.
+    Gottron 2008 read such gaps off a histogram; this rule is our choice. Ties go to the lowest gap. None if there is no
+    gap; all items then belong in one cluster. A gap must start at ``min_low``, because near-duplicates make gaps near
+    0, and be at least ``min_gap`` wide (our choices). ``relative`` scales both by the largest distance, for distances
+    without an upper bound, such as those of tag vectors. Raises UsageError on an invalid matrix or negative settings.
 
     Examples
     --------
@@ -59,8 +59,8 @@ def histogram_threshold(
 ) -> float | None:
     """Return the middle of the longest run of empty bins of the histogram, from edge to edge.
 
-    Closest to what Gottron 2008 did by eye. ``bins`` is the number of bins of :func:`distance_histogram`; for the other
-    arguments, the result and the errors see :func:`gap_threshold`.
+    Closest to the visual method of Gottron 2008. ``bins`` is the number of bins of :func:`distance_histogram`; for the
+    other arguments, the result and the errors see :func:`gap_threshold`.
 
     Examples
     --------
@@ -77,10 +77,10 @@ def histogram_threshold(
 def silhouette_threshold(matrix: ArrayLike, *, min_silhouette: float = 0.5, max_clusters: int = 100) -> float | None:
     """Return the threshold at which single linkage has the greatest mean silhouette (Rousseeuw 1987).
 
-    It lies in the middle between the last merge made and the first one not made; ties go to fewer clusters. None if no
-    cut reaches ``min_silhouette``. Kaufman and Rousseeuw 1990 call a silhouette of .5 and more a reasonable structure.
-    The number of clusters is at most ``max_clusters`` and n / 2 (our choice: clusters of single pages are no
-    structure). Raises UsageError on an invalid matrix.
+    It is midway between the last merge made and the first one not made; ties go to fewer clusters. None if no cut
+    reaches ``min_silhouette``. Kaufman and Rousseeuw 1990 call a silhouette of .5 and more a reasonable structure. The
+    number of clusters is at most ``max_clusters`` and n / 2 (our choice: clusters of single pages are not structure).
+    Raises UsageError on an invalid matrix.
 
     Examples
     --------

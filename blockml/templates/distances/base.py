@@ -19,8 +19,7 @@ Matrix = NDArray[np.float64]
 #: Wraps an iterable of work items to report progress.
 Progress = Callable[[Iterable[Any]], Iterable[Any]]
 
-#: Largest page, in elements, for distances of quadratic cost. Two pages of that size without nesting take about half a
-#: minute.
+#: Largest page, in elements, for distances of quadratic cost. Two flat pages of that size take about half a minute.
 MAX_NODES = 50_000
 
 # Side of the tiles of a matrix: large enough that pages of a site share computed costs, small enough that a hundred

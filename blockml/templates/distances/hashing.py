@@ -34,7 +34,7 @@ def mix(left: Codes, right: Codes) -> Codes:
 
 
 def run_codes(codes: Codes, step: Places, lengths: Places) -> Codes:
-    """Hash the run of codes that starts at each place; equal runs have equal hashes wherever they lie.
+    """Hash the run of codes that starts at each place; equal runs have equal hashes wherever they are.
 
     Takes the (n,) code of each place, the (n,) index of the next place, -1 at the end of a run, and the (n,) number of
     places per run, its start included; a run of length 0 hashes to 0.
@@ -56,7 +56,7 @@ def run_codes(codes: Codes, step: Places, lengths: Places) -> Codes:
     """
     n = len(codes)
     result = np.zeros(n, dtype=np.uint64)
-    # A sentinel behind the last place: index -1 leads there and stays there.
+    # A sentinel after the last place: index -1 leads there and stays there.
     block = np.append(codes, np.uint64(0))
     jump = np.append(step, -1)
     at = np.arange(n)

@@ -9,8 +9,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-# Number of children above which a row of the table is computed as an array; below, numpy's overhead exceeds a loop's
-# cost. Measured.
+# Number of children above which a row of the table is computed as an array; for fewer, NumPy's overhead exceeds the
+# cost of a loop (measured).
 _WIDE = 80
 
 # Cached costs, about 150 bytes each. Our choice.
@@ -90,7 +90,7 @@ class Mappings:
     def _start(self, a: Sequence[int], b: Sequence[int], limit: float) -> _Table | float:
         """Start the table of two sequences of children, or return the cost if it needs no table.
 
-        Equal subtrees at either end are mapped to each other: no mapping is cheaper, as the sizes of two subtrees
+        Equal subtrees at either end are mapped to each other: no mapping is cheaper, because the sizes of two subtrees
         differ by at most the cost of their mapping.
         """
         shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
@@ -125,7 +125,7 @@ class Mappings:
             best = mapped + size
             row = [best]
             for (y, other_size, other_name), upper in zip(columns, above[1:], strict=True):
-                # Inner loop: calls of min() would double its time.
+                # Inner loop: calling min() would double its time.
                 best += other_size
                 if upper + size < best:  # noqa: PLR1730
                     best = upper + size

@@ -82,7 +82,7 @@ def distance_matrix(
     The matrix is symmetric with zeros on the diagonal, and independent of ``jobs``. Pages with equal elements are
     compared once. ``jobs`` is the number of processes for ``rtdm`` and ``lcts``, -1 for all cores; the other metrics
     compute the matrix as one sparse product. ``progress`` wraps the tiles of the matrix; ``metric`` and ``settings``
-    are as for :func:`distance`. Raises UsageError as :func:`distance`, and for 0 jobs.
+    are those of :func:`distance`. Raises UsageError like :func:`distance`, and for 0 jobs.
 
     Examples
     --------
@@ -114,5 +114,5 @@ def _chosen(metric: str, settings: Mapping[str, object]) -> Metric[Any]:
 def _sketches(pages: Sequence[Page | PageSketch]) -> list[PageSketch]:
     sketches = [page if isinstance(page, PageSketch) else sketch(page) for page in pages]
     if len({page.classes for page in sketches}) > 1:
-        raise UsageError("sketches with classes can be compared only with each other: sketch all pages the same way")
+        raise UsageError("sketches with classes can only be compared with each other: sketch all pages the same way")
     return sketches

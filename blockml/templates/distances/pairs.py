@@ -1,4 +1,4 @@
-"""Nodes that a restricted top-down mapping of least cost maps to each other, to be shown beside the distance."""
+"""Nodes that a restricted top-down mapping of least cost maps to each other, for display with the distance."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _Ints = NDArray[np.int64]
 def mapped_elements(a: PageSketch, b: PageSketch) -> NDArray[np.int32]:
     """Return the (n_a,) elements of ``b`` that those of ``a`` are mapped to by RTDM, −1 for none.
 
-    Of equally cheap mappings, one with late pairs. Names of mapped elements may differ; elements without a partner are
-    deleted or inserted with all below them.
+    Among equally cheap mappings, one with late pairs is chosen. Names of mapped elements may differ; elements without a
+    partner are deleted or inserted with all their descendants.
 
     Examples
     --------

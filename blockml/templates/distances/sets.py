@@ -19,7 +19,7 @@ _ROWS = 256
 
 @dataclass(frozen=True)
 class SetMetric(Metric[Codes]):
-    """Distance 1 - |A ∩ B| / max(|A|, |B|) of sorted codes; 0 for two empty sets, 1 for an empty and another one."""
+    """Distance 1 - |A ∩ B| / max(|A|, |B|) of sorted codes; 0 for two empty sets, 1 if only one is empty."""
 
     def compare(self, a: Codes, b: Codes) -> float:
         """Return the distance of two sets, in [0, 1]."""
@@ -93,7 +93,7 @@ class CommonTagSequenceShingles(SetMetric):
 
 
 def products(features: Sequence[Codes], weights: Sequence[NDArray[np.float64]], progress: Progress) -> Matrix:
-    """Return (n, n) scalar products of the weights of shared codes; exact, as integer weights sum to less than 2⁵³."""
+    """Return (n, n) scalar products of the weights of shared codes; exact, since integer sums stay below 2⁵³."""
     from scipy.sparse import csr_array
 
     n = len(features)

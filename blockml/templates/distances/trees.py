@@ -43,8 +43,8 @@ class RestrictedTopDownMapping(Metric[Subtrees]):
     """Distance RTDM (Reis et al. 2004; Vieira et al. 2006; Gottron 2008): top-down tree edit distance.
 
     Nodes are mapped, in order, only to nodes whose parents are mapped to each other. A mapped node with another name
-    costs 1; unmapped nodes are deleted or inserted with all descendants at 1 per node. The roots of a page form such a
-    sequence as well. Cost O(n₁ · n₂) at worst, far less for pages that share subtrees.
+    costs 1; unmapped nodes are deleted or inserted with all descendants at 1 per node. The roots of a page are mapped
+    in order too. The cost is O(n₁ · n₂) at worst, far less for pages that share subtrees.
     """
 
     name: ClassVar[str] = "rtdm"
@@ -53,7 +53,7 @@ class RestrictedTopDownMapping(Metric[Subtrees]):
     #: itself. The papers give none; our choice.
     norm: Norm | None = "sum"
     with_text: bool = False  #: Whether texts are nodes, all of one name
-    #: Distance above which a pair gets ``inf`` and its computation stops early. Not for methods that need all
+    #: Distance above which a pair gets ``inf`` and its computation stops early. Not usable for methods that need all
     #: distances.
     cutoff: float | None = None
     max_nodes: int = MAX_NODES  #: Largest page accepted, in nodes

@@ -45,7 +45,7 @@ def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False
     raw = [nodes.texts[node] for node in text_nodes.tolist()]
     texts = unified(raw, casefold=casefold, mask_digits=mask_digits)
     keys = stable_hash64(texts)
-    # A text without words may lie outside of all blocks.
+    # A text without words may be outside of all blocks.
     block = np.searchsorted(blocks.node, text_nodes, side="right") - 1
     inside = text_nodes <= np.append(blocks.last_node, -1)[block]
     text_blocks = np.where(inside, block, -1).astype(np.int32)

@@ -19,7 +19,7 @@ def unified(texts: Iterable[str], *, casefold: bool = False, mask_digits: bool =
     """Normalise texts to the form in which they are compared, with single spaces.
 
     ``casefold`` ignores case. ``mask_digits`` replaces each run of digits by ``0``, so that "9 comments" equals
-    "12 comments" (our choice; a growing counter must not become another text when it gains a digit).
+    "12 comments" (our choice; a counter must not become a different text when it gains a digit).
 
     Examples
     --------
@@ -47,7 +47,7 @@ def column(tables: Sequence[object], name: str, dtype: type[np.generic]) -> NDAr
 
 
 def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
-    """Return the sorted distinct values. For small arrays faster than ``numpy.unique``, which uses a hash table.
+    """Return the sorted distinct values. Faster for small arrays than ``numpy.unique``, which uses a hash table.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class Measures:
     block_pages: NDArray[np.int64]  #: (n_blocks,) number of pages with a block of equal text
     block_share: NDArray[np.float64]  #: (n_blocks,) share of pages with a block of equal text, in [0, 1]
     path_share: NDArray[np.float64]  #: (n_blocks,) share of other pages with a block at the same path, in [0, 1]
-    #: (n_blocks,) share, in [0, 1], of the other pages' texts at that path that occur there on one page only; 1 without
+    #: (n_blocks,) share, in [0, 1], of the other pages' texts at that path that occur there on only one page; 1 without
     #: texts
     path_novelty: NDArray[np.float64]
     path_words: NDArray[np.float64]  #: (n_blocks,) mean words of other pages' blocks at that path; 0 without blocks
@@ -59,14 +59,14 @@ def measure(
 ) -> Measures:
     """Measure how much of a page is repeated on its site.
 
-    Learning the page makes no difference: its own counts are removed if present, then added if they are to count.
-    ``include_self`` counts the page itself, as Gottron 2008, where it belongs to its own training set. ``similar``
-    counts similar blocks, the only measure that compares blocks pairwise. ``distinct`` averages entropies over the
-    distinct words of a block instead of all its words.
+    It makes no difference whether the page was learned: its own counts are removed if present, then added if requested.
+    ``include_self`` counts the page itself, as in Gottron 2008, where a page belongs to its own training set.
+    ``similar`` counts similar blocks, the only measure that compares blocks pairwise. ``distinct`` averages entropies
+    over the distinct words of a block instead of all its words.
 
     Notes
     -----
-    If another page with equal visible text was learnt, this page replaces it: blocks and paths that only this page has
+    If another page with equal visible text was learned, this page replaces it: blocks and paths that only this page has
     count as new.
 
     Examples

@@ -67,7 +67,7 @@ def _step_keys(nodes: Nodes, elements: NDArray[np.int64]) -> NDArray[np.uint64]:
 def count_texts(
     text_path: NDArray[np.int32], text_pages: NDArray[np.int64], n_paths: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return (n_paths,) numbers of texts per path, and of those on one page only."""
+    """Return (n_paths,) numbers of texts per path, and of those on only one page."""
     texts = np.bincount(text_path, minlength=n_paths)
     once = np.bincount(text_path[text_pages == 1], minlength=n_paths)
     return texts.astype(np.int32), once.astype(np.int32)
@@ -86,7 +86,7 @@ class PathCounts:
     words: NDArray[np.int64]  #: (n,) words of these blocks
     linked: NDArray[np.int64]  #: (n,) linked words of these blocks
     texts: NDArray[np.int32]  #: (n,) distinct texts
-    once: NDArray[np.int32]  #: (n,) texts on one page only
+    once: NDArray[np.int32]  #: (n,) texts on only one page
     text_keys: NDArray[np.uint64]  #: (m,) sorted keys of distinct pairs of path and text
     text_pages: NDArray[np.int32]  #: (m,) pages with that text at that path
     text_path: NDArray[np.int32]  #: (m,) index of the path
@@ -135,7 +135,7 @@ class PathCounts:
     def without(self, page: PathCounts, wanted: NDArray[np.uint64]) -> dict[str, NDArray[np.int64]]:
         """Look up (n,) paths after removing one of the counted pages, given by its counts (empty if not counted).
 
-        Returns the (n,) columns ``pages``, ``blocks``, ``words``, ``linked``, ``texts`` and ``once``; 0 for a path that
+        Returns the (n,) columns ``pages``, ``blocks``, ``words``, ``linked``, ``texts`` and ``once``; 0 for paths that
         no other page has.
         """
         here, there = places(self.keys, wanted), places(page.keys, wanted)
@@ -145,7 +145,7 @@ class PathCounts:
         }
         for name in ("pages", "blocks", "words", "linked"):
             columns[name] -= np.append(getattr(page, name), 0)[there]
-        # Removing the page removes its texts of one page, and leaves its texts of two pages on one.
+        # Without the page, its texts on one page disappear, and its texts on two pages are on one.
         pages = Counts(self.text_keys, self.text_pages).of(page.text_keys)
         gone = np.bincount(page.text_path[pages == 1], minlength=len(page))
         left = np.bincount(page.text_path[pages == 2], minlength=len(page))

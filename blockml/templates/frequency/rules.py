@@ -22,10 +22,11 @@ from blockml.text.plurals import counted
 #: "More than a third" of the pages (Gottron 2008, section 7).
 THETA = 1 / 3
 
-#: Minimum number of pages, including the page itself (our choice). With three, a text that occurs on two would go.
+#: Minimum number of pages, including the page itself (our choice). With three, a text that occurs on two would be
+#: removed.
 MIN_TRAIN = 4
 
-#: Greatest score of a removed block.
+#: Maximum score of a removed block.
 _BELOW_HALF = np.nextafter(np.float32(0.5), np.float32(0))
 
 #: Score and reason of each block.
@@ -186,7 +187,7 @@ def _exceeds(part: NDArray[np.int64] | NDArray[np.int32], whole: int, theta: flo
 
 
 def _graded(values: NDArray[np.float64], limit: float, removed: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Return scores that fall from 1 at value 0 over .5 at the limit to 0 at value 1; below .5 exactly if removed."""
+    """Return scores that fall from 1 at value 0 to .5 at the limit and 0 at value 1; only removed ones are below .5."""
     kept_scores = 1 - values / (2 * limit) if limit > 0 else np.ones(len(values))
     removed_scores = (1 - values) / (2 * (1 - limit)) if limit < 1 else np.zeros(len(values))
     return np.where(

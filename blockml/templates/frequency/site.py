@@ -1,4 +1,4 @@
-"""Counts learnt from the pages of a site."""
+"""Counts learned from the pages of a site."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blockml.page import Page
 from blockml.templates.frequency.contents import Contents, contents_of
 from blockml.templates.frequency.tables import FrequencyTables, tables_from, tables_to
 
-#: Pages added together (our choice): more is faster, but holds the counts of more pages in memory.
+#: Number of pages added together (our choice): more is faster, but keeps the counts of more pages in memory.
 _BATCH = 256
 
 
@@ -22,9 +22,9 @@ _BATCH = 256
 class SiteCounts:
     """Counts of text nodes, blocks, paths, words and block vectors over pages of one site.
 
-    Each page counts once, however often it is learnt, and so do pages with equal visible text: with copies, all of a
-    page would look like a template. The first copy is counted. Pages without visible text are ignored. The counts are
-    independent of the order of pages and of batches.
+    Each page counts once, however often it is learned, and so do pages with equal visible text, because copies would
+    make a whole page look like a template. The first copy is counted. Pages without visible text are ignored. The
+    counts are independent of the order of pages and of batches.
 
     Examples
     --------
@@ -46,15 +46,15 @@ class SiteCounts:
 
     @classmethod
     def learn(cls, pages: Iterable[Page], *, casefold: bool = False, mask_digits: bool = False) -> SiteCounts:
-        """Count any number of pages, which are not kept.
+        """Count any number of pages, without storing them.
 
-        ``casefold`` and ``mask_digits`` say when texts are equal, see
+        ``casefold`` and ``mask_digits`` define when texts are equal; see
         :func:`~blockml.templates.frequency.counts.unified`.
         """
         return cls(casefold, mask_digits, FrequencyTables.combined([])).updated(pages)
 
     def updated(self, pages: Iterable[Page]) -> SiteCounts:
-        """Return counts with further pages; these are unchanged."""
+        """Return counts with further pages; this object does not change."""
         tables = self.tables
         known = set(tables.fingerprints.tolist())
         waiting: list[FrequencyTables] = []
@@ -85,7 +85,7 @@ class SiteCounts:
         return SiteCounts(self.casefold, self.mask_digits, FrequencyTables.combined([self.tables, other.tables]))
 
     def contents(self, page: Page) -> Contents:
-        """Return what a page would add."""
+        """Return the counts that a page would add."""
         return contents_of(page, casefold=self.casefold, mask_digits=self.mask_digits)
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -32,8 +32,8 @@ def element_keys() -> NDArray[np.uint64]:
 def element_counts(page: Page) -> NDArray[np.int64]:
     """Count, per block, the elements that begin between the previous block's text and the block's last text.
 
-    Most elements end a block, so only links lie within one; elements before it lead up to it, such as its list item and
-    icon (our choice). Elements after the last text and those of ``head`` don't count. Returns (n_blocks, 5).
+    Most elements end a block, so only links are within one; elements just before it, such as its list item and icon,
+    belong to it (our choice). Elements after the last text and those of ``head`` don't count. Returns (n_blocks, 5).
 
     Examples
     --------
@@ -162,7 +162,7 @@ class BlockVectors:
         lengths = np.diff(self.starts)[vector]
         entries = ranges(self.starts[vector], lengths)
         pair = np.repeat(np.arange(len(row)), lengths)
-        width = len(page.vocabulary) + 1  # the last column is for features that the page lacks
+        width = len(page.vocabulary) + 1  # the last column is for features that are not on the page
         known = places(self.vocabulary, page.vocabulary)
         columns = np.full(len(self.vocabulary), width - 1)
         columns[known[known >= 0]] = np.flatnonzero(known >= 0)

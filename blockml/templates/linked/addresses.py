@@ -1,4 +1,4 @@
-"""Checks which addresses may be fetched: public ones only, looked up once and checked before connecting.
+"""Checks of the addresses to fetch: only public ones, looked up once and checked before connecting.
 
 A page chooses its links. Unchecked, it could make this machine query the router, the cloud's metadata service, or
 other services that trust the local network.
@@ -29,7 +29,7 @@ _NOT_PUBLIC = tuple(
         ("a private address", "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7"),
         ("a shared address of a provider", "100.64.0.0/10"),
         ("a loopback address", "127.0.0.0/8 ::1/128"),
-        ("a service address inside a cloud", "168.63.129.16/32"),  # Azure; in no registry
+        ("a service address inside a cloud", "168.63.129.16/32"),  # Azure; not in a registry
         ("a link-local address", "169.254.0.0/16 fe80::/10"),
         ("an address for documentation", "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20"),
         ("an address for benchmarks", "198.18.0.0/15"),
@@ -56,9 +56,9 @@ _NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\Z", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"(?:[a-z][a-z0-9+.-]*:[\\/]*|[\\/]{2,})[^\\/?#]*@", re.IGNORECASE)
 _BREAKS = re.compile(r"[\t\n\r]+")
 
-#: Longest URL that servers have to support (RFC 9110, section 4.1).
+#: Length of URLs that servers have to support (RFC 9110, section 4.1).
 _MAX_URL = 8000
-_SHOWN = 200  # characters of a URL in a message
+_SHOWN = 200  # maximum characters of a URL in a message
 
 
 class FetchError(Exception):

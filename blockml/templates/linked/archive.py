@@ -1,4 +1,4 @@
-"""Pages fetched before: WARC files and JSON lines, indexed by URL."""
+"""Archived pages in WARC files and JSON lines, indexed by URL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from blockml.parsing import Limits, parse
 from blockml.templates.linked.links import PageSource
 from blockml.templates.linked.urls import join, normalise
 
-#: Bytes of a line of JSON that are read at once: those of the largest page, written as escapes.
+#: Maximum bytes of a JSON line: those of the largest page, written as escapes.
 _MAX_LINE = 3 * 2**26
 #: Maximum number of warnings (our choice).
 _MAX_WARNINGS = 100
@@ -45,15 +45,15 @@ class ArchiveSource(PageSource):
     """Fetched pages in WARC files (ISO 28500), ARC files, or files of JSON lines, compressed or not.
 
     In a WARC or ARC file, the pages are those that ``blockml predict`` reads; the charset of ``Content-Type`` is used
-    for parsing. Redirects are followed within the archive; the page then has the final URL. Of several captures of a
-    URL the latest counts. A JSON line is ``{"url", "html", "charset"}``.
+    for parsing. Redirects are followed within the archive; the page then has the final URL. The latest of several
+    captures of a URL counts. A JSON line is ``{"url", "html", "charset"}``.
 
     Construction reads the files once for an index; pages are read when requested. That is fast if each record of a WARC
-    file is a separate gzip member, as the standard recommends, or if the file isn't compressed; in an ARC file, and
-    in one compressed otherwise, everything before the page is read again. A damaged WARC record is passed over; other
-    files are read up to the damage. Links to pages that the archive lacks resolve to None. ``warnings`` lists file,
-    byte offset and reason of each unreadable part. Raises InputError if there is no such file or folder, or no page in
-    it; MissingExtraError if a package for the kind of file is not installed; and UsageError for a negative
+    file is a separate gzip member, as the standard recommends, or if the file isn't compressed; in an ARC file, and in
+    one compressed in another way, everything before the page is read again. A damaged WARC record is skipped; other
+    files are read up to the damage. Links to pages that are not in the archive resolve to None. ``warnings`` lists
+    file, byte offset and reason of each unreadable part. Raises InputError if there is no such file or folder, or no
+    page in it; MissingExtraError if a package for the kind of file is not installed; and UsageError for a negative
     ``max_redirects``.
 
     Parameters
@@ -86,7 +86,7 @@ class ArchiveSource(PageSource):
         source = Path(path)
         if not source.is_file() and not source.is_dir():
             raise InputError("no such file or folder", source=source)
-        # A folder may contain logs beside the archives.
+        # A folder may contain logs next to the archives.
         files = [source] if source.is_file() else sorted(file for file in source.iterdir() if file.is_file())
         starts = (*ARCHIVE_STARTS, b"{")
         self._files = [file for file in files if source.is_file() or _start_of(file).startswith(starts)]
@@ -98,7 +98,7 @@ class ArchiveSource(PageSource):
         self.warnings = tuple(self._warnings)
         if not self.urls:
             reason = f": {self.warnings[0]}" if self.warnings else ""
-            raise InputError(f"no fetched web pages here{reason}", source=path)
+            raise InputError(f"no archived web pages here{reason}", source=path)
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ class ArchiveSource(PageSource):
         return None
 
     def _add(self, url: str | None, place: _Place) -> None:
-        if url is None or url == place.target:  # a redirect to itself, as for a cookie, is ignored
+        if url is None or url == place.target:  # a redirect to itself, for example to set a cookie, is ignored
             return
         known = self._places.get(url)
         if known is None or known.date <= place.date:
@@ -157,7 +157,7 @@ class ArchiveSource(PageSource):
                     if line.strip():
                         row = _row(line)
                         if row is None:
-                            self._warn(file, offset, "no JSON object with the texts 'url' and 'html'; skipped")
+                            self._warn(file, offset, "not a JSON object with the texts 'url' and 'html'; skipped")
                         else:
                             self._add(normalise(row["url"]), _Place(number, offset, 0, ""))
                     offset += len(line)
@@ -171,7 +171,7 @@ class ArchiveSource(PageSource):
                 skip += 1
                 if capture.offset > start:
                     start = capture.offset
-                    if begins_record(file, start):  # else the gzip member begins inside a record
+                    if begins_record(file, start):  # else the gzip member starts inside a record
                         offset, skip = start, 0
                 response, url = capture.response, normalise(capture.url or "")
                 date = "".join(filter(str.isdigit, capture.date))  # ARC files have only the digits
@@ -186,14 +186,14 @@ class ArchiveSource(PageSource):
 
 
 def _captures(file: Path, limit: int, offset: int = 0) -> Iterator[Capture]:
-    """Read the records of a WARC file from an offset on, or all of an ARC file."""
+    """Read the records of a WARC file starting at an offset, or all of an ARC file."""
     if _start_of(file).startswith(ARCHIVE_STARTS[0]):
         return warc_captures(file, limit, offset)
     return arc_captures(file, limit)
 
 
 def _read_record(file: Path, place: _Place, url: str, limit: int) -> tuple[bytes, str | None]:
-    """Read body and charset of a response; raise OSError if it is damaged or another record is in its place."""
+    """Read body and charset of a response; raise OSError if it is damaged or another record is at its offset."""
     capture = next(islice(_captures(file, limit, place.offset), place.skip, None), None)
     if capture is None or normalise(capture.url or "") != url or capture.response.error or capture.response.skipped:
         raise OSError("damaged, or changed since it was indexed")

@@ -23,7 +23,7 @@ _KEEP = 4.0
 
 
 class TimeBudget:
-    """Time for one page, consumed by its requests one after another."""
+    """Time budget for one page, consumed by its consecutive requests."""
 
     def __init__(self, seconds: float) -> None:
         self.overdrawn = f"took longer than {seconds:g} seconds"

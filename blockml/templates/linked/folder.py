@@ -55,8 +55,8 @@ class FolderSource(PageSource):
         ``encoding``.
 
     Files that end in ``.gz``, ``.zst`` or ``.br`` are decompressed. Nothing outside the folder is read: URLs are looked
-    up in a list made on construction, and symbolic links that leave the folder are ignored. Links to pages that the
-    folder lacks resolve to None. The attribute ``layout`` is ``site``, ``map`` or ``described``, and ``base`` the
+    up in a list made on construction, and symbolic links that leave the folder are ignored. Links to pages that are not
+    in the folder resolve to None. The attribute ``layout`` is ``site``, ``map`` or ``described``, and ``base`` the
     normalised base URL with a final slash. Raises InputError if there is no such folder, no page in it, or an unusable
     map or ``meta.json``, and UsageError if the base is not a web URL, the site is unknown, or the layout assigns no
     sites.
@@ -70,7 +70,7 @@ class FolderSource(PageSource):
     base
         URL of the folder. The site's own URL makes absolute links work in a copy of it.
     site
-        Keep only pages of this ``site``, where the files name sites.
+        Keep only pages of this ``site``, if the files name sites.
     parsing
         Options for :func:`blockml.parse`.
 
@@ -131,7 +131,7 @@ class FolderSource(PageSource):
         if not is_inside(file.path, self._root):  # may have changed since it was listed
             return None
         try:
-            content = read_file(file.path, limits.bytes + 1)  # one more, so that parsing notices the limit
+            content = read_file(file.path, limits.bytes + 1)  # one byte more, so that parsing notices the limit
         except DAMAGED:
             return None
         return parse(content, url=known, charset=file.charset, **self._parsing)
@@ -241,7 +241,7 @@ def base_of(folder: str | os.PathLike[str], page: str | os.PathLike[str], url: s
     """
     place = os.path.relpath(os.path.realpath(page), os.path.realpath(folder)).replace(os.sep, "/")
     start, _, query = (normalise(url) or "").partition("?")
-    ends = [match.end() for match in re.finditer("/", start)][2:]  # behind the host
+    ends = [match.end() for match in re.finditer("/", start)][2:]  # after the host
     found = (end for end in ends if place in _candidates(_unquoted(start[end:]), query))
     return start[: next(found, ends[0])] if ends else None
 
@@ -273,7 +273,7 @@ def _unquoted(path: str) -> str:
 
 
 def _candidates(path: str, query: str) -> Iterator[str]:
-    """Yield the paths at which the page of a URL may lie, likely ones first."""
+    """Yield the paths where the page of a URL may be, likely ones first."""
     if not path or path.endswith("/"):
         places = [path + index for index in _INDEXES]
         if path:

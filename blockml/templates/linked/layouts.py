@@ -1,4 +1,4 @@
-"""The three layouts of a folder of pages, each read into one list of page files."""
+"""The three layouts of page folders, each read into a list of page files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FolderPage:
 
     path: Path
     names: tuple[str, ...]  #: Names other than its path: its id, its path in the site
-    place: str  #: Path in the site, from which a page without URL gets one
+    place: str  #: Path in the site, from which a page without a URL gets one
     url: str | None = None
     site: str | None = None
     charset: str | None = None
@@ -57,7 +57,7 @@ def read_layout(root: Path, links: Path | None, site: str | None) -> tuple[str, 
 
 
 def page_files(root: Path) -> Iterator[str]:
-    """Yield the paths below a folder that have the name of a page."""
+    """Yield the paths below a folder whose name is that of a page."""
     return (name for name in _files(root) if is_page_name(name))
 
 
@@ -89,7 +89,7 @@ def _of_site(files: Sequence[FolderPage], site: str | None, root: Path) -> list[
 
 
 def _has_markup(path: Path) -> bool:
-    """Return whether a file without extension, as wget saves some pages, contains HTML."""
+    """Return whether a file without extension contains HTML; wget saves some pages without one."""
     if "." in split_compression(path.name)[0]:
         return False
     try:

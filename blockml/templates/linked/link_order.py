@@ -57,7 +57,7 @@ def _document(page: Page, links: Sequence[Link], source: PageSource | None) -> t
 
 
 def _menu(page: Page, links: Sequence[Link], source: PageSource | None) -> tuple[Link, ...]:
-    """Put links of the menu first, by URL, because the same link may also occur before the menu."""
+    """Put links of the menu first, compared by URL because the same link may also occur before the menu."""
     links = _document(page, links, source)
     menu = find_menu(page, source=source)
     if menu is None:
@@ -92,7 +92,7 @@ def _level(here: Sequence[str], there: Sequence[str]) -> tuple[int, int]:
 
 
 def farthest_first(nodes: Nodes, places: Sequence[int]) -> list[int]:
-    """Order nodes such that each is as far as possible, in tree edges, from the nearest one before it.
+    """Order nodes so that each is as far as possible, in tree edges, from the nearest one before it.
 
     Takes (k,) ascending node indices and returns (k,) positions in them. The first node stays first; ties go to the
     lower index.

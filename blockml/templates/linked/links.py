@@ -1,4 +1,4 @@
-"""Links of a page to other pages, and the interface of folders, archives and the web as sources of these."""
+"""Links of a page to other pages, and the interface for folders, archives and the web as sources of pages."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _NO_PAGES = ("/file", "feeds", ".pdf", "/rss")
 
 
 class PageSource(ABC):
-    """Source of pages by URL; a page that can't be loaded is None, never an error."""
+    """Source of pages by URL; a page that can't be loaded gives None, never an error."""
 
     @abstractmethod
     def get(self, url: str) -> Page | None:
         """Load and parse a page, with the base URL of its links as its ``url``."""
 
     def resolve(self, page: Page, href: str) -> str | None:
-        """Return the URL of a page's link in the form that :meth:`get` accepts; None if it leads to no page."""
+        """Return the URL of a page's link in the form that :meth:`get` accepts; None if it doesn't lead to a page."""
         return resolve_link(page, href)
 
 
@@ -59,8 +59,9 @@ def links(
     source
         Resolves links; :func:`~blockml.templates.linked.urls.resolve_link` if None.
     same_site
-        Keep only links to the page's own site, as other sites rarely share its template (Alarte et al. 2014); see
-        :func:`~blockml.templates.linked.urls.same_site`. Gottron (2008) keeps all and leaves it to clustering.
+        Keep only links to the page's own site, because other sites rarely share its template (Alarte et al. 2014); see
+        :func:`~blockml.templates.linked.urls.same_site`. Gottron (2008) keeps all links and leaves the choice to
+        clustering.
     pages_only
         Drop URLs whose path does not look like a page, such as images and feeds; see :func:`is_page`.
     frames

@@ -25,16 +25,16 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"amplitude": 0.2, "links": 0.1, "text": 0.3, "list": 0.2, "tag": 0.1, "position": 0.1}
 )
 
-#: Least number of links of a menu (our choice, for both methods).
+#: Minimum number of links of a menu (our choice, for both methods).
 MIN_LINKS = 2
 
-#: Least weighted score of a menu (our choice); links in running text score lower.
+#: Minimum weighted score of a menu (our choice); links in running text score lower.
 MIN_SCORE = 0.5
 
-#: A menu extends from its best element to ancestors while the score stays above this share of the best (our choice).
+#: A menu extends from its best element to ancestors while their score is above this share of the best (our choice).
 _GROWTH = 0.95
 
-#: Characters per link up to which the text of an element consists of labels (our choice).
+#: Maximum characters per link in an element whose text consists of labels (our choice).
 LABEL = 20
 
 #: ``class``, ``id`` or ``role`` of a menu (words of the public successor), and of other lists of links (our choice).
@@ -154,9 +154,9 @@ def _weighted(page: Page) -> _Scores:
     """Score six terms of an element.
 
     - amplitude: 1 - 1/n for n links to pages of the site;
-    - links: such links per element below;
+    - links: these links per element below;
     - text: 1 for up to 20 characters per link, then inversely proportional;
-    - list: list items with such links per link, at most 1; 1 in a region marked as menu;
+    - list: list items with these links per link, at most 1; 1 in a region marked as menu;
     - tag: 1 in such a region;
     - position: share of the page's nodes that follow.
     """

@@ -1,7 +1,7 @@
 """Complete subdigraph of mutually linked pages among the links of a page (Alarte et al. 2014, Algorithm 1).
 
-The pages that a menu links to contain that menu, so each links to each other; such pages very likely share the template
-of the page whose menu it is.
+The pages that a menu links to contain that menu, so all of them link to each other; they very likely share the template
+of the page that the menu is on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Subdigraph:
     complete: bool  #: Whether ``n`` pages were found; else this is the largest set found
     n_links: int  #: Links of the key page that could be followed
     n_loaded: int  #: Pages loaded, including the key page, without failures
-    failed: tuple[str, ...]  #: Links that led to no page
+    failed: tuple[str, ...]  #: Links that didn't lead to a page
 
 
 def find_subdigraph(
@@ -41,8 +41,8 @@ def find_subdigraph(
     """Find mutually linked pages among those that the key page links to, loading as few as possible.
 
     Links are followed one by one. After each, the largest set of mutually linked pages with the new one is searched;
-    the search ends with the first set of ``n``. Only targets that the key page links to as well count. Links to the
-    key page don't count, nor do pages with exactly its text: their template would be all of it.
+    the search ends with the first set of ``n``. Only targets that the key page also links to count. Links to the key
+    page don't count, nor do pages with exactly its text, because all of it would be template.
 
     A redirected page has two URLs, and links to either lead to it; a link to a known page is not followed again or, if
     it proves to be one only after loading, adds another URL to it. A redirect to the key page is a link to it; a
@@ -110,7 +110,7 @@ def find_subdigraph(
 
 
 def is_copy(page: Page, key: Page) -> bool:
-    """Return whether a page has exactly the text of the key page. Pages without text, such as framesets, are no copies.
+    """Return whether a page has exactly the text of the key page. Pages without text (framesets) are not copies.
 
     Examples
     --------

@@ -40,7 +40,7 @@ class TrainingSet:
     how: str
     n_links: int  #: Links of the key page that could be followed
     n_loaded: int  #: Pages loaded, including the key page and copies, without failures
-    failed: tuple[str, ...]  #: Links that led to no page
+    failed: tuple[str, ...]  #: Links that didn't lead to a page
     reason: Lack | None  #: Why the pages are too few to learn from; None if they suffice
 
     def __repr__(self) -> str:
@@ -63,14 +63,14 @@ def training_set(
     """Load the pages that a page links to, and keep those of similar structure.
 
     The pages are clustered by single linkage; the cluster of the key page is the training set. Pages with exactly the
-    text of the key page are dropped, as all of it repeats on them, and so are pages reached again by another link. If
-    there are too few, the result has only the key page and a reason. Raises UsageError for options out of range, and
-    UnknownNameError for an unknown order or metric.
+    text of the key page are dropped, because all of it repeats on them, and so are pages reached a second time by
+    another link. If there are too few, the result has only the key page and a reason. Raises UsageError for options out
+    of range, and UnknownNameError for an unknown order or metric.
 
     Parameters
     ----------
     key
-        Page whose template is wanted.
+        Page whose template is to be found.
     source
         Source of the other pages.
     max_pages
@@ -80,10 +80,10 @@ def training_set(
     same_site, pages_only
         Filters of links; see :func:`~blockml.templates.linked.links.links`.
     metric
-        Distance, a name of :data:`~blockml.templates.distances.METRICS`. ``cp`` is the fastest of three that did
+        Distance, a name of :data:`~blockml.templates.distances.METRICS`. ``cp`` is the fastest of three that performed
         equally well (Gottron 2008).
     threshold
-        Distance up to which clusters are merged; :func:`~blockml.templates.clustering.auto_threshold` if None.
+        Maximum distance at which clusters are merged; :func:`~blockml.templates.clustering.auto_threshold` if None.
     min_train
         Minimum number of pages, including the key page (our choice). With two, everything they share would be template.
 

@@ -1,7 +1,7 @@
 """Normalised URLs that identify pages, resolution of links, and comparison of sites.
 
 Follows RFC 3986 (section 6.2, syntax-based normalisation) with the leniency of the URL standard that browsers follow:
-surrounding white space, line breaks, backslashes, a missing or a third slash. Anything else is None, never an error.
+surrounding white space, line breaks, backslashes, a missing or a third slash. Anything else gives None, never an error.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def normalise(url: str) -> str | None:
 def resolve_link(page: Page, href: str) -> str | None:
     """Return the normalised URL of a page's link (as written), resolved against its ``<base href>`` or ``url``.
 
-    None if the link leads to no web page, or is relative without a base. A link to a fragment of the page is the page's
-    own URL.
+    None if the link doesn't lead to a web page, or is relative without a base. A link to a fragment of the page is the
+    page's own URL.
 
     Examples
     --------
@@ -94,8 +94,8 @@ def same_site(one: str, other: str) -> bool:
     """Return whether two URLs have the same host, except for a leading ``www.``; scheme and port don't count.
 
     Stricter than the registrable domain, which would need the public suffix list: ``blog.example.org`` and
-    ``example.org`` are two sites, mostly with two templates. Names that are not web URLs, such as paths of a folder,
-    form one site.
+    ``example.org`` are two sites, which mostly have two templates. Names that are not web URLs, such as paths of a
+    folder, form one site.
 
     Examples
     --------

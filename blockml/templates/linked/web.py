@@ -46,9 +46,9 @@ _TOKEN = re.compile(r"[A-Za-z_-]+")
 
 
 class WebSource(PageSource):
-    """Pages from the web, for the few that one page links to; not a crawler.
+    """Pages from the web: the few that one page links to; not a crawler.
 
-    A page must be HTML, have status 200 and keep all limits; else :meth:`get` returns None, ``failures`` has the
+    A page must be HTML, have status 200 and be within all limits; else :meth:`get` returns None, ``failures`` has the
     reason, and the page isn't requested again. The page's ``url`` is the one after all redirects.
 
     * Addresses that aren't public are refused: private, loopback, link-local, multicast, reserved and so on, IPv4 and

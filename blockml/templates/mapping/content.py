@@ -10,7 +10,7 @@ from blockml.page import Flag, Page
 from blockml.page.subtrees import in_blocks, subtree_sums
 from blockml.text.words import find_words
 
-#: Share of a block's words from which it is template: the majority of its words decides.
+#: Minimum share of a block's words in the template for the block to be template: the majority decides.
 MAJORITY = 0.5
 
 #: Share of the remaining words in the main container. Our choice, following the remark of Alarte et al. (2014) that the
@@ -19,7 +19,7 @@ _MOST_WORDS = 0.8
 
 
 def content_text_nodes(page: Page, in_template: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return an (n_nodes,) mask of the texts of blocks outside of the template, an (n_nodes,) mask itself."""
+    """Return an (n_nodes,) mask of the texts of blocks outside of the template, given as an (n_nodes,) mask."""
     return _block_texts(page) & ~_per_node(page, in_template)
 
 
@@ -44,7 +44,7 @@ def template_share(page: Page, in_template: NDArray[np.bool_]) -> NDArray[np.flo
 
 
 def content_blocks(page: Page, in_template: NDArray[np.bool_], *, second_stage: bool = False) -> NDArray[np.bool_]:
-    """Return an (n_blocks,) mask of the blocks of which less than half is template.
+    """Return an (n_blocks,) mask of the blocks that are less than half template.
 
     With ``second_stage`` only blocks within :func:`main_container` remain. All False if the whole page is template: the
     caller must then use another method. For ``in_template`` see :func:`template_share`.
@@ -68,8 +68,8 @@ def content_blocks(page: Page, in_template: NDArray[np.bool_], *, second_stage: 
 def main_container(page: Page, remaining: NDArray[np.bool_]) -> int | None:
     """Return the node of the smallest element with at least 80 % of the words of the (n_blocks,) ``remaining`` blocks.
 
-    None if these blocks have no words, or no element contains enough, as with content after ``</html>``. Raises
-    UsageError for a mask of another length.
+    None if these blocks have no words, or no element contains enough, for example if there is content after
+    ``</html>``. Raises UsageError for a mask of another length.
 
     Examples
     --------

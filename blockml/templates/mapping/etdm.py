@@ -4,7 +4,7 @@ A mapping is a set of pairs of equal nodes: one-to-one, and closed under parents
 mapped wait on a stack, so nothing recurses.
 
 Three measures bound the work. Below a pair with identical subtrees each node is mapped to its counterpart without
-comparisons, as the greedy choice would. Children are compared only with children of equal name and, if texts must be
+comparisons, like the greedy choice would. Children are compared only with children of equal name and, if texts must be
 equal, text. If more than ``MAX_PAIRS`` pairs remain, a child is compared only with those at most ``BAND`` positions
 away, counted from either end, and with those of the same id or the same class names and attributes.
 """
@@ -24,16 +24,16 @@ from blockml.templates.mapping.tree import Tree
 #: Matchings of the children of a pair.
 MATCHINGS = ("greedy", "optimal")
 
-#: Pairs of children that are all compared: 300 by 300. Our choice.
+#: Maximum pairs of children for comparing all of them: 300 by 300. Our choice.
 MAX_PAIRS = 90_000
 
-#: Distance in position up to which children of longer lists are compared. Our choice.
+#: Maximum distance in position at which children of longer lists are compared. Our choice.
 BAND = 50
 
-#: Pairs of children compared in any list; for longer lists the band is narrower. Our choice.
+#: Maximum pairs of children compared in any list; for longer lists the band is narrower. Our choice.
 MAX_BAND_PAIRS = 1_000_000
 
-#: Pairs up to which single scores are faster than arrays. Our choice.
+#: Maximum number of pairs for which single scores are faster than arrays. Our choice.
 _FEW_PAIRS = 24
 
 #: Children above which a node is very wide (authors' public implementation).
@@ -57,7 +57,7 @@ def map_trees(
     """Map one tree to another.
 
     The first roots are mapped if their names are equal. Of the children of a pair, the two most similar are mapped
-    first, then the next two of the rest, as long as they are equal; ties go to the first in document order. Returns the
+    first, then the next two of the rest, while they are equal; ties go to the first in document order. Returns the
     (n_a,) rows of ``b`` that the rows of ``a`` are mapped to; -1 without one. Raises UnknownNameError for an unknown
     equality or matching, and UsageError for ``group`` below 1.
 
@@ -109,7 +109,7 @@ def map_trees(
 
 
 def _children(ends: list[int], first: int, stop: int) -> list[int]:
-    """Return the rows from ``first`` on that are siblings."""
+    """Return the siblings starting at row ``first``."""
     rows = []
     while first < stop:
         rows.append(first)
@@ -138,7 +138,7 @@ class _Mapper:
         return found
 
     def _by_kind(self, rows_a: list[int], rows_b: list[int]) -> _Pairs:
-        """Match two lists kind by kind, as rows of different kinds are never equal."""
+        """Match two lists kind by kind, because rows of different kinds are never equal."""
         if len(rows_a) == len(rows_b) == 1:
             return self._some(rows_a, rows_b) if self._kinds_a[rows_a[0]] == self._kinds_b[rows_b[0]] else []
         of_kind: dict[int, list[int]] = defaultdict(list)
@@ -186,7 +186,7 @@ def _is_wide(side: Side, rows: list[int]) -> bool:
 
 
 def _disjoint(pairs: Iterable[tuple[int, int]], n_most: int) -> _Pairs:
-    """Select pairs greedily such that no two share a row, at most ``n_most``."""
+    """Select at most ``n_most`` pairs greedily, so that no two share a row."""
     taken_a: set[int] = set()
     taken_b: set[int] = set()
     taken = []

@@ -1,7 +1,7 @@
-"""Templates as clean HTML pages, to view and for other programs.
+"""Templates as clean HTML pages, for viewing and for other programs.
 
 Active content is left out: scripts, event handlers, URLs that run code, embedded programs and frames, animated
-attributes. Every ``<`` written begins one of our tags, so no parser can mistake a text for code.
+attributes. Every ``<`` in the output starts one of our tags, so no parser can mistake a text for code.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _RENAMED: Mapping[str, str] = {
     **dict.fromkeys(("xmp", "plaintext"), "pre"),
 }
 
-#: Elements at whose start the HTML standard drops a line break. libxml2 doesn't, so there the text has it.
+#: Elements at whose start the HTML standard drops a line break. libxml2 doesn't, so its texts contain the line break.
 _LINE_EATERS = frozenset({"pre", "textarea", "listing"})
 
 #: Attributes with a URL.
 _ADDRESSES = frozenset(
     "action background cite data formaction href icon longdesc lowsrc dynsrc manifest poster src xlink:href".split()
 )
-#: Schemes that run nothing; URLs without a scheme are relative.
+#: Schemes that run no code; URLs without a scheme are relative.
 _SAFE_ADDRESS = re.compile(
     r"(?:https?:|ftp:|mailto:|tel:|data:image/(?:png|gif|jpe?g|webp)[;,]|[^:]*(?:[/?#]|$))", re.IGNORECASE
 )
@@ -47,7 +47,7 @@ _TEXTS = frozenset("alt class content id label name placeholder summary title va
 #: Characters that parsers ignore in a URL.
 _SKIPPED = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028\u2029\ufeff]+")
 
-#: Attributes that are active or load something, whatever their value.
+#: Attributes that are active or load something for any value.
 _ACTIVE = frozenset("attributename http-equiv imagesrcset manifest ping srcdoc".split())
 
 #: Attributes that are active on certain elements.
@@ -68,7 +68,7 @@ def template_html(template: PageTemplate, *, base_url: str | None = None, keep_s
     """Write a template as a complete HTML page.
 
     The head is new: encoding, title (empty if its text is not in the template), and what the options add. The body
-    contains the template's elements and texts. Texts that become adjacent, as content between them is removed, are
+    contains the template's elements and texts. Texts that become adjacent because content between them is removed are
     separated by a space; frames are written as ``div``, raw text as ``pre``.
 
     The parser of the page restores the same tree, with exceptions: content after ``</body>`` or ``</html>`` moves to
@@ -109,7 +109,7 @@ def template_html(template: PageTemplate, *, base_url: str | None = None, keep_s
 
 
 def _title(template: PageTemplate) -> str:
-    """Return the text of the first title, as far as it is in the template."""
+    """Return the part of the first title's text that is in the template."""
     nodes, inside = template.page.nodes, template.nodes
     titles = np.flatnonzero(nodes.named({"title"}) & inside)
     if not len(titles):

@@ -29,13 +29,14 @@ class NodeEquality:
     """
 
     cls: float = 0.1  #: Weight of the class names: Jaccard index; 1 if neither has any
-    #: Weight of the positions among the siblings: 1 for equal ones, less 1/m per step, m the shorter list
+    #: Weight of the positions among the siblings: 1 for equal ones, minus 1/m per step, where m is the length of the
+    #: shorter list
     pos: float = 0.4
     #: Weight of the attributes without id and class: Jaccard index of names with values; .75 if neither has any
     att: float = 0.0
     chd: float = 0.5  #: Weight of the numbers of child nodes: smaller by larger; 1 if neither has any
     tag: float = 0.0  #: Weight of the names, which are equal: a constant
-    threshold: float = 0.9  #: Least sum of equal nodes
+    threshold: float = 0.9  #: Minimum sum for equal nodes
     #: Whether texts must be equal, with normalised white space. False as in the public implementation, where all texts
     #: match, so that an article is template wherever two articles have the same structure.
     text_equality: bool = True
@@ -67,7 +68,7 @@ EQUALITIES: Mapping[str, NodeEquality] = MappingProxyType(
     }
 )
 
-#: Scores of pairs that are equal whatever the weights, in increasing priority. Public functions return infinity.
+#: Scores of pairs that are equal for any weights, in increasing priority. Public functions return infinity.
 _LOOK, _LOOK_IN_PLACE, _ID, _ALWAYS = 1e3, 2e3, 1e4, 1e5
 
 #: Rounding error of sums of decimal weights.
@@ -93,8 +94,8 @@ def equality_of(equality: str | NodeEquality) -> NodeEquality:
 def similarity(a: Tree, i: int, b: Tree, j: int, equality: str | NodeEquality = "hybex") -> float:
     """Compute the similarity of two nodes: -inf if they can't be equal, inf if they are for any weights, else 0 to 5.
 
-    Roots of equal name, and bodies, are always equal, as pages of one template differ in length. ``equality`` is as for
-    :func:`equality_of`.
+    Roots with equal names, and bodies, are always equal, because pages of one template differ in length. ``equality``
+    is an argument of :func:`equality_of`.
 
     Examples
     --------
@@ -119,9 +120,9 @@ def similarities(
 
 
 class NodeComparison:
-    """Two trees under one equality, with codes shared by both.
+    """Two trees under one equality, with common codes.
 
-    Scores are those of :func:`similarity` with large numbers in place of infinity, so that sums can be compared and an
+    Scores are those of :func:`similarity` with large numbers instead of infinity, so that sums can be compared and an
     equal id outranks equal class names and attributes.
     """
 
@@ -176,7 +177,7 @@ class NodeComparison:
         return e.tag + e.cls * cls + e.pos * pos + e.att * att + e.chd * chd
 
     def scores(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the (n,) scores of the pairs of rows ``i[k]`` and ``j[k]``, as :meth:`score`."""
+        """Return the (n,) scores of the pairs of rows ``i[k]`` and ``j[k]``; see :meth:`score`."""
         a, b, e = self.a, self.b, self.equality
         same_class = a.classes[i] == b.classes[j]
         same_attributes = a.attributes[i] == b.attributes[j]
@@ -206,7 +207,7 @@ class NodeComparison:
         return scores
 
     def kinds(self) -> tuple[list[int], list[int]]:
-        """Return a number for each row of both trees such that rows with different numbers are never equal."""
+        """Return a number for each row of both trees; rows with different numbers are never equal."""
         a, b, e = self.a, self.b, self.equality
         tags = np.concatenate([a.tag, b.tag])
         kinds = tags
@@ -279,7 +280,7 @@ class _Sets:
 
 
 class Side:
-    """One of the two trees compared, with codes shared by both."""
+    """One of the two compared trees, with codes shared by both."""
 
     __slots__ = ("attributes", "classes", "ids", "rows", "tag", "tree")
 
@@ -293,7 +294,7 @@ class Side:
         self.tree = tree
 
     def close(self) -> None:
-        """Store the rows as Python numbers, once all codes are known: most scores are of single pairs."""
+        """Store the rows as Python numbers once all codes are known, because most scores are for single pairs."""
         tree = self.tree
         own = (tree.parent, tree.position, tree.n_siblings, tree.n_children)
         columns = (self.tag, *own, self.ids, self.classes, self.attributes, tree.texts)
@@ -325,7 +326,7 @@ def _stems(table: Sequence[frozenset[str]]) -> tuple[frozenset[str], ...]:
 
 
 def _place(i: int, n_a: int, j: int, n_b: int) -> float:
-    """Score the agreement of positions ``i`` of ``n_a`` and ``j`` of ``n_b``: 1 in place, less 1/shorter per step."""
+    """Score the agreement of positions ``i`` of ``n_a`` and ``j`` of ``n_b``: 1 minus 1/shorter per step."""
     slack = abs(n_a - n_b)
     low, high = (i, i + slack) if n_a <= n_b else (i - slack, i)
     return 1.0 - max(0, low - j, j - high) / min(n_a, n_b)
@@ -334,7 +335,7 @@ def _place(i: int, n_a: int, j: int, n_b: int) -> float:
 def _places(
     i: NDArray[np.int32], n_a: NDArray[np.int32], j: NDArray[np.int32], n_b: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """Score positions as :func:`_place`, for arrays."""
+    """Score positions like :func:`_place`, for arrays."""
     slack = np.abs(n_a - n_b)
     low = np.where(n_a <= n_b, i, i - slack)
     steps = np.maximum(np.maximum(low - j, j - low - slack), 0)

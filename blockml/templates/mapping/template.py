@@ -45,18 +45,18 @@ def page_template(
     """Find the template that a page shares with other pages.
 
     Each other page is mapped to the key page independently (definition 3.3), so their order doesn't matter. None if no
-    page is left to compare. Other pages with the visible text of the key page are skipped, as with a copy all of it
-    would be template, and so are pages with equal source. A template node is mapped to ``min_votes`` of the other
-    pages, or all if they are fewer; by default all, as in the paper, while the public implementation requires 2 of 3.
-    For ``equality`` and ``matching`` see :func:`map_trees`.
+    page is left to compare. Other pages with the same visible text as the key page are skipped, because the whole page
+    would be template, and so are pages with equal source. A template node is mapped to at least ``min_votes`` of the
+    other pages, or all if there are fewer; the default is all, as in the paper, while the public implementation
+    requires 2 of 3. For ``equality`` and ``matching`` see :func:`map_trees`.
 
-    With ``successive``, each page is mapped to what is left of the key page after the pages before it (algorithm 2).
-    A node that has dropped out then frees its counterpart on later pages for a sibling, so the template can be larger
+    With ``successive``, each page is mapped to the part of the key page that the previous pages left (algorithm 2). A
+    node that has dropped out then frees its counterpart on later pages for a sibling, so the template can be larger
     than by the definition, and depends on the order of pages. A page that cannot be mapped at all is skipped there and
     empties the template of the definition.
 
     Raises UnknownNameError for an unknown equality or matching, and UsageError for ``min_votes`` below 1 or together
-    with ``successive``, where every page decides.
+    with ``successive``, because every page decides there.
 
     Examples
     --------
@@ -97,14 +97,14 @@ def page_template(
 
 
 def learnt_tree(template: PageTemplate) -> Tree:
-    """Return only the template, to be stored and found on other pages by :func:`membership`."""
+    """Return only the tree of the template, for storage and for :func:`membership` on other pages."""
     return template.tree.restricted(template.mask)
 
 
 def membership(page: Page, tree: Tree, equality: str | NodeEquality = "hybex") -> NDArray[np.bool_]:
-    """Return an (n_nodes,) mask of the nodes of a page that belong to a learnt template.
+    """Return an (n_nodes,) mask of the nodes of a page that belong to a learned template.
 
-    ``tree`` comes from :func:`learnt_tree`, preferably learnt with the same ``equality``; see :func:`map_trees`.
+    ``tree`` comes from :func:`learnt_tree`, preferably learned with the same ``equality``; see :func:`map_trees`.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class Tree:
     """Elements and texts of a page in document order, without scripts, styles and frames.
 
     ``n`` is the number of rows; the descendants of row ``i`` are ``i + 1 … end[i] - 1``. Numbers of children and
-    positions refer to the whole page, also after :meth:`restricted`; otherwise mappings would depend on the order of
+    positions refer to the whole page, even after :meth:`restricted`; otherwise mappings would depend on the order of
     pages. Elements flagged :attr:`~blockml.page.Flag.DROPPED` are removed before counting; comments and white space
     between elements are not nodes.
     """

@@ -448,7 +448,7 @@ def test_archives_without_pages_are_refused(tmp_path: Path, content: bytes) -> N
     """A wrong file shows at once."""
     path = tmp_path / "file.warc"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"file\.warc: no fetched web pages here"):
+    with pytest.raises(InputError, match=r"file\.warc: no archived web pages here"):
         ArchiveSource(path)
     with pytest.raises(InputError, match="no such file or folder"):
         ArchiveSource(tmp_path / "missing.warc")
