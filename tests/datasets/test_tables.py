@@ -150,7 +150,7 @@ def test_pages_in_files_and_block_rows(tmp_path: Path) -> None:
         assert page.id == "pages/a"
         assert gold is not None
         assert gold.label(blockml.parse(html)).main.tolist() == [True, True, False]
-    with pytest.raises(DatasetError, match="row 3: the id 'a' is on rows that are not together"):
+    with pytest.raises(DatasetError, match="row 3: the id 'a' is on rows that are not adjacent"):
         open_dataset([{"id": n, "html": CATS, "text": "Cats", "label": 1} for n in "aba"])
     with pytest.raises(DatasetError, match="row 1: unknown label 'mian'; choose one of: advertisement"):
         open_dataset([{"id": "a", "html": CATS, "text": "Cats", "label": "mian"}])
@@ -169,14 +169,14 @@ def test_columns_are_named() -> None:
     columns = {"html": "seite", "text": "inhalt"}
     assert content(open_dataset(rows, columns=columns)) == [("1", None, CATS, GOLD)]
     with pytest.raises(
-        DatasetError, match=r"no column of pages was recognised; the columns are: seite, inhalt; .*html="
+        DatasetError, match=r"no column of pages was recognised; the table has the columns seite, inhalt; .*html="
     ):
         open_dataset(rows)
     with pytest.raises(
-        DatasetError, match=r"no column of gold was recognised; the columns are: seite, inhalt; .*text="
+        DatasetError, match=r"no column of gold was recognised; the table has the columns seite, inhalt; .*text="
     ):
         open_dataset(rows, columns={"html": "seite"})
-    with pytest.raises(UsageError, match="no column 'page'; the columns are: seite, inhalt"):
+    with pytest.raises(UsageError, match="no column 'page'; the table has the columns seite, inhalt"):
         open_dataset(rows, columns={"html": "page"})
     with pytest.raises(UnknownNameError, match="unknown kind of column 'main'; choose one of: encoding, flags, html"):
         open_dataset(rows, columns={"main": "inhalt"})

@@ -307,7 +307,7 @@ def test_many_clusters_need_no_table_of_all_pairs() -> None:
         ([0, 1], [0], "clusters has 2 labels but truth has 1"),
         ([], [], "at least one label"),
         ([[0]], [[0]], "one-dimensional"),
-        (np.array([0, "a"], dtype=object), [0, 1], "labels of one kind"),
+        (np.array([0, "a"], dtype=object), [0, 1], "labels of one type"),
     ],
 )
 def test_unusable_labels_are_refused(score: Any, clusters: Any, truth: Any, message: str) -> None:

@@ -149,7 +149,7 @@ def test_repeated_pages_count_once(tmp_path: Path) -> None:
     assert once.after == twice.after
     assert twice.model is not None
     assert [entry["blocks"] > 0 for entry in twice.model.training[-2:]] == [True, False]
-    with pytest.raises(UsageError, match="data sets need different names, not mine, mine"):
+    with pytest.raises(UsageError, match="data sets need different names, got mine, mine"):
         adapt(BASE, [pages, pages])
 
 

@@ -99,7 +99,7 @@ def test_the_card_of_trees_with_one_threshold() -> None:
     chosen = recipes.recipe("kim2013").but(learner="boosted", n_trees=5)
     card = render_card(train_model([open_dataset(DATA / "pages")], chosen, protocols=("page",), n_folds=2))
     assert "bag-of-words F1 at 0.5, averaged" in card
-    assert "Scores are probabilities, and blocks are kept from the same one on all pages." in card
+    assert "Scores are probabilities, and the threshold is the same on all pages." in card
 
 
 @pytest.mark.parametrize("base", ["kim2013", "boosted"])

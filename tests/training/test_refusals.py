@@ -159,7 +159,7 @@ def test_unfinished_pages(tmp_path: Path, capsys: Output) -> None:
         train_model([open_dataset(pages)], recipe("default"), protocols=())
     for page in range(4, 8):
         (pages / f"p{page}" / "meta.json").write_text('{"flags": ["unfinished"]}')
-    with pytest.raises(UsageError, match=r"no block to train on: .* or unfinished"):
+    with pytest.raises(UsageError, match=r"no blocks to train on: .* or unfinished"):
         train_model([open_dataset(pages)], recipe("kim2013"), protocols=())
 
 
@@ -169,7 +169,7 @@ def test_names_of_data_sets(tmp_path: Path, capsys: Output) -> None:
     assert trained(one, "--dataset", str(other)) == 2
     assert main(["evaluate", "kim2013", "--dataset", str(one), "--dataset", str(other)]) == 2
     shown = capsys.readouterr()
-    assert shown.err.count("data sets need different names, not pages, pages") == 2
+    assert shown.err.count("data sets need different names, got pages, pages") == 2
     assert shown.out == ""
 
 

@@ -220,7 +220,7 @@ def test_another_learner_begins_with_its_own_parameters() -> None:
 
 def test_training_needs_both_kinds_of_blocks(table: BlockTable) -> None:
     """Content alone or boilerplate alone cannot be learnt from."""
-    with pytest.raises(UsageError, match="both kinds"):
+    with pytest.raises(UsageError, match="both classes"):
         fit_tree(recipe("kim2013"), table.matrix, np.ones_like(table.main))
 
 

@@ -524,9 +524,9 @@ def test_no_zero_is_negative() -> None:
 
 def test_unusable_scores_are_refused() -> None:
     """Two scores of a page, outcomes outside the list, and options out of range."""
-    with pytest.raises(UsageError, match="news: one has two scores of page x"):
+    with pytest.raises(UsageError, match="news: one has two scores for page x"):
         build({"one": [page("x"), page("x")]})
-    with pytest.raises(UsageError, match="unknown outcome 'lost'; legal are ok, empty"):
+    with pytest.raises(UsageError, match="unknown outcome 'lost'; legal are: ok, empty"):
         build({"one": [page("x", outcome="lost")]})
     with pytest.raises(UsageError, match="resamples"):
         build({"one": [page("x"), page("y")]}, resamples=0)
