@@ -131,7 +131,7 @@ def dataset_of_rows(
 
 def _chosen_columns(names: Sequence[str], columns: Mapping[str, str], source: Path) -> dict[str, str]:
     """Return the column name for each kind of column in the table."""
-    there = f"the table has the columns {', '.join(names)}"
+    there = f"the columns are: {', '.join(names)}"
     for kind, column in columns.items():
         check_name("kind of column", kind, COLUMNS)
         if column not in names:

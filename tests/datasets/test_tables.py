@@ -169,14 +169,14 @@ def test_columns_are_named() -> None:
     columns = {"html": "seite", "text": "inhalt"}
     assert content(open_dataset(rows, columns=columns)) == [("1", None, CATS, GOLD)]
     with pytest.raises(
-        DatasetError, match=r"no column of pages was recognised; the table has the columns seite, inhalt; .*html="
+        DatasetError, match=r"no column of pages was recognised; the columns are: seite, inhalt; .*html="
     ):
         open_dataset(rows)
     with pytest.raises(
-        DatasetError, match=r"no column of gold was recognised; the table has the columns seite, inhalt; .*text="
+        DatasetError, match=r"no column of gold was recognised; the columns are: seite, inhalt; .*text="
     ):
         open_dataset(rows, columns={"html": "seite"})
-    with pytest.raises(UsageError, match="no column 'page'; the table has the columns seite, inhalt"):
+    with pytest.raises(UsageError, match="no column 'page'; the columns are: seite, inhalt"):
         open_dataset(rows, columns={"html": "page"})
     with pytest.raises(UnknownNameError, match="unknown kind of column 'main'; choose one of: encoding, flags, html"):
         open_dataset(rows, columns={"main": "inhalt"})

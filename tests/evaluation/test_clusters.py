@@ -197,7 +197,7 @@ def test_published_averages_are_possible(name: str) -> None:
 def test_published_averages_hang_together(name: str) -> None:
     """Failed runs of k-median mostly merge two sites and split a third.
 
-    The share of such runs that gives the printed Rand index gives the printed purity and information as well, to
+    The share of these runs that gives the printed Rand index gives the printed purity and information as well, to
     within .003, for the two metrics that do best (table 2). So all three are normalised as in the other tables.
     """
     wrong = np.where(SITES == 1, 0, SITES)

@@ -72,7 +72,7 @@ def test_legal_names_depend_on_the_learner() -> None:
 
 
 def test_all_columns_as_a_whole_number() -> None:
-    """One is a share of the columns as 1.0 is, for both learners."""
+    """The integer 1 is a share of the columns, like 1.0, for both learners."""
     rows = np.arange(40, dtype=np.float32)[:, None]
     chosen = recipes.recipe("kim2013").but(learner="boosted", max_features=1, n_trees=3, min_leaf=5)
     trees = fit_boosted(rows, rows[:, 0] > 20, **chosen.parameters)

@@ -206,7 +206,7 @@ def test_files_of_outputs_are_read_before_anything_runs(
 
 
 def test_the_first_failure_and_pages_without_gold_are_reported(tmp_path: Path, store: Store) -> None:
-    """Counts alone don't tell what is wrong; a later comparison, which runs nothing, reports the same."""
+    """Counts don't tell what is wrong; a later comparison, which runs nothing, reports the same."""
     labelled = dataset(tmp_path, {"a": "x", "b": "RAISE"})
     without_gold = replace(labelled.pages[0], id="c", gold=None)
     sample = draw_sample(replace(labelled, pages=(*labelled.pages, without_gold)))

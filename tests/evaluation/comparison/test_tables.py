@@ -201,7 +201,7 @@ def value(page: PageScore, metric: str) -> float | None:
 @settings(max_examples=5)
 @given(comparisons(), st.randoms())
 def test_the_order_of_pages_does_not_matter(scores: Scores, random: Any) -> None:
-    """Tables depend on the scores alone."""
+    """Tables depend only on the scores."""
     shuffled = {system: random.sample(list(pages), len(pages)) for system, pages in scores.items()}
     assert build(shuffled) == build(scores)
 

@@ -1,4 +1,4 @@
-"""Pages run in processes of their own."""
+"""Pages run in separate processes."""
 
 from __future__ import annotations
 
