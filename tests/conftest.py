@@ -31,7 +31,7 @@ def corpora() -> Path:
         pytest.skip("needs labelled corpora: set BLOCKML_CORPORA to their folder")
     path = Path(folder)
     if not path.is_dir():
-        pytest.skip(f"needs labelled corpora: BLOCKML_CORPORA is no folder: {folder}")
+        pytest.skip(f"needs labelled corpora: BLOCKML_CORPORA is not a folder: {folder}")
     return path
 
 

@@ -20,7 +20,7 @@ TAGS = (
     "label button svg math nobr ruby rt body html head details summary address o:p custom-tag x[1] fieldset legend"
 ).split()
 
-#: Elements whose text no block holds, wherever they stand.
+#: Elements whose text no block holds, wherever they are.
 UNSEEN = frozenset("head title script style template iframe noembed noframes".split())
 
 #: Words, signs and characters on which tokenisers and parsers disagree.
@@ -36,7 +36,7 @@ ENTITIES = (
     "&amp; &lt; &gt; &nbsp; &eacute; &eacute &copy &#8217; &#x80; &#x1F600; &#0; &#xD800; &#x110000; &bogus; &".split()
 )
 
-#: Whole constructs with a parser mode of their own.
+#: Whole constructs with a special parser mode.
 CONSTRUCTS = (
     "<!-- comment -->", "<!--<p>not text</p>-->", "<!>", "<!-- a -- b --!>", "<?php echo 1 ?>", "<![CDATA[cdata]]>",
     "<!DOCTYPE html>", "<script>var x = '<p>code</p>';</script>", "<script>a<!--b</script>",

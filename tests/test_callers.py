@@ -113,8 +113,8 @@ def test_render(arguments: dict[str, Any], words: str) -> None:
 
 
 @pytest.mark.parametrize("column", [5, None, "<p>one page", b"<p>one page", bytearray(b"<p>"), {"html": "<p>x"}])
-def test_a_column_is_no_page(column: Any) -> None:
-    """The letters of a page are no pages; an empty answer would mislead."""
+def test_a_column_is_not_a_page(column: Any) -> None:
+    """The letters of a page are not pages; an empty answer would mislead."""
     with pytest.raises(UsageError, match="column must be a series, an array or another iterable"):
         blockml.extract_column(column)
 
@@ -151,7 +151,7 @@ def test_labels_may_be_an_array() -> None:
 
 @pytest.mark.parametrize("detector", [None, lambda _: "no\udcff"])
 def test_a_charset_may_be_any_text(detector: Any) -> None:
-    """Headers that are no UTF-8 are read with lone surrogates; an encoding that nobody knows is ignored."""
+    """Headers that are not UTF-8 are read with lone surrogates; an encoding that nobody knows is ignored."""
     page = blockml.parse(HTML, charset=None if detector else "no\udcff", detector=detector)
     assert page.warnings == (f"unknown {'encoding' if detector else 'charset'} 'no\\udcff' of the "
                              f"{'detector' if detector else 'transport'} ignored",)  # fmt: skip
@@ -166,7 +166,7 @@ def test_numbers_too_large_for_a_float() -> None:
 
 
 def test_learning_and_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names and paths are no recipes, models, extractors and data sets, and every protocol is known."""
+    """Names and paths are not recipes, models, extractors or data sets, and every protocol is known."""
     monkeypatch.setattr("blockml.training.train.filtered", never)
     monkeypatch.setattr("blockml.training.adapt.filtered", never)
     dataset, chosen, model = Dataset("pages", Path("pages"), "folders", ()), recipe("kim2013"), small_model()

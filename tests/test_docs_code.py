@@ -31,7 +31,7 @@ BLOCKS = [
 @pytest.mark.parametrize("code", BLOCKS)
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_code_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each block runs alone, in a folder that holds ``data``."""
+    """Each block runs by itself, in a folder that holds ``data``."""
     (tmp_path / "data").symlink_to(ROOT / "data")
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "block", "exec"), {"__name__": "block"})  # noqa: S102 (our own documentation)

@@ -1,4 +1,4 @@
-"""Extraction and prediction need numpy, lxml and webencodings alone; other commands name the extra that they need."""
+"""Extraction and prediction only need numpy, lxml and webencodings; other commands name the extra that they need."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_one_wheel_is_built_for_each_platform() -> None:
 
 
 def test_wheels_are_reproducible(tmp_path: Path, build: Any) -> None:
-    """Wheels from two copies of the checkout are equal to the byte; no code for this machine alone is asked for."""
+    """Wheels from two copies of the checkout are equal to the byte; no code specific to this machine is requested."""
     pytest.importorskip("build", reason="needs the package build")
     assert not re.search(r"-m(?:arch|cpu|tune|avx|fma)", Path(build.__file__).read_text(encoding="utf-8"))
     wheels = []

@@ -178,7 +178,7 @@ LEARNING = (
 
 @every_module
 def test_scikit_learn_stays_where_something_is_learnt(path: Path) -> None:
-    """Prediction needs numpy alone."""
+    """Prediction only needs numpy."""
     if path.relative_to(PACKAGE).as_posix().startswith(LEARNING):
         return
     assert not {name for name in imports(TREES[path]) if name.partition(".")[0] in {"sklearn", "scipy", "pandas"}}

@@ -57,7 +57,7 @@ def told(result: Extraction) -> tuple[object, ...]:
 @pytest.mark.parametrize("backend", sorted(set(BACKENDS) - {"html5lib"}))
 @pytest.mark.parametrize("model", ["default", "kim2013"])
 def test_threads_that_share_a_model_get_the_same(model: str, backend: str, implementation: str) -> None:
-    """Sixteen at once, each with the same pages in an order of its own."""
+    """Sixteen at once, each with the same pages in a different order."""
     if find_spec(NEEDED.get(backend, "blockml")) is None:
         pytest.skip(f"needs {NEEDED[backend]}")
     extractor = on_backend(model, backend)
@@ -85,7 +85,7 @@ def test_an_extraction_starts_no_threads_of_python(model: str) -> None:
 
 
 class Counting(Extractor):
-    """Keeps the block as often as the process has threads for matrix products: told by its confidence alone."""
+    """Keeps the block as often as the process has threads for matrix products: recognised only by its confidence."""
 
     traits: ClassVar[Traits] = Plain.traits
 
@@ -100,7 +100,7 @@ class Counting(Extractor):
 
 
 def blas_threads() -> list[int]:
-    """Threads that numpy's library for matrix products may use; others may have brought libraries of their own."""
+    """Threads that numpy's library for matrix products may use; others may come with their own libraries."""
     return [lib.num_threads for lib in blas().lib_controllers if "numpy" in lib.filepath]
 
 

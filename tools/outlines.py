@@ -36,7 +36,7 @@ from blockml.storage.atomic import atomic_write
 #: Groups of an outline at most, and words of a group that is not divided any more (our choice: a page is read in a
 #: minute).
 MAX_GROUPS, FEW_WORDS = 60, 12
-#: Equal siblings from which on they are one group.
+#: Minimum number of equal siblings that form one group.
 REPEATED = 3
 #: Elements that are told apart by their place among their siblings, as the columns of a table.
 BY_COLUMN = frozenset({"td", "th"})
@@ -53,7 +53,7 @@ class Place:
     below: dict[str, Place] = field(default_factory=dict)
 
     def parts(self) -> list[Place]:
-        """Return the places inside; a place of its own for text that is in none of them."""
+        """Return the places inside; a separate place for text that is in none of them."""
         inside = {block for place in self.below.values() for block in place.blocks}
         own = [block for block in self.blocks if block not in inside]
         return [*self.below.values(), *([Place((*self.path, "text"), own)] if own else [])]

@@ -26,7 +26,7 @@ __all__ = [
     "TextGold", "detect_format", "open_dataset", "open_datasets", "site_of",
 ]  # fmt: skip
 
-#: Readers of folders by name of the layout.
+#: Readers of folders by layout name.
 READERS: Mapping[str, Callable[[Path, str], Dataset]] = {
     "corpus": read_corpus,
     "folders": read_folders,
@@ -40,7 +40,7 @@ LAYOUTS: Mapping[str, str] = {
     "corpus": "pages/ID.html with gold.jsonl, compressed or not: text, snippets or block types with XPaths",
     "folders": "one folder per page: page.html with labels.jsonl or expected.txt, and meta.json",
     "flat": "NAME.html files with the main content in NAME.txt, or labels in NAME.jsonl",
-    "annotated": "HTML files with spans of classes x-nc-sel0 … x-nc-sel5",
+    "annotated": "HTML files with spans of class x-nc-sel0 … x-nc-sel5",
     **{name: layout.description for name, layout in PUBLISHED.items()},
     "table": "CSV, TSV, JSON, JSON lines or Parquet: pages or their file names with text, snippets or labelled blocks",
     "label-studio": "JSON export of Label Studio with HyperText labels",
@@ -100,18 +100,18 @@ def open_dataset(
         pandas or polars frame, an Arrow table, an iterable of dicts, or a dict of columns; a list of
         :class:`LabelledPage`; or an open data set, which is returned. Tables have a row per page or per labelled block.
     columns
-        Of tables: column names by kind (a key of :data:`blockml.datasets.table.COLUMNS`), such as
+        For tables: column names by kind (a key of :data:`blockml.datasets.table.COLUMNS`), such as
         ``{"html": "source", "text": "main_text"}``. Columns of other kinds are recognised by their names.
     name
-        Name of the data set; that of the folder or file if None.
+        Name of the data set; by default that of the folder or file.
     layout
-        A key of :data:`LAYOUTS`; recognised by the contents if None.
+        A key of :data:`LAYOUTS`; by default recognised from the contents.
 
     Returns
     -------
     Dataset
-        The pages are read when they are used. Those of a table, or of data in memory, are in a temporary file, which is
-        deleted with the last page.
+        The pages are read when they are used. Those from a table or from memory are kept in a temporary file, which
+        is deleted with the last page.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def open_dataset(
         return _open_object(source, columns, name)
     prefix, separator, rest = ("", "", "") if Path(source).exists() else str(source).partition("=")
     if separator and not prefix:
-        raise UsageError("a data set is NAME=PATH, and the name is empty", source=source)
+        raise UsageError("the name before '=' is empty; a data set is given as NAME=PATH", source=source)
     path = Path(rest if separator else source)
     chosen = layout or detect_format(path)
     check_name("layout", chosen, LAYOUTS)
@@ -148,7 +148,7 @@ def open_dataset(
     if chosen in ("table", "label-studio"):
         return read_table(path, name or prefix or Path(title).stem, columns)
     if columns:
-        raise UsageError(f"columns are those of tables; the layout of this folder is {chosen}", source=path)
+        raise UsageError(f"columns only apply to tables; the layout of this folder is {chosen}", source=path)
     return READERS[chosen](path, title)
 
 
@@ -163,7 +163,7 @@ def _open_object(source: Any, columns: Mapping[str, str] | None, name: str | Non
     return dataset_of_rows(object_rows(source, kind), title, source=kind, folder=Path(), columns=columns)
 
 
-#: Labelled pages as functions take them: what :func:`open_dataset` opens, or a list of data sets, folders and files.
+#: Labelled pages as an argument: anything :func:`open_dataset` opens, or a list of data sets, folders and files.
 AnyData: TypeAlias = Any
 
 

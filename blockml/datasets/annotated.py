@@ -1,7 +1,7 @@
 """Reader of annotated HTML: spans of classes ``x-nc-sel0`` … ``x-nc-sel5`` around texts, as in L3S-GN1.
 
-The spans are removed from the source, so that features are computed on the original page; the labels are kept as
-labelled runs of text.
+The spans are removed from the source, so that features are computed on the original page; the labels become labelled
+runs of text.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _TAG = re.compile(
     r"""|<(?P<close>/)?(?P<name>[a-z][a-z0-9:]*)(?P<attributes>(?:[^>"']|"[^"]*"|'[^']*')*)>""",
     re.IGNORECASE | re.DOTALL,
 )
-#: Private-use characters, one per class, and one that ends the innermost annotation. They mark the borders of
-#: annotations in a copy of the page, whose parsed text then shows the labelled runs.
+#: Private-use characters: one per class, and one that ends the innermost annotation. They mark where annotations
+#: start and end in a copy of the page, whose parsed text then shows the labelled runs.
 _FIRST_MARK = 0xF8F0
 _END_MARK = chr(_FIRST_MARK + len(CLASSES))
 _MARK = re.compile(f"([{chr(_FIRST_MARK)}-{_END_MARK}])")
@@ -119,7 +119,7 @@ def is_annotated(path: Path) -> bool:
 
 
 def read_annotated_file(path: Path) -> tuple[bytes, Gold | None]:
-    """Read page and gold from an annotated file, which is UTF-8 whatever its page declares."""
+    """Read page and gold from an annotated file, which is in UTF-8 even if its page declares another encoding."""
     page, gold = split_annotation(read_page_file(path).decode("utf-8", "replace"))
     return page.encode("utf-8"), gold
 
@@ -130,8 +130,8 @@ def read_annotated(folder: Path, name: str) -> Dataset:
     Parameters
     ----------
     folder
-        Holds page files, such as ``ID.html``. URLs are taken from the table of the parent folder, if there is
-        one; a page without a URL is a site of its own.
+        Folder of page files, such as ``ID.html``. URLs come from the table of the parent folder, if there is one; a
+        page without a URL counts as its own site.
     name
         Name of the data set.
     """

@@ -22,10 +22,10 @@ from blockml.parsing.limits import Limits
 from blockml.text.plurals import counted
 from blockml.text.public_suffixes import registrable_domain
 
-#: Flag of pages that somebody has begun to label; their gold is not defective, but not to be trained on either.
+#: Flag of partly labelled pages; their gold is not defective, but must not be used for training either.
 UNFINISHED_FLAG = "unfinished"
 
-#: Bytes of a page in which its own address is searched, the elements that declare it, and the address in them.
+#: Number of bytes searched for the URL that a page declares, the elements that declare it, and the URL in them.
 _HEAD = 100_000
 _DECLARING = re.compile(
     rb"""<link\b[^<>]{0,2000}\brel\s*=\s*["']?canonical\b[^<>]{0,2000}>"""
@@ -34,15 +34,15 @@ _DECLARING = re.compile(
 )
 _ADDRESS = re.compile(rb"""\b(?:href|content)\s*=\s*["']?(https?://[^\s"'<>]+)""", re.IGNORECASE)
 
-#: Element that CleanEval wraps around each page and that is not part of it.
+#: Element that CleanEval wraps around each page, and which is not part of the page.
 _WRAPPER = re.compile(rb"\A\s*<text\b[^>]*>(.*?)(?:</text>\s*)?\Z", re.DOTALL | re.IGNORECASE)
 
-#: Fields of a JSON record that a labelled page has attributes or gold for; the others go to ``extra``.
+#: Fields of a JSON record that become attributes or gold of a labelled page; the others go to ``extra``.
 _OWN_FIELDS = frozenset("id url site page_type encoding main_content with without blocks flags".split())
 
 
 def html_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the page files among paths, sorted; mirrors of sites have folders whose names end in ``.html`` too."""
+    """Return the page files among paths, sorted. Folders are skipped: site mirrors have some that end in ``.html``."""
     return sorted(path for path in paths if is_page_file(path.name) and path.is_file())
 
 
@@ -50,19 +50,19 @@ def html_files(paths: Iterable[Path]) -> list[Path]:
 class LabelledPage:
     """One page with its gold. Bytes are read on demand, so a data set needs little memory."""
 
-    id: str  #: Unique in its data set.
+    id: str  #: Id, unique in the data set.
     site: str  #: Site of the page; splits are grouped by it.
-    path: Path  #: File with the page; its name says whether it is compressed.
+    path: Path  #: File with the page; its suffix tells whether it is compressed.
     gold: Gold | None = None  #: None for a page without gold, or if ``reader`` extracts the gold from the page file.
     #: Reads page and gold from a file that holds both.
     reader: Callable[[Path], tuple[bytes, Gold | None]] | None = None
     url: str | None = None
-    charset: str | None = None  #: Encoding label, if the data set gives one.
+    charset: str | None = None  #: Encoding label, if the data set declares one.
     page_type: str | None = None
     #: Known defects of the gold. Flagged pages are left out of training and kept in evaluation.
     flags: tuple[str, ...] = ()
-    inline: bool = False  #: Whether the page is stored in a table, which ``path`` is, instead of a file.
-    site_known: bool = True  #: Whether ``site`` was given or found; otherwise the page counts as a site of its own.
+    inline: bool = False  #: Whether ``path`` is a table that holds the page rather than the page's file.
+    site_known: bool = True  #: Whether ``site`` was given or found; otherwise the page counts as its own site.
     #: Further fields of the data set: template, links, language …
     extra: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), hash=False, compare=False)
 
@@ -81,7 +81,7 @@ class LabelledPage:
 
     @property
     def template_group(self) -> str:
-        """Group of pages that share a template: the ``cluster`` of the data set if it has one, else the site."""
+        """Group of pages that share a template: the record's ``cluster`` if given, else the site."""
         return str(self.extra.get("cluster") or self.site)
 
     @property
@@ -95,12 +95,12 @@ class Dataset:
     """Labelled pages of one folder or table."""
 
     name: str
-    path: Path  #: Folder or table; for data in memory its type, such as ``<DataFrame>``.
+    path: Path  #: Folder or table; for data in memory, its type, such as ``<DataFrame>``.
     format: str  #: Layout: a key of :data:`blockml.datasets.LAYOUTS`.
     pages: tuple[LabelledPage, ...]
     licence: str = ""
     attribution: str = ""
-    failures: tuple[str, ...] = ()  #: Rows of a table that have no page, with the reason.
+    failures: tuple[str, ...] = ()  #: Messages about table rows that have no page, with the reason.
 
     def __repr__(self) -> str:
         left_out = f" ({counted(len(self.failures), 'row')} left out)" if self.failures else ""
@@ -120,13 +120,13 @@ class Dataset:
 
 
 def check_names(datasets: Sequence[Dataset]) -> list[str]:
-    """Return the names of data sets, under which results are kept; raise UsageError if two have the same."""
-    check_type("datasets", datasets, list, tuple, legal="a list of data sets, as of blockml.datasets.open_dataset")
+    """Return the names of data sets, which identify results; raise UsageError if two are equal."""
+    check_type("datasets", datasets, list, tuple, legal="a list of data sets from blockml.datasets.open_dataset")
     for dataset in datasets:
-        check_type("each of datasets", dataset, Dataset, legal="a data set, as of blockml.datasets.open_dataset")
+        check_type("each of datasets", dataset, Dataset, legal="a data set from blockml.datasets.open_dataset")
     names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
-        raise UsageError(f"data sets need different names, not {', '.join(names)}; name them with NAME=DIR")
+        raise UsageError(f"data sets need different names, got {', '.join(names)}; name them with NAME=DIR")
     return names
 
 
@@ -136,8 +136,8 @@ def page_from_row(row: Mapping[str, Any], page_id: str, path: Path, gold: Gold |
     Parameters
     ----------
     row
-        The record, of which ``url``, ``site``, ``page_type``, ``flags``, ``encoding``, ``has_text_wrapper`` and unknown
-        fields are used. The site defaults to the registrable domain of the URL.
+        The record. The fields ``url``, ``site``, ``page_type``, ``flags``, ``encoding``, ``has_text_wrapper`` and
+        unknown ones are used. The site defaults to the registrable domain of the URL.
     page_id, path
         Id and file of the page.
     gold
@@ -169,11 +169,11 @@ def page_from_row(row: Mapping[str, Any], page_id: str, path: Path, gold: Gold |
 
 
 def known_charset(label: str, path: Path) -> tuple[str, str | None]:
-    """Return the web encoding label of a page, and the codec to decode it with first if only Python knows it."""
+    """Return the web encoding label of a page, and the codec to decode it with first if only Python supports it."""
     try:
         if webencodings.lookup(label):
             return label, None
-        b"a".decode(label, "replace")  # fails for codecs that are no encodings of text, such as zip
+        b"a".decode(label, "replace")  # fails for codecs that are not text encodings, such as zip
         codec = codecs.lookup(label).name
     except (LookupError, ValueError):  # raised when the data set is opened, not when the page is reached
         raise DatasetError(f"unknown encoding {label!r}", source=path) from None
@@ -183,7 +183,7 @@ def known_charset(label: str, path: Path) -> tuple[str, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reader of pages in CleanEval's wrapper, or in an encoding that is not one of the web's (recoded to UTF-8)."""
+    """Reader of pages in CleanEval's wrapper, or in an encoding that is not a web encoding (recoded to UTF-8)."""
 
     gold: Gold | None
     codec: str | None
@@ -197,7 +197,7 @@ class _Reader:
 
 
 def declared_url(path: Path) -> str | None:
-    """Return the address that a page file declares as its own by ``link`` or ``og:url``; None without one.
+    """Return the URL that a page file declares with ``link`` or ``og:url``; None if there is none of either.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def text_gold(content: str | None, row: Mapping[str, Any]) -> Gold | None:
 
 
 def read_page_file(path: Path) -> bytes:
-    """Read a page file up to a byte more than is parsed, so that parsing notices the limit."""
+    """Read a page file up to one byte over the parser's limit, so that parsing notices when it is exceeded."""
     return read_file(path, Limits().bytes + 1)
 
 

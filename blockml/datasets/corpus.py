@@ -33,7 +33,7 @@ REGION_LABELS: Mapping[str, Label] = {
 
 
 def find_table(folder: Path) -> Path | None:
-    """Return the table of a corpus folder: ``gold.jsonl`` or ``pages.jsonl``, compressed or not; None without one."""
+    """Return the table of a corpus folder (``gold.jsonl`` or ``pages.jsonl``, compressed or not), or None."""
     names = with_compression("gold.jsonl", "pages.jsonl")
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
@@ -62,8 +62,8 @@ def read_rows(table: Path) -> Iterator[dict[str, Any]]:
 def read_corpus(folder: Path, name: str) -> Dataset:
     """Read a corpus folder.
 
-    The kind of gold depends on the fields of a record: block types with XPaths, the main content as text, or
-    snippets. Pages listed in ``pages.jsonl`` have no gold.
+    The fields of a record determine the kind of gold: block types with XPaths, the main content as text, or snippets.
+    Pages listed in ``pages.jsonl`` have no gold.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def read_corpus(folder: Path, name: str) -> Dataset:
         pages[row["id"]] = page_from_row(row, row["id"], path, _gold(row))
     if not pages:
         raise DatasetError("the table has no page", source=table)
-    # Licence and attribution are lines of the folder's README.
+    # Licence and attribution are lines in the folder's README.
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     licence = re.search(r"^Licence[^:\n]*:\s*(.+)$", text, re.MULTILINE)

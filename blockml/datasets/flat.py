@@ -12,7 +12,7 @@ from blockml.errors import DatasetError
 
 
 def gold_beside(page: Path) -> Path | None:
-    """Return the file with the gold of a page: its name with the suffix ``.txt`` or ``.jsonl``; None without one.
+    """Return the file with the gold of a page (same name with ``.txt`` or ``.jsonl``), or None if there is neither.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def gold_beside(page: Path) -> Path | None:
 
 
 def read_flat(folder: Path, name: str) -> Dataset:
-    """Read the HTML files of a folder with the gold beside them; files without gold are pages without gold.
+    """Read the HTML files of a folder and their gold files; a file without one becomes a page without gold.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def read_flat(folder: Path, name: str) -> Dataset:
         site = site_of(url, page_id)
         pages[page_id] = LabelledPage(page_id, site, path, gold=_gold(path), url=url, site_known=site != page_id)
     if not any(page.gold for page in pages.values()):
-        raise DatasetError("no page has gold: NAME.html needs NAME.txt or NAME.jsonl beside it", source=folder)
+        raise DatasetError("no page has gold: NAME.html needs NAME.txt or NAME.jsonl next to it", source=folder)
     return Dataset(name, folder, "flat", tuple(pages.values()))
 
 

@@ -82,7 +82,7 @@ def read_labels(path: Path) -> RunGold:
     Raises
     ------
     DatasetError
-        A line is not such an object, or its label is unknown.
+        A line is not an object with both strings, or its label is unknown.
     """
     return RunGold(tuple(_runs(path)))
 
@@ -99,7 +99,7 @@ def _runs(path: Path) -> Iterator[tuple[str, Label | None]]:
 
 
 def write_labels(path: Path, texts: Iterable[str], labels: Iterable[Label | None]) -> None:
-    """Write labels of a page's blocks, in order, atomically; :func:`read_labels` reads them. None is ``ignore``.
+    """Write the labels of a page's blocks for :func:`read_labels`, in order and atomically; None becomes ``ignore``.
 
     Raises
     ------

@@ -22,10 +22,10 @@ from blockml.text.tokens import metric_tokens
 LABELS: tuple[Label, ...] = tuple(Label)
 #: Index of each label in :data:`LABELS`.
 LABEL_CODE: Mapping[Label, int] = MappingProxyType({label: code for code, label in enumerate(LABELS)})
-#: Code of text that may be content or not.
+#: Code for text that may be content or not.
 _NO_LABEL = len(LABELS)
 
-#: Minimum share of a block's tokens matched to gold text for it to be content (our choice; Kim et al. 2013 labelled
+#: A block is content if at least this share of its tokens matches the gold text (our choice; Kim et al. 2013 labelled
 #: blocks by hand).
 MATCHED_SHARE = 0.5
 
@@ -73,8 +73,8 @@ class TextGold:
     def label(self, page: Page, main: Set[Label] = MAIN_LABELS) -> BlockLabels:  # noqa: ARG002
         """Label blocks by the longest common subsequence of the page's tokens and the gold's.
 
-        A block is content if at least half of its tokens are matched; a block without tokens is not. Other blocks have
-        no gold if their tokens are part of an ignored line.
+        A block is content if at least half of its tokens match; a block without tokens is not. A block that is not
+        content has no gold if its tokens are part of an ignored line.
 
         Examples
         --------
@@ -98,7 +98,7 @@ class TextGold:
 
 
 def _as_words(tokens: Sequence[str]) -> str:
-    """Join tokens so that a part of the tokens is a part of the string."""
+    """Join tokens so that a run of tokens is a substring of the result."""
     return f" {' '.join(tokens)} "
 
 
@@ -125,7 +125,7 @@ class SnippetGold:
     forbidden: tuple[str, ...]
 
     def text(self, main: Set[Label] = MAIN_LABELS) -> str | None:  # noqa: ARG002 (the protocol's signature)
-        """Return None, as snippets are not the whole text."""
+        """Return None, because snippets are not the whole text."""
         return None
 
     def label(self, page: Page, main: Set[Label] = MAIN_LABELS) -> BlockLabels:  # noqa: ARG002
@@ -150,7 +150,7 @@ def _matching(texts: Sequence[str], snippets: Sequence[str]) -> NDArray[np.bool_
 class RunGold:
     """Labelled runs of text that cover the whole visible text of the page, in order.
 
-    The label None stands for text that may be content or not: it is not part of the gold text, and its blocks have no
+    The label None marks text that may be content or not: it is not part of the gold text, and its blocks have no
     gold.
     """
 
@@ -163,7 +163,7 @@ class RunGold:
     def label(self, page: Page, main: Set[Label] = MAIN_LABELS) -> BlockLabels:
         """Label each block by the majority of its words; the label that occurs first in the block breaks ties.
 
-        Runs and blocks are matched by their characters other than white space. If these differ (another parser, an
+        Runs and blocks are matched by their characters, ignoring white space. If these differ (another parser, an
         edited page), words are aligned instead.
 
         Examples
@@ -176,7 +176,7 @@ class RunGold:
         codes, is_start = self._character_codes(page)
         n = len(page.blocks)
         owner = np.repeat(np.arange(n), [len(_solid([text])) for text in page.blocks.texts])
-        # In blocks of punctuation only, which have no words, every character votes.
+        # Blocks of punctuation have no words, so every character votes.
         wordless = np.bincount(owner[is_start], minlength=n) == 0
         votes = is_start | wordless[owner]
         count = np.zeros((n, len(LABELS) + 1), dtype=np.int64)
@@ -195,7 +195,7 @@ class RunGold:
         return _solid(text for text, _ in self.runs) == _solid(page.blocks.texts)
 
     def _character_codes(self, page: Page) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the label code of each character of the page but white space, and whether it starts a word."""
+        """Return the label code of each non-space character of the page, and whether it starts a word."""
         pieces = [piece for text in page.blocks.texts for piece in text.split()]
         lengths = np.array([len(piece) for piece in pieces], dtype=np.int64)
         is_start = np.zeros(int(lengths.sum()), dtype=bool)
@@ -220,7 +220,7 @@ def _solid(texts: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RegionGold:
-    """Labelled elements, given by absolute XPath; a nested element overrides the label of those around it."""
+    """Labelled elements, given by absolute XPath; the innermost labelled element around a block decides."""
 
     regions: tuple[tuple[str, Label], ...]
     content: str | None = None
@@ -236,7 +236,7 @@ class RegionGold:
         inside = np.zeros(len(nodes), dtype=bool)
         found = [(nodes.find(xpath), label) for xpath, label in self.regions]
         for node, label in sorted((node, label) for node, label in found if node is not None):
-            code_of_node[node : nodes.end[node]] = LABEL_CODE[label]  # in document order outer regions come first
+            code_of_node[node : nodes.end[node]] = LABEL_CODE[label]  # in document order, outer regions come first
             inside[node : nodes.end[node]] = True
         codes = code_of_node[page.blocks.node]
         is_main = np.array([label in main for label in LABELS])[codes]

@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from blockml.page import Page
 
-#: Words per shingle to match blocks with the gold (our choice: shingles of three rarely match by coincidence).
+#: Words per shingle for matching blocks with the gold (our choice: shingles of three rarely match by coincidence).
 _SHINGLE = 3
-#: Words per shingle to count repetitions in the gold (our choice: longer than a turn of phrase).
+#: Words per shingle for counting repetitions in the gold (our choice: longer than a turn of phrase).
 _COPY = 8
-#: Minimum number of words of running text, of which less than half are links (Kohlschütter et al. 2010 find blocks of
-#: 17 words and more to be text rather than template).
+#: Running text has at least this many words, less than half of them in links (Kohlschütter et al. 2010 found that
+#: blocks of 17 words or more are text rather than template).
 _RUNNING_WORDS = 17
-#: A block is covered from the first share of its shingles in the gold on, and uncovered below the second.
+#: A block is covered if at least the first share of its shingles is in the gold, and uncovered below the second.
 _COVERED, _UNCOVERED = 0.7, 0.3
-#: Minimum share, and number of words, of the covered running text at a layout position that holds content: teasers and
-#: comments that happen to repeat a sentence of the gold hold less.
+#: A layout position holds content if it has at least this share, and this many words, of the covered running text:
+#: teasers and comments that happen to repeat a sentence of the gold have less.
 _POSITION_SHARE, _POSITION_WORDS = 0.3, 50
 
 #: Phrasing elements, which do not make a layout position (HTML Standard, 4.5).
@@ -33,7 +33,7 @@ _PHRASES = frozenset(
     "strong sub sup time tt u var".split()
 )
 _DIGITS = re.compile(r"\d+")
-#: Headings of comments and related articles (our choice, from reading pages).
+#: Headings of comments and related articles (our choice).
 _OTHER_PART = re.compile(
     r"\W*(?:\d+ )?(?:(?:reader |your )?comments?|responses?|related (?:stories|articles|posts|links|news)|more stories|"
     r"see also)\b\W*(?:\(?\d*\)?|on .*)$",
@@ -49,10 +49,10 @@ class UncoveredText(NamedTuple):
 
 
 def uncovered_text(page: Page, owner: NDArray[np.int32], tokens: list[str], gold: list[str]) -> UncoveredText:
-    """Measure the running text after the gold's last block, at the layout positions of the gold's own text.
+    """Measure the running text after the gold's last block, at the layout positions where the gold's text is.
 
-    Two blocks have the same layout position if the elements around them have the same names and classes up to the
-    root: the paragraphs of an article do, and the posts of a thread, but not a paragraph and a teaser next to it.
+    Two blocks have the same layout position if the elements around them have the same names and classes up to the root:
+    the paragraphs of an article do, and so do the posts of a thread, but a paragraph and a teaser next to it don't.
     Nothing is counted if a heading in between announces comments or related articles.
 
     Parameters
@@ -104,7 +104,7 @@ def _covered_share(n_blocks: int, owner: NDArray[np.int32], tokens: list[str], g
 
 
 def _layout_positions(page: Page, rows: NDArray[np.intp]) -> NDArray[np.int64]:
-    """(n_rows,) number of the layout position of each given block, counted from 0."""
+    """(n_rows,) index of the layout position of each given block."""
     nodes = page.nodes
     numbers: dict[tuple[int, str, str], int] = {}  # by position of the parent, name and classes
     position_of = {-1: -1}  # by element
@@ -117,7 +117,7 @@ def _layout_positions(page: Page, rows: NDArray[np.intp]) -> NDArray[np.int64]:
         position = position_of[element]
         for node in reversed(chain):
             if (name := nodes.name(node)) not in _PHRASES:
-                # Digits in classes number the posts of a thread.
+                # Digits are dropped because classes may number the posts of a thread.
                 classes = _DIGITS.sub("", nodes.attributes[node].get("class", ""))
                 position = numbers.setdefault((position, name, classes), len(numbers))
             position_of[node] = position
@@ -153,7 +153,7 @@ def repeated_words(tokens: list[str], gold: list[str]) -> int:
 
     Examples
     --------
-    >>> text = "a text of more than eight words that stands here once".split()
+    >>> text = "a text of more than eight words that occurs here once".split()
     >>> repeated_words(["home", *text], text + text), repeated_words(text + text, text + text)
     (11, 0)
     """

@@ -10,14 +10,14 @@ from blockml.datasets.base import Dataset, LabelledPage
 from blockml.datasets.validation import FindingKind, validate
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 
-#: Kinds that make gold invalid for any use: it is missing, of another page, incomplete or contradicted.
+#: Kinds that make gold invalid for any use: it is missing, belongs to another page, is incomplete or contradicted.
 _INVALID = frozenset(FindingKind) - {
     FindingKind.WORD_ORDER,
     FindingKind.REPETITION,
     FindingKind.DUPLICATE,
     FindingKind.CONTAMINATION,
 }
-#: Kinds that make block labels wrong. A repetition does not, as only one of the copies is aligned.
+#: Kinds that make block labels wrong. A repetition does not, because only one of the copies is aligned.
 INVALID_FOR_TRAINING: frozenset[FindingKind] = _INVALID | {FindingKind.WORD_ORDER}
 #: Kinds that make scores wrong. Word order does not affect bag-of-words scores.
 INVALID_FOR_EVALUATION: frozenset[FindingKind] = _INVALID | {FindingKind.REPETITION}

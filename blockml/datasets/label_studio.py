@@ -1,7 +1,7 @@
 """Label Studio: reader of JSON exports with HyperText labels, and writer of tasks.
 
-A region has the XPaths of its first and last text below the page's ``body``, offsets in them, and its text. The path
-says where to look and the text what to find there, because the white space that offsets count differs between parsers.
+A region has the XPaths of its first and last text node below the page's ``body``, offsets in them, and its text. The
+reader searches for the text at the path, because offsets count white space, which differs between parsers.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class SpanGold:
         return [span[0] for span, (start, stop) in zip(self.spans, places, strict=True) if start == stop]
 
     def _places(self, page: Page) -> list[tuple[int, int]]:
-        """Return start and end of each span among the page's characters without white space; equal if it is missing."""
+        """Return start and end of each span in the page's text without white space; both are equal if it is missing."""
         characters = ["".join(text.split()) for text in page.blocks.texts]
         joined, first = "".join(characters), np.cumsum([0, *map(len, characters)])
         places = []
@@ -103,7 +103,7 @@ def is_export(data: object) -> bool:
 
 
 def label_studio_rows(tasks: Iterable[Mapping[str, Any]], source: Path) -> Iterator[TableRow]:
-    """Yield the data of each task with its ``gold``: the first annotation that was not cancelled, None without one.
+    """Yield the data of each task with its ``gold``: the first annotation that was not cancelled, or None.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def label_studio_rows(tasks: Iterable[Mapping[str, Any]], source: Path) -> Itera
             html = data.get("html") or next((x for x in data.values() if isinstance(x, str) and "<" in x), None)
             page_id = data.get("page_id") or task.get("id")
         except (AttributeError, KeyError, TypeError) as error:
-            raise DatasetError(f"task {number} is not one of Label Studio ({error!r})", source=source) from None
+            raise DatasetError(f"task {number} is not a Label Studio task ({error!r})", source=source) from None
         gold = SpanGold(tuple(span for span in spans if span)) if done else None
         yield {"id": page_id, "html": html, "url": data.get("url"), "gold": gold}
 
@@ -134,9 +134,9 @@ def _span(region: Mapping[str, Any], source: str) -> tuple[str, str, str, Label 
 
 
 def _text_place(tree: Any, nodes: Nodes, node: int) -> tuple[str, int, int] | None:  # noqa: ANN401
-    """Return the XPath of a text node among those of a browser, below the body, and where its words start and end.
+    """Return the XPath a browser gives a text node, relative to the body, and where its words start and end.
 
-    A browser has a node for white space between tags as well, so its numbers differ from those of ``nodes``.
+    A browser also has nodes for white space between tags, so its numbering differs from that of ``nodes``.
     """
     parent = int(nodes.parent[node])
     path = nodes.xpath(node)
@@ -164,7 +164,7 @@ def label_studio_task(
         Id, source and blocks of the page.
     labels
         Label of each block, None for ``ignore``. Blocks with ``other`` get no region, nor do the rare blocks whose
-        text a browser would have elsewhere.
+        text a browser would place elsewhere.
     """
     tree = lxml.html.document_fromstring(html).getroottree()
     regions = []

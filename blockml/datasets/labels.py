@@ -12,7 +12,7 @@ __all__ = ["IGNORE", "as_label"]
 #: Label of text that may be content or not.
 IGNORE = "ignore"
 
-#: Other names of labels.
+#: Other names for labels.
 _SYNONYMS: Mapping[str, Label] = {
     **dict.fromkeys(("1", "1.0", "true", "content", "main content", "main_content", "article", "good"), Label.MAIN),
     **dict.fromkeys(("0", "0.0", "false", "boilerplate", "not content", "not_content", "bad"), Label.OTHER),
@@ -24,7 +24,7 @@ _SYNONYMS: Mapping[str, Label] = {
 
 
 def as_label(name: object, source: object) -> Label | None:
-    """Return the label with a name, or for 1 and 0, content and boilerplate …; None for ``ignore``.
+    """Return the label for a name or synonym, such as 1, 0, content and boilerplate; None for ``ignore``.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Readers of published layouts with pages and gold in files of one name: scrapinghub, WCXB, dragnet, CleanEval.
+"""Readers of published layouts whose page and gold files share a name: scrapinghub, WCXB, dragnet, CleanEval.
 
-Each takes the folder and returns the labelled pages; :data:`PUBLISHED` recognises them.
+Each takes the folder and returns the labelled pages; :data:`PUBLISHED` lists them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["PUBLISHED"]
 #: Marks of CleanEval's gold at the start of a line: header, paragraph, list item.
 _MARK = re.compile(r"^[ \t]*<(?:h|p|l)>", re.MULTILINE | re.IGNORECASE)
 _URL_LINE = re.compile(r"\A\s*URL:[ \t]*(\S*)[^\n]*\n?", re.IGNORECASE)
-#: Line of signs that separates the article from readers' comments in dragnet's gold.
+#: Line of symbols that separates the article from readers' comments in dragnet's gold.
 _COMMENTS = re.compile(r"^[^\w\n]{6,}\s*COMMENTS[^\w\n]*$", re.MULTILINE)
 
 
 class _Files(NamedTuple):
-    """Pages and gold files of a folder, by the name that both have."""
+    """Pages and gold files of a folder, by the name they share."""
 
     pages: dict[str, Path]
     gold: dict[str, Path]
@@ -85,7 +85,7 @@ def _read_text(path: Path) -> str:
 
 
 def cleaneval_text(marked: str) -> str:
-    """Remove the marks and the URL line of a CleanEval text, and join the lines that a mark begins.
+    """Remove the marks and the URL line of a CleanEval text, and join the lines of each marked paragraph.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class PublishedLayout(NamedTuple):
         Raises
         ------
         DatasetError
-            The folder has another layout, no gold has a page, or a gold file is damaged.
+            The folder has another layout, a gold file has no page, or a gold file is damaged.
         """
         files = self.files(folder)
         if files is None:
@@ -172,7 +172,7 @@ class PublishedLayout(NamedTuple):
                 row["url"] = declared_url(path)
             pages.append(page_from_row(row, page_id, path, text_gold(row["main_content"], row)))
         if not pages:
-            raise DatasetError("no gold has a page of its name", source=folder)
+            raise DatasetError("no gold file has a page with the same name", source=folder)
         layout = next(key for key, value in PUBLISHED.items() if value is self)
         return Dataset(name, folder, layout, tuple(pages), failures=tuple(failures))
 
@@ -188,11 +188,11 @@ PUBLISHED: Mapping[str, PublishedLayout] = {
         "ground-truth/ID.json (main_content, with, without) with html/ID.html.gz", _wcxb, _rows_wcxb
     ),
     "dragnet": PublishedLayout(
-        "HTML/ID.html with Corrected/ID.html.corrected.txt, readers' comments behind a line of signs",
+        "HTML/ID.html with Corrected/ID.html.corrected.txt, readers' comments after a line of symbols",
         _dragnet,
         _rows_dragnet,
     ),
     "cleaneval": PublishedLayout(
-        "N.html with N-cleaned.txt, whose URL line and marks <h> <p> <l> are left out", _cleaneval, _rows_cleaneval
+        "N.html with N-cleaned.txt, whose URL line and marks <h> <p> <l> are dropped", _cleaneval, _rows_cleaneval
     ),
 }

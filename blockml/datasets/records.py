@@ -10,17 +10,17 @@ from typing import Any
 from blockml.archives.compression import open_file
 from blockml.errors import DatasetError
 
-#: Fields with a text, and with a list of texts; each may be missing or null.
+#: Fields that hold a string, and fields that hold a list of strings; each may be missing or null.
 _TEXTS = ("id", "url", "site", "page_type", "encoding", "main_content")
-#: Bytes of a line: twice those that are parsed of a page.
+#: Maximum bytes of a line: twice the parser's limit for a page.
 MAX_LINE = 2**27
 _LISTS = ("with", "without", "ignore", "flags")
 
 
 def file_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file, decompressed as its name says, with their numbers from 1.
+    """Yield the lines of a file with their numbers, counted from 1; the suffix determines the decompression.
 
-    A small compressed file can have a line without end.
+    Lines are limited because a small compressed file can expand to a line of any length.
 
     Raises
     ------
@@ -37,14 +37,14 @@ def file_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def parse_record(line: str, what: str, source: Path) -> dict[str, Any]:
-    """Parse a JSON object and check the fields that pages are made of.
+    """Parse a JSON object and check the fields that describe a page.
 
     Parameters
     ----------
     line
         The JSON.
     what
-        Name of the record for messages, such as ``line 3``.
+        Name of the record in error messages, such as ``line 3``.
     source
         The file.
 

@@ -26,7 +26,7 @@ _MESSAGE = re.compile(
     r"bad gateway|service (?:temporarily )?unavailable|internal server error|gateway time-?out|too many requests)",
     re.IGNORECASE,
 )
-#: A sentence that says that the requested page does not exist.
+#: A sentence stating that the requested page does not exist.
 _SENTENCE = re.compile(
     r"\b(?:page|file|document|url|topic|post|article|content|address)\b[^.!?]{0,100}?"
     r"\byou(?:['’]re| are| were)? (?:have )?(?:looking for|requested|tried to access|trying to access)\b"
@@ -42,7 +42,7 @@ _MARGIN = " .…!?*:-–—"
 
 
 def soft_error_message(title: str, texts: Iterable[str], n_words: int) -> str | None:
-    """Return the segment of a title, or the text, that is the whole message of an error page or a challenge.
+    """Return the title segment or text that consists only of the message of an error page or a challenge.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def soft_error_message(title: str, texts: Iterable[str], n_words: int) -> str | 
     texts
         Texts of its blocks, or lines of its text.
     n_words
-        Number of words of the page, or of its text; pages with many are not errors.
+        Number of words of the page, or of its text; long pages are not errors.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def soft_error_message(title: str, texts: Iterable[str], n_words: int) -> str | 
 
 
 def soft_error(page: Page) -> str | None:
-    """Return the message by which a page shows that it is a challenge, an error page or an empty shell.
+    """Return the message that marks a page as a challenge, an error page or an empty shell.
 
     Returns
     -------

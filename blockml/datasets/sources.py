@@ -20,11 +20,11 @@ TableRow = Mapping[str, Any]
 
 _DELIMITERS = ",;\t|"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_BATCH_ROWS = 16  # rows of a Parquet file or an Arrow table that are converted at a time
+_BATCH_ROWS = 16  # number of rows of a Parquet file or Arrow table converted at a time
 
 
 def is_table(path: Path) -> bool:
-    """Tell whether a file name is that of a table.
+    """Tell whether a file name has the suffix of a table.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def table_rows(path: Path) -> Iterator[TableRow]:
     Raises
     ------
     DatasetError
-        The file is missing or damaged, or its suffix is not that of a table.
+        The file is missing, damaged, or does not have the suffix of a table.
     MissingExtraError
         The file is in Parquet format, and pyarrow isn't installed.
     """
@@ -141,7 +141,7 @@ def _parquet_rows(path: Path) -> Iterator[TableRow]:
         raise DatasetError(f"not a readable Parquet file ({error})", source=path) from error
 
 
-#: Readers of tables by the suffix of the file, which that of a compression may follow.
+#: Readers of tables by file suffix, which may be followed by that of a compression.
 TABLE_READERS: Mapping[str, Callable[[Path], Iterator[TableRow]]] = {
     ".csv": _csv_rows,
     ".tsv": _csv_rows,
@@ -154,7 +154,7 @@ TABLE_READERS: Mapping[str, Callable[[Path], Iterator[TableRow]]] = {
 def object_rows(data: Any, source: object) -> Iterator[TableRow]:  # noqa: ANN401
     """Yield the rows of a data frame (pandas, polars), an Arrow table, or an iterable of dicts.
 
-    Also accepted are a dict of columns (lists, or dicts by row as pandas writes them in JSON) and a dict of rows by id.
+    A dict of columns (lists, or dicts by row as pandas writes them in JSON) or of rows by id is accepted too.
 
     Raises
     ------

@@ -25,8 +25,8 @@ from blockml.text.plurals import counted
 
 __all__ = ["COLUMNS", "dataset_of_rows", "read_table"]
 
-#: Column names that are recognised for each kind of column, in order of preference; case, spaces and hyphens don't
-#: matter. A column is used once: ``content`` is the page in a table with ``main_text``, the gold in one with ``html``.
+#: Names recognised for each kind of column, in order of preference; case, spaces and hyphens don't matter. A column
+#: is used once: ``content`` is the page in a table with ``main_text``, and the gold in one with ``html``.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "html": tuple("html raw_html page_html html_content source_html page_source page document content body".split()),
     "path": tuple("path file filename file_name html_file html_path page_file page_path".split()),
@@ -47,15 +47,15 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "flags": ("flags",),
 }
 _LISTS = ("with", "without", "ignore", "flags")
-#: Rows in which columns are looked for, because rows of JSON may leave columns out; and failures that a message lists.
+#: Number of rows searched for columns, because rows of JSON may omit some; and maximum number of failures in a message.
 _FIRST_ROWS, _LISTED = 50, 3
-#: Longest cell of another column that is kept with the page.
+#: Cells of other columns are kept with the page up to this length.
 _MAX_EXTRA = 200
 
 
 @dataclass(frozen=True, slots=True)
 class _StoredPage:
-    """Reader of a page and its gold from the temporary file; the page may be a file, its bytes are then None."""
+    """Reader of a page and its gold from the temporary file; bytes are None if the page is a separate file."""
 
     spool: Spool
     place: tuple[int, int]
@@ -71,7 +71,7 @@ def read_table(path: Path, name: str, columns: Mapping[str, str] | None = None) 
     """Read a table file, or an export of Label Studio; see :func:`blockml.datasets.open_dataset`."""
     if path.suffix.lower() == ".json" and is_export(data := read_json(path)):
         if columns:
-            raise UsageError("an export of Label Studio has no columns to name", source=path)
+            raise UsageError("columns don't apply to an export of Label Studio", source=path)
         found = dataset_of_rows(label_studio_rows(data, path), name, source=path, folder=path.parent)
         return replace(found, format="label-studio")
     return dataset_of_rows(table_rows(path), name, source=path, folder=path.parent, columns=columns)
@@ -89,9 +89,9 @@ def dataset_of_rows(
     name
         Name of the data set.
     source
-        Table, for messages.
+        Name of the table in messages.
     folder
-        Folder of pages that are given by file name.
+        Folder of the pages that are given by file name.
     columns
         Column names by kind (a key of :data:`COLUMNS`); others are recognised by their names.
 
@@ -118,7 +118,7 @@ def dataset_of_rows(
                 failures.append(f"row {number} {page}")
                 continue
             if page.id in pages:
-                again = "is on rows that are not together" if "label" in chosen else "occurs twice"
+                again = "is on rows that are not adjacent" if "label" in chosen else "occurs twice"
                 raise DatasetError(f"row {number}: the id {page.id!r} {again}", source=source)
             pages[page.id] = page
     if failures:
@@ -130,7 +130,7 @@ def dataset_of_rows(
 
 
 def _chosen_columns(names: Sequence[str], columns: Mapping[str, str], source: Path) -> dict[str, str]:
-    """Return the name of the column of each kind that the table has."""
+    """Return the column name for each kind of column in the table."""
     there = f"the columns are: {', '.join(names)}"
     for kind, column in columns.items():
         check_name("kind of column", kind, COLUMNS)
@@ -153,7 +153,7 @@ def _chosen_columns(names: Sequence[str], columns: Mapping[str, str], source: Pa
 
 
 def _records(rows: Iterable[TableRow], chosen: Mapping[str, str], source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number of the first row of each page and its cells by kind; ``blocks`` has those of labelled rows."""
+    """Yield the number of each page's first row and its cells by kind; ``blocks`` has the cells of labelled rows."""
     others = {*chosen.values()}
     numbered = ((number, _cells(row, chosen, others)) for number, row in enumerate(rows, start=1))
     if "label" not in chosen:
@@ -191,7 +191,7 @@ def _cell(value: Any) -> Any:  # noqa: ANN401
 
 
 def _text(value: Any) -> str | None:  # noqa: ANN401
-    """Return a cell as text; a whole number of a column with gaps is a float in pandas."""
+    """Return a cell as text; pandas turns integers into floats if a column has gaps."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return None if value is None else str(value)
@@ -203,7 +203,7 @@ def _page(number: int, record: dict[str, Any], spool: Spool, source: Path, folde
     for kind, value in record.items():
         if isinstance(value, Mapping) and kind != "extra":
             raise DatasetError(f"row {number}: {kind!r} is an object, not a text", source=source)
-    if isinstance(html, int | float) or (isinstance(html, str) and "<" not in html):  # the name of a file
+    if isinstance(html, int | float) or (isinstance(html, str) and "<" not in html):  # a file name
         html, path = None, path or _text(html)
     if html is not None and not isinstance(html, str | bytes):
         raise DatasetError(f"row {number}: the page is a {type(html).__name__}, not text or bytes", source=source)
@@ -237,14 +237,14 @@ def _page(number: int, record: dict[str, Any], spool: Spool, source: Path, folde
 
 
 def _listed(value: Any) -> Any:  # noqa: ANN401
-    """Return a cell with several texts as a list; a text has one per line."""
+    """Return a cell with several texts as a list; a string has one per line."""
     if isinstance(value, str):
         return [line.strip() for line in value.splitlines() if line.strip()]
     return list(value) if hasattr(value, "__iter__") else value
 
 
 def _block_gold(blocks: Sequence[tuple[str | None, str | None, Any]]) -> Gold | None:
-    """Return the gold of labelled blocks, which are given by text or, if one of them has none, by XPath."""
+    """Return the gold of labelled blocks, which are given by text, or by XPath if any of them has no text."""
     if not blocks:
         return None
     if all(text is not None for text, _, _ in blocks):

@@ -1,4 +1,4 @@
-"""Distribution of tags over pages, by which Kim et al. 2013 (section 3.1, figure 2) chose their 22 parent tags."""
+"""Distribution of tags over pages, from which Kim et al. 2013 (section 3.1, figure 2) chose their 22 parent tags."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TagRow:
     parent_of_main: int  #: Content blocks with this parent tag.
     parent_of_other: int  #: Other blocks with this parent tag.
     in_paper: bool  #: Whether the tag is one of the paper's 22.
-    #: Whether the tag occurs 10 times or more, and inside the main content more often than the average tag.
+    #: Whether the tag occurs 10 times or more, with a larger share inside the main content than the average tag.
     suggested: bool
 
 
@@ -72,7 +72,7 @@ def tag_points(page: Page, labels: BlockLabels) -> TagPoints:
 
 
 def tag_distribution(dataset: Dataset, *, backend: str = "lxml") -> list[TagRow]:
-    """Count the tags inside and outside the main content of a data set, parsed by a back end, most frequent first."""
+    """Count the tags inside and outside the main content of a data set parsed by a back end, most frequent first."""
     inside, outside, of_main, of_other = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for labelled in dataset.pages:
         html, gold = labelled.load()

@@ -42,25 +42,25 @@ class FindingKind(StrEnum):
     CONTRADICTION = "contradiction"
 
 
-#: Minimum share of gold words in the page; with fewer, the gold belongs to another page (threshold of WCXB's flags).
+#: Minimum share of gold words found in the page; below it, the gold belongs to another page (WCXB's threshold).
 _FOUND_SHARE = 0.8
 #: Truncation: minimum number of words that follow the gold in its last block, and minimum share of that block's words
-#: in the gold, as fewer may match a menu by coincidence (our choice).
+#: in the gold, because fewer may match a menu by coincidence (our choice).
 _TRUNCATED_WORDS, _TRUNCATED_SHARE = 5, 1 / 3
 #: Incomplete gold: minimum number of words of running text after its end, and minimum ratio to the words of the gold.
-#: Less may be a call to subscribe or a note about the author (our choice, from reading pages).
+#: Less may be a call to subscribe or a note about the author (our choice).
 _UNCOVERED_WORDS, _UNCOVERED_SHARE = 150, 0.15
 #: Repetition: minimum number and share of repeated gold words; less may be a caption (our choice).
 _REPEATED_WORDS, _REPEATED_SHARE = 20, 0.1
-#: Word order: minimum share of gold words that are in the page and that an alignment cannot match; from there on the
+#: Word order: minimum share of gold words that are in the page but that an alignment cannot match; above it, the
 #: labels of whole sections are wrong (our choice).
 _MOVED_SHARE = 0.2
 
-#: Each of the marks below contains one of these strings, which are much faster to search for.
+#: Every match of the patterns below contains one of these strings, which are much faster to search for.
 _TOOL_NAMES = (b"x-nc-", b"_item_id", b"readability-page", b"data-label", b"data-block-type")
 _TOOL_MARKS = re.compile(
     rb"""class\s*=\s*["']?[^"'>]{0,300}\bx-nc-|_item_id\s*=|id\s*=\s*["']?readability-page|"""
-    # Pages use these two attributes for other purposes; only values that are labels count.
+    # Pages use these two attributes for other purposes too, so only values that are labels count.
     + rb"""data-label\s*=\s*["'](?:%s)["']|""" % "|".join(Label).encode()
     + rb"""data-block-type\s*=\s*["'](?:%s)["']""" % "|".join(REGION_LABELS).encode(),
     re.IGNORECASE,
@@ -102,7 +102,7 @@ def check_pages(
     Returns
     -------
     findings, n_without_gold
-        Findings in the order of the pages, followed by those that concern several pages; number of pages without gold.
+        Findings in page order, then those about several pages; number of pages without gold.
 
     Raises
     ------
@@ -171,10 +171,10 @@ def validate_page(page_id: str, html: bytes, page: Page, gold: Gold | None) -> l
 
 
 def _findings(html: bytes, page: Page, gold: Gold | None) -> Iterator[tuple[FindingKind, str]]:
-    """Yield kind and detail of the findings of one page."""
+    """Yield kind and detail of each finding of one page."""
     if any(name in html for name in _TOOL_NAMES) and (mark := _TOOL_MARKS.search(html)):
         yield FindingKind.CONTAMINATION, f"the page contains {mark[0][:40].decode('ascii', 'replace')!r}"
-    # Gold that labels the whole page may label an error page, or leave it without main content.
+    # Gold that labels the whole page may cover an error page, or mark none of it as main content.
     is_whole = isinstance(gold, RunGold)
     if not is_whole and (message := soft_error(page)):
         yield FindingKind.SOFT_ERROR, f"the page says {message[:100]!r}"
@@ -191,7 +191,7 @@ def _findings(html: bytes, page: Page, gold: Gold | None) -> Iterator[tuple[Find
 
 
 def _compared(page: Page, content: str, *, is_whole: bool) -> Iterator[tuple[FindingKind, str]]:
-    """Yield the findings from comparing a page with its gold text; ``is_whole`` if the gold labels the whole page."""
+    """Yield findings from comparing a page with its gold text; ``is_whole`` if the gold labels the whole page."""
     gold = metric_tokens(content)
     owner, tokens = block_tokens(page)
     if not gold:
@@ -206,7 +206,7 @@ def _compared(page: Page, content: str, *, is_whole: bool) -> Iterator[tuple[Fin
     if is_whole:
         return
     if repeated >= max(_REPEATED_WORDS, _REPEATED_SHARE * len(gold)):
-        yield FindingKind.REPETITION, f"{repeated} of {len(gold)} gold words are repeated more often than in the page"
+        yield FindingKind.REPETITION, f"{repeated} of {len(gold)} gold words are repeated more often than on the page"
     words, begins = uncovered_text(page, owner, tokens, gold)
     if words >= max(_UNCOVERED_WORDS, _UNCOVERED_SHARE * len(gold)):
         yield (
@@ -218,7 +218,7 @@ def _compared(page: Page, content: str, *, is_whole: bool) -> Iterator[tuple[Fin
     alignment = lcs_alignment(tokens, gold)
     moved = found - float((alignment >= 0).mean()) * len(tokens) / len(gold)
     if moved >= _MOVED_SHARE:
-        yield FindingKind.WORD_ORDER, f"{moved:.0%} of {len(gold)} gold words are in another order"
+        yield FindingKind.WORD_ORDER, f"{moved:.0%} of {len(gold)} gold words are in a different order"
     elif left := _truncated_words(page, owner, alignment, content):
         yield FindingKind.TRUNCATION, f"{left} words follow {' '.join(gold[-3:])!r} in the last block"
 

@@ -1,7 +1,7 @@
 """Weak labels of block types for pages whose gold only separates main content from the rest.
 
-A block gets a label only if its author named the element around it by one of the words here, which come from the themes
-of common publishing systems; other blocks stay unknown. Precision is preferred over recall.
+A block gets a label only if an element around it has a class, id or role with one of the words below, which come from
+the themes of common publishing systems; other blocks stay unknown. Precision is preferred over recall.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from blockml.datasets.gold import LABEL_CODE, LABELS, BlockLabels
 from blockml.features.page_context import PageContext
 from blockml.page import Label, Nodes, Page
 
-#: Page type of pages whose comments are main content.
+#: Type of pages whose comments are main content.
 FORUM = "forum"
 
 _PARTS = "area|list|section|sec|wrapper|wrap|container|block|box|body|content|inner|main|module|widget|region|row|item"
 _STORIES = "posts?|articles?|stories|story|news|content|items?|links|products?|topics|reading|entries|videos?|pages?"
 
-#: Pattern of a whole word of an element's ``class`` or ``id``, by the label of the element's content.
+#: Label of an element's content: pattern for a whole word of its ``class`` or ``id``.
 _NAMES: Mapping[Label, str] = {
     Label.COMMENT: rf"(the|post|article|entry|user|reader|blog|fb|facebook|wp|single)?-?comments?(-({_PARTS}|thread"
     r"|form|respond|text|template|tree|entry|holder|pane|author|meta|reply|metadata))*|commentlist|comment(list|area|body|form)"
@@ -52,9 +52,10 @@ _ROLES: Mapping[str, Label] = {
     "contentinfo": Label.FOOTER,
     "search": Label.OTHER,
 }
-#: Elements whose names are ignored: those of the whole page describe what is on it, those of controls what they open.
+#: Elements whose classes and ids are ignored: on page-level elements they describe the page, on controls what they
+#: open.
 _UNNAMED = frozenset("html body main article a button input label svg i img".split())
-#: A footer in one of these belongs to them, not to the page (HTML Standard on ``footer``).
+#: A footer inside one of these belongs to it, not to the page (HTML Standard on ``footer``).
 _SECTIONING = frozenset({"article", "aside", "main", "nav", "section", "blockquote", "figure", "td", "dialog"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _NONE, _FOOTER, _COMMENT = -1, LABEL_CODE[Label.FOOTER], LABEL_CODE[Label.COMMENT]
@@ -64,9 +65,9 @@ def weak_labels(page: Page, gold: BlockLabels, *, page_type: str | None = None) 
     """Label the blocks of a page whose gold only separates main content from the rest.
 
     Main content is ``heading`` in an element ``h1`` … ``h6``, else ``main``. Any other block gets the label of the
-    nearest named element around it, but ``footer`` anywhere in the page's footer. Unknown are blocks without a named
-    element, comments on pages of type ``forum``, main content inside an element named otherwise (either the gold or
-    the name is wrong), and blocks that the gold covers in part.
+    nearest named element around it, or ``footer`` anywhere in the page's footer. The type is unknown for blocks
+    without a named element, comments on pages of type ``forum``, main content inside an element whose name
+    contradicts it (either the gold or the name is wrong), and blocks that the gold covers in part.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def weak_labels(page: Page, gold: BlockLabels, *, page_type: str | None = None) 
     Returns
     -------
     BlockLabels
-        Gold with labels; ``known`` is False and the label ``other`` where the block type is unknown.
+        Gold with labels. Where the block type is unknown, ``known`` is False and the label is ``other``.
 
     Examples
     --------
@@ -93,7 +94,7 @@ def weak_labels(page: Page, gold: BlockLabels, *, page_type: str | None = None) 
     if not len(page.blocks):
         return BlockLabels(gold.main, gold.share, gold.known, ())
     named = _named(page.nodes)[page.blocks.node]
-    headings = np.append(page.nodes.named(_HEADINGS), False)  # the last entry stands for the parent of a root
+    headings = np.append(page.nodes.named(_HEADINGS), False)  # the last entry is the parent of a root
     is_heading = headings[PageContext(page).chain].any(axis=0)
     codes = np.where(gold.main, np.where(is_heading, LABEL_CODE[Label.HEADING], LABEL_CODE[Label.MAIN]), named)
     is_clear = np.where(gold.main, gold.share >= 0.9, gold.share <= 0.1)

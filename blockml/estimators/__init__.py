@@ -1,4 +1,4 @@
-"""scikit-learn's interface: pages as samples, block features, a classifier of blocks, and folds of pages.
+"""scikit-learn interface: pages as samples, block features, a block classifier, and folds of pages.
 
 >>> from sklearn.model_selection import cross_val_score
 >>> from blockml.datasets import open_dataset

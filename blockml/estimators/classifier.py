@@ -1,4 +1,4 @@
-"""Block classifiers as estimators of scikit-learn: fitted on labelled pages, one prediction per block."""
+"""Block classifiers as scikit-learn estimators: fitted on labelled pages, one prediction per block."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ A = TypeVar("A", bound=np.generic)
 
 
 class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type information
-    """Decides which blocks of a page are content. A sample is a page; a prediction has one entry per block.
+    """Classifies the blocks of a page as content or not. A sample is a page; a prediction has one entry per block.
 
     Parameters
     ----------
     recipe
-        A training recipe or its name. Single trees tune threshold and shrinkage inside the pages they are fitted on.
-        P(article) and block types of the recipe ``default`` are not trained here: ``blockml train`` does that.
+        A training recipe or its name. Single trees tune threshold and shrinkage by cross-validation on the pages they
+        are fitted on. P(article) and block types of the recipe ``default`` are only trained by ``blockml train``.
     estimator
-        Trees, a forest, boosted trees or a linear model of scikit-learn, also behind scalers in a pipeline, in place of
-        the recipe's learner. It is fitted on the blocks of all pages, with the recipe's features; blocks with a
-        probability of at least 0.5 are content.
+        A tree, a forest, boosted trees or a linear model of scikit-learn, or a pipeline of scalers and one of these, to
+        use instead of the recipe's learner. It is fitted on the blocks of all pages, with the recipe's features; blocks
+        with a probability of at least 0.5 are content.
     seed
         Seed of training.
 
@@ -61,7 +61,7 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
     'kim2013 0.1.0'
     """
 
-    #: Content or not: the columns of :meth:`predict_proba`.
+    #: Classes, in the order of the columns of :meth:`predict_proba`: not content, content.
     classes_: ClassVar[NDArray[np.bool_]] = np.array([False, True])
 
     def __init__(self, recipe: str | Recipe = "kim2013", estimator: Any = None, seed: int = 0) -> None:  # noqa: ANN401
@@ -70,12 +70,12 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         self.seed = seed
 
     def fit(self, X: Sequence[AnyPage], y: object = None) -> Self:  # noqa: ARG002, N803 (scikit-learn's signature)
-        """Fit on labelled pages; the gold is theirs, so ``y`` is ignored.
+        """Fit on labelled pages; ``y`` is ignored because the pages hold the gold.
 
         Raises
         ------
         UsageError
-            A page has no gold, or was prepared for another recipe; all of the blocks are content, or none; or
+            A page has no gold or was prepared for another recipe; all or none of the blocks are content; or
             ``estimator`` can't be written into a model file.
         UnknownNameError
             No such recipe.
@@ -117,12 +117,12 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         Raises
         ------
         UsageError
-            A page has no gold, or that of no page is a whole text.
+            A page has no gold, or none of the pages has a whole text as gold.
         """
         check_is_fitted(self)
         rows = [page for page in labelled_rows(X, as_recipe(self.recipe)) if page.gold_counts is not None]
         if not rows:
-            raise UsageError("the gold of none of these pages is a whole text, so they can't be scored")
+            raise UsageError("none of these pages has a whole text as gold, so they can't be scored")
         return float(np.mean([page.bag_f1(self._kept(page)) for page in rows]))
 
     def _kept(self, page: AnyPage) -> NDArray[np.bool_]:
@@ -141,7 +141,7 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         return ensemble.probabilities(BlockTable.stack([page]), 0)[1] if len(page.main) else page.matrix[:, 0]
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 (scikit-learn's)
-        """Return tags: samples are pages, whose gold is their own."""
+        """Return tags: samples are pages, which hold their gold, so no ``y`` is needed."""
         tags = super().__sklearn_tags__()
         tags.no_validation = True
         tags.input_tags.two_d_array = False

@@ -1,4 +1,4 @@
-"""Block features as a transformer of scikit-learn."""
+"""Block features as a scikit-learn transformer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from blockml.training.table import PageRows
 
 
 class BlockFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type information
-    """Computes the features of the blocks of pages: one row per block, the pages one after the other.
+    """Computes the features of all blocks of pages: one row per block, page after page.
 
-    It learns nothing, so ``fit`` may be left out. ``set_output(transform="pandas")`` or ``"polars"`` gives data frames.
+    It is stateless, so calling ``fit`` is optional. ``set_output(transform="pandas")`` or ``"polars"`` gives data
+    frames.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class BlockFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         return self
 
     def transform(self, X: Sequence[AnyPage]) -> NDArray[np.float32]:  # noqa: N803 (scikit-learn's signature)
-        """Compute (n_blocks, n_features) of all pages; :meth:`page_index` says to which page each row belongs.
+        """Compute the features of all pages, (n_blocks, n_features); :meth:`page_index` tells the page of each row.
 
         Raises
         ------
@@ -75,7 +76,7 @@ class BlockFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
     def _matrix(self, page: AnyPage) -> NDArray[np.float32]:
         if isinstance(page, PageRows):
             if page.inputs is None or page.inputs.features != self.features:
-                raise UsageError(f"a page was prepared for another feature set than {self.features}")
+                raise UsageError(f"a page was prepared for a feature set other than {self.features}")
             return page.matrix
         return page_matrix(parsed(page, self.parsing or ParsingOptions()), self.features).values
 
@@ -87,7 +88,7 @@ class BlockFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         return True
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 (scikit-learn's)
-        """Return tags: samples are pages, and nothing is learnt."""
+        """Return tags: samples are pages, and no fitting is needed."""
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         tags.no_validation = True

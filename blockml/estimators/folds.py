@@ -1,4 +1,4 @@
-"""Folds of pages as ``blockml train`` makes them, as a splitter of scikit-learn."""
+"""Folds of pages as in ``blockml train``, as a scikit-learn splitter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockml.training.table import PageRows
 
 
 def page_groups(pages: Sequence[PageRows], by: str = "site") -> NDArray[np.int64]:
-    """Number the groups of pages that no split may separate: pages of one site, and near duplicates.
+    """Number the groups of pages that must stay in one fold: pages of one site, and near duplicates.
 
     Parameters
     ----------
@@ -36,16 +36,16 @@ def page_groups(pages: Sequence[PageRows], by: str = "site") -> NDArray[np.int64
     """
     pages = as_pages(pages)
     if not all(isinstance(page, PageRows) for page in pages):
-        raise UsageError("page_groups needs pages of prepare_pages")
+        raise UsageError("page_groups needs pages from prepare_pages")
     if by not in ("site", "page"):
         raise UsageError(f"by must be site or page, got {by!r}")
     return duplicate_groups(pages, [page.site if by == "site" else page.id for page in pages])
 
 
 class GroupFolds:
-    """Distributes groups of pages at random over folds of about equal size, as ``blockml train`` does.
+    """Distributes groups of pages randomly over folds of about equal size, like ``blockml train``.
 
-    scikit-learn's ``GroupKFold`` works too, but makes other folds.
+    scikit-learn's ``GroupKFold`` works too, but makes different folds.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class GroupFolds:
         UsageError
             ``groups`` is missing, or there are fewer groups than folds.
         ValueError
-            There are more or fewer groups than pages.
+            The number of groups differs from the number of pages.
         """
         if groups is None:
             raise UsageError("GroupFolds needs groups=page_groups(pages)")

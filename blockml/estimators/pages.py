@@ -30,7 +30,7 @@ def as_pages(pages: Iterable[_P]) -> list[_P]:
     Raises
     ------
     UsageError
-        It is one page, of which each character would be a page, or nothing that holds pages.
+        It is a single page (each character of which would be a page), or not a sequence of pages.
     """
     if isinstance(pages, bytes | str) or not isinstance(pages, Iterable):
         raise UsageError(f"pages must be a sequence of pages, got {type(pages).__name__}")
@@ -38,7 +38,7 @@ def as_pages(pages: Iterable[_P]) -> list[_P]:
 
 
 def as_recipe(recipe: str | Recipe) -> Recipe:
-    """Look a recipe up by name; a recipe is returned as it is.
+    """Look up a recipe by name; a recipe is returned unchanged.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def prepare_pages(pages: Iterable[LabelledPage], recipe: str | Recipe = "kim2013
     pages
         Labelled pages, such as :attr:`blockml.datasets.Dataset.pages`.
     recipe
-        A recipe or its name: it decides parsing, features, and which labels count as content.
+        A recipe or its name: determines parsing, features, and which labels count as content.
     jobs
         Number of processes; it does not change the result.
 
@@ -80,24 +80,24 @@ def check_prepared(page: PageRows, recipe: Recipe) -> None:
     Raises
     ------
     UsageError
-        It was prepared for another feature set, parsed otherwise, or lacks the words that MLPs read.
+        It was prepared for another feature set, parsed differently, or lacks the words that MLPs read.
     """
     lacks_words = recipe.n_mlps and len(page.main) and page.ancestor_words is None
     if page.inputs != recipe.inputs or lacks_words:
         features = "unknown" if page.inputs is None else page.inputs.features
         raise UsageError(
-            f"pages were prepared for another recipe (feature set {features}): prepare them for {recipe.name} "
+            f"pages were prepared for another recipe (feature set {features}); prepare them for {recipe.name} "
             f"(feature set {recipe.features}) by prepare_pages"
         )
 
 
 def labelled_rows(pages: Sequence[AnyPage], recipe: Recipe) -> list[PageRows]:
-    """Return labelled pages as rows; those that are prepared already stay as they are.
+    """Return labelled pages as rows; pages that are already prepared stay unchanged.
 
     Raises
     ------
     UsageError
-        A page has no gold, was prepared for another recipe, or some pages are prepared and others not.
+        A page has no gold or was prepared for another recipe, or only some of the pages are prepared.
     """
     pages = as_pages(pages)
     prepared = [page for page in pages if isinstance(page, PageRows)]
@@ -107,7 +107,7 @@ def labelled_rows(pages: Sequence[AnyPage], recipe: Recipe) -> list[PageRows]:
         return prepared
     labelled = [page for page in pages if isinstance(page, LabelledPage)]
     if len(labelled) < len(pages):
-        raise UsageError("fit and score need pages with gold: LabelledPage, or all of them from prepare_pages")
+        raise UsageError("fit and score need pages with gold: either all LabelledPage, or all from prepare_pages")
     return prepare_pages(labelled, recipe)
 
 
@@ -123,9 +123,9 @@ def parsed(page: bytes | str | Page | LabelledPage, parsing: ParsingOptions) -> 
 def block_rows(
     pages: Sequence[LabelledPage | PageRows], recipe: str | Recipe = "kim2013"
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.int32]]:
-    """Return the blocks of labelled pages as samples of their own, for any classifier of scikit-learn.
+    """Return the blocks of labelled pages as individual samples, for any scikit-learn classifier.
 
-    Blocks without gold, of pages with defective gold, and of repeated pages are left out.
+    Blocks without gold, and blocks of pages that have defective gold or are repeated, are left out.
 
     Parameters
     ----------

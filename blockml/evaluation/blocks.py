@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class BlockScores:
     """Confusion counts of blocks (or of their words) and the scores that follow from them.
 
-    The counts of several pages are pooled by adding: ``sum(scores, BlockScores())``. Every score lies in [0, 1]; it is
-    1 where nothing is predicted and nothing is relevant, and 0 for any other 0/0. The fields count true positives,
+    Add scores to pool the counts of several pages: ``sum(scores, BlockScores())``. Every score is in [0, 1]; it is 1
+    if nothing is predicted and nothing is relevant, and 0 for any other 0/0. The fields count true positives,
     false positives, false negatives and true negatives; positive is main content.
 
     Examples
@@ -59,8 +59,8 @@ class BlockScores:
     def weighted_f1(self) -> float:
         """Mean of the F1 of both classes, weighted by their true sizes.
 
-        Given only to show how misleading it is (Kim et al. 2013, section 4.3): most blocks of a page are not main
-        content, so a method that is poor on main content can still score well.
+        It is misleading, and only included for comparison (Kim et al. 2013, section 4.3): most blocks of a page are
+        not main content, so a method that is poor on main content can still score well.
         """
         main, other = self.tp + self.fn, self.tn + self.fp
         return (main * self.f1 + other * self.other_f1) / (main + other) if main + other else 1.0
@@ -74,7 +74,7 @@ class BlockScores:
 def block_scores(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> BlockScores:
     """Count the blocks by true and predicted class.
 
-    Raises UsageError if the arrays differ in length, are not one-dimensional, or hold other values than described.
+    Raises UsageError if the arrays differ in length, are not one-dimensional, or hold other values.
     Takes (n_blocks,) booleans, or 0 and 1; true means main content. With ``weights``, (n_blocks,) finite and
     non-negative, such as numbers of words, the counts are sums of weights, as floats.
 
@@ -87,7 +87,7 @@ def block_scores(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | No
     """
     true, kept = _flags("truth", truth), _flags("predicted", predicted)
     if true.shape != kept.shape:
-        raise UsageError(f"truth has {true.size} labels but predicted has {kept.size}; they must be as many")
+        raise UsageError(f"truth has {true.size} labels but predicted has {kept.size}; the numbers must be equal")
     cells = (true & kept, ~true & kept, true & ~kept, ~true & ~kept)
     if weights is None:
         return BlockScores(*(int(np.count_nonzero(cell)) for cell in cells))

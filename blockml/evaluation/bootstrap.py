@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
 
-#: Minimum number of documents (or sites) for an interval of a difference: resamples of fewer hardly differ.
+#: Minimum number of documents (or sites) for an interval of a difference: with fewer, resamples hardly differ.
 MIN_DOCUMENTS = 5
 
 # Maximum number of drawn indices held in memory at once (8 MB).
@@ -53,7 +53,7 @@ def bootstrap_mean(
     level: float = 0.95,
     groups: Sequence[Hashable] | None = None,
 ) -> Interval:
-    """Return the mean over documents, and the percentiles that enclose ``level`` of its bootstrap samples.
+    """Compute the mean over documents and its bootstrap percentile interval.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ def bootstrap_mean(
     seed
         Seed of the random generator; the same seed gives the same interval.
     level
-        Share of the sampled means inside the interval, between 0 and 1.
+        Share of the bootstrap means that the interval contains, between 0 and 1.
     groups
-        (n_documents,) group of each document, such as its site. Whole groups are then drawn instead of documents, as
-        pages of one site are not independent; the mean stays the mean over documents.
+        (n_documents,) group of each document, such as its site. Whole groups are then drawn instead of documents,
+        because pages of one site are not independent; the mean is still over documents.
 
     Examples
     --------
@@ -97,11 +97,11 @@ def paired_difference(
     level: float = 0.95,
     groups: Sequence[Hashable] | None = None,
 ) -> Difference:
-    """Return the mean of ``a`` minus the mean of ``b``, two methods on the same documents.
+    """Compute the mean of ``a`` minus the mean of ``b``, the scores of two methods on the same documents.
 
-    Every bootstrap sample draws the same documents for both methods, so only their difference varies. Call one method
-    better only if the difference is significant. ``a`` and ``b`` are (n_documents,) scores of the same documents in the
-    same order; for the other parameters see :func:`bootstrap_mean`.
+    Every bootstrap sample draws the same documents for both methods, so only their difference varies. One method is
+    better only if the difference is significant. ``a`` and ``b`` are (n_documents,) scores of the same documents in
+    the same order; for the other parameters see :func:`bootstrap_mean`.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Resampled:
     """Scores of several systems on the same documents, and on every bootstrap sample of these documents."""
 
     estimates: _Floats  #: (n_systems,) score of each system on all documents
-    samples: _Floats  #: (resamples, n_systems) score on each sample; all systems of a row have the same documents
+    samples: _Floats  #: (resamples, n_systems) score on each sample; each row uses the same documents for all systems
 
     def intervals(self, level: float = 0.95) -> list[Interval]:
         """Return the score of each system with the percentiles that enclose ``level`` of its sampled scores."""
@@ -154,8 +154,8 @@ def bootstrap_systems(
         (n_documents, n_systems) scores to be averaged. With ``pooled`` they may have further axes, such as
         (n_documents, n_systems, n_counts).
     pooled
-        Converts sums over documents, (n_samples, n_systems, …), to scores, (n_samples, n_systems). For measures that
-        are no means over documents, such as the F1 of blocks pooled over pages.
+        Converts sums over documents, (n_samples, n_systems, …), to scores, (n_samples, n_systems). Needed for metrics
+        that are not means over documents, such as the F1 of blocks pooled over pages.
     resamples, seed
         See :func:`bootstrap_mean`.
 
@@ -166,7 +166,7 @@ def bootstrap_systems(
     >>> result.differences()[0, 1].significant
     True
 
-    Hits and misses of two systems on two documents, as shares over all documents:
+    Share of hits of two systems, from their hits and misses on two documents:
 
     >>> counts = [[[1, 0], [3, 1]], [[2, 2], [0, 4]]]
     >>> shares = bootstrap_systems(counts, lambda sums: sums[..., 0] / sums.sum(axis=-1))
@@ -184,7 +184,7 @@ def bootstrap_systems(
 
 
 def means_by(values: ArrayLike, keys: Sequence[_Key]) -> dict[_Key, tuple[float, int]]:
-    """Average the values, (n_documents,), with the same key, as for a mean per site.
+    """Average the values, (n_documents,), that have the same key, such as a site.
 
     Returns mean and count by key, in the order in which the keys first occur.
 
@@ -235,7 +235,7 @@ def _tails(level: float) -> tuple[float, float]:
 
 
 def _draws(size: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Draw ``resamples`` times ``size`` of ``size`` indices, as chunks (n_samples, size)."""
+    """Draw ``size`` of ``size`` indices ``resamples`` times, in chunks (n_samples, size)."""
     if resamples < 1:
         raise UsageError(f"resamples must be at least 1, got {resamples}")
     random = np.random.default_rng(seed)

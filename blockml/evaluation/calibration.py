@@ -17,8 +17,8 @@ def reliability(
 ) -> list[tuple[float, float, float]]:
     """Compare predicted probabilities with observed frequencies in bins of equal width (reliability diagram).
 
-    Takes the (n,) predicted probability, the observed outcome in [0, 1], and the weight of each entry, such as its
-    number of words. Returns mean probability, mean outcome and share of the weight of each non-empty bin, in order.
+    The arguments are arrays (n,): predicted probabilities, observed outcomes in [0, 1], and weights, such as numbers
+    of words. Returns mean probability, mean outcome and share of the weight of each non-empty bin, in order.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Routing:
 
 
 def routing(predicted: NDArray[np.floating[Any]], actual: NDArray[np.floating[Any]], share: float = 0.1) -> Routing:
-    """Split off the share of pages with the lowest predicted score, and compare their actual score with the others'.
+    """Compare the actual score of the ``share`` of pages with the lowest predicted score with that of the other pages.
 
     Scores are arrays (n_pages,); ``share``, in (0, 1), is rounded up to whole pages.
 

@@ -19,10 +19,11 @@ _NORMALISATIONS = ("strehl", "gottron", "log_kg", "nats")
 
 
 def dunn(matrix: ArrayLike, truth: ArrayLike) -> float:
-    """Compute the Dunn index: smallest distance between true groups by largest distance within one (Gottron 2008).
+    """Compute the Dunn index: smallest distance between true groups / largest distance within one (Gottron 2008).
 
-    ``matrix`` are (n, n) distances. The result is at least 0; above 1 the groups are separate. It is infinite if all
-    distances within groups are 0 but none between them is; NaN if both are 0, or if there are fewer than two groups.
+    ``matrix`` holds (n, n) distances. The result is at least 0; above 1 the groups are well separated. It is infinite
+    if all distances within groups are 0 but none between groups is, and NaN if both are 0 or there are fewer than two
+    groups.
 
     Examples
     --------
@@ -32,7 +33,7 @@ def dunn(matrix: ArrayLike, truth: ArrayLike) -> float:
     groups = _codes(truth, "truth")
     distances = np.asarray(matrix, dtype=np.float64)
     if distances.shape != (len(groups), len(groups)):
-        raise UsageError(f"the distances of {len(groups)} documents are a square of that size, not {distances.shape}")
+        raise UsageError(f"the distances of {len(groups)} documents must be a square, got {distances.shape}")
     same = groups[:, None] == groups
     if same.all():
         return math.nan
@@ -45,9 +46,9 @@ def dunn(matrix: ArrayLike, truth: ArrayLike) -> float:
 def rand(clusters: ArrayLike, truth: ArrayLike, pairs: str = "unordered") -> float:
     """Compute the Rand index: share of document pairs on which clusters and truth agree, in [0, 1] (Rand 1971).
 
-    ``pairs`` is ``"unordered"``, the standard: each two documents once; or ``"ordered"``: all n² pairs, including those
-    of a document with itself, which alone reproduces the published values of Gottron 2008. Raises UnknownNameError for
-    other pairs.
+    ``pairs`` is ``"unordered"``, the standard: each pair of documents once; or ``"ordered"``: all n² pairs, including
+    those of a document with itself, which is needed to reproduce the published values of Gottron 2008. Raises
+    UnknownNameError for other pairs.
 
     Examples
     --------
@@ -87,9 +88,9 @@ def mutual_information(clusters: ArrayLike, truth: ArrayLike, normalise: str = "
     """Compute the mutual information of clusters and truth: at least 0; NaN for a single cluster of one group.
 
     ``normalise``, with k clusters and g groups: ``"nats"`` is the information I itself; ``"log_kg"`` is I / ln(k g),
-    that is, a logarithm to the base k g; ``"strehl"`` is 2 I / ln(k g) (Strehl et al. 2000), which is 1 for the right
-    clusters of groups of equal size; ``"gottron"`` is I / ln(k g)², which reproduces the values published by Gottron
-    2008. Raises UnknownNameError for other normalisations.
+    that is, with logarithms to the base k g; ``"strehl"`` is 2 I / ln(k g) (Strehl et al. 2000), which is 1 for the
+    right clusters of groups of equal size; ``"gottron"`` is I / ln(k g)², which reproduces the values published by
+    Gottron 2008. Raises UnknownNameError for other normalisations.
 
     Examples
     --------
@@ -170,7 +171,7 @@ _Codes = NDArray[np.int64]
 
 
 def _labellings(clusters: ArrayLike, truth: ArrayLike) -> tuple[_Codes, _Codes]:
-    """Encode both labellings as integers from 0."""
+    """Encode both labellings as integers starting at 0."""
     found, true = _codes(clusters, "clusters"), _codes(truth, "truth")
     if len(found) != len(true):
         raise UsageError(f"clusters has {len(found)} labels but truth has {len(true)}")
@@ -184,7 +185,7 @@ def _codes(labels: ArrayLike, name: str) -> _Codes:
     try:
         codes: _Codes = np.unique(array, return_inverse=True)[1].reshape(-1).astype(np.int64)
     except TypeError as error:
-        raise UsageError(f"{name} must be labels of one kind") from error
+        raise UsageError(f"{name} must be labels of one type") from error
     return codes
 
 
@@ -203,6 +204,6 @@ def _sklearn_score(name: str, clusters: ArrayLike, truth: ArrayLike) -> float:
 
     found, true = _labellings(clusters, truth)
     with warnings.catch_warnings():
-        # Many clusters are legitimate here; scikit-learn suspects a regression target.
+        # Many clusters are legitimate here, but scikit-learn warns of a regression target.
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
         return float(getattr(metrics, name)(true, found))

@@ -1,4 +1,4 @@
-"""Coverage: the quality of the pages above each confidence, and their share."""
+"""Coverage: share and quality of the pages above each confidence threshold."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CONFIDENCES", "Coverage", "coverage", "coverage_of"]
 
-#: Confidences that are tried.
+#: Default confidence thresholds.
 CONFIDENCES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975)
 
 
@@ -40,22 +40,22 @@ class Coverage:
 def coverage(
     confidence: ArrayLike, f1: ArrayLike, *, thresholds: Sequence[float] = CONFIDENCES, level: float = 0.95
 ) -> list[Coverage]:
-    """Return share and mean F1 of the pages above each confidence, with intervals.
+    """Compute the share and mean F1 of the pages above each confidence threshold, with intervals.
 
-    Most pages are good and a few are bad, so a small sample may have none of the bad ones, and a plain bootstrap of 50
-    pages holds the mean of the other pages in only 76 to 89 of 100 draws. Therefore the intervals are those of the
-    sample with two pages added, one of F1 0 and one of F1 1; they held it in 96 to 99 of 100 draws on the four
-    collections with more than 600 pages (``python -m research.benchmarks.survey_coverage``). The estimates are the
-    plain means.
+    Most pages are good and a few are bad, so a small sample may have none of the bad ones, and the interval of a plain
+    bootstrap of 50 pages contains the mean of the other pages in only 76 to 89 of 100 draws. Therefore the intervals
+    are those of the sample with two pages added, one with F1 0 and one with F1 1; they contained it in 96 to 99 of 100
+    draws on the four collections with more than 600 pages (``python -m research.benchmarks.survey_coverage``). The
+    estimates are the plain means.
 
     Parameters
     ----------
     confidence, f1
         (n_pages,) values in [0, 1] of the same pages.
     thresholds
-        Least confidences.
+        Minimum confidences.
     level
-        Share of the bootstrap means inside an interval.
+        Share of the bootstrap means that an interval contains.
 
     Raises
     ------
@@ -83,15 +83,15 @@ def coverage(
 
 
 def coverage_of(results: Sequence[PageResult]) -> list[Coverage]:
-    """Return the coverage of evaluated pages with a gold text; raises UsageError without such a page."""
+    """Compute the coverage of the evaluated pages with a gold text; raises UsageError if none has one."""
     pairs = [(result.confidence, result.bag.f1) for result in results if result.bag is not None]
     if not pairs:
-        raise UsageError("no page has a gold text, by which coverage is measured")
+        raise UsageError("coverage needs pages with a gold text, and none has one")
     return coverage(*zip(*pairs, strict=True))
 
 
 def _interval(values: NDArray[np.float64], level: float) -> Interval:
-    """Return the mean of values, with the interval of the values and two more, 0 and 1."""
+    """Return the mean of the values, with the interval of the values plus a 0 and a 1."""
     found = bootstrap_mean(np.append(values, (0.0, 1.0)), level=level)
     mean = float(values.mean())
     return Interval(mean, min(found.low, mean), max(found.high, mean))

@@ -20,15 +20,15 @@ class PrecisionRecall:
 
     thresholds: NDArray[np.float64]  #: (k,) distinct scores, descending; blocks with at least this score are kept
     precision: NDArray[np.float64]  #: (k,)
-    recall: NDArray[np.float64]  #: (k,) ascending; 1 at the end, as everything is kept
+    recall: NDArray[np.float64]  #: (k,) ascending; ends at 1, where everything is kept
 
     @property
     def average_precision(self) -> float:
-        """Mean precision weighted by the gain of recall, without interpolation; in [0, 1]."""
+        """Mean precision weighted by gain in recall, without interpolation; in [0, 1]."""
         return float(np.diff(self.recall, prepend=0.0) @ self.precision)
 
     def best_f(self, beta: float = 1.0) -> tuple[float, float]:
-        """Return the threshold with the greatest F-beta, and that score; the highest of equally good thresholds."""
+        """Return the threshold with the greatest F-beta (the highest of equally good ones), and the F-beta."""
         if not beta > 0:
             raise UsageError(f"beta must be a positive number, got {beta!r}")
         weighted = beta * beta * self.precision + self.recall
@@ -40,8 +40,8 @@ class PrecisionRecall:
 def precision_recall(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | None = None) -> PrecisionRecall:
     """Compute precision and recall of the main-content class at every threshold.
 
-    ``truth`` are (n,) booleans, true for main content, ``scores`` (n,) finite numbers, ``weights`` (n,) such as numbers
-    of words. Raises UsageError if lengths differ, a score is not finite, or no block is main content.
+    ``truth`` holds (n,) booleans, true for main content; ``scores`` (n,) finite numbers; ``weights`` (n,) weights,
+    such as numbers of words. Raises UsageError if lengths differ, a score is not finite, or no block is main content.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | N
     """
     main, values = np.asarray(truth, dtype=bool), np.asarray(scores, dtype=np.float64)
     if main.shape != values.shape or main.ndim != 1 or not np.isfinite(values).all():
-        raise UsageError(f"truth {main.shape} and scores {values.shape} must be as many, and scores finite")
+        raise UsageError(f"truth {main.shape} and scores {values.shape} must have equal shapes, and scores be finite")
     mass = np.ones(len(main)) if weights is None else checked_weights(weights, len(main))
     if not mass[main].sum():
         raise UsageError("no block is main content: recall is undefined")

@@ -20,11 +20,11 @@ from blockml.extractors.registry import load
 if TYPE_CHECKING:
     from blockml.evaluation.frames import Frame
 
-#: Fields of pages by which scores can be grouped.
+#: Page fields by which scores can be grouped.
 PAGE_GROUPINGS = ("page_type", "site", "status", "seen")
 
 
-#: Names of groups of values that are no names.
+#: Names of groups for values that are not strings.
 _NAMES = {None: "unknown", True: "seen", False: "not seen"}
 
 
@@ -34,15 +34,15 @@ class Mean(NamedTuple):
     mean: float
     low: float | None  #: None for a single page
     high: float | None
-    pages: int  #: Pages whose gold supports the metric
+    pages: int  #: Number of pages whose gold supports the metric
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Result of :func:`evaluate`.
 
-    Metrics are those of :data:`blockml.evaluation.run.PAGE_METRICS`; ``bag_f1``, the default, is the F1 of the words of
-    a page's text against those of the gold, in any order.
+    Metrics are those of :data:`blockml.evaluation.run.PAGE_METRICS`; ``bag_f1``, the default, is the F1 of the words
+    of the extracted text against those of the gold, in any order.
     """
 
     model: str  #: Name and version of the model or extractor.
@@ -60,7 +60,7 @@ class Evaluation:
         return None if found.low is None or found.high is None else (found.low, found.high)
 
     def by(self, field: str = "page_type", metric: str = "bag_f1") -> dict[str, Mean]:
-        """Return the mean of a metric by a field of the pages: one of :data:`PAGE_GROUPINGS`, largest group first.
+        """Return the mean of a metric by page field (one of :data:`PAGE_GROUPINGS`), largest group first.
 
         ``seen`` groups pages by whether the model has seen them in training.
         """
@@ -74,7 +74,7 @@ class Evaluation:
 
     @property
     def pages(self) -> list[dict[str, Any]]:
-        """One row per page: what it is, whether it was seen in training (None: unknown), all metrics, and CPU time."""
+        """One row per page: id, fields, whether it was seen in training (None: unknown), all metrics, and CPU time."""
         return [
             {
                 "id": result.id,
@@ -134,17 +134,17 @@ def evaluate(
     jobs: int = 1,
     progress: Callable[[Iterable[PageResult]], Iterable[PageResult]] = iter,
 ) -> Evaluation:
-    """Extract labelled pages by a model or extractor and score the results.
+    """Extract labelled pages with a model or extractor and score the results.
 
     Parameters
     ----------
     model
         Name of a released model or untrained extractor, path of a model file, ``module:Class``, an extractor or a
-        fitted estimator. Other tools are run by :func:`blockml.compare`.
+        fitted estimator. :func:`blockml.compare` runs third-party tools too.
     data
-        A folder, ``NAME=FOLDER``, or a data set of :func:`blockml.open_dataset`.
+        A folder, ``NAME=FOLDER``, or a data set from :func:`blockml.open_dataset`.
     backend
-        HTML parser that replaces the model's own.
+        HTML parser to use instead of the model's.
     jobs
         Number of processes.
     progress

@@ -1,4 +1,4 @@
-"""Rows of results as data frames, and as tables of a notebook."""
+"""Rows of results as data frames, and as tables for notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importance of the columns that the trees of a model read, on labelled pages."""
+"""Importance, on labelled pages, of the columns that the trees of a model read."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ def importance_rows(model: Model, dataset: Dataset) -> LabelledRows:
         labels.append(found.main[found.known])
     main = np.concatenate(labels) if labels else np.zeros(0, dtype=bool)
     if not main.any() or main.all():
-        raise DatasetError("importance needs labelled blocks of both kinds, content and not", source=dataset.path)
+        raise DatasetError("importance needs labelled blocks of content and of boilerplate", source=dataset.path)
     return LabelledRows(feature_set(model.features).columns, np.concatenate(matrices), main)
 
 
 def impurity_gains(trees: Trees, rows: LabelledRows, *, averaged: bool) -> NDArray[np.float64]:
-    """Sum the impurity that the tests of each column remove on given rows, (n_columns,).
+    """Sum the impurity that the tests of each column remove on the given rows, (n_columns,).
 
-    Of ``averaged`` trees it is the entropy of the labels in bits times rows, of others the sum of squared deviations
-    of the leaf values that rows reach.
+    For ``averaged`` trees, impurity is the entropy of the labels in bits times rows; for others, the sum of squared
+    deviations of the leaf values that rows reach.
     """
     gains = np.zeros(len(rows.columns))
     main = rows.main.astype(np.float64)
@@ -90,7 +90,7 @@ def impurity_gains(trees: Trees, rows: LabelledRows, *, averaged: bool) -> NDArr
 
 
 def _tree(trees: Trees, start: int, stop: int) -> Trees:
-    """Return one tree alone, with node numbers from 0."""
+    """Return a single tree, with node numbers from 0."""
     nodes = slice(start, stop)
     left, right = (
         np.where(numbers[nodes] >= 0, numbers[nodes] - start, -1).astype(np.int32)
@@ -112,15 +112,15 @@ def _deviation(values: NDArray[np.float64]) -> float:
 
 
 def by_column(model: Model, rows: LabelledRows, *, repeats: int = 5, seed: int = 0) -> list[Importance]:
-    """Return the importance of each column that the model's trees read, the greatest loss first."""
+    """Return the importance of each column that the model's trees read, greatest loss first."""
     groups = {name: [place] for place, name in enumerate(rows.columns)}
     return _importances(model, rows, groups, repeats, seed)
 
 
 def by_family(model: Model, rows: LabelledRows, *, repeats: int = 5, seed: int = 0) -> list[Importance]:
-    """Return the importance of each family of columns, permuted together; columns of neighbours are families apart.
+    """Return the importance of each family of columns, permuted together; columns of neighbours form separate families.
 
-    A family is the module that computes the columns; the columns of Kim et al. 2013 are families of their own names.
+    A family consists of the columns that one module computes; each column of Kim et al. 2013 is a family by itself.
     """
     groups: dict[str, list[int]] = {}
     for place, name in enumerate(rows.columns):
@@ -135,7 +135,7 @@ def _importances(
     model: Model, rows: LabelledRows, groups: Mapping[str, Sequence[int]], repeats: int, seed: int
 ) -> list[Importance]:
     if not model.ensembles:
-        raise UsageError(f"model {model.name} has no trees, so no importance of columns is known")
+        raise UsageError(f"model {model.name} has no trees, so the importance of its columns can't be computed")
     if repeats < 1:
         raise UsageError(f"repeats must be at least 1, got {repeats}")
     ensemble: TreeEnsemble = model.ensembles[0]

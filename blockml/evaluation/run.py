@@ -29,7 +29,7 @@ PAGE_METRICS = (
     "bag_f1", "bag_precision", "bag_recall", "bag_f05", "bag_f2", "lcs_f1", "shingle_f1", "with_rate", "without_rate",
 )  # fmt: skip
 
-#: A page that is extracted before any time is measured: the first page of a process imports what extractors need.
+#: Page that is extracted before timing starts, because the first page of a process imports what extractors need.
 _WARM_UP = "<title>Cats</title><a href=/>Home</a><p>" + "Cats rule the world, and nobody has asked them to. " * 20
 
 
@@ -42,7 +42,7 @@ class PageResult:
     page_type: str | None
     status: Status
     flagged: bool  #: Whether the gold has a known defect
-    bag: WordScores | None  #: None where the gold isn't a full text
+    bag: WordScores | None  #: None if the gold isn't a full text
     lcs: WordScores | None
     shingle: WordScores | None
     with_rate: float | None
@@ -52,10 +52,10 @@ class PageResult:
     scores: NDArray[np.float32]  #: (n,) adjusted scores of these blocks
     confidence: float  #: Predicted quality of the extraction
     seconds: float  #: CPU time of the extraction
-    peak_megabytes: float | None  #: Peak memory of the process so far; None where the system doesn't report it
+    peak_megabytes: float | None  #: Peak memory of the process so far; None if the system doesn't report it
 
     def metric(self, name: str) -> float | None:
-        """Return the value of one of :data:`PAGE_METRICS`; None if the page's gold has no such information."""
+        """Return the value of one of :data:`PAGE_METRICS`; None if the page's gold does not support it."""
         kind, _, field = name.partition("_")
         if field == "rate":
             return self.with_rate if kind == "with" else self.without_rate
@@ -76,10 +76,10 @@ def evaluate_extractor(
     An extractor that uses site pages is first fitted on the pages of each site, without their gold. Pages without gold
     are skipped. ``jobs`` is the number of processes; ``progress`` wraps the iteration over results, to show progress;
     ``parsing`` replaces parsing options of the extractor, such as the back end.
-    Raises DatasetError if no page has gold, or a page can't be read; UsageError if an argument is of another type.
+    Raises DatasetError if no page has gold, or a page can't be read; UsageError if an argument has the wrong type.
     """
-    check_type("extractor", extractor, Extractor, legal="an extractor, as of blockml.extractors.resolve")
-    check_type("dataset", dataset, Dataset, legal="a data set, as of blockml.datasets.open_dataset")
+    check_type("extractor", extractor, Extractor, legal="an extractor, for example from blockml.extractors.resolve")
+    check_type("dataset", dataset, Dataset, legal="a data set from blockml.datasets.open_dataset")
     groups = group_by_site(dataset.pages) if extractor.uses_site else [[page] for page in dataset.pages]
     tasks = (joblib.delayed(_evaluate_site)(extractor, group, parsing or {}) for group in groups)
     with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
@@ -129,13 +129,12 @@ def _evaluate_page(extractor: Extractor, labelled: LabelledPage, parsing: Mappin
 
 
 def summarise(results: Sequence[PageResult], metrics: Sequence[str] = PAGE_METRICS) -> dict[str, Any]:
-    """Average the scores of pages, with 95 % bootstrap intervals, per page type and over sites; pool block counts.
+    """Average the scores of pages with 95 % bootstrap intervals, also per page type and over sites; pool block counts.
 
     Returns ``pages``, ``statuses``, ``metrics`` (name to mean, low, high, pages, site_mean, clean_mean),
     ``by_page_type``, ``block`` (pooled precision, recall, f1), ``ms_per_page``, ``peak_megabytes``. ``clean_mean``
-    excludes pages whose gold has a known defect; ``site_mean`` is the mean over sites of the means of their pages. A
-    single page has no
-    interval: its ``low`` and ``high`` are None.
+    excludes pages whose gold has a known defect; ``site_mean`` is the mean over sites of the means of their pages. For
+    a single page there is no interval: ``low`` and ``high`` are None.
     """
     summary: dict[str, Any] = {
         "pages": len(results),
@@ -171,7 +170,7 @@ def summarise(results: Sequence[PageResult], metrics: Sequence[str] = PAGE_METRI
 
 
 def peak_megabytes() -> float | None:
-    """Return the peak memory of this process in megabytes; None where the system doesn't report it."""
+    """Return the peak memory of this process in megabytes; None if the system doesn't report it."""
     try:
         import resource
     except ImportError:  # Windows

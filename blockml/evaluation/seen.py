@@ -1,4 +1,4 @@
-"""Pages of a data set that a model has seen in training, and sites of which it has."""
+"""Pages of a data set that a model was trained on, and sites of which it has seen other pages."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Seen:
     unknown whether pages were seen in training
     """
 
-    pages: tuple[str, ...] | None  #: Ids of the pages that were seen; None if that is unknown
-    n_pages: int  #: Pages of the data set
-    sites: int = 0  #: Sites of which pages were seen
-    n_sites: int = 0  #: Sites of the data set that are known
+    pages: tuple[str, ...] | None  #: Ids of the seen pages; None if unknown
+    n_pages: int  #: Number of pages in the data set
+    sites: int = 0  #: Number of sites with pages that were seen
+    n_sites: int = 0  #: Number of known sites in the data set
 
     def __str__(self) -> str:
         if self.pages is None:
@@ -38,12 +38,12 @@ class Seen:
 
     @property
     def worth_telling(self) -> bool:
-        """Whether a page or a site was seen, or nothing is known."""
+        """Whether a page or a site was seen, or this is unknown."""
         return self.pages is None or bool(self.pages) or self.sites > 0
 
     @property
     def share(self) -> float:
-        """Share of the pages that were seen, 0 if it is unknown."""
+        """Share of the pages that were seen; 0 if unknown."""
         return len(self.pages or ()) / self.n_pages
 
 
@@ -63,19 +63,19 @@ def page_hashes(dataset: Dataset) -> dict[str, PageHashes]:
 
 
 def training_hashes(datasets: Iterable[Dataset]) -> TrainingHashes:
-    """Collect the hashes of all pages of some data sets, for the model that is trained on them."""
+    """Collect the hashes of all pages of data sets, for the model that is trained on them."""
     return TrainingHashes.of(hashes for dataset in datasets for hashes in page_hashes(dataset).values())
 
 
 class Trained(NamedTuple):
     """Training data of a model."""
 
-    checksums: frozenset[str]  #: Of the data sets
-    hashes: TrainingHashes | None  #: None if they are unknown
+    checksums: frozenset[str]  #: Checksums of the data sets
+    hashes: TrainingHashes | None  #: Hashes of the pages; None if unknown
 
 
 def training_records(extractor: Extractor) -> tuple[Trained, ...]:
-    """Return what each model of an extractor was trained on; nothing for an extractor without a model."""
+    """Return the training data of each model of an extractor; empty for an extractor without a model."""
     return tuple(
         [
             Trained(frozenset(str(entry.get("checksum")) for entry in model.training), model.training_hashes)
@@ -92,9 +92,9 @@ def find_seen(training: Sequence[Trained], dataset: Dataset, checksum: str, hash
     training
         Result of :func:`training_records`.
     dataset, checksum
-        Pages, and the checksum of their data set, by which a model without hashes knows the whole data set.
+        The pages, and the checksum of their data set, by which a model without hashes recognises it as a whole.
     hashes
-        Result of :func:`page_hashes`, which may have more pages; not needed without models.
+        Result of :func:`page_hashes`, which may include other pages; not needed if there are no models.
     """
     if any(item.hashes is None and checksum not in item.checksums for item in training):
         return Seen(None, len(dataset))

@@ -13,8 +13,8 @@ from blockml.page import Page
 from blockml.parsing import parse
 from blockml.parsing.options import ParsingOptions
 
-#: Maximum number of pages of a site to fit on: more hardly change which text repeats (our choice; Gottron 2008 asks
-#: for a limit).
+#: Maximum number of pages of a site to fit on: more pages hardly change which text repeats (our choice; Gottron 2008
+#: calls for a limit).
 MAX_SITE_PAGES = 50
 
 
@@ -29,11 +29,11 @@ def group_by_site(pages: Iterable[LabelledPage]) -> list[list[LabelledPage]]:
 def fit_to_site(
     extractor: Extractor, pages: Sequence[LabelledPage], parsing: Mapping[str, Any] | None = None
 ) -> Extractor:
-    """Return a copy of an extractor that was fitted on pages of one site, without using their gold.
+    """Return a copy of an extractor, fitted on pages of one site without using their gold.
 
     An extractor that doesn't use site pages is returned unchanged. The first :data:`MAX_SITE_PAGES` of the pages are
-    used; they may include the page to extract from. ``parsing``
-    replaces parsing options of the extractor. Raises DatasetError if one can't be read.
+    used; they may include the page to extract from. ``parsing`` replaces parsing options of the extractor. Raises
+    DatasetError if a page can't be read.
     """
     if not extractor.uses_site:
         return extractor

@@ -68,9 +68,9 @@ def scores_from_counts(shared: int, found: int, relevant: int) -> WordScores:
 def lcs_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     """Score the words that gold text and extracted text share in the same order (Gottron 2007).
 
-    With k the length of the longest common subsequence (LCS) of words, precision is k by the number of extracted words
-    and recall k by the number of gold words. ``mode`` is the token mode of :func:`blockml.text.tokens.metric_tokens`,
-    which raises if it is unknown.
+    With k the length of the longest common subsequence (LCS) of words, precision is k divided by the number of
+    extracted words, and recall is k divided by the number of gold words. ``mode`` is the token mode of
+    :func:`blockml.text.tokens.metric_tokens`, which raises an error if it is unknown.
 
     Examples
     --------
@@ -100,11 +100,11 @@ def bag_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
 def shingles(text: str, size: int = 4, *, lower: bool = False) -> Counter[tuple[str, ...]]:
     r"""Count the word n-grams (shingles) of a text.
 
-    A text of fewer than ``size`` words forms one shorter shingle, a text without words none. The words are the matches
-    of ``\w+``, with ``lower`` in lower case. Raises UsageError for a ``size`` below 1.
+    A text of fewer than ``size`` words forms one shorter shingle, and a text without words forms none. Words are
+    matches of ``\w+``, converted to lower case if ``lower``. Raises UsageError for a ``size`` below 1.
     """
     if size < 1:
-        raise UsageError(f"a shingle has at least 1 word, not {size}")
+        raise UsageError(f"size must be at least 1, got {size}")
     words = metric_tokens(text) if lower else WORD.findall(readable(text))
     if len(words) < size:
         return Counter([tuple(words)] if words else [])
@@ -130,8 +130,8 @@ def shingle_scores(gold: str, extracted: str, size: int = 4, *, lower: bool = Fa
 def snippet_rates(extracted: str, with_: Sequence[str], without: Sequence[str]) -> SnippetRates:
     """Compute the shares of the required and of the forbidden snippets that occur in an extracted text.
 
-    Texts are compared in lower case, every run of white space as one space. Blank snippets are not counted. The best
-    rate is 1 for ``with_``, snippets of the main content, and 0 for ``without``, snippets of the surroundings.
+    Texts are compared in lower case and with white space collapsed. Blank snippets are not counted. The best
+    rate is 1 for ``with_``, snippets of the main content, and 0 for ``without``, snippets from outside it.
 
     Examples
     --------

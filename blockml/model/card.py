@@ -33,7 +33,7 @@ def render_card(model: Model) -> str:
             ],
         ),
         *(f"{entry['name']}: {entry['attribution']}" for entry in model.training if entry["attribution"]),
-        "Flagged pages have a known defect in their gold: they are measured, and teach nothing.",
+        "Flagged pages have a known defect in their gold: they are evaluated, but not trained on.",
         _hashes(model.training_hashes),
         f"Command: `{model.command or 'not recorded'}`, seed {model.seed}.",
         "## Model",
@@ -61,7 +61,7 @@ def render_card(model: Model) -> str:
         "## Limits",
         "The numbers hold for pages like those it was trained on. "
         + _SCORES[_decision(model)]
-        + "Parts of a page that scripts load later are not seen.",
+        + "Content that scripts load later is not seen.",
         *(model.notes or ()),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -70,20 +70,20 @@ def render_card(model: Model) -> str:
 def _hashes(hashes: TrainingHashes | None) -> str:
     """Describe how evaluations recognise the training pages."""
     if hashes is None:
-        return "The file has no hashes of its training pages: evaluations know only whole data sets again."
+        return "The file has no hashes of its training pages: evaluations recognise only whole data sets."
     return (
         f"Evaluations recognise its training pages by {len(hashes.pages):,} hashes of their bytes and "
         f"{len(hashes.words):,} of their words, and {len(hashes.sites):,} sites, with 32 bits each: another page is "
         f"mistaken for one of them with probability {(len(hashes.pages) + len(hashes.words)) / 2**32:.1e}. Pages that "
-        "only block types were learnt from are not among them."
+        "were only used to train block types are not included."
     )
 
 
-#: What the scores of a model are, and the threshold at which its pages are measured, by its decision.
+#: Meaning of a model's scores, and threshold at which its pages are measured, by kind of decision.
 _SCORES = {
-    "leaf": "Scores are shares of training blocks in a leaf of the tree, not probabilities checked on other data. ",
-    "page": "Scores are relative to the page's own threshold, which lies at 0.5. ",
-    "fixed": "Scores are probabilities, and blocks are kept from the same one on all pages. ",
+    "leaf": "Scores are shares of training blocks in a leaf of the tree, not calibrated probabilities. ",
+    "page": "Scores are relative to each page's threshold, which is mapped to 0.5. ",
+    "fixed": "Scores are probabilities, and the threshold is the same on all pages. ",
 }
 _THRESHOLDS = {"leaf": "a threshold tuned on the training folds", "page": "each page's own threshold", "fixed": "0.5"}
 
@@ -96,7 +96,7 @@ def _decision(model: Model) -> str:
 
 
 def _policy(policy: DecisionPolicy) -> str:
-    """Name the rule, and every field that differs from its default."""
+    """Name the rule and the fields that differ from their defaults."""
     changed = [field.name for field in fields(policy) if getattr(policy, field.name) != field.default]
     numbers = [f"{name} {getattr(policy, name):g}" for name in changed if name != "rule"]
     return ", ".join([f"rule {policy.rule}", *numbers])
@@ -107,7 +107,7 @@ def _measured(metrics: Any, decision: str) -> list[str]:  # noqa: ANN401 (a pars
         return [
             f"Cross-validation over the {found['pages']} pages it was adapted to: page bag F1 {found['before']:.3f} "
             f"before and {found['after']:.3f} after, difference {found['difference']:+.3f} [{found['low']:+.3f}, "
-            f"{found['high']:+.3f}]. The card of the model below it has the numbers for other pages."
+            f"{found['high']:+.3f}]. For other pages, see the card of the model that it was adapted from."
         ]
     protocols = [metrics[name] for name in ("block", "page", "site") if name in metrics]
     if not protocols:
@@ -131,7 +131,7 @@ def _measured(metrics: Any, decision: str) -> list[str]:  # noqa: ANN401 (a pars
         _table(["protocol", "block P", "block R", "block F1", "F1 over folds", "page bag F1"], rows),
     ]
     if "block" in metrics:
-        parts.append("Folds over blocks leak: neighbouring blocks of one page are on both sides.")
+        parts.append("Folds over blocks leak: blocks of one page are in both training and test folds.")
     if "gaps" in metrics:
         gaps = ", ".join(f"{name} {gap:+.3f}" for name, gap in metrics["gaps"].items())
         parts.append(f"Overestimates of block F1 by the laxer protocol: {gaps}.")
@@ -144,7 +144,7 @@ def _measured(metrics: Any, decision: str) -> list[str]:  # noqa: ANN401 (a pars
 
 
 def _trust(summary: Mapping[str, Any]) -> list[str]:
-    """Describe how well probabilities and predicted F1 agree with the gold of held-out pages."""
+    """Describe how well probabilities and predicted F1 match the gold of held-out pages."""
     parts = []
     if usable := summary.get("page_bag_f1_usable"):
         parts.append(
@@ -157,8 +157,8 @@ def _trust(summary: Mapping[str, Any]) -> list[str]:
         parts.append(_table(["mean probability", "share that is content", "words"], rows))
     if found := summary.get("confidence"):
         parts.append(
-            f"Confidence: rank correlation of the predicted and the real F1 of a page {found['correlation']:.2f}; the "
-            f"tenth of pages with the lowest prediction has F1 {found['worst']:.3f}, the others {found['others']:.3f}."
+            f"Confidence: rank correlation of predicted and actual F1 of a page {found['correlation']:.2f}; the 10 % "
+            f"of pages with the lowest prediction have F1 {found['worst']:.3f}, the others {found['others']:.3f}."
         )
     return parts
 

@@ -1,7 +1,7 @@
 """Contributions of families of features to the score of each block, by occlusion.
 
 A family's contribution is the log odds of the block minus its log odds if the family's columns had their median over
-the blocks of the page. It is defined for any predictor. Contributions do not add up to the log odds, as families
+the blocks of the page. It is defined for any predictor. Contributions do not add up to the log odds, because families
 interact.
 """
 
@@ -19,7 +19,7 @@ from blockml.features.page_matrix import PageMatrix
 from blockml.model.model import Model
 from blockml.predictors import MLP
 
-#: Names of contributions that have no columns: words above a block, which MLPs read, and the weights of an adaptation.
+#: Names of contributions without columns: ancestor words of a block, which MLPs read, and the weights of an adaptation.
 ANCESTOR_WORDS, CORRECTION = "ancestor words", "adaptation"
 
 
@@ -36,7 +36,7 @@ class _Occluded(PageMatrix):
     def ancestor_words(self) -> AncestorWords:
         """Ancestor words of each block; computed once for all variants."""
         if self._words is None:
-            raise AttributeError("the model reads no ancestor words")
+            raise AttributeError("the model does not read ancestor words")
         return self._words
 
 
@@ -48,12 +48,12 @@ def contributions(model: Model, page: PageMatrix) -> dict[str, NDArray[np.float6
     model
         The model.
     page
-        Features of a page, by the model's feature set.
+        Features of a page, computed by the model's feature set.
 
     Returns
     -------
     dict
-        (n_blocks,) differences of log odds by name of the family, the family with the largest first.
+        (n_blocks,) differences of log odds by family name, largest first.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _log_odds(model: Model, page: PageMatrix) -> NDArray[np.float64]:
     return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
 
 
-#: Names of columns without a family of their own, by the beginning of their name.
+#: Family names of columns that belong to no module, by the prefix of the column name.
 _OTHERS: Mapping[str, str] = {
     "wd": "word density",
     "ld": "link density",

@@ -20,7 +20,7 @@ class Model:
 
     name: str  #: Public name, such as ``kim2013``.
     version: str  #: Version of the model.
-    features: str  #: Name of its feature set, or names of its columns; see :func:`blockml.features.feature_set`.
+    features: str  #: Name of the feature set, or names of the columns; see :func:`blockml.features.feature_set`.
     features_hash: str  #: Fingerprint of the feature set in training.
     #: Predictors of main content by name, whose log odds are averaged.
     #: :func:`blockml.predictors.page_features.page_features` compares the average with the first.
@@ -30,7 +30,7 @@ class Model:
     #: Predicts P(article) of a page from :data:`blockml.predictors.page_features.PAGE_FEATURES`.
     article: TreeEnsemble | None = None
     block_types: BlockTypes | None = None  #: Predicts the types of blocks.
-    #: Correction of the log odds on pages of one site or kind, of models that were adapted to it.
+    #: Correction of the log odds on pages of one site or kind; None unless the model was adapted.
     correction: Correction | None = None
     parsing: ParsingOptions = field(default_factory=ParsingOptions)  #: Options of parsing.
     labels: tuple[str, ...] = ("main", "heading", "supplement")  #: Labels that count as content.
@@ -41,7 +41,7 @@ class Model:
     notes: tuple[str, ...] = ()  #: Paragraphs for the card, such as known weaknesses.
     command: str = ""  #: Command line of training.
     seed: int = 0  #: Seed of training.
-    #: Hashes of its training pages and of their sites; None if they are unknown, as of files of earlier versions.
+    #: Hashes of the training pages and of their sites; None if unknown, as in files of earlier versions.
     training_hashes: TrainingHashes | None = None
 
     def __repr__(self) -> str:
@@ -54,5 +54,5 @@ class Model:
 
     @property
     def ensembles(self) -> tuple[TreeEnsemble, ...]:
-        """Tree ensembles among its predictors of main content."""
+        """Tree ensembles among the predictors of main content."""
         return tuple([item for item in self.predictors.values() if isinstance(item, TreeEnsemble)])

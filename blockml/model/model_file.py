@@ -35,11 +35,11 @@ from blockml.text.words import TOKENIZERS
 MODEL_FORMAT = 1
 #: Identifies the header of a model.
 _MARK = {"kind": "model"}
-#: Start of the names of the arrays of :class:`TrainingHashes`, which a file may lack.
+#: Prefix of the names of the arrays of :class:`TrainingHashes`, which are optional.
 _HASHES = "training_hashes."
-_SHOWN = 200  # characters of the columns of a model in a message
+_SHOWN = 200  # maximum characters of a model's columns in a message
 
-#: Fields of a model that the header holds unchanged, and their types.
+#: Fields of a model that are stored unchanged in the header, and their types.
 _PLAIN: Mapping[str, type] = {
     "name": str, "version": str, "features": str, "features_hash": str, "labels": list, "recipe": dict,
     "training": list, "metrics": dict, "notes": list, "command": str, "seed": int,
@@ -47,26 +47,26 @@ _PLAIN: Mapping[str, type] = {
 #: All fields of the header.
 _TYPES: Mapping[str, type] = {**_PLAIN, "predictors": dict, "weights": dict, "policy": dict, "parsing": dict}
 _PARSING_TYPES: Mapping[str, type] = {"backend": str, "profile": str, "keep_wordless": bool, "tokenizer": str}
-#: Predictors of something else than main content, by the field of a model, and their kinds.
+#: Fields of a model with predictors of something other than main content, and their kinds.
 _OTHERS: Mapping[str, type[Predictor]] = {
     "article": TreeEnsemble, "block_types": BlockTypes, "correction": Correction,
 }  # fmt: skip
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model file, atomically; equal models give equal bytes.
+    """Write a model file atomically; equal models give equal bytes.
 
     Raises
     ------
     ModelError
         The model could not be loaded.
     UsageError
-        ``model`` is no model, or ``path`` is no path.
+        ``model`` is not a model, or ``path`` is not a path.
     """
     check_type("model", model, Model, legal="a blockml.model.Model")
     check_type("path", path, str, os.PathLike, legal="a path")
     header, arrays = _content(model)
-    _build(json.loads(json.dumps(header)), arrays)  # refuses models that could not be loaded
+    _build(json.loads(json.dumps(header)), arrays)  # raises for models that could not be loaded
     write_arrays(path, header, arrays)
 
 
@@ -129,7 +129,7 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
         known = feature_set(header["features"])
     if known is None or known.hash != header["features_hash"]:
         raise FeatureMismatchError(
-            f"it was trained on feature set {header['features'][:_SHOWN]!r} ({header['features_hash']}), "
+            f"the model was trained on feature set {header['features'][:_SHOWN]!r} ({header['features_hash']}), "
             f"which this version {'does not know' if known is None else 'computes differently'}: train it again"
         )
     found = _predictors(header["predictors"], arrays, len(known.columns))
@@ -197,7 +197,7 @@ def _predictors(kinds: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_
 def _weights(values: Mapping[str, Any], predictors: Mapping[str, Predictor]) -> dict[str, float]:
     """Check that each predictor of main content has a weight, and that their sum is 1."""
     if not predictors or {*values} != {*predictors}:
-        raise ModelFormatError("the header must have a weight for each predictor of main content, one or more")
+        raise ModelFormatError("the header must have a weight for each predictor of main content, at least one")
     numbers = [value for value in values.values() if isinstance(value, int | float) and not isinstance(value, bool)]
     if len(numbers) < len(values) or not all(0 <= value <= 1 for value in numbers):
         raise ModelFormatError("weights of predictors must be between 0 and 1")

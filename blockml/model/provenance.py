@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from blockml.errors import ModelFormatError
 
-#: A type; an object by its names, of which those ending in ``?`` may be missing and ``*`` stands for any; a list of one
-#: item for a list of any length, or a tuple for one of fixed length. Numbers of type float may be whole.
+#: A type; a dict for an object, whose keys ending in ``?`` may be missing and whose key ``*`` matches any; a list of
+#: one item for a list of any length; or a tuple for a list of fixed length. Integers are accepted as floats.
 Schema: TypeAlias = type | Mapping[str, "Schema"] | list["Schema"] | tuple["Schema", ...]
 
 _INTERVAL: Schema = dict.fromkeys(("mean", "low", "high"), float)
@@ -40,7 +40,7 @@ TRAINING_SCHEMA: Schema = [
 
 
 def check_values(value: Any, schema: Schema, place: str) -> None:  # noqa: ANN401 (a parsed JSON value)
-    """Check a value of the header against a schema; values that it does not name are free.
+    """Check a value of the header against a schema; keys that the schema does not name are not checked.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def check_values(value: Any, schema: Schema, place: str) -> None:  # noqa: ANN40
     schema
         Its types.
     place
-        Name of the value, for the error.
+        Name of the value in the error message.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Prediction for a page: the weighted average of a model's predictors, P(article) and block types."""
+"""Prediction for a page: weighted average of a model's predictors, P(article) and block types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blockml.predictors.page_features import article_probability
 
 
 def score_page(model: Model, page: PageMatrix, correction: NDArray[np.float64] | None = None) -> Prediction:
-    """Score the blocks of a page by the features that the model was trained on.
+    """Score the blocks of a page from its features.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def score_page(model: Model, page: PageMatrix, correction: NDArray[np.float64] |
     first, probabilities = average_predictors(model.predictors, model.weights, page)
     p_article = None
     if model.article is not None and model.policy.rule == "expected_f1":
-        # Its trees were trained on probabilities without a correction.
+        # The trees of P(article) were trained on probabilities without a correction.
         p_article = article_probability(model.article, page.context.amounts, first, probabilities)
     if correction is None and model.correction is not None:
         correction = model.correction.log_odds(page)

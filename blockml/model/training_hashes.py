@@ -1,4 +1,4 @@
-"""Short hashes of a model's training pages and of their sites, which reveal pages that the model has seen.
+"""Short hashes of a model's training pages and their sites, to recognise pages that the model was trained on.
 
 A page is recognised by its bytes, and by its words: the letters outside of tags, scripts and comments. The words are
 found by regular expressions instead of the parser, so that hashes stay valid when the parser changes. Neither text nor
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from blockml.errors import ModelFormatError
 from blockml.parsing.decoding import decode
 
-#: Pages with fewer words are recognised by their bytes only: "Please enable JavaScript" is on many pages (our choice).
+#: Pages with fewer words are recognised by bytes only: many pages say just "Please enable JavaScript" (our choice).
 MIN_WORDS = 20
 
-#: Markup, in time linear in the length of the page: what is not closed extends to the end.
+#: Markup, matched in linear time: unclosed markup extends to the end of the page.
 _MARKUP = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style|template|noscript)\b.*?(?:</\1\s*>|\Z)|<[^>]*>?", re.DOTALL | re.IGNORECASE
 )
@@ -34,9 +34,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 class PageHashes(NamedTuple):
     """Hashes of one page, each below 2**32."""
 
-    page: int  #: Of its bytes.
-    words: int | None  #: Of its words; None for fewer than :data:`MIN_WORDS`.
-    site: int | None  #: Of the registrable domain or name of its site; None if it is unknown.
+    page: int  #: Hash of its bytes.
+    words: int | None  #: Hash of its words; None for fewer than :data:`MIN_WORDS`.
+    site: int | None  #: Hash of the registrable domain or name of its site; None if unknown.
 
 
 def hash_page(source: bytes, site: str | None = None, charset: str | None = None) -> PageHashes:
@@ -99,11 +99,11 @@ class TrainingHashes:
         return cls(*(_sorted([value for value in column if value is not None]) for column in columns))
 
     def __or__(self, other: TrainingHashes) -> TrainingHashes:
-        """Return the hashes of the pages of both."""
+        """Return the union of both sets of hashes."""
         return TrainingHashes(*(np.union1d(getattr(self, name), getattr(other, name)) for name in _NAMES))
 
     def has_page(self, hashes: PageHashes) -> bool:
-        """Whether a page is a training page: its bytes or its words are."""
+        """Whether a page is a training page, by its bytes or by its words."""
         return _contains(self.pages, hashes.page) or _contains(self.words, hashes.words)
 
     def has_site(self, hashes: PageHashes) -> bool:
@@ -111,7 +111,7 @@ class TrainingHashes:
         return _contains(self.sites, hashes.site)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return arrays of the differences of neighbouring hashes, which a zip packs better than the hashes."""
+        """Return arrays of the differences of neighbouring hashes, which compress better than the hashes."""
         return {name: np.diff(getattr(self, name), prepend=np.uint32(0)) for name in _NAMES}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Protocol of predictors, which give log odds of blocks from the feature matrix of their page; average of several."""
+"""Protocol of predictors, which compute log odds of blocks from a page's feature matrix, and their average."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Predictor", "average_predictors"]
 
 
 class Predictor(Protocol):
-    """A trained predictor. A new kind of model is one class like this, and one entry in ``PREDICTORS``."""
+    """A trained predictor. A new kind of model needs one such class and one entry in ``PREDICTORS``."""
 
     kind: ClassVar[str]  #: Name in model files: a key of :data:`blockml.predictors.PREDICTORS`.
 
@@ -25,7 +25,7 @@ class Predictor(Protocol):
         Returns
         -------
         NDArray[np.float64]
-            (n_blocks,) of content, or (n_blocks, n_classes) of each class up to an additive constant per row.
+            (n_blocks,) for content, or (n_blocks, n_classes) for each class up to an additive constant per row.
 
         Raises
         ------
@@ -53,7 +53,7 @@ class Predictor(Protocol):
         Raises
         ------
         ModelFormatError
-            An array is missing or of the wrong type or shape, or prediction could fail, loop or read outside of it.
+            An array is missing, has the wrong type or shape, or would make prediction fail, loop or read out of bounds.
         """
 
 

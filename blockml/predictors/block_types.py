@@ -28,7 +28,7 @@ class BlockTypes:
 
     kind: ClassVar[str] = "block_types"
     labels: tuple[Label, ...]  #: (k,) the types, two or more.
-    #: (k,) of each type: the sum of leaf values is the logarithm of its probability up to a constant of the row.
+    #: (k,) trees of each type: the sum of leaf values is the log probability up to a constant per row.
     trees: tuple[Trees, ...]
 
     def log_odds(self, page: PageMatrix) -> NDArray[np.float64]:
@@ -95,16 +95,16 @@ class BlockTypes:
     def comment_probabilities(
         self, matrix: NDArray[np.float32], among: NDArray[np.bool_], least: float
     ) -> NDArray[np.float32]:
-        """Predict the probability of being a comment, by all trees only for rows where it may reach a number.
+        """Predict the probability of being a comment, evaluating all trees only where it may reach ``least``.
 
         Parameters
         ----------
         matrix
             (n_rows, n_features).
         among
-            (n_rows,) rows to predict.
+            (n_rows,) whether to predict each row.
         least
-            The number.
+            Least probability of interest.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class BlockTypes:
             return found
         if self._comment_and_main is not None and least > 0:
             # The odds of being a comment are at most the ratio of the probabilities of comments and of main content.
-            # These few trees on all rows cost less than to copy the rows.
+            # Evaluating these few trees on all rows costs less than copying the rows.
             trees, classes = self._comment_and_main
             trees.check_width(matrix)
             comment, main = trees.sums(matrix, classes, 2).T
@@ -147,20 +147,20 @@ class BlockTypes:
             if name not in legal:
                 raise ModelFormatError(str(UnknownNameError("label", name, legal)))
         if len(names) < 2 or len(set(names)) < len(names):
-            raise ModelFormatError("block types must have two different labels or more")
+            raise ModelFormatError("block types must have at least two different labels")
         in_order = len(label) == len(joint.roots) and (label[0], label[-1]) == (0, len(names) - 1)
         if not in_order or not np.isin(np.diff(label), (0, 1)).all():
-            raise ModelFormatError("trees of block types must be in the order of their labels, each with one or more")
+            raise ModelFormatError("trees of block types must be in the order of their labels, at least one each")
         return cls(tuple(map(Label, names)), _split(joint, label))
 
 
 def _rows_of(matrix: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Return some rows, column by column as the matrix of a page."""
+    """Return some rows, stored by column like the matrix of a page."""
     return matrix.T.take(rows, axis=1).T
 
 
 def _split(joint: Trees, label: NDArray[np.int64]) -> tuple[Trees, ...]:
-    """Undo ``joined_by_class``, by the class (n_trees,) of each tree."""
+    """Undo ``joined_by_class``, given the class of each tree, (n_trees,)."""
     stops = np.append(joint.roots, len(joint.feature)).astype(np.int64)[1:]
     parts = []
     for number in range(int(label[-1]) + 1):

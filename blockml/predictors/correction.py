@@ -1,7 +1,7 @@
-"""Correction of a model's log odds on pages of one site or kind, learnt from few labelled pages.
+"""Correction of a model's log odds on pages of one site or kind, learnt from a few labelled pages.
 
-A site repeats its templates, so the tags, classes and ids above a block and its repeated texts say most about it. Each
-of them is a key with a weight; the correction of a block is the sum of the weights of its keys.
+A site repeats its templates, so the tags, classes and ids of a block's ancestors and its repeated texts are the most
+informative. Each of them is a key with a weight; the correction of a block is the sum of the weights of its keys.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from blockml.text.hashing import stable_hash64
 
 __all__ = ["BlockKeys", "Correction", "block_keys"]
 
-#: Nearest ancestors whose tags, classes and ids are keys, and how many of them form a place (our choice).
+#: Number of nearest ancestors whose tags, classes and ids are keys, and how many of them form a place (our choice).
 _LEVELS, _SIGNATURE = 6, 3
-#: Maximum numbers of classes of an element and of characters of a text or class (our choice, against odd pages).
+#: Maximum number of classes per element, and of characters per text or class (our choice, to limit abnormal pages).
 _MOST_CLASSES, _MOST_CHARACTERS = 8, 100
 _DIGITS = re.compile(r"\d+")
 #: Bounds of a correction in a model file.
@@ -39,7 +39,7 @@ class BlockKeys:
     """Keys of the blocks of a page: block ``i`` has ``keys[starts[i] : starts[i + 1]]``, the last one of its text."""
 
     starts: NDArray[np.int64]  #: (n_blocks + 1,)
-    hashes: NDArray[np.uint64]  #: Hashes of places and texts, each once.
+    hashes: NDArray[np.uint64]  #: Distinct hashes of places and texts.
     index: NDArray[np.int64]  #: (n_keys,) index of each key in ``hashes``.
 
     @property
@@ -67,7 +67,7 @@ def block_keys(context: PageContext) -> BlockKeys:
     nodes, blocks = context.nodes, context.blocks
     numbers: dict[str, int] = defaultdict(count().__next__)  # of the keys
     elements, chains = _Elements(nodes), dict[int, tuple[tuple[str, ...], ...]]()
-    places: dict[tuple[tuple[str, ...], ...], tuple[list[int], str]] = {}  # keys and place of blocks in such elements
+    places: dict[tuple[tuple[str, ...], ...], tuple[list[int], str]] = {}  # keys and place of blocks in these elements
     found: list[int] = []
     starts = [0]
     linked = (2 * context.linked >= context.words) & (context.linked > 0)
@@ -89,7 +89,7 @@ def block_keys(context: PageContext) -> BlockKeys:
 
 
 class _Elements(dict[int, tuple[str, ...]]):
-    """Keys of the elements of a page, most of which have the tag, class and id of others."""
+    """Keys of the elements of a page, shared by elements with the same tag, class and id."""
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
@@ -105,7 +105,7 @@ class _Elements(dict[int, tuple[str, ...]]):
 
 
 def _element_keys(tag: str, classes: str, identifier: str) -> tuple[str, ...]:
-    """Return the tag, its class and id names, and last all of them together; numbers are replaced by 0."""
+    """Return the tag, class and id names, and finally all of them together; numbers are replaced by 0."""
     names = sorted({_folded(name) for name in classes.split()[:_MOST_CLASSES]})
     parts = [f".{name}" for name in names]
     if identifier:
@@ -114,7 +114,7 @@ def _element_keys(tag: str, classes: str, identifier: str) -> tuple[str, ...]:
 
 
 def _folded(text: str) -> str:
-    """Return a text without regard to case, white space and numbers."""
+    """Normalise case, white space and numbers of a text."""
     return " ".join(_DIGITS.sub("0", text[:_MOST_CHARACTERS].casefold()).split())
 
 
@@ -123,7 +123,7 @@ class Correction:
     """Weights of keys and a bias, added to the log odds of a model's other predictors."""
 
     kind: ClassVar[str] = "correction"
-    keys: NDArray[np.uint64]  #: (n_keys,) rising
+    keys: NDArray[np.uint64]  #: (n_keys,) ascending
     weights: NDArray[np.float64]  #: (n_keys,)
     bias: float
 
@@ -153,12 +153,12 @@ class Correction:
         """Build the correction from the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
         for name, dtype in (("keys", np.uint64), ("weights", np.float64), ("bias", np.float64)):
             if name not in arrays or arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != 1:
-                raise ModelFormatError(f"the correction's array {name!r} is missing, or not one-dimensional {dtype}")
+                raise ModelFormatError(f"the correction's array {name!r} is missing, or is not one-dimensional {dtype}")
         keys, weights, bias = arrays["keys"], arrays["weights"], arrays["bias"]
         if len(keys) != len(weights) or len(bias) != 1 or len(keys) > _MOST_KEYS:
             raise ModelFormatError("a correction needs one weight per key, and one bias")
         if (keys[1:] <= keys[:-1]).any():
-            raise ModelFormatError("keys of a correction must rise")
+            raise ModelFormatError("keys of a correction must be in ascending order")
         if not (np.abs(np.append(weights, bias)) <= _MOST_WEIGHT).all():
             raise ModelFormatError(f"weights of a correction must be within ± {_MOST_WEIGHT:.0f}")
         return cls(keys, weights, float(bias[0]))

@@ -33,7 +33,7 @@ class LinearModel:
         if values.shape[1] < len(self.weights):
             raise UsageError(f"the linear model reads {len(self.weights)} columns; the matrix has {values.shape[1]}")
         total = np.full(len(values), self.intercept)
-        for column in np.flatnonzero(self.weights).tolist():  # one by one: a matrix product depends on the machine
+        for column in np.flatnonzero(self.weights).tolist():  # not a matrix product, which depends on the machine
             total += self.weights[column] * values[:, column]
         return total
 
@@ -53,5 +53,5 @@ class LinearModel:
             if array is None or array.dtype != np.dtype(np.float64) or array.shape != shape:
                 raise ModelFormatError(f"the linear model's {name} must be 64-bit numbers of shape {shape}")
             if not (np.abs(array) <= _MAX_WEIGHT).all():  # NaN is not
-                raise ModelFormatError(f"the linear model's {name} must lie within ± {_MAX_WEIGHT:g}")
+                raise ModelFormatError(f"the linear model's {name} must be within ± {_MAX_WEIGHT:g}")
         return cls(arrays["weights"], float(arrays["intercept"][0]))

@@ -1,7 +1,7 @@
 """Probabilities and log odds.
 
-Exponentials and logarithms are computed only by sums, products and quotients, which are equal on every machine; those
-of numpy differ between processors in the last bit.
+Exponentials and logarithms are computed by sums, products and quotients only, which are equal on every machine;
+numpy's functions differ in the last bit between processors.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def sigmoid(odds: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def average_log_odds(odds: Sequence[NDArray[np.float64]], weights: Sequence[float]) -> NDArray[np.float32]:
-    """Compute the probabilities whose log odds are a weighted mean.
+    """Average log odds with weights, and return the probabilities.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Small MLPs over all blocks of a page.
 
-Each block passes two layers. The second layer also sees means of the first one's units: over the page, over the page's
-words, and over blocks of the same group. So an MLP scores a block in the context of its page and list, which trees over
-single rows can't (Zaheer et al. 2017, *Deep Sets*).
+There are two hidden layers. The second one also reads means of the first one's units: over the page's blocks, over
+its words, and over blocks of the same group. So an MLP scores a block in the context of its page and list, which
+trees over single rows can't (Zaheer et al. 2017, *Deep Sets*).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ __all__ = ["MLP", "NO_WORDS", "join_mlps", "signed_logarithms"]
 
 #: Ancestor words of a page without blocks.
 NO_WORDS = AncestorWords(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.intp))
-#: Bounds of an MLP, against damaged and hostile model files and as the compiled code requires.
+#: Bounds of an MLP: required by the compiled code, and protection against damaged and hostile model files.
 _MAX_PARAMETERS, _MAX_WEIGHT, _MAX_GROUPINGS, _MAX_UNITS = 20_000_000, 1e6, 8, 2**14
-#: Arrays of single precision. All others are weights, rounded to half precision also in memory, so that an MLP is the
-#: same after saving and loading.
+#: Arrays in single precision. All others are weights, which are rounded to half precision in memory too, so that
+#: saving and loading does not change an MLP.
 _SINGLE_PRECISION = ("center", "scale")
 #: The bits of a float of about sqrt(1/2), and the number of mantissa bits.
 _ROOT, _MANTISSA = 0x3F3504F3, 23
 
 
 def signed_logarithms(matrix: FloatArray) -> FloatArray:
-    """Compute sign(x) · log(1 + abs(x)), which makes amounts of all sizes comparable and hardly changes shares."""
+    """Compute sign(x) · log(1 + abs(x)), which compresses large amounts and hardly changes shares."""
     values = np.abs(matrix)
     values += np.float32(1)
     np.log(values, out=values)
@@ -46,7 +46,7 @@ def signed_logarithms(matrix: FloatArray) -> FloatArray:
 
 
 def _logarithms(x: FloatArray) -> FloatArray:
-    """Compute natural logarithms of numbers from 1, equal on every machine and to those of the compiled code.
+    """Compute natural logarithms of numbers >= 1, identical on every machine and to the compiled code.
 
     Training uses those of numpy, which are faster and may differ in the last bit.
     """
@@ -63,7 +63,7 @@ def _logarithms(x: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class MLP:
-    """One or more networks with the same inputs, whose log odds are averaged. The arrays must not change.
+    """One or more networks with the same inputs, whose log odds are averaged. The arrays must not be modified.
 
     There are ``m`` networks with ``f`` columns, ``d`` components of each word vector, and layers of ``h`` and ``k``
     units.
@@ -71,11 +71,11 @@ class MLP:
 
     kind: ClassVar[str] = "mlp"
     center: FloatArray  #: (f,) subtracted from the signed logarithm of each column.
-    scale: FloatArray  #: (f,) factors that follow, from 0; 0 for unused columns.
+    scale: FloatArray  #: (f,) factors applied next, at least 0; 0 for unused columns.
     input_u: FloatArray  #: (f, m · h) weights of the input layer; (f, r) with a second factor :attr:`input_v`.
     input_bias: FloatArray  #: (m · h,).
-    #: (:data:`~blockml.features.ancestor_words.N_HASHED_WORDS`, m · d) a vector for each hashed word, 0 for words that
-    #: were rare in training; (0, 0) for MLPs that read no words.
+    #: (:data:`~blockml.features.ancestor_words.N_HASHED_WORDS`, m · d) a vector for each hashed word, 0 for words
+    #: that were rare in training; (0, 0) for MLPs without words.
     word_vectors: FloatArray
     #: (m, d, h) weights of the input layer for the mean vector of a block's ancestor words.
     word_projection: FloatArray
@@ -86,7 +86,7 @@ class MLP:
     output_weights: FloatArray  #: (m, k, 1) weights of the log odds.
     output_bias: FloatArray  #: (m, 1, 1).
     #: (r, m · h) second factor of the input weights; (0, 0) without factors. Units of the input layer are correlated,
-    #: so a product of low rank approximates their weights with fewer multiplications.
+    #: so a low-rank product approximates their weights with fewer multiplications.
     input_v: FloatArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
 
     @property
@@ -100,7 +100,7 @@ class MLP:
         return len(self.word_vectors) > 0
 
     def __getstate__(self) -> dict[str, FloatArray]:
-        """Pickle only the arrays, without their quantised and packed forms."""
+        """Pickle only the arrays, not their quantised and packed forms."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def scaled(self, matrix: FloatArray) -> FloatArray:
@@ -114,7 +114,7 @@ class MLP:
         return np.clip(logarithms, -BOUND, BOUND, out=logarithms)
 
     def log_odds(self, page: PageMatrix) -> NDArray[np.float64]:
-        """Predict log odds of content, (n_blocks,), within those of the probabilities 1e-6 and 1 - 1e-6."""
+        """Predict log odds of content, (n_blocks,), clipped to those of the probabilities 1e-6 and 1 - 1e-6."""
         return log_odds(self.probabilities(page))
 
     def probabilities(self, page: PageMatrix) -> FloatArray:
@@ -138,7 +138,7 @@ class MLP:
         groups
             (n,) group number of each block, for each grouping of training, in order.
         n_words
-            (n,) words of each block's text, from 0. Negative numbers and NaN count as 0.
+            (n,) words of each block's text. Negative numbers and NaN count as 0.
         words
             Ancestor words of the blocks, if :attr:`reads_words`.
 
@@ -150,7 +150,7 @@ class MLP:
         Raises
         ------
         UsageError
-            Another number of columns or groupings than in training, or no ancestor words.
+            The number of columns or groupings differs from training, or ancestor words are missing.
 
         Examples
         --------
@@ -197,17 +197,17 @@ class MLP:
 
     @cached_property
     def _packed(self) -> PackedMLP:
-        """Copy for the compiled code; requires it."""
+        """Copy for the compiled code, which must be available."""
         arrays = {name: np.ascontiguousarray(array) for name, array in self.quantized._asdict().items()}
         return cast("_kernel.Compiled", _kernel.compiled).pack_mlp(arrays)
 
     @cached_property
     def quantized(self) -> QuantizedMLP:
-        """The MLP with int16 weights, as it predicts."""
+        """The MLP with int16 weights, which is used for prediction."""
         return quantize({name: array.astype(np.float32) for name, array in self.__getstate__().items()})
 
     def calibrated(self, slope: float, offset: float) -> MLP:
-        """Return the MLP whose log odds are these times ``slope`` plus ``offset``."""
+        """Return an MLP whose log odds are ``slope`` times these plus ``offset``."""
         bias = self.output_bias * np.float32(slope) + np.float32(offset)
         return replace(self, output_weights=self.output_weights * np.float32(slope), output_bias=bias).rounded()
 
@@ -227,7 +227,7 @@ class MLP:
                 raise ModelFormatError(f"an MLP lacks the array {item.name!r}")
             if arrays[item.name].dtype != _dtype(item.name):
                 expected = _dtype(item.name)
-                raise ModelFormatError(f"the MLP's array {item.name!r} has the wrong type, {expected} was expected")
+                raise ModelFormatError(f"the MLP's array {item.name!r} must be of type {expected}")
         mlp = cls(**{item.name: arrays[item.name].astype(np.float32) for item in fields(cls)})
         mlp.check(n_columns)
         return mlp
@@ -287,14 +287,14 @@ def join_mlps(mlps: Sequence[MLP]) -> MLP:
         No MLPs, different inputs or sizes, or an input layer in two factors.
     """
     if not mlps:
-        raise UsageError("join needs one MLP or more")
+        raise UsageError("join_mlps needs at least one MLP")
     first, *others = mlps
     inner = ("self_weights", "group_weights", "word_projection")
     for other in others:
         same_inputs = all(np.array_equal(getattr(first, name), getattr(other, name)) for name in _SINGLE_PRECISION)
         same_sizes = all(getattr(first, name).shape[1:] == getattr(other, name).shape[1:] for name in inner)
         if not same_inputs or not same_sizes or len(first.input_v) or len(other.input_v):
-            raise UsageError("MLPs can only be joined if they have equal inputs and sizes, and no factors")
+            raise UsageError("MLPs can only be joined if their inputs and sizes are equal and they have no factors")
     names = [item.name for item in fields(MLP) if item.name not in _SINGLE_PRECISION]
     last_axis = ("input_u", "word_vectors")
     joined = {name: np.concatenate([getattr(m, name) for m in mlps], axis=int(name in last_axis)) for name in names}

@@ -1,7 +1,7 @@
-"""The page as a whole, once its blocks have probabilities: expected F1, features, and P(article).
+"""Page-level predictions from block probabilities: expected F1, features, and P(article).
 
-Trees over one row of features tell whether the page is an article. They are grown on pages that the block classifier
-was not trained on, where it is less certain.
+Trees over one row of features predict whether the page is an article. They are trained on pages that the block
+classifier was not trained on, where it is less certain.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from blockml.predictors.tree_ensemble import TreeEnsemble
 __all__ = ["PAGE_FEATURES", "article_probability", "expected_f1", "page_features"]
 
 PAGE_FEATURES = (
-    "best_f1",  # expected F1 of the blocks that expected F1 keeps
+    "best_f1",  # expected F1 of the blocks that maximise it
     "threshold",  # log odds of the least probable kept block
     "kept",  # words kept / all words
     "words",  # logarithm of the words kept
     "pagewords",  # logarithm of the words of the page
     "unsure",  # words with a probability from .2 to .8 / words kept
-    "agreement",  # F1 of the decision against that by only the first predictor
+    "agreement",  # F1 of the decision against that of the first predictor only
     "pieces",  # runs of kept blocks / kept blocks
     "links",  # linked words / words, of kept blocks
     "prose",  # running text / words, of kept blocks
@@ -54,7 +54,7 @@ def expected_f1(probabilities: NDArray[np.floating[Any]], words: NDArray[np.floa
     Returns
     -------
     threshold, f1
-        The smallest probability of a kept block, and the expected F1 in [0, 1]; 1 and 0 without words.
+        The smallest probability of a kept block, and the expected F1 in [0, 1]; 1 and 0 if there are no words.
 
     Examples
     --------

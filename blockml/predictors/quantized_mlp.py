@@ -1,9 +1,9 @@
 """Prediction by int16-quantised MLPs.
 
-Integer sums do not depend on their order, and so are equal on every machine, with any library and any number of
-threads; and processors multiply twice as many int16 as floats at once. Weights are rounded as finely as every sum fits
-into 32 bits, for any page (compare Jacob et al. 2018, *Quantization and Training of Neural Networks for Efficient
-Integer-Arithmetic-Only Inference*, with 8 bits). The loss of quality is in research/performance.md.
+Integer sums do not depend on their order, so they are equal on every machine, with any library and any number of
+threads; and processors multiply twice as many int16 as floats at once. Weights are rounded as finely as possible while
+every sum fits into 32 bits, for any page (compare Jacob et al. 2018, *Quantization and Training of Neural Networks for
+Efficient Integer-Arithmetic-Only Inference*, with 8 bits). The loss of quality is in research/performance.md.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Int16 = NDArray[np.int16]
 BOUND = 4
 #: The largest int16.
 LARGEST = 2**15 - 1
-#: Steps per unit of standardised columns. Finer ones leave weights less of the 32 bits of a sum: of 2 ** 9 … 2 ** 13
-#: these came nearest to floats.
+#: Steps per unit of standardised columns. Finer steps leave fewer of a sum's 32 bits to the weights: of 2 ** 9 … 2 **
+#: 13, this value came closest to floats.
 INPUT_STEPS = 2**10
 #: Steps per unit of activations, which are below 32; those of ``default`` reach 8 on WCXB.
 UNIT_STEPS = 2**10
 #: Bits by which sums of the first factor of an input layer are shifted to fit int16.
 _SHIFT = 16
-#: Bound of sums, with room for half a step of :data:`_SHIFT`.
+#: Bound of sums, with room for rounding by half a step of :data:`_SHIFT`.
 _MAX_SUM = 2**31 - 2**_SHIFT
 #: Maximum number of products per sum: their rounding errors must stay inside 32 bits, which twice as many would exceed.
 MAX_TERMS = 2**15
@@ -45,7 +45,7 @@ _MAX_BAG_WORDS = 2**16
 
 
 class QuantizedMLP(NamedTuple):
-    """Quantised arrays of :class:`blockml.predictors.mlp.MLP`, with shapes and meanings as there."""
+    """Quantised arrays of :class:`blockml.predictors.mlp.MLP`, with the same shapes and meanings."""
 
     center: FloatArray
     scale: FloatArray
@@ -68,7 +68,7 @@ class QuantizedMLP(NamedTuple):
 
 
 def quantize_weights(weights: NDArray[Any], bound: int) -> tuple[Int16, NDArray[np.float64]]:
-    """Quantize weights to int16, with a power of two as scale of each column.
+    """Quantize weights to int16, with a power of two as the scale of each column.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def quantize_weights(weights: NDArray[Any], bound: int) -> tuple[Int16, NDArray[
         (…, terms, k) values of half precision, so that their sums are exact and equal on every machine. At most
         :data:`MAX_TERMS` terms.
     bound
-        Bound of the integers that they are multiplied with.
+        Bound of the integers they are multiplied by.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def quantize(arrays: Mapping[str, FloatArray]) -> QuantizedMLP:
     if len(input_v):
         factor_scale = (input_scale * 2**_SHIFT)[:, None]
         input_v, input_scale = quantize_weights(arrays["input_v"] * factor_scale, LARGEST + 1)
-    # Word vectors use all of int16, for each network; their means are no larger.
+    # Word vectors use the full range of int16 in each network; their means can't exceed it.
     members, size = word_projection.shape[:2]
     largest = np.abs(word_vectors).reshape(len(word_vectors), members, size).max(axis=(0, 2), initial=2.0**-40)
     vector_scale = np.ldexp(1.0, np.frexp(largest)[1] - 15)
@@ -157,8 +157,8 @@ def quantized_log_odds(
     mlp
         The quantised MLP.
     inputs
-        Returns the standardised columns (r, f) of r of the n blocks, of which there is at least one. Those of all take
-        as much memory as the page's matrix.
+        Function that returns the standardised columns (r, f) of r of the n blocks; n is at least 1. Standardising all
+        at once would take as much memory as the page's matrix.
     groups, n_words, words
         See :meth:`blockml.predictors.mlp.MLP.predict`.
 
@@ -177,7 +177,7 @@ def quantized_log_odds(
     hidden = _input_layer(mlp, inputs, len(n_words), words)
     grouped = [factorize(numbers.astype(np.uint64)) for numbers in groups]
     log_odds = np.zeros((members, len(n_words)), dtype=np.float32)
-    for member in range(members):  # one after another: their sums take more memory than the page
+    for member in range(members):  # one at a time, because their sums take more memory than the page
         sums = _hidden_sums(mlp, member, hidden[member], weights, grouped)
         scale, bias = mlp.hidden_scale[member], mlp.hidden_bias[member]
         for rows in _batches(len(sums)):
@@ -260,7 +260,7 @@ def _word_sums(mlp: QuantizedMLP, words: AncestorWords) -> FloatArray:
 
 def _product(rows: NDArray[np.float64], weights: Int16) -> NDArray[np.float64]:
     """Multiply rows (…, n, f) with weights (…, f, k)."""
-    # By numpy's own loops: the libraries behind its matrix product would start threads.
+    # Uses numpy's own loops, because the libraries behind its matrix product would start threads.
     product: NDArray[np.float64] = np.einsum("...nf,...fk->...nk", rows, weights.astype(np.float64))
     return product
 

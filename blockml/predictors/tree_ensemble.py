@@ -24,7 +24,7 @@ _MAX_NODES = 50_000_000
 _MAX_LEAF_VALUE = 1e6
 #: Maximum number of matrix values whose offsets fit into the 32-bit integers of the compiled code.
 _MAX_VALUES = 2**31 - 1
-#: Rows times trees of a batch in the reference implementation: bounds its memory at some 2 MB.
+#: Rows times trees of a batch in the reference implementation: limits its memory to about 2 MB.
 _BATCH = 50_000
 
 #: Names and types of the arrays of trees in a model file.
@@ -40,8 +40,8 @@ class Trees:
 
     Node ``i`` sends a row to ``left[i]`` if its value in column ``feature[i]`` is at most ``threshold[i]``, else to
     ``right[i]``. A leaf has ``feature[i] == -1`` and the value ``value[i]``. ``roots`` holds the first node of each
-    tree; children come after their parent, inside the same tree. Prediction relies on that: :meth:`check` trees from
-    elsewhere first. The arrays must not change.
+    tree; children come after their parent, inside the same tree. Prediction relies on that: call :meth:`check` first
+    on untrusted trees. The arrays must not be modified.
     """
 
     feature: NDArray[np.int32]
@@ -75,7 +75,7 @@ class Trees:
         return self.sums(matrix, np.zeros(len(self.roots), dtype=np.int32), 1)[:, 0]
 
     def check_width(self, matrix: NDArray[np.float32]) -> None:
-        """Check that a matrix, unless empty, has all columns that the trees read; raises UsageError."""
+        """Raise UsageError if a non-empty matrix lacks columns that the trees read."""
         if len(matrix) and matrix.shape[1] <= self.last_column:
             raise UsageError(f"the trees read column {self.last_column}; the matrix has {matrix.shape[1]}")
 
@@ -104,19 +104,19 @@ class Trees:
             _kernel.compiled.tree_sums(self._packed, int(by_column), (of_trees, values, total))
             return total
         for rows, leaf_values in self._leaf_values(matrix):
-            # Tree by tree, in the order of the compiled code: numpy adds up a single row in another order.
+            # Tree by tree, in the order of the compiled code, because numpy sums a single row in another order.
             for tree_class, value in zip(classes.tolist(), leaf_values, strict=True):
                 total[rows, tree_class] += value
         return total
 
     @cached_property
     def _packed(self) -> PackedTrees:
-        """Trees as the compiled code reads them, once for all pages; requires it."""
+        """Trees in the format of the compiled code, which must be available; packed once for all pages."""
         arrays = {name: np.ascontiguousarray(getattr(self, name), dtype) for name, dtype in TREE_ARRAYS.items()}
         return cast("_kernel.Compiled", _kernel.compiled).pack_trees(arrays)
 
     def __getstate__(self) -> dict[str, NDArray[Any]]:
-        """Pickle only the arrays: packed trees depend on the compiled code of this machine."""
+        """Pickle only the arrays, because packed trees depend on the compiled code of this machine."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @cached_property
@@ -125,9 +125,10 @@ class Trees:
         return int(self.feature.max())
 
     def _leaf_values(self, matrix: NDArray[np.float32]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """Yield slices of rows, and the values (n_trees, n_rows) of the leaves that these reach in each tree.
+        """Yield slices of rows, and the values (n_trees, n_rows) of the leaves they reach in each tree.
 
-        All trees descend one level per iteration: a loop over hundreds of small trees would cost several times as much.
+        All trees descend one level per iteration, because a loop over hundreds of small trees would be several times
+        slower.
         """
         n_columns, n_trees = matrix.shape[1], len(self.roots)
         step = max(1, _BATCH // n_trees)
@@ -137,7 +138,7 @@ class Trees:
             node = np.repeat(self.roots, len(part))
             row_start = np.tile(np.arange(len(part)) * n_columns, n_trees)
             active = np.flatnonzero(self.feature[node] >= 0)
-            while len(active):  # without the rows that have reached a leaf
+            while len(active):  # drop the rows that have reached a leaf
                 here = node[active]
                 goes_left = flat[row_start[active] + self.feature[here]] <= self.threshold[here]
                 there = np.where(goes_left, self.left[here], self.right[here])
@@ -146,7 +147,7 @@ class Trees:
             yield slice(start, start + len(part)), self.value[node].reshape(n_trees, len(part))
 
     def check(self, n_features: int) -> None:
-        """Check that prediction on matrices of ``n_features`` columns can't fail, loop or read outside of the arrays.
+        """Check that prediction on matrices of ``n_features`` columns can't fail, loop or read outside the arrays.
 
         Raises
         ------
@@ -162,7 +163,7 @@ class Trees:
             raise ModelFormatError(f"a model must have 1 to {_MAX_NODES} tree nodes, not {n}")
         roots = self.roots.astype(np.int64)  # differences of 32-bit integers could overflow
         if not len(roots) or roots[0] != 0 or roots[-1] >= n or (np.diff(roots) <= 0).any():
-            raise ModelFormatError("tree roots must begin at 0 and ascend")
+            raise ModelFormatError("tree roots must start at 0 and ascend")
         if (self.feature < -1).any() or (self.feature >= n_features).any():
             raise ModelFormatError(f"a tree reads a feature outside 0 … {n_features - 1}")
         if not (np.isfinite(self.threshold).all() and (np.abs(self.value) <= _MAX_LEAF_VALUE).all()):
@@ -208,16 +209,16 @@ class TreeEnsemble:
         """Build the ensemble from the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
         for name, dtype in TREE_ARRAYS.items():
             if name not in arrays:
-                raise ModelFormatError(f"not a model file: it holds no {name}.npy of its trees")
+                raise ModelFormatError(f"not a model file: {name}.npy of its trees is missing")
             if arrays[name].dtype != np.dtype(dtype):
-                raise ModelFormatError(f"the trees' array {name!r} has the wrong type, {np.dtype(dtype)} was expected")
+                raise ModelFormatError(f"the trees' array {name!r} must be of type {np.dtype(dtype)}")
         ensemble = cls(Trees(**{name: arrays[name] for name in TREE_ARRAYS}))
         ensemble.trees.check(n_columns)
         return ensemble
 
 
 class MeanTrees(TreeEnsemble):
-    """Decision trees whose leaf values are probabilities: a block has the mean of those that it reaches."""
+    """Decision trees whose leaf values are probabilities: a block gets the mean of those it reaches."""
 
     kind: ClassVar[str] = "mean_trees"
 
@@ -239,7 +240,7 @@ class MeanTrees(TreeEnsemble):
 
 
 def joined(parts: Sequence[Trees]) -> Trees:
-    """Concatenate the trees of several ensembles: the prediction is the sum of theirs.
+    """Concatenate the trees of several ensembles: the prediction is the sum of their predictions.
 
     Examples
     --------

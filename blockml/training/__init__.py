@@ -1,4 +1,4 @@
-"""Labelled pages in, a measured model out: recipes, tables, splits, trees, tuning, cards."""
+"""Training and evaluation of models on labelled pages: recipes, tables, splits, trees, tuning, adaptation."""
 
 import importlib.util
 

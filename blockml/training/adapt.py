@@ -1,8 +1,8 @@
-"""Adaptation of a model to a site or kind of pages, from few labelled pages.
+"""Adaptation of a model to a site or kind of pages, from a few labelled pages.
 
-The model stays as it is. A regularised logistic regression on top of its log odds learns weights of the tags, classes
-and ids above the blocks and of repeated texts. Cross-validation over the pages chooses the regularisation, compares
-page F1 with that of the unchanged model, and refuses a correction that does not help.
+The model itself is not changed. A regularised logistic regression on top of its log odds learns weights of the tags,
+classes and ids of the blocks' ancestors and of repeated texts. Cross-validation over the pages chooses the
+regularisation, compares page F1 with that of the unchanged model, and rejects a correction that does not help.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ from blockml.text.sketches import token_sketch
 from blockml.training.checks import check_classes, check_gold
 from blockml.training.splits import duplicate_groups
 
-#: Fewest labelled pages: below, no page is left to measure on.
+#: Minimum number of labelled pages: with fewer, none would be left for evaluation.
 LEAST_PAGES = 4
-#: Maximum number of folds; each page is its own up to then.
+#: Maximum number of folds; with fewer pages, each is its own fold.
 _FOLDS = 10
-#: Strengths of the L2 penalty that cross-validation chooses from, strongest first.
+#: Strengths of the L2 penalty from which cross-validation chooses, strongest first.
 _PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3)
-#: Norm of the loss's gradient at which fitting ends: corrections then change by less than .001.
+#: Norm of the gradient at which fitting stops: corrections then change by less than .001.
 _GRADIENT = 1e-2
-#: Total weight of a page in the loss, in blocks (our choice: its blocks, some hundred, are not independent).
+#: Total weight of a page in the loss, in blocks (our choice, because its hundred or so blocks are not independent).
 _PAGE_WEIGHT = 50.0
-#: Least mean gain of page F1 in cross-validation (our choice), and the difference from which on a page has changed.
+#: Minimum mean gain of page F1 in cross-validation, and minimum difference for a page to count as changed (our choice).
 _LEAST_GAIN, _CHANGED = 0.003, 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageForAdaptation:
-    """A labelled page with the output of the model to adapt."""
+    """A labelled page and the output of the model to adapt."""
 
     id: str
     page: Page
@@ -71,17 +71,17 @@ class PageForAdaptation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adaptation:
-    """Result of an adaptation: what cross-validation measured, and the model if it helps."""
+    """Result of an adaptation: the outcome of cross-validation, and the model if it helps."""
 
     model: Model | None  #: The adapted model; None if it would not help.
-    before: tuple[float, ...]  #: Page F1 of the unchanged model, page by page.
-    after: tuple[float, ...]  #: Page F1 of corrections learnt from the other pages.
-    difference: Difference  #: Mean gain with a 95 % interval of a paired bootstrap over pages.
+    before: tuple[float, ...]  #: F1 of the unchanged model on each page.
+    after: tuple[float, ...]  #: F1 on each page with a correction learnt from other pages.
+    difference: Difference  #: Mean gain with the 95 % interval of a paired bootstrap over pages.
     penalty: float  #: Strength of the L2 penalty that was chosen.
 
     @property
     def accepted(self) -> bool:
-        """Whether the correction helps, so that there is an adapted model."""
+        """Whether the correction helps; only then is there an adapted model."""
         return self.model is not None
 
     def summary(self) -> dict[str, float]:
@@ -119,29 +119,30 @@ def adapt(
     base
         The model, such as ``blockml.load("default").model``.
     datasets
-        Labelled pages of one site, or of one kind; pages with defective gold, pages that are flagged, and pages that
-        repeat others are left out.
+        Labelled pages of one site or kind; pages that are flagged, have defective gold, or repeat others are left
+        out.
     name
         Name of the adapted model.
     command
         Command line, for the card.
     report
-        Called with lines about what was found and measured.
+        Called with lines about findings and measurements.
     progress
         Called with the name of a stage, how many of its steps are done, and how many there are.
     accept_defects
-        Adapt although the gold of more than a quarter of the finished pages of a data set is defective.
+        Adapt even if more than a quarter of the finished pages of a data set have defective gold.
 
     Returns
     -------
     Adaptation
-        Without a model if the mean gain of page F1 is below .003, or unless more pages gain than lose more than .01.
+        Without a model if the mean gain of page F1 is below .003, or if at least as many pages lose more than .01 as
+        gain that much.
 
     Raises
     ------
     UsageError
-        Fewer than four labelled pages are left; all of their blocks are content, or none; the gold of many pages is
-        defective; two data sets have the same name; the model is adapted already, or reads other pages of the site.
+        Fewer than four labelled pages are left; all or none of their blocks are content; the gold of many pages is
+        defective; two data sets have the same name; the model is adapted already or reads other pages of the site.
     DatasetError
         A page has no gold, or only snippets.
     """
@@ -161,7 +162,7 @@ def adapt(
     before = _page_f1(base, pages, [page.base for page in pages])
     fold = np.arange(len(pages)) % _FOLDS
     tried = {penalty: _page_f1(base, pages, odds) for penalty, odds in _held_out(pages, fold, progress).items()}
-    penalty = max(_PENALTIES, key=lambda penalty: round(float(tried[penalty].mean()), 3))  # the strongest of equals
+    penalty = max(_PENALTIES, key=lambda penalty: round(float(tried[penalty].mean()), 3))  # ties: the strongest
     after = tried[penalty]
     found = Adaptation(None, tuple(before.tolist()), tuple(after.tolist()), paired_difference(after, before), penalty)
     report(str(found))
@@ -190,15 +191,15 @@ def check_base(base: Model) -> None:
     """Raise UsageError for a model that can't be adapted."""
     check_type("base", base, Model, legal="a blockml.model.Model")
     if base.correction is not None:
-        raise UsageError(f"model {base.name} is adapted already: adapt the model that it is based on, to all pages")
+        raise UsageError(f"model {base.name} is already adapted; adapt its base model to all pages instead")
     if uses_site(base.features):
-        raise UsageError(f"model {base.name} reads other pages of the site: detect the site's template instead")
+        raise UsageError(f"model {base.name} reads other pages of the site; detect the site's template instead")
 
 
 def _different_pages(base: Model, datasets: Sequence[Dataset]) -> list[list[PageForAdaptation]]:
-    """Prepare the pages of each data set that are not flagged, without those that repeat an earlier page.
+    """Prepare the pages of each data set, except flagged ones and those that repeat an earlier page.
 
-    A repeated page would be measured by what was learnt from its copy.
+    A repeated page would be evaluated with a correction learnt from its copy.
     """
     pages = [
         (number, prepare_page(base, page))
@@ -212,7 +213,7 @@ def _different_pages(base: Model, datasets: Sequence[Dataset]) -> list[list[Page
 
 
 def prepare_page(base: Model, labelled: LabelledPage) -> PageForAdaptation:
-    """Parse a labelled page and predict its blocks by a model.
+    """Parse a labelled page and predict its blocks with a model.
 
     Raises
     ------
@@ -245,14 +246,14 @@ def prepare_page(base: Model, labelled: LabelledPage) -> PageForAdaptation:
 def fit_correction(pages: Sequence[PageForAdaptation], penalty: float) -> Correction:
     """Fit the weights of keys by logistic regression with the model's log odds as offset.
 
-    A key that occurs on one page only is left out: on other pages its weight would mean nothing.
+    Keys that occur on only one page are left out, because their weights would not transfer to other pages.
 
     Parameters
     ----------
     pages
         Labelled pages.
     penalty
-        Strength of the L2 penalty of weights, positive.
+        Strength of the L2 penalty on weights, positive.
     """
     return _corrections(pages, [penalty])[penalty]
 
@@ -286,7 +287,7 @@ class _Loss:
         return value, self._by_parameter(slope) + self.penalty * parameters
 
     def curved(self, parameters: NDArray[np.float64], step: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the product of the second derivatives with a step."""
+        """Return the product of the Hessian and a step."""
         if not np.array_equal(self._curvature[0], parameters):
             likely = sigmoid(self._log_odds(parameters)).astype(np.float64)
             self._curvature = parameters.copy(), self._weight * likely * (1 - likely)
@@ -301,7 +302,7 @@ class _Loss:
 
 
 def _corrections(pages: Sequence[PageForAdaptation], penalties: Sequence[float]) -> dict[float, Correction]:
-    """Fit a correction for each penalty; each one begins with the weights of the one before.
+    """Fit a correction for each penalty, starting from the weights of the previous one.
 
     Truncated Newton steps take a third of the time of L-BFGS for thousands of keys, and end closer to the minimum.
     """
@@ -325,7 +326,7 @@ def _corrections(pages: Sequence[PageForAdaptation], penalties: Sequence[float])
 def _held_out(
     pages: Sequence[PageForAdaptation], fold: NDArray[np.int64], progress: ProgressCallback
 ) -> dict[float, list[NDArray[np.float64]]]:
-    """Return, for each penalty, the log odds of each page corrected by the pages of the other folds."""
+    """Return, for each penalty, the log odds of each page with a correction learnt from the other folds."""
     numbers = np.unique(fold).tolist()
     learnt = {
         number: _corrections([page for page, own in zip(pages, fold, strict=True) if own != number], _PENALTIES)
@@ -352,13 +353,13 @@ def _page_f1(
 
 
 def _accepted(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
-    """Whether a correction helps: a mean gain, and more pages that gain than pages that lose."""
+    """Whether a correction helps: the mean gains, and more pages gain than lose."""
     better, worse = int((after > before + _CHANGED).sum()), int((after < before - _CHANGED).sum())
     return float((after - before).mean()) >= _LEAST_GAIN and better > worse
 
 
 def _provenance(dataset: Dataset, pages: Sequence[PageForAdaptation]) -> dict[str, Any]:
-    """Return the record of a data set, of which ``pages`` are used, for the model file and its card."""
+    """Return the record of a data set of which ``pages`` are used, for the model file and its card."""
     return {
         "name": dataset.name,
         "pages": len(dataset),

@@ -1,4 +1,4 @@
-"""Adaptation of a model to each site, host or template of labelled pages that gains from it."""
+"""Adaptation of a model to each site, host or template in labelled pages that gains from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, cluster_pa
 from blockml.text.plurals import counted
 from blockml.training.adapt import LEAST_PAGES, Adaptation, adapt, check_base
 
-#: Groups of pages that get a model.
+#: Legal values of ``by``: groups of pages that get a model.
 ADAPTED_BY = ("site", "template")
 
 
@@ -34,16 +34,16 @@ class PageGroup:
 
     @property
     def name(self) -> str:
-        """Name for messages, and of the model."""
+        """Name of the group in messages, and of its model."""
         return f"{self.site} {self.part}".strip()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupAdaptation:
-    """Result of cross-validation on a group, or the reason why it has no model."""
+    """Result of cross-validation on a group, or the reason why the group has no model."""
 
     group: PageGroup
-    found: Adaptation | None  #: None if the group could not be adapted to.
+    found: Adaptation | None  #: None if adaptation was not possible.
     reason: str = ""  #: Why the group has no model; empty if it has one.
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class GroupAdaptation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adapted:
-    """Models for groups of pages, and the groups that were refused."""
+    """Models for groups of pages, and the groups without one."""
 
     base: Model
     groups: tuple[GroupAdaptation, ...]
@@ -63,7 +63,7 @@ class Adapted:
         return [item for item in self.groups if not item.reason]
 
     def save(self, folder: Path) -> None:
-        """Write a folder that is a model: see :func:`blockml.extractors.routed.write_routed`."""
+        """Write a folder that can be loaded as a model: see :func:`blockml.extractors.routed.write_routed`."""
         routes, facts = {}, {}
         for item in self.accepted:
             if item.found is not None and item.found.model is not None:
@@ -84,17 +84,17 @@ def adapt_groups(
     report: Callable[[str], None] = lambda _: None,
     accept_defects: bool = False,
 ) -> Adapted:
-    """Adapt a model to each site, or each template of a site, that gains by its own cross-validation.
+    """Adapt a model to each site, or each template of a site, that gains from it in cross-validation.
 
-    Sites are registrable domains of the pages' URLs. Of a site that does not gain as a whole, each host with enough
-    pages is tried. Templates are clusters of a site's labelled pages by structure.
+    Sites are registrable domains of the pages' URLs. If a site does not gain as a whole, each of its hosts with
+    enough pages is tried. Templates are clusters of a site's labelled pages by structure.
 
     Parameters
     ----------
     base
         The model.
     datasets
-        Labelled pages, with URLs.
+        Labelled pages with URLs.
     by
         ``site`` or ``template``.
     command, report, accept_defects
@@ -103,7 +103,7 @@ def adapt_groups(
     Raises
     ------
     UnknownNameError
-        ``by`` is another name.
+        ``by`` has another value.
     UsageError
         The model can't be adapted, or no page has a URL.
     """
@@ -118,9 +118,9 @@ def adapt_groups(
                 sites[site].append((dataset, page))
             n_unknown += page.trusted and not site
     if n_unknown:
-        report(f"left out {counted(n_unknown, 'page')} without a URL, by which pages are routed")
+        report(f"left out {counted(n_unknown, 'page')} without a URL, which routing needs")
     if not sites:
-        raise UsageError("no finished page has a URL, by which pages are routed to models")
+        raise UsageError("no finished page has a URL, which is needed to route pages to models")
 
     results: list[GroupAdaptation] = []
 
@@ -164,7 +164,7 @@ def _adapt_group(
 
 
 def _hosts(site: str, pages: Sequence[tuple[Dataset, LabelledPage]]) -> Iterator[PageGroup]:
-    """Yield the hosts of a site, if there are several, that have enough pages."""
+    """Yield the hosts of a site that have enough pages, if the site has several hosts."""
     hosts: dict[str, list[tuple[Dataset, LabelledPage]]] = defaultdict(list)
     for pair in pages:
         hosts[split_host(pair[1].url)[1]].append(pair)
@@ -174,7 +174,7 @@ def _hosts(site: str, pages: Sequence[tuple[Dataset, LabelledPage]]) -> Iterator
 
 
 def _templates(base: Model, site: str, pages: Sequence[tuple[Dataset, LabelledPage]]) -> Iterator[PageGroup]:
-    """Yield the templates of a site; the whole site if its labelled pages have one."""
+    """Yield the templates of a site, or the whole site if its labelled pages have only one."""
     if len(pages) < 2 * LEAST_PAGES:
         yield PageGroup(site, _keys(pages))
         return

@@ -25,7 +25,7 @@ from blockml.predictors.block_types import BlockTypes
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.training.hist_gradient_boosting import Boosting, fit_boosted_classes
 
-#: The types. Supplements (captions, bylines) count as main content: few pages label them.
+#: The types. Supplements (captions, bylines) count as main content, because few pages label them.
 BLOCK_TYPES: tuple[Label, ...] = (
     Label.MAIN,
     Label.HEADING,
@@ -36,19 +36,19 @@ BLOCK_TYPES: tuple[Label, ...] = (
     Label.FOOTER,
     Label.OTHER,
 )
-#: Base columns with the information that weak labels are derived from.
+#: Base columns that hold the information from which weak labels are derived.
 BLANKED = frozenset(column.name for column in VOCABULARY) | frozenset(
     "tonav tofooter toheader toaside tomain toarticle".split()
 )
-#: Settings of the trees. Measured by ``research/benchmarks/block_types.py``.
+#: Settings of the trees, chosen with ``research/benchmarks/block_types.py``.
 BOOSTING: Boosting = {
     "n_trees": 25, "leaves": 24, "rate": 0.25, "min_leaf": 40, "l2": 5.0, "max_features": 0.25, "max_bins": 127,
 }  # fmt: skip
-#: Maximum number of rows of a label from one page: a menu of a thousand links teaches no more than one of ten.
+#: Maximum number of rows per label from one page: a menu of a thousand links teaches no more than one of ten.
 MAX_ROWS = 14
 #: Share of the pages with weak labels whose :data:`BLANKED` columns are blanked.
 BLANK = 0.5
-#: Weight of blocks that are only known not to be main content, which train as :attr:`Label.OTHER`, relative to others.
+#: Relative weight of blocks that are only known not to be main content, which are trained as :attr:`Label.OTHER`.
 REST_WEIGHT = 0.6
 #: Exponent of the inverse frequency of a label in its weight.
 BALANCE = 0.5
@@ -72,7 +72,7 @@ class BlockTypeRows:
     columns: tuple[str, ...]  #: (n_columns,) names.
     matrix: NDArray[np.float32]  #: (n_rows, n_columns).
     label: NDArray[np.int64]  #: (n_rows,) index in :data:`BLOCK_TYPES`.
-    rest: NDArray[np.bool_]  #: (n_rows,) whether it is only known not to be main content.
+    rest: NDArray[np.bool_]  #: (n_rows,) whether the block is only known not to be main content.
     weak: NDArray[np.bool_]  #: (n_rows,) whether its label is weak, from names in the markup.
     page: NDArray[np.int64]  #: (n_rows,) number of its page.
     sites: tuple[str, ...]  #: (n_pages,) data set and site of each page.
@@ -88,11 +88,11 @@ def block_type_rows(
     jobs: int = 1,
     progress: ProgressCallback = ignore_progress,
 ) -> BlockTypeRows:
-    """Parse pages and select labelled rows of each, with weak labels where the gold has only main content.
+    """Parse pages and select labelled rows from each, with weak labels where the gold only marks main content.
 
-    Leaves out pages whose gold has known defects. Draws at most ``most`` rows of a label from each page (None: all), by
-    the seed. ``parsing`` defaults to the tokenizer ``cjk``; the number of processes, ``jobs``, does not change the
-    result.
+    Leaves out pages whose gold has known defects. Draws at most ``most`` rows per label from each page (None: all),
+    using the seed. ``parsing`` defaults to the tokenizer ``cjk``; the number of processes, ``jobs``, does not change
+    the result.
 
     Raises
     ------
@@ -122,7 +122,7 @@ _Taken = tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_], NDArra
 def _page_rows(
     labelled: LabelledPage, features: str, parsing: ParsingOptions, most: int | None, seed: tuple[int, int]
 ) -> _Taken:
-    """Select rows of one page: matrix, label, whether only known not to be main content, whether weak."""
+    """Return rows of one page: matrix, label, whether only known not to be main content, whether labels are weak."""
     html, gold = labelled.load()
     page = parse(html, url=labelled.url, charset=labelled.charset, **parsing.options())
     matrix = page_matrix(page, features).values
@@ -132,7 +132,8 @@ def _page_rows(
     if gold is not None and len(code):
         gold_labels = gold.label(page)
         if gold_labels.labels is not None and {*gold_labels.labels} <= {Label.MAIN, Label.OTHER}:
-            # Who tells content from the rest calls everything else "other", comments and menus too.
+            # Gold that only separates content from the rest labels everything else "other", including comments and
+            # menus.
             gold_labels = replace(gold_labels, labels=None)
         is_weak = gold_labels.labels is None and bool(gold_labels.known.all())  # not snippets, which label too little
         if is_weak:
@@ -141,7 +142,7 @@ def _page_rows(
         if gold_labels.labels is not None:
             code = np.array([BLOCK_TYPES.index(merged(label)) for label in gold_labels.labels])
             code[~gold_labels.known & ~rest] = -1
-        if isinstance(gold, RegionGold):  # of home pages, whose lists of links may be their content
+        if isinstance(gold, RegionGold):  # except on home pages, whose lists of links may be content
             code[code == BLOCK_TYPES.index(Label.RELATED)] = -1
     group = np.where(rest, len(BLOCK_TYPES), code)
     rng = np.random.default_rng(seed)
@@ -160,11 +161,11 @@ def fit_block_types(
     growth: Boosting = BOOSTING,
     report: Callable[[str], None] = lambda _: None,
 ) -> BlockTypes | None:
-    """Train block types on those that occur; None without main content, or without other blocks.
+    """Train block types on the labels that occur; None if main content or other blocks are missing.
 
-    With names in the markup for every weak label, the trees would read nothing but names. So the columns of names
-    (:data:`BLANKED`) are blanked on a random share of the pages with weak labels, ``blank`` in [0, 1]. ``report`` is
-    called with a line about types that do not occur.
+    Weak labels come from names in the markup, so the trees would learn to read only the names. Therefore the columns
+    with names (:data:`BLANKED`) are blanked on a random share, ``blank`` in [0, 1], of the pages with weak labels.
+    ``report`` is called with a line about types that do not occur.
 
     Raises
     ------
@@ -191,7 +192,7 @@ def fit_block_types(
 
 
 def blanked(rows: BlockTypeRows, chosen: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Return the matrix with the columns :data:`BLANKED` unknown in the chosen rows (n_rows,)."""
+    """Return the matrix with the columns :data:`BLANKED` set to unknown in the chosen rows, (n_rows,)."""
     matrix = rows.matrix.copy()
     columns = np.array([name.rpartition("_")[0] in BLANKED for name in rows.columns], dtype=bool)
     matrix[np.ix_(chosen, columns)] = FAR

@@ -1,7 +1,7 @@
-"""C4.5 decision trees as of WEKA's J48, for two classes, as a scikit-learn classifier.
+"""C4.5 decision trees as in WEKA's J48, for two classes, as a scikit-learn classifier.
 
 Unlike scikit-learn's trees, nominal columns get one branch per value, tests are chosen by gain ratio among those of at
-least average gain, numeric tests are charged for the number of their possible cuts, and the grown tree is pruned by
+least average gain, numeric tests are penalised for their number of possible cuts, and the grown tree is pruned by
 error estimates (:mod:`blockml.training.pruning`).
 
 Sources: Quinlan 1993, *C4.5: Programs for Machine Learning*; Quinlan 1996, *Improved use of continuous attributes in
@@ -42,7 +42,7 @@ class MultiwayTree:
     first_child: NDArray[np.int32]  #: The branch of code ``k`` is ``first_child + k``.
     n_children: NDArray[np.int32]
     counts: DoubleArray  #: (n_nodes, 2) training weight of class 0 and class 1.
-    value: DoubleArray  #: Share of class 1; at an empty branch that at the parent.
+    value: DoubleArray  #: Share of class 1; at an empty branch, that of the parent.
 
     @classmethod
     def from_nodes(cls, root: Node) -> Self:
@@ -79,24 +79,24 @@ class MultiwayTree:
 
 
 class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type information
-    """C4.5 decision tree as of J48, for one or two classes and complete data.
+    """C4.5 decision tree as in J48, for one or two classes and data without missing values.
 
     Parameters
     ----------
     min_leaf
         J48's ``minNumObj``, ≥ 1: training weight that at least two branches of a test must hold.
     confidence
-        J48's ``confidenceFactor`` in (0, 1]; see :func:`~blockml.training.pruning.added_errors`. Above 0.5 pruning
+        J48's ``confidenceFactor`` in (0, 1]; see :func:`~blockml.training.pruning.added_errors`. Above 0.5, pruning
         compares plain training errors.
     collapse
         Whether sub-trees that save no training error are removed before pruning.
     subtree_raising
         Whether pruning may replace a node by its largest branch.
     mdl_correction
-        Whether numeric tests are charged log2(number of cuts) bits.
+        Whether numeric tests are penalised by log2(number of cuts) bits.
     nominal
-        Indices of the nominal columns. They hold codes 0, 1, …; each test has one branch per code up to the largest
-        in training. Other codes get the distribution of the node.
+        Indices of the nominal columns. They hold codes 0, 1, …; each test has one branch per code, up to the largest
+        one in training. Rows with other codes get the distribution of the node.
 
     Attributes
     ----------
@@ -107,10 +107,8 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
     tree_
         The pruned :class:`MultiwayTree`.
 
-    Notes
-    -----
-    Deterministic: equal scores go to the lowest cut and the lowest column, and an even leaf to the first class.
-    Kim et al. 2013 train with ``min_leaf=10, confidence=0.70``.
+    Notes ----- Training is deterministic: of equal scores, the lowest cut and the lowest column win; a leaf with a tie
+    gets the first class. Kim et al. 2013 trained with ``min_leaf=10, confidence=0.70``.
 
     Examples
     --------
@@ -158,7 +156,7 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         UsageError
             A parameter, label, weight or nominal code is out of range.
         ValueError
-            scikit-learn refuses `X` or `y`: empty, of wrong shape or not finite.
+            ``X`` or ``y`` is empty, not finite, or of the wrong shape.
         """
         matrix = check_array(X, dtype=np.float64)
         labels = column_or_1d(y, warn=True)
@@ -201,7 +199,7 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         sklearn.exceptions.NotFittedError
             Before :meth:`fit`.
         UsageError
-            Another number of columns than in training.
+            The number of columns differs from training.
         """
         check_is_fitted(self)
         matrix = check_array(X, dtype=np.float64)
@@ -225,11 +223,11 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         """Rewrite the tree for a matrix with one-hot encoded nominal columns.
 
         A nominal test becomes a chain of tests ``column <= 0.5``, one for each code with training weight, in
-        ascending order: right for this code, left for others. The left end of the chain is a leaf with the
-        distribution of the node, for all other codes. Probabilities are those of :meth:`predict_proba`.
+        ascending order: right for this code, left for the others. The left end of the chain is a leaf for all other
+        codes, with the distribution of the node. Probabilities are those of :meth:`predict_proba`.
 
-        ``numeric_column`` gives the column of the other matrix for each numeric column of this one, ``onehot_column``
-        that for each nominal column and code.
+        ``numeric_column`` maps each numeric column to a column of that matrix, and ``onehot_column`` maps each pair
+        of nominal column and code.
 
         Raises
         ------
@@ -263,7 +261,7 @@ def _to_binary(
     tree: MultiwayTree, numeric_column: Mapping[int, int], onehot_column: Mapping[tuple[int, int], int]
 ) -> FlatTree:
     weight, value = tree.counts.sum(axis=1).tolist(), tree.value.tolist()
-    # Nodes of the binary tree are added as leaves, and turned into tests later.
+    # Nodes of the binary tree are added as leaves and turned into tests later.
     values, weights = [value[0]], [weight[0]]
     tests: dict[int, tuple[int, float, int]] = {}  # feature, threshold and left child; the right child follows
     stack = [(0, 0)]  # nodes of both trees

@@ -1,11 +1,11 @@
 """Growing of C4.5 decision trees as in WEKA's J48, for two classes and complete data.
 
 Nominal columns get one branch per code. The test of a node is chosen by gain ratio among the tests of at least average
-information gain, and numeric tests are charged for the number of their possible cuts. Nominal columns with very many
-values may be chosen, but do not raise that average.
+information gain, and numeric tests are penalised for their number of possible cuts. Nominal columns with very many
+values may be chosen, but do not count towards that average.
 
 Sources: Quinlan 1993, *C4.5: Programs for Machine Learning*, chapter 2; Quinlan 1996, *Improved use of continuous
-attributes in C4.5* (the charge on numeric tests); J48 of WEKA for every constant.
+attributes in C4.5* (the penalty on numeric tests); J48 of WEKA for every constant.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Rows: TypeAlias = "NDArray[np.intp]"
 SLACK = 1e-6
 # Two values closer than this are not separated by a cut (WEKA).
 VALUE_GAP = 1e-5
-# A side of a numeric cut holds a tenth of the average class of the node, within [min_leaf, 25] (WEKA).
+# A side of a numeric cut holds at least a tenth of the average class of the node, within [min_leaf, 25] (WEKA).
 SIDE_SHARE, SIDE_MAXIMUM = 0.1, 25.0
-# A test competes if its gain is at most this below the average (WEKA).
+# A test is considered if its gain is at most this much below the average (WEKA).
 GAIN_SLACK = 1e-3
 # Gains of nominal columns with at least this many values, per unit of the whole training weight, are left out of that
-# average, as many small branches always gain (WEKA). A column of 24 tag names is such a one up to weight 80.
+# average, because many small branches always gain (WEKA). A column of 24 tag names is left out up to weight 80.
 MANY_VALUES = 0.3
 
 
@@ -58,7 +58,7 @@ class Sample:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A node of a tree that is grown or pruned; a leaf without children.
+    """A node of a tree that is being grown or pruned; a node without children is a leaf.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Node:
     #: Cut of a numeric test: left child iff ``value <= threshold``. NaN for a nominal test, with one child per code.
     threshold: float = math.nan
     children: tuple[Node, ...] = ()  #: In the order of the branches.
-    estimate: float = math.nan  #: Pessimistic errors of the sub-tree once it is pruned for its present rows, else NaN.
+    estimate: float = math.nan  #: Pessimistic errors of the sub-tree once it is pruned for its current rows, else NaN.
 
     @property
     def weight(self) -> float:
@@ -104,10 +104,10 @@ class Node:
 
 
 def grow(sample: Sample, nominal: Sequence[int], min_leaf: float, *, mdl_correction: bool) -> Node:
-    """Grow an unpruned tree on one row or more, all with weight; returns its root.
+    """Grow an unpruned tree on one or more rows with positive weight; returns its root.
 
-    ``nominal`` lists nominal columns in ascending order; at least two branches of a test must hold the training weight
-    ``min_leaf``, from 1; with ``mdl_correction``, numeric tests are charged log2(number of cuts) bits.
+    ``nominal`` lists nominal columns in ascending order; at least two branches of a test must hold the training
+    weight ``min_leaf``, at least 1; with ``mdl_correction``, numeric tests are penalised by log2(number of cuts) bits.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class _Grower:
         self.columns = np.ascontiguousarray(sample.matrix[:, self.numeric].T)
         self.sorted_columns = np.sort(self.columns, axis=1)
         most_values = MANY_VALUES * sum(sample.counts(np.arange(sample.matrix.shape[0])))
-        #: Columns whose gains count for the average: all if all of them are nominal and have many values.
+        #: Columns whose gains count towards the average; all if every column is nominal with many values.
         self.averaged = np.ones(sample.matrix.shape[1], dtype=bool)
         self.averaged[self.nominal] = most_values - np.array(self.n_codes) > SLACK
         if not self.averaged.any():
@@ -163,7 +163,7 @@ class _Grower:
         return root
 
     def _choose_test(self, node: Node, order: NDArray[np.intp]) -> int:
-        """Write the best test into the node; returns its number of branches, 0 for a leaf."""
+        """Store the best test in the node; returns its number of branches, 0 for a leaf."""
         if node.weight < 2.0 * self.min_leaf - SLACK or node.errors < SLACK:
             return 0
         n_columns = len(self.numeric) + len(self.nominal)
@@ -230,10 +230,10 @@ class _Grower:
 
 
 def min_split(weight: float, min_leaf: float) -> float:
-    """Compute the training weight that either side of a numeric cut must hold, from the weight of the node.
+    """Compute the training weight that each side of a numeric cut must hold, from the weight of the node.
 
-    A tenth of the average weight of the two classes, but at least `min_leaf`, and at most 25 beyond that: `min_leaf` is
-    compared first, so that a large node with `min_leaf` above 25 may come down to 25.
+    It is a tenth of the average weight of the two classes, but at least ``min_leaf`` and otherwise at most 25:
+    ``min_leaf`` is compared first, so a large node with ``min_leaf`` above 25 may get 25.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def _split_information(table: DoubleArray) -> float:
 
 
 def _first_best(scores: DoubleArray) -> int:
-    """Find the best score from left to right, counting only improvements by more than SLACK; −1 without any above 0."""
+    """Find the best score from left to right, counting only improvements by more than SLACK; −1 if none is above 0."""
     peaks = np.maximum.accumulate(scores)
     best, at = 0.0, -1
     while (index := int(np.searchsorted(peaks, best + SLACK, side="right"))) < scores.size:

@@ -1,4 +1,4 @@
-"""Checks of labelled pages before anything is learnt from them."""
+"""Checks of labelled pages before training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from blockml.datasets.base import UNFINISHED_FLAG
 from blockml.errors import UsageError
 from blockml.text.plurals import counted
 
-#: Share of pages with defective gold above which training is refused: the data sets that were tried have at most .05.
+#: Share of pages with defective gold above which training is refused: the data sets tried so far have at most .05.
 _MOST_DEFECTIVE = 0.25
 
 
@@ -23,14 +23,14 @@ def check_gold(datasets: Sequence[Dataset], *, left_out: bool) -> None:
     Parameters
     ----------
     datasets
-        Data sets of :func:`blockml.datasets.gold_defects.filtered`.
+        Data sets from :func:`blockml.datasets.gold_defects.filtered`.
     left_out
-        Whether the pages with defects that our checks find are left out of training, for the message.
+        Whether pages with defects found by our checks are left out of training, for the message.
 
     Raises
     ------
     UsageError
-        The gold of more pages is defective.
+        More of them are defective.
     """
     for dataset in datasets:
         finished = [page for page in dataset.pages if UNFINISHED_FLAG not in page.flags]
@@ -51,14 +51,14 @@ def check_classes(main: NDArray[np.bool_]) -> None:
     Raises
     ------
     UsageError
-        All of the blocks are content, or none is; or there is no block.
+        All or none of the blocks are content, or there are no blocks.
     """
     if not len(main):
         raise UsageError(
-            "there is no block to train on: the pages have no gold, or all of it is defective or unfinished"
+            "there are no blocks to train on: the pages have no gold, or all of it is defective or unfinished"
         )
     if main.all() or not main.any():
         which = f"all {len(main)} blocks are content" if main.all() else f"none of {len(main)} blocks is content"
         raise UsageError(
-            f"{which}, so there is nothing to tell apart: is it the gold of these pages? 'blockml datasets DIR' checks"
+            f"{which}, so there is nothing to learn; is it the gold of these pages? 'blockml datasets DIR' checks"
         )

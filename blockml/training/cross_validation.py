@@ -32,10 +32,10 @@ class CrossValidation:
     #: Parameters tuned on the training pages of each fold; defaults for the protocol ``block``.
     tunings: tuple[Tuning, ...]
     kept: NDArray[np.bool_]  #: (n_rows,) decision at the fold's threshold.
-    page_policy: PagePolicy | None = None  #: Policy results of ensembles.
+    page_policy: PagePolicy | None = None  #: Results of the page policy, for ensembles.
 
     def block_scores(self, table: BlockTable) -> BlockScores:
-        """Count blocks at the threshold 0.5 pooled over all folds, as in WEKA and Kim et al. 2013."""
+        """Count blocks at threshold 0.5, pooled over all folds, as in WEKA and Kim et al. 2013."""
         known = table.known
         return block_scores(table.main[known], self.scores[known] >= np.float32(0.5))
 
@@ -74,7 +74,7 @@ class CrossValidation:
             if not usable.all() and usable.any():
                 result["page_bag_f1_usable"] = _interval(f1[usable])
             if self.page_policy is not None:
-                # Calibration of block probabilities, by words, and of the predicted F1 of pages.
+                # Calibration of block probabilities (weighted by words) and of the predicted F1 of pages.
                 words = np.concatenate([page.words for page in table.pages])
                 known = table.known & (words > 0)
                 bins = reliability(self.page_policy.probabilities[known], table.main[known], words[known])
@@ -92,13 +92,13 @@ def _interval(f1: NDArray[np.float64]) -> dict[str, float]:
 
 
 def check_protocols(recipe: Recipe, protocols: Sequence[str], n_folds: int) -> None:
-    """Raise UnknownNameError or UsageError if a recipe can't be cross-validated by the protocols in as many folds."""
+    """Raise UnknownNameError or UsageError if a recipe can't be cross-validated with these protocols and folds."""
     for protocol in protocols:
         check_name("protocol", protocol, PROTOCOLS)
     if protocols and n_folds < 2:
-        raise UsageError(f"cross-validation needs at least 2 folds, not {n_folds}")
+        raise UsageError(f"cross-validation needs at least 2 folds, got {n_folds}")
     if recipe.is_ensemble and "block" in protocols:
-        raise UsageError("ensembles are tested on whole pages: by the protocols page and site")
+        raise UsageError("ensembles are tested on whole pages, so their protocols are page and site")
 
 
 def cross_validate(
@@ -116,15 +116,15 @@ def cross_validate(
     Trains on the trainable rows of the training folds and tests on all rows of the test fold, so that pages with gold
     defects are tested but not trained on.
 
-    ``protocol`` is ``block``, ``page`` or ``site``, see :data:`blockml.training.splits.PROTOCOLS`. The seed decides
-    folds and training; the number of processes, ``jobs``, does not change the result.
+    ``protocol`` is ``block``, ``page`` or ``site``, see :data:`blockml.training.splits.PROTOCOLS`. The seed
+    determines folds and training; the number of processes, ``jobs``, does not change the result.
 
     Raises
     ------
     UnknownNameError
         No such protocol.
     UsageError
-        Fewer pages or sites than folds; or folds over blocks for an ensemble.
+        There are fewer pages or sites than folds, or the protocol is ``block`` for an ensemble.
     """
     check_protocols(recipe, [protocol], n_folds)
     fold = folds(table, protocol, n_folds, seed)
@@ -170,7 +170,7 @@ def _cross_validate_ensemble(
 def _test_ensemble(
     table: BlockTable, recipe: Recipe, page_fold: NDArray[np.int64], number: int, seed: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Predict probabilities of the rows of a test fold by the first predictor alone, and by the ensemble."""
+    """Predict probabilities for the rows of a test fold with only the first predictor, and with the ensemble."""
     ensemble = fit_ensemble(table, recipe, (page_fold[table.page_of_row] != number) & table.trainable, seed)
     found = [ensemble.probabilities(table, page) for page in np.flatnonzero(page_fold == number).tolist()]
     return np.concatenate([first for first, _ in found]), np.concatenate([of_all for _, of_all in found])
@@ -179,9 +179,9 @@ def _test_ensemble(
 def _test_fold(
     table: BlockTable, recipe: Recipe, fold: NDArray[np.int64], number: int, protocol: str, seed: int
 ) -> tuple[NDArray[np.float32], Tuning]:
-    """Score the rows of a test fold by a tree tuned and grown on the others."""
+    """Score the rows of a test fold with a tree tuned and grown on the others."""
     training = (fold != number) & table.trainable
-    # Folds over blocks leave no whole pages to tune on: the majority in a leaf decides, as in the paper.
+    # Folds over blocks leave no whole pages for tuning, so the majority in a leaf decides, as in the paper.
     tuning = Tuning(0.5, 0.0) if protocol == "block" else tune(table, recipe, training, seed)
     trees = to_trees(fit_tree(recipe, table.matrix[training], table.main[training], seed), tuning.shrinkage)
     return trees.predict(table.matrix[fold == number]).astype(np.float32), tuning

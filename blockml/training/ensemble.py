@@ -1,7 +1,7 @@
-"""Training of ensembles: boosted trees, or another predictor, and small MLPs.
+"""Training of ensembles of boosted trees, or another predictor, and small MLPs.
 
-Trees see one block at a time, MLPs the context of its page; their errors differ, so that the mean of their log odds is
-better than either (see research/studies/model-log.md).
+Trees see one block at a time, MLPs also the context of its page; their errors differ, so the mean of their log odds
+is better than either (see research/studies/model-log.md).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from blockml.training.mlp_fit import TrainingPages, factorize_input, fit_mlp
 from blockml.training.recipes import Recipe
 from blockml.training.table import BlockTable
 
-#: Maximum number of rows of a page to train on, drawn at random and weighted for the others. All rows would add .001 of
-#: page F1 for twice the time.
+#: Maximum number of rows per page to train on, drawn at random and weighted to represent the rest. Training on all
+#: rows would add .001 of page F1 and take twice the time.
 MAX_PAGE_ROWS = 400
-#: Slope and offset that calibrate log odds of MLPs on unseen pages, which the loss, soft F1, makes too extreme.
-#: Measured on WCXB, folds by site (research/studies/model-log.md).
+#: Slope and offset that calibrate the log odds of MLPs on unseen pages, which are too extreme because of the loss,
+#: soft F1. Measured on WCXB with folds by site (research/studies/model-log.md).
 _CALIBRATION = (0.59, -0.03)
-#: Rank of the input layer of all MLPs together, found on every 37th row. 48 factors before 3 · 64 units leave two
-#: fifths of the products (research/studies/model-log.md, experiment 37).
+#: Rank of the joint input layer of all MLPs, determined on every 37th row. With 48 factors before 3 · 64 units, two
+#: fifths of the products remain (research/studies/model-log.md, experiment 37).
 _FACTORS, _EVERY = 48, 37
 
 
@@ -52,10 +52,10 @@ class Ensemble:
 def learning_rows(
     table: BlockTable, training: NDArray[np.bool_], seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Choose rows to train on and weight them: blocks by the square root of their words, and all pages equally.
+    """Choose and weight rows to train on: blocks by the square root of their number of words, and all pages equally.
 
-    The F1 of a page does not depend on its length. Square roots lie between weights by words, which long blocks would
-    dominate, and equal weights.
+    Pages have equal weight because the F1 of a page does not depend on its length. Square roots are a compromise
+    between weights by words, which long blocks would dominate, and equal weights.
     """
     words = np.concatenate([page.words for page in table.pages])
     weight = np.where(training, np.sqrt(words + 1), 0.0)
@@ -92,13 +92,14 @@ def fit_ensemble(
 ) -> Ensemble:
     """Train the recipe's first predictor, and MLPs if it has any, on the rows ``training`` (n_rows,).
 
-    The seed decides draws of rows and columns, and initial weights; the number of processes, ``jobs``, does not change
-    the result. Shortened variants are trained on as well. Raises UsageError if all of the rows are content, or none.
+    The seed determines the draws of rows and columns and the initial weights; the number of processes, ``jobs``, does
+    not change the result. Shortened variants are included in training. Raises UsageError if all or none of the rows are
+    content.
     """
     table, training = table.with_variants(training)
     main = table.main[training]
     if not len(main) or main.all() or not main.any():
-        raise UsageError("training needs blocks of both kinds, content and not, in each fold too")
+        raise UsageError("training needs blocks of both classes, content and not content, also within each fold")
     rows, weight = learning_rows(table, training, seed)
     progress("model", 0, 1 + recipe.n_mlps)
     first = _fit_first(recipe, table.matrix[rows], table.main[rows], weight, seed)
@@ -121,7 +122,7 @@ def fit_ensemble(
 
 
 def training_pages(table: BlockTable) -> TrainingPages:
-    """Return the table as MLPs are trained on it."""
+    """Return the table in the form that MLPs are trained on."""
     return TrainingPages(
         table.matrix,
         table.main,

@@ -1,4 +1,4 @@
-"""Sums and means over groups of rows, in training."""
+"""Sums and means over groups of rows, for training."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from blockml.predictors.quantized_mlp import FloatArray
 class RowGroups:
     """Rows in groups."""
 
-    order: NDArray[np.intp] | None  #: (n,) rows sorted by group; None if they are.
-    starts: NDArray[np.intp]  #: (n_groups,) start of each group in that order; no group is empty.
+    order: NDArray[np.intp] | None  #: (n,) order of the rows by group; None if they are sorted already.
+    starts: NDArray[np.intp]  #: (n_groups,) start of each group in this order; no group is empty.
     group: NDArray[np.intp]  #: (n,) group of each row.
 
     @classmethod
@@ -35,25 +35,25 @@ class RowGroups:
 
     @classmethod
     def runs(cls, lengths: NDArray[np.integer[Any]]) -> RowGroups:
-        """Group consecutive rows, by the lengths of the groups, from 1."""
+        """Group consecutive rows, given the lengths of the groups, each at least 1."""
         return cls(None, np.cumsum(lengths) - lengths, np.repeat(np.arange(len(lengths)), lengths))
 
     @property
     def size(self) -> FloatArray:
-        """(n_groups, 1) rows in each group."""
+        """(n_groups, 1) number of rows in each group."""
         return np.diff(self.starts, append=len(self.group)).astype(np.float32)[:, None]
 
     def sum(self, rows: FloatArray) -> FloatArray:
-        """Sum rows (n, k) by group, (n_groups, k)."""
+        """Sum the rows (n, k) of each group, (n_groups, k)."""
         return np.add.reduceat(rows if self.order is None else rows[self.order], self.starts, axis=0)
 
     def mean(self, rows: FloatArray) -> FloatArray:
-        """Average rows (n, k) by group, (n_groups, k)."""
+        """Average the rows (n, k) of each group, (n_groups, k)."""
         return np.divide(self.sum(rows), self.size)
 
 
 def means(vectors: FloatArray, words: AncestorWords) -> FloatArray:
-    """Average the vectors (hashed_words, k) of the words of each bag, (n_bags, k), ignoring words of vector 0.
+    """Average the vectors (hashed_words, k) of the words of each bag, (n_bags, k), ignoring words with vector 0.
 
     Examples
     --------

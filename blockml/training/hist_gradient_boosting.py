@@ -18,21 +18,22 @@ from blockml.predictors.tree_ensemble import Trees, joined
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-#: Maximum number of rows for finding cuts: the standard error of one of 255 quantiles of so many is a third of a bin.
+#: Maximum number of rows for finding cuts: with this many, the standard error of one of 255 quantiles is a third of a
+#: bin.
 MAX_SAMPLE = 200_000
 
 
 class Boosting(TypedDict, total=False):
-    """Settings of boosted trees, each with its default, that of scikit-learn."""
+    """Settings of boosted trees. Each comment ends with the default, which is scikit-learn's."""
 
-    n_trees: int  #: Number of rounds, from 1, of one tree, or of one for each of several classes. 100.
-    leaves: int  #: Maximum number of leaves of a tree, from 2. 31.
+    n_trees: int  #: Number of rounds, at least 1; each adds one tree, or one per class if there are several. 100.
+    leaves: int  #: Maximum number of leaves of a tree, at least 2. 31.
     rate: float  #: Learning rate, above 0. 0.1.
-    min_leaf: int  #: Minimum number of rows in a leaf, from 1. 20.
-    l2: float  #: Penalty on the squares of leaf values, in units of the mean row's weight, from 0. 0.
+    min_leaf: int  #: Minimum number of rows in a leaf, at least 1. 20.
+    l2: float  #: Penalty on the squares of leaf values, in units of the mean row weight, at least 0. 0.
     max_features: float  #: Share of the columns drawn for each split, in (0, 1]. 1.
-    max_bins: int  #: Maximum number of bins of a column, 2 to 255. 255.
-    seed: int  #: Seed of draws of columns and rows. 0.
+    max_bins: int  #: Maximum number of bins per column, 2 to 255. 255.
+    seed: int  #: Seed for drawing columns and rows. 0.
 
 
 _DEFAULTS: Boosting = {
@@ -46,11 +47,12 @@ def fit_boosted(
 ) -> Trees:
     """Grow boosted trees for two classes: the sum of leaf values is the log odds of class 1.
 
-    Takes 8 bytes for each value of the matrix besides the matrix, and 8 more for each value of at most 200,000 rows
-    while it finds cuts. The trees do not depend on the number of threads.
+    Needs 8 bytes per value of the matrix in addition to the matrix itself, and 8 more for each value of at most
+    200,000 rows while it finds cuts. The trees do not depend on the number of threads.
 
-    Takes finite numbers (n_rows, n_columns), classes (n_rows,), 0 or 1, and weights (n_rows,), from 0 in any unit; None
-    for equal weights. For settings see :class:`Boosting`. The leaves of the first tree include the prior log odds.
+    Takes finite numbers (n_rows, n_columns), classes (n_rows,), 0 or 1, and non-negative weights (n_rows,) in any unit;
+    None means equal weights. For settings see :class:`Boosting`. The leaves of the first tree include the prior log
+    odds.
 
     Raises
     ------
@@ -72,9 +74,9 @@ def fit_boosted(
 def fit_boosted_classes(
     matrix: NDArray[np.float32], y: ArrayLike, weight: ArrayLike | None = None, **settings: Unpack[Boosting]
 ) -> tuple[Trees, ...]:
-    """Grow boosted trees for three classes or more, one ensemble for each: probabilities are the softmax of their sums.
+    """Grow boosted trees for three or more classes, one ensemble each: probabilities are the softmax of their sums.
 
-    Takes numbers of classes ``y`` (n_rows,), from 0 without gaps; all else is as in :func:`fit_boosted`.
+    ``y`` (n_rows,) holds class numbers from 0 without gaps; everything else is as in :func:`fit_boosted`.
 
     Examples
     --------
@@ -86,14 +88,14 @@ def fit_boosted_classes(
     classes = np.asarray(y).astype(np.int64)
     n_classes = int(classes.max(initial=0)) + 1
     if n_classes < 3:
-        raise UsageError("two classes are for fit_boosted")
+        raise UsageError("fit_boosted_classes needs three or more classes; for two, use fit_boosted")
     return _grown(matrix, classes, n_classes, weight, settings)
 
 
 def _grown(
     matrix: NDArray[np.float32], y: NDArray[np.int64], n_classes: int, weight: ArrayLike | None, settings: Boosting
 ) -> tuple[Trees, ...]:
-    """Grow the trees of each class, or those of the second of two classes."""
+    """Grow the trees of each class, or of the second of two classes."""
     chosen = _checked(settings)
     if matrix.ndim != 2 or y.shape != matrix.shape[:1]:
         raise UsageError(f"{y.shape} classes don't fit a matrix of shape {matrix.shape}")
@@ -103,9 +105,9 @@ def _grown(
     if weight is not None:
         weights = np.asarray(weight, dtype=np.float64)
         if weights.shape != y.shape or not np.isfinite(weights).all() or (weights < 0).any():
-            raise UsageError("weights must be finite numbers from 0 on, one for each row")
+            raise UsageError("weights must be finite numbers >= 0, one for each row")
         if not np.bincount(y, weights, minlength=n_classes).all():
-            raise UsageError("training needs rows of each class whose weight is not 0")
+            raise UsageError("training needs rows with non-zero weight in each class")
         weights = weights / weights.mean()  # so that l2 has the same effect for any unit
     edges = [bin_edges(column, chosen["max_bins"], chosen["seed"]) for column in matrix.T]
     return _copied(_learner(chosen).fit(_codes(matrix, edges), y, weights), edges)
@@ -126,7 +128,7 @@ def _checked(settings: Boosting) -> Boosting:
 def bin_edges(column: NDArray[np.float32], max_bins: int, seed: int) -> NDArray[np.float64]:
     """Find ascending cuts of a column, at most ``max_bins - 1``, each halfway between two values.
 
-    A column of few values is cut between all of them, others into bins of about equal numbers of rows.
+    A column with few values is cut between all of them, others into bins with about equal numbers of rows.
     """
     if len(column) > MAX_SAMPLE:
         drawn = np.random.default_rng(seed).choice(len(column), MAX_SAMPLE, replace=False, shuffle=False)
@@ -143,9 +145,9 @@ def bin_edges(column: NDArray[np.float32], max_bins: int, seed: int) -> NDArray[
 
 
 def _codes(matrix: NDArray[np.float32], edges: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Number the bin of each value, (n_rows, n_columns), in float64 as scikit-learn requires.
+    """Return the bin number of each value, (n_rows, n_columns), in float64 as scikit-learn requires.
 
-    scikit-learn itself would cut weighted rows by weighted quantiles, with one sort for each cut.
+    scikit-learn itself would cut weighted rows at weighted quantiles, with one sort per cut.
     """
     codes = np.empty(matrix.shape, dtype=np.float64, order="F")
     for number, cuts in enumerate(edges):
@@ -158,7 +160,7 @@ def _codes(matrix: NDArray[np.float32], edges: list[NDArray[np.float64]]) -> NDA
 
 def _learner(settings: Boosting) -> HistGradientBoostingClassifier:
     """Translate settings for scikit-learn's learner."""
-    from sklearn.ensemble import HistGradientBoostingClassifier  # over a second to import
+    from sklearn.ensemble import HistGradientBoostingClassifier  # takes over a second to import
 
     return HistGradientBoostingClassifier(
         learning_rate=settings["rate"],
@@ -167,9 +169,9 @@ def _learner(settings: Boosting) -> HistGradientBoostingClassifier:
         max_depth=None,
         min_samples_leaf=settings["min_leaf"],
         l2_regularization=settings["l2"],
-        max_features=float(settings["max_features"]),  # a whole number would be refused
+        max_features=float(settings["max_features"]),  # scikit-learn rejects integers here
         max_bins=settings["max_bins"],
-        early_stopping=False,  # would validate on rows of training pages
+        early_stopping=False,  # early stopping would validate on rows of training pages
         random_state=settings["seed"],
     )
 
@@ -185,7 +187,7 @@ def _copied(learner: HistGradientBoostingClassifier, edges: list[NDArray[np.floa
     classes = []
     for number, prior in enumerate(baseline.tolist()):
         first, *others = [_tree(item[number].nodes, table) for item in rounds]
-        # The leaves of the first tree include the prior, so that sums run in the order of scikit-learn's.
+        # The leaves of the first tree include the prior, so that sums are computed in scikit-learn's order.
         with_prior = replace(first, value=np.where(first.feature < 0, first.value + prior, 0.0))
         classes.append(joined([with_prior, *others]))
     return tuple(classes)
@@ -195,7 +197,7 @@ def _tree(nodes: Any, edges: NDArray[np.float64]) -> Trees:  # noqa: ANN401 (a s
     """Copy one tree."""
     leaf = nodes["is_leaf"].astype(bool)
     column = np.where(leaf, 0, nodes["feature_idx"]).astype(np.intp)
-    # A cut between two codes lies at or above the lower of them and below the upper.
+    # A cut between two codes is at or above the lower one and below the upper one.
     code = np.where(leaf, 0, np.floor(nodes["num_threshold"])).astype(np.intp)
     return Trees(
         feature=np.where(leaf, -1, column).astype(np.int32),

@@ -1,7 +1,7 @@
 """Boosted trees, grown by LightGBM and copied to flat arrays.
 
-Takes a fifth of the time of scikit-learn on the same rows, which makes cross-validation of the released model
-affordable. LightGBM is needed for training only.
+LightGBM takes a fifth of the time of scikit-learn on the same rows, which makes cross-validation of the released
+model affordable. It is only needed for training.
 
 Source: Ke et al. 2017, *LightGBM: A Highly Efficient Gradient Boosting Decision Tree*.
 """
@@ -18,7 +18,7 @@ from blockml.errors import UsageError, install_hint
 from blockml.predictors.tree_ensemble import Trees, joined
 from blockml.training.hist_gradient_boosting import Boosting
 
-#: Equal trees on every run, for any number of threads; no special treatment of zero or of missing values.
+#: Trees are equal on every run, for any number of threads, and zeros and missing values are not treated specially.
 _FIXED: Mapping[str, Any] = {
     "deterministic": True,
     "force_col_wise": True,
@@ -29,7 +29,7 @@ _FIXED: Mapping[str, Any] = {
     "bagging_fraction": 0.7,
     "bagging_freq": 1,
 }
-#: LightGBM's names of settings.
+#: LightGBM's names for the settings.
 _NAMES: Mapping[str, str] = {
     "leaves": "num_leaves",
     "rate": "learning_rate",
@@ -75,7 +75,7 @@ def fit_lightgbm(
     if not len(matrix) == len(target) == len(weight):
         raise UsageError(f"{len(target)} targets and {len(weight)} weights for {len(matrix)} rows")
     if len(matrix) < 2:
-        raise UsageError("boosting needs two rows or more")
+        raise UsageError("boosting needs at least two rows")
     n_trees = settings.get("n_trees", 100)
     chosen = {**_FIXED, **{_NAMES[name]: value for name, value in settings.items() if name != "n_trees"}}
     chosen["objective"] = "binary"
@@ -85,7 +85,7 @@ def fit_lightgbm(
 
 
 def _copied(root: Mapping[str, Any]) -> Trees:
-    """Copy one tree, its nodes in breadth-first order."""
+    """Copy one tree, with its nodes in breadth-first order."""
     nodes = [root]
     rows: list[tuple[int, float, int, int, float]] = []
     for node in nodes:  # grows in the loop: children come after their parent

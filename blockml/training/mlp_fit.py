@@ -1,6 +1,6 @@
-"""Training of :class:`blockml.predictors.mlp.MLP` with numpy only, on batches of pages.
+"""Training of :class:`blockml.predictors.mlp.MLP` in pure numpy, on batches of pages.
 
-The loss is that of :mod:`blockml.training.mlp_loss`.
+The loss is defined in :mod:`blockml.training.mlp_loss`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from blockml.predictors.quantized_mlp import FloatArray
 from blockml.training.group_means import RowGroups
 from blockml.training.mlp_loss import Batch, Masks, Weights, loss
 
-#: Mean and deviation of columns are those of every 7th row.
+#: Mean and deviation of columns are computed on every 7th row.
 _EVERY = 7
 #: Decay of the moments of Adam (Kingma and Ba 2015) with decoupled weight decay (Loshchilov and Hutter 2019). The
 #: second decays faster than usual, because there are only a few hundred steps.
@@ -32,11 +32,11 @@ _WARM_UP, _FINAL_RATE = 50, 0.02
 class MLPOptions:
     """Architecture and training of an MLP. Defaults: our choice, by cross-validation by site on 1,357 pages."""
 
-    units: int = 64  #: Units of either layer.
+    units: int = 64  #: Units of each layer.
     vector: int = 16  #: Components of word vectors.
     epochs: int = 9  #: Passes over the pages.
-    pages: int = 12  #: Pages in a batch.
-    most_blocks: int = 400  #: Maximum number of blocks of a page in a batch, drawn again each time.
+    pages: int = 12  #: Pages per batch.
+    most_blocks: int = 400  #: Maximum number of blocks per page in a batch, redrawn for each batch.
     rate: float = 0.003  #: Maximum learning rate.
     decay: float = 0.5  #: Weight decay, in units of the learning rate.
     dropout: float = 0.3  #: Share of units, and of words, dropped in each step (Srivastava et al. 2014).
@@ -55,7 +55,7 @@ class TrainingPages:
     matrix: FloatArray  #: (n_rows, n_columns) finite numbers.
     #: (n_rows,) share of each block that is content, in [0, 1], or whether it is content.
     labels: NDArray[np.number[Any] | np.bool_]
-    n_words: NDArray[np.number[Any]]  #: (n_rows,) words of each block's text, from 0.
+    n_words: NDArray[np.number[Any]]  #: (n_rows,) number of words of each block's text.
     starts: NDArray[np.integer[Any]]  #: (n_pages + 1,).
     #: (n_rows,) number of the block's group within its page, for each grouping.
     groups: Sequence[NDArray[np.integer[Any]]]
@@ -77,17 +77,17 @@ def fit_mlp(
 ) -> MLP:
     """Train one network.
 
-    Runs in one thread; on one machine equal input and seed give equal networks. Weights are in half precision. Log odds
-    are about 1.7 times too large on unseen pages: see :func:`calibration`.
+    Runs in one thread; on one machine, equal input and seed give equal networks. Weights are in half precision. Log
+    odds are about 1.7 times too large on unseen pages: see :func:`calibration`.
 
     Parameters
     ----------
     pages
         Pages with labels.
     chosen
-        Ascending numbers of the pages to train on; None for all.
+        Ascending indices of the pages to train on; None for all.
     skip
-        Columns to ignore, such as those that hold codes instead of amounts.
+        Columns to ignore, such as those that hold codes rather than quantities.
     seed
         Seed of initial weights, order of pages and dropout.
     options
@@ -96,7 +96,7 @@ def fit_mlp(
     Raises
     ------
     UsageError
-        No block to train on, or arrays of different lengths.
+        There is no block to train on, or arrays have different lengths.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def fit_mlp(
     sizes = np.diff(pages.starts)
     used = np.flatnonzero(sizes) if chosen is None else chosen[sizes[chosen] > 0]
     if not len(used):
-        raise UsageError("there is no block to learn from")
+        raise UsageError("there is no block to train on")
     rng = np.random.default_rng(seed)
     mlp = _standardisation(pages, used, skip)
     known = _known_words(pages, used, options.min_pages)
@@ -129,16 +129,16 @@ def fit_mlp(
 
 
 def factorize_input(mlp: MLP, matrix: FloatArray, rank: int) -> MLP:
-    """Replace the input weights by two factors of a rank from 1, for fewer multiplications.
+    """Replace the input weights by two factors of low rank (at least 1), for fewer multiplications.
 
-    Keeps the principal components of the sums of the input layer (Eckart and Young 1936) on typical rows (n, f), two or
-    more. Join networks first, as their units are correlated too. An MLP is returned unchanged if the rank saves no
-    multiplications; one with factors raises UsageError.
+    Keeps the principal components of the input layer's sums (Eckart and Young 1936) on at least two typical rows (n,
+    f). Join networks first, because their units are correlated too. An MLP is returned unchanged if the rank saves no
+    multiplications; one that already has factors raises UsageError.
     """
     from threadpoolctl import threadpool_limits  # as above
 
     if len(mlp.input_v) or len(matrix) < 2:
-        raise UsageError("factors need an MLP without factors, and two rows or more")
+        raise UsageError("factorize_input needs an MLP without factors, and at least two rows")
     columns, units = mlp.input_u.shape
     if rank * (columns + units) >= columns * units:
         return mlp
@@ -158,7 +158,7 @@ def factorize_input(mlp: MLP, matrix: FloatArray, rank: int) -> MLP:
 
 
 def _standardisation(pages: TrainingPages, used: NDArray[np.integer[Any]], skip: Sequence[int]) -> MLP:
-    """Build an MLP with center and scale of the columns, and empty weights."""
+    """Build an MLP with the center and scale of the columns, and empty weights."""
     rows = np.concatenate([pages.rows_of(page) for page in used.tolist()])[::_EVERY]
     values = signed_logarithms(pages.matrix[rows])
     deviation = values.std(axis=0, dtype=np.float64)
@@ -170,7 +170,7 @@ def _standardisation(pages: TrainingPages, used: NDArray[np.integer[Any]], skip:
 
 
 def _known_words(pages: TrainingPages, used: NDArray[np.integer[Any]], min_pages: int) -> FloatArray:
-    """Mark words on enough of the pages by 1, others by 0, (N_HASHED_WORDS,); (0,) without words."""
+    """Return 1 for words on enough pages and 0 for others, (N_HASHED_WORDS,); (0,) if there are no words."""
     if pages.words is None:
         return np.zeros(0, dtype=np.float32)
     counts = np.zeros(N_HASHED_WORDS, dtype=np.intp)
@@ -180,7 +180,7 @@ def _known_words(pages: TrainingPages, used: NDArray[np.integer[Any]], min_pages
 
 
 def _initial_weights(rng: np.random.Generator, pages: TrainingPages, known: FloatArray, options: MLPOptions) -> Weights:
-    """Draw weights that preserve the variance from layer to layer (He et al. 2015), smaller ones for means."""
+    """Draw weights that preserve variance from layer to layer (He et al. 2015), with smaller ones for means."""
     f, h, d = pages.matrix.shape[1], options.units, options.vector if len(known) else 0
 
     def normal(spread: float, *shape: int) -> FloatArray:
@@ -209,7 +209,7 @@ def _train(
     rng: np.random.Generator,
     options: MLPOptions,
 ) -> None:
-    """Minimise the loss by Adam, changing the weights in place."""
+    """Minimise the loss with Adam, changing the weights in place."""
     moments = {name: (np.zeros_like(value), np.zeros_like(value)) for name, value in weights.items()}
     slow, slower = _MOMENTS
     in_epoch = -(-len(used) // options.pages)
@@ -243,7 +243,7 @@ def _dropout_mask(rng: np.random.Generator, shape: tuple[int, ...], dropout: flo
 def _batch(
     pages: TrainingPages, mlp: MLP, chosen: NDArray[np.integer[Any]], rng: np.random.Generator, options: MLPOptions
 ) -> Batch:
-    """Gather the blocks of some pages; of long pages a random part of the blocks, in order."""
+    """Gather the blocks of some pages, in order; of long pages, only a random part."""
     parts = [pages.rows_of(page) for page in chosen.tolist()]
     most = options.most_blocks
     parts = [rows if len(rows) <= most else np.sort(rng.permutation(rows)[:most]) for rows in parts]
@@ -257,7 +257,7 @@ def _batch(
         (np.ones(len(rows), dtype=bool) if pages.known is None else pages.known[rows]).astype(np.float32),
         pages.n_words[rows].astype(np.float32),
         page,
-        # Equal numbers on different pages are different groups.
+        # The same number on different pages means different groups.
         [
             RowGroups.of(page.group * (int(numbers.max()) + 1) + numbers)
             for numbers in (grouping[rows] for grouping in pages.groups)

@@ -1,8 +1,8 @@
-"""Loss of MLPs in training, and its gradient.
+"""Training loss of MLPs, and its gradient.
 
 The loss of a page is one minus the F1 of its words, with each block counted by its probability, plus a share of the
-cross entropy of its blocks. F1 by itself trains badly; cross entropy by itself overrates blocks that hardly matter to a
-page.
+cross entropy of its blocks. F1 by itself is hard to optimise; cross entropy by itself overrates blocks that hardly
+matter to a page.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from blockml.predictors.quantized_mlp import FloatArray
 from blockml.training.group_means import RowGroups, means
 
 Weights = dict[str, FloatArray]
-"""Arrays of one network by name, as in :class:`blockml.predictors.mlp.MLP` without the dimension of networks."""
+"""Arrays of one network by name, as in :class:`blockml.predictors.mlp.MLP` but without the network dimension."""
 
 
 class Batch(NamedTuple):
@@ -25,7 +25,7 @@ class Batch(NamedTuple):
 
     columns: FloatArray
     labels: FloatArray
-    known: FloatArray  #: 1 for blocks with a gold label; others, 0, are context only.
+    known: FloatArray  #: 1 for blocks with a gold label; 0 for others, which are only context.
     n_words: FloatArray
     page: RowGroups
     groups: Sequence[RowGroups]
@@ -33,15 +33,15 @@ class Batch(NamedTuple):
 
 
 class Masks(NamedTuple):
-    """Dropout of one step, as factors."""
+    """Dropout factors of one step."""
 
     words: FloatArray  #: (hashed_words, 1) 1 for words that count, else 0.
     hidden: FloatArray  #: (n, h) 0 for dropped units of the first layer, else slightly above 1 to compensate.
-    last: FloatArray  #: (n, h) of units of the second layer.
+    last: FloatArray  #: (n, h) factors of the second layer, likewise.
 
 
 def loss(weights: Mapping[str, FloatArray], batch: Batch, masks: Masks, cross_entropy: float) -> tuple[float, Weights]:
-    """Compute the loss of one step, and its gradient by name of the weights."""
+    """Compute the loss of one step, and its gradient by weight name."""
     w, page, h = weights, batch.page, len(weights["self_weights"])
     # Forward, as in MLP.predict.
     first = batch.columns @ w["input_u"] + w["input_bias"]
@@ -51,7 +51,7 @@ def loss(weights: Mapping[str, FloatArray], batch: Batch, masks: Masks, cross_en
     hidden = np.maximum(first, 0) * masks.hidden
     share = (batch.n_words / np.maximum(page.sum(batch.n_words), 1)[page.group])[:, None]
     page_means = np.concatenate([page.mean(hidden), page.sum(hidden * share)], axis=1)
-    # For each grouping: its groups, their means, and its rows of the weights.
+    # For each grouping: groups, their means, and their rows of the weights.
     groupings = [(rows, rows.mean(hidden), slice(k * h, (k + 1) * h)) for k, rows in enumerate(batch.groups)]
     second = hidden @ w["self_weights"] + (page_means @ w["page_weights"] + w["hidden_bias"])[page.group]
     for rows, mean, part in groupings:
@@ -102,9 +102,9 @@ def _word_vector_gradient(d_means: FloatArray, kept: FloatArray, words: Ancestor
 
 
 def _page_loss(log_odds: FloatArray, batch: Batch, cross_entropy: float) -> tuple[float, FloatArray]:
-    """Compute the mean over pages of 1 - F1 + cross entropy, and its gradient (n,) by the log odds.
+    """Compute the mean over pages of 1 - F1 + cross entropy, and its gradient (n,) with respect to the log odds.
 
-    The cross entropy of a page weights its blocks by the root of their words; its weights sum to 1.
+    The cross entropy of a page weights its blocks by the square root of their words; the weights sum to 1.
     """
     page, words, gold = batch.page, batch.n_words * batch.known, batch.labels
     n_pages = len(page.size)

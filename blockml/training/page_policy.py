@@ -1,4 +1,4 @@
-"""Training of the page policy: P(article) and scores, from held-out probabilities of blocks."""
+"""Training of the page policy (P(article) and scores) from held-out block probabilities."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _ARTICLE = "article"
 class HeldOut:
     """Probabilities of blocks by predictors that were not trained on their page."""
 
-    first: NDArray[np.float32]  #: (n_rows,) by only the first predictor.
-    probabilities: NDArray[np.float32]  #: (n_rows,) by the ensemble.
+    first: NDArray[np.float32]  #: (n_rows,) probabilities by only the first predictor.
+    probabilities: NDArray[np.float32]  #: (n_rows,) probabilities by the ensemble.
     fold: NDArray[np.int64]  #: (n_pages,) fold of each page.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PagePolicy:
-    """Trees of P(article), and the policy's results for the training pages by trees of the other folds."""
+    """Trees of P(article), and the policy's results on the training pages with trees from the other folds."""
 
     article: TreeEnsemble | None
     p_article: NDArray[np.float32]  #: (n_pages,) probability of an article.
@@ -43,7 +43,7 @@ class PagePolicy:
 
 
 def fit_page_policy(table: BlockTable, recipe: Recipe, held_out: HeldOut, seed: int = 0) -> PagePolicy:
-    """Train trees of P(article), and score blocks by the recipe's policy from held-out probabilities."""
+    """Train trees of P(article), and score blocks with the recipe's policy from held-out probabilities."""
     n_pages = len(table.pages)
     rows = np.zeros((n_pages, len(PAGE_FEATURES)), dtype=np.float32)
     for page, item in enumerate(table.pages):
@@ -73,9 +73,9 @@ def _cross_fit(
     fold: NDArray[np.int64],
     seed: int,
 ) -> tuple[Trees, NDArray[np.float32]]:
-    """Grow trees on all training pages, and predict each page by trees of the other folds.
+    """Grow trees on all training pages, and predict each page with trees from the other folds.
 
-    Folds without training pages in the other folds get the mean of the target.
+    If the other folds have no training pages, the mean of the target is predicted.
     """
 
     def grow(chosen: NDArray[np.bool_]) -> Trees:

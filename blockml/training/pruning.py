@@ -22,32 +22,32 @@ if TYPE_CHECKING:
 
 # Sub-trees that save fewer training errors are collapsed (C4.5).
 COLLAPSE_SLACK = 1e-3
-# Estimated errors that a smaller tree may cost (C4.5).
+# Maximum number of additional estimated errors of a smaller tree (C4.5).
 PRUNE_SLACK = 0.1
 
 
 def added_errors(n: float, errors: float, confidence: float) -> float:
-    """Compute the errors to add to the training errors of a leaf for an upper confidence limit.
+    """Compute the number of errors to add to a leaf's training errors to get an upper confidence limit.
 
     Parameters
     ----------
     n
         Training weight of the leaf, > 0.
     errors
-        Training weight it classifies wrongly, 0 … n.
+        Training weight that it misclassifies, 0 … n.
     confidence
-        Probability that the true error exceeds the estimate, in (0, 1]: the smaller, the more is added. Above 0.5
-        nothing is added, so that the 0.70 of Kim et al. 2013 compares plain training errors.
+        Probability that the true error exceeds the estimate, in (0, 1]: the smaller, the more is added. Above 0.5,
+        nothing is added, so the 0.70 of Kim et al. 2013 compares plain training errors.
 
     Raises
     ------
     UsageError
-        If `n` is not positive or `confidence` lies outside (0, 1].
+        ``n`` is not positive, or ``confidence`` is outside (0, 1].
 
     Notes
     -----
-    The exact binomial limit for no error, the normal approximation with continuity correction from one error on, and
-    linear interpolation between (Quinlan 1993, chapter 4; WEKA's ``Stats.addErrs``).
+    Uses the exact binomial limit for no error, the normal approximation with continuity correction for one or more
+    errors, and linear interpolation in between (Quinlan 1993, chapter 4; WEKA's ``Stats.addErrs``).
 
     Examples
     --------
@@ -109,7 +109,7 @@ def prune(root: Node, sample: Sample, confidence: float, *, subtree_raising: boo
     else the largest branch takes its place if that costs at most 0.1 against the sub-tree. A raised branch receives
     the rows of its former siblings and is pruned again.
 
-    The nodes must hold their rows of ``sample``. For ``confidence``, and UsageError, see :func:`added_errors`.
+    The nodes must hold their rows of ``sample``. For ``confidence`` and the UsageError, see :func:`added_errors`.
     """
     check_confidence(confidence)
     stack = [(root, False)]
@@ -157,7 +157,7 @@ def _errors_with(root: Node, rows: Rows, sample: Sample, confidence: float) -> f
 
 
 def _add_rows(root: Node, rows: Rows, sample: Sample) -> None:
-    """Send rows down a sub-tree, and reset the estimates they change."""
+    """Send rows down a sub-tree, and reset the estimates that change."""
     stack = [(root, rows)]
     while stack:
         node, extra = stack.pop()

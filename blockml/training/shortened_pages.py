@@ -1,8 +1,8 @@
 """Shortened pages: variants of training pages with little content.
 
-The share of a page's words that are content decides how hard the page is: next to a short story, teasers and comments
-weigh more. Articles of WCXB are long, news elsewhere is not. A variant keeps the surroundings of a page and a part of
-its content, so no further labels are needed (research/studies/model-log.md, round 52).
+The share of content among a page's words determines how hard the page is: next to a short story, teasers and comments
+weigh more. Articles in WCXB are long, but news elsewhere is not. A variant keeps everything around the content of a
+page and a part of the content, so no further labels are needed (research/studies/model-log.md, round 52).
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from blockml.page.subtrees import block_of_texts
 from blockml.parsing.options import ParsingOptions
 from blockml.parsing.segmentation import segment
 
-#: Minimum words of content of a page that is shortened, bounds of the words that are left, and the maximum share of
-#: the content that is left (our choice).
+#: Minimum number of content words of a page to shorten, bounds of the number of words to keep, and maximum share of
+#: the content to keep (our choice).
 _MIN_WORDS, _LEFT, _MAX_SHARE = 150, (50, 900), 0.6
 
 
 def shortened(
     page: Page, labels: BlockLabels, parsing: ParsingOptions, rng: np.random.Generator
 ) -> tuple[Page, BlockLabels] | None:
-    """Return a variant of a page with a part of its content, and its labels; None for a page with little content.
+    """Return a variant of a page that keeps a part of its content, with labels; None for a page with little content.
 
-    The part is a run of lines, in every other variant from the first line of content. The logarithm of its number of
-    words is uniform. Of the rest of the content, the outermost elements that hold nothing else are deleted.
+    The part is a run of lines, which in half of the variants starts at the first line of content. The logarithm of
+    its number of words is uniformly distributed. The outermost elements that only hold other content are deleted.
 
     Examples
     --------
@@ -61,14 +61,14 @@ def shortened(
     if not gone.any():
         return None
     found, stays = without_nodes(page, _only_around(page, gone), parsing)
-    # The block that a text node belonged to gives the label of its block now.
+    # Text nodes take the label of their former block over to the new one.
     source = np.searchsorted(blocks.node, np.flatnonzero(stays)[found.blocks.node], side="right") - 1
     known = labels.known[source] & ~gone[source]
     return found, BlockLabels(main[source], labels.share[source], known)
 
 
 def _only_around(page: Page, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return (n_nodes,) the nodes that hold text of chosen blocks (n_blocks,) and no other text."""
+    """Return a mask (n_nodes,) of the nodes that only hold text of the chosen blocks (n_blocks,)."""
     nodes = page.nodes
     block = block_of_texts(nodes, page.blocks)
     is_chosen = np.append(chosen, False)[block]  # -1 takes the entry appended
@@ -80,9 +80,9 @@ def _only_around(page: Page, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def without_nodes(page: Page, gone: NDArray[np.bool_], parsing: ParsingOptions) -> tuple[Page, NDArray[np.bool_]]:
-    """Return a page without some nodes (n_nodes,) and their descendants, and (n_nodes,) the nodes that stay.
+    """Return a page without some nodes (n_nodes,) and their descendants, and a mask (n_nodes,) of the nodes that stay.
 
-    The text that is left is segmented again. ``Page.source`` stays that of the whole page.
+    The remaining text is segmented again. ``Page.source`` is still that of the whole page.
     """
     nodes = page.nodes
     borders = np.zeros(len(nodes) + 1, dtype=np.int64)

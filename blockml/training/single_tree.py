@@ -1,4 +1,4 @@
-"""Training of single trees, by scikit-learn or C4.5."""
+"""Training of single trees with scikit-learn or C4.5."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from blockml.training.recipes import Recipe
 from blockml.training.tree_arrays import FlatTree, pessimistic_prune
 
 _SITE_COLUMNS = frozenset(column.name for column in site_pages.COLUMNS)
-#: Column that is known where other pages of the site are.
+#: Column that has a value if other pages of the site are known.
 _GATE = "sitepages_0"
 
 
 def fit_tree(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_], seed: int = 0) -> FlatTree:
     """Grow a tree on block rows.
 
-    With features of other pages of the site, the first test is whether these are known. The branch for pages without
-    them is the tree that would be grown if they were unknown for all rows, so that such pages lose nothing. The other
-    branch is grown on all rows, as pages with them may be few.
+    If there are features of other pages of the site, the first test is whether they are known. The branch for pages
+    without them is the tree that would be grown if they were unknown for all rows, so these pages lose nothing. The
+    other branch is grown on all rows, because few pages may have them.
 
     ``matrix`` (n_rows, n_features) has the columns of the recipe's feature set, ``main`` (n_rows,) is the gold. The
-    seed decides between equally good splits.
+    seed decides among equally good splits.
 
     Raises
     ------
     UsageError
-        All of the rows are content, or none.
+        All or none of the rows are content.
     """
     if not len(main) or main.all() or not main.any():
-        raise UsageError("training needs blocks of both kinds, content and not, in each fold too")
+        raise UsageError("training needs blocks of both classes, content and not content, also within each fold")
     grow = partial(_cart, seed=seed) if recipe.learner == "cart" else _c45
     columns = feature_set(recipe.features).columns
     of_site = np.array([split_name(name)[0] in _SITE_COLUMNS for name in columns])
@@ -50,7 +50,7 @@ def fit_tree(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_
 def _gated(unknown: FlatTree, known: FlatTree, column: int) -> FlatTree:
     """Join two trees: rows go to the first where ``column`` is :data:`UNKNOWN`, else to the second.
 
-    The root has the value of the first tree, which shrinkage then leaves as it is.
+    The root has the value of the first tree, so that shrinkage does not change that tree.
     """
     second = len(unknown.feature) + 1
 
@@ -69,10 +69,10 @@ def _gated(unknown: FlatTree, known: FlatTree, column: int) -> FlatTree:
 
 
 def shrink(tree: FlatTree, shrinkage: float) -> FlatTree:
-    """Shrink the value of each node towards those of its ancestors, the more the fewer rows it has.
+    """Shrink the value of each node towards those of its ancestors, more strongly for nodes with fewer rows.
 
-    Leaves of ten rows give scores near 0 and 1 that rank badly. With strength ``s`` the difference between a parent of
-    weight ``n`` and its child is multiplied by ``1 / (1 + s / n)`` (Agarwal, Tan, Ronen, Singh and Yu 2022,
+    Leaves of about ten rows give scores near 0 and 1, which rank badly. With strength ``s`` the difference between a
+    parent of weight ``n`` and its child is multiplied by ``1 / (1 + s / n)`` (Agarwal, Tan, Ronen, Singh and Yu 2022,
     *Hierarchical Shrinkage*). Tests do not change.
 
     Examples
@@ -95,21 +95,22 @@ def shrink(tree: FlatTree, shrinkage: float) -> FlatTree:
 
 
 def to_trees(tree: FlatTree, shrinkage: float = 0.0) -> Trees:
-    """Convert a fitted tree to the trees of a model, shrunk."""
+    """Shrink a fitted tree and convert it to the trees of a model."""
     shrunk = shrink(tree, shrinkage)
     return Trees(tree.feature, tree.threshold, tree.left, tree.right, shrunk.value, np.zeros(1, dtype=np.int32))
 
 
 def _cart(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_], seed: int) -> FlatTree:
     """Fit scikit-learn's tree, with binary splits by information gain."""
-    from sklearn.tree import DecisionTreeClassifier  # over a second to import
+    from sklearn.tree import DecisionTreeClassifier  # takes over a second to import
 
     learner = DecisionTreeClassifier(
         criterion="entropy", min_samples_leaf=int(recipe.parameters["min_leaf"]), random_state=seed
     )
     tree = FlatTree.from_sklearn(learner.fit(matrix, main))
     confidence = float(recipe.parameters["confidence"])
-    # Above 0.5 pruning would only merge leaves with the same class at 0.5, and lose their different scores.
+    # With a confidence above 0.5, pruning would only merge leaves with the same class at 0.5 and lose their different
+    # scores.
     return tree if confidence > 0.5 else pessimistic_prune(tree, confidence)
 
 

@@ -1,4 +1,4 @@
-"""Fitted classifiers of scikit-learn as predictors: trees, forests, boosted trees and linear models."""
+"""Fitted scikit-learn classifiers as predictors: trees, forests, boosted trees and linear models."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _Affine = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def check_learner(estimator: Any) -> None:  # noqa: ANN401 (scikit-learn has no types)
-    """Check that a classifier can be written into a model file once it is fitted; it need not be fitted yet.
+    """Check that a classifier, which need not be fitted yet, can be written into a model file.
 
     Raises
     ------
     UsageError
-        It can't, and why.
+        It can't; the message says why.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def check_learner(estimator: Any) -> None:  # noqa: ANN401 (scikit-learn has no 
     if wrong:
         raise UsageError(
             f"{type(wrong[0]).__name__} can't be written into a model file; the classes that can are: "
-            f"{', '.join(sorted(_LEARNERS))}, also behind {', '.join(sorted(_SCALERS))} in a pipeline"
+            f"{', '.join(sorted(_LEARNERS))}, optionally after {', '.join(sorted(_SCALERS))} in a pipeline"
         )
     for name, legal in _PARAMETERS.get(type(learner).__name__, {}).items():
         if (value := learner.get_params()[name]) not in legal:
@@ -50,7 +50,7 @@ def check_learner(estimator: Any) -> None:  # noqa: ANN401 (scikit-learn has no 
 
 
 def to_predictor(estimator: Any, n_columns: int) -> Predictor:  # noqa: ANN401 (scikit-learn has no types)
-    """Return a classifier that was fitted to rows of ``n_columns`` columns and the classes False and True."""
+    """Convert a classifier that was fitted to rows of ``n_columns`` columns with the classes False and True."""
     *scalers, learner = _steps(estimator)
     scale, shift = np.ones(n_columns), np.zeros(n_columns)
     for step in scalers:
@@ -60,7 +60,7 @@ def to_predictor(estimator: Any, n_columns: int) -> Predictor:  # noqa: ANN401 (
 
 
 def _steps(estimator: Any) -> list[Any]:  # noqa: ANN401
-    """Return the steps of a pipeline, the classifier last; a pipeline has their names as parameters."""
+    """Return the steps of a pipeline, the classifier last; a pipeline also lists the step names as parameters."""
     steps = getattr(estimator, "steps", None)
     return [estimator] if steps is None else [step for _, step in steps if step not in (None, "passthrough")]
 
@@ -101,7 +101,7 @@ def _gradient_boosting(learner: Any, scaled: _Affine) -> Predictor:  # noqa: ANN
 
 
 def _tree(tree: Any, value: NDArray[np.float64], scaled: _Affine) -> Trees:  # noqa: ANN401
-    """Copy a tree of scikit-learn with other values of its nodes."""
+    """Copy a scikit-learn tree with other node values."""
     return _copied(tree.children_left < 0, tree.feature, tree.threshold, tree.children_left, tree.children_right, value,
                    scaled)  # fmt: skip
 
@@ -117,7 +117,7 @@ def _copied(
 ) -> Trees:
     column = np.where(leaf, 0, feature).astype(np.intp)
     scale, shift = (np.broadcast_to(part, len(scaled[0]))[column] for part in scaled)
-    cut = np.clip((threshold - shift) / scale, -_FAR, _FAR)  # a cut at infinity separates missing values only
+    cut = np.clip((threshold - shift) / scale, -_FAR, _FAR)  # a cut at infinity only separates missing values
     return Trees(
         feature=np.where(leaf, -1, column).astype(np.int32),
         threshold=np.where(leaf, 0.0, cut),

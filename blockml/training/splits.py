@@ -1,4 +1,4 @@
-"""Folds of cross-validation: over blocks (as published, which leaks), over pages and over sites."""
+"""Folds for cross-validation: over blocks (as published, but leaky), over pages and over sites."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from blockml.training.table import BlockTable
 
 #: Cross-validation protocols.
 PROTOCOLS: Mapping[str, str] = {
-    "block": "folds over all blocks, as in Kim et al. 2013; leaks, as blocks of a page are in training and test folds",
+    "block": "folds over all blocks, as in Kim et al. 2013; leaks: blocks of a page are in training and test folds",
     "page": "folds over pages",
     "site": "folds over sites: performance on unknown templates",
 }
 
 
 class _Fingerprinted(Protocol):
-    """Page with fingerprints of its text, as in :class:`blockml.training.table.PageRows`."""
+    """Page with fingerprints of its text, such as :class:`blockml.training.table.PageRows`."""
 
     @property
     def hash(self) -> str: ...
@@ -70,7 +70,7 @@ def _near_duplicates(pages: Sequence[_Fingerprinted]) -> Iterator[tuple[int, int
 
 
 def fold_pages(groups: NDArray[np.int64], n_folds: int, seed: int) -> NDArray[np.int64]:
-    """Distribute groups of pages at random over folds of about equal numbers of pages.
+    """Distribute groups of pages randomly over folds with about equal numbers of pages.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def fold_pages(groups: NDArray[np.int64], n_folds: int, seed: int) -> NDArray[np
     """
     names, sizes = np.unique(groups, return_counts=True)
     if not 2 <= n_folds <= len(names):
-        raise UsageError(f"{n_folds} folds need at least 2 folds and as many groups; there are {len(names)} groups")
+        raise UsageError(f"the number of folds must be between 2 and the number of groups, {len(names)}; got {n_folds}")
     order = np.random.default_rng(seed).permutation(len(names))
     order = order[np.argsort(-sizes[order], kind="stable")]  # large ones first, for even folds
     load = np.zeros(n_folds, dtype=np.int64)
@@ -118,12 +118,12 @@ def _groups(table: BlockTable, protocol: str) -> NDArray[np.int64]:
 
 
 def n_groups(table: BlockTable, protocol: str) -> int:
-    """Count the blocks, different pages or sites: the maximum number of folds of a protocol."""
+    """Count blocks, distinct pages or sites, which is the maximum number of folds of a protocol."""
     return len(table.main) if protocol == "block" else len(np.unique(_groups(table, protocol)))
 
 
 def _stratified(main: NDArray[np.bool_], n_folds: int, seed: int) -> NDArray[np.int64]:
-    """Distribute rows at random, each class evenly."""
+    """Distribute rows randomly, with each class spread evenly."""
     random = np.random.default_rng(seed)
     fold = np.empty(len(main), dtype=np.int64)
     for value in (False, True):

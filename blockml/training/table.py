@@ -41,7 +41,7 @@ class PageRows:
     id: str
     site: str
     page_type: str | None
-    usable: bool  #: Whether it may be trained on.
+    usable: bool  #: Whether the page may be used for training.
     matrix: NDArray[np.float32]  #: (n_blocks, n_features).
     main: NDArray[np.bool_]  #: (n_blocks,) gold labels.
     known: NDArray[np.bool_]  #: (n_blocks,) whether there is a gold label.
@@ -49,15 +49,15 @@ class PageRows:
     tokens: NDArray[np.int32]  #: (n_tokens,) index of each token in the page's vocabulary.
     #: (vocabulary,) count of each token in the gold text; None if the gold is not a whole text.
     gold_counts: NDArray[np.int64] | None
-    policy_columns: PolicyColumns  #: Inputs of the policy besides probabilities.
+    policy_columns: PolicyColumns  #: Inputs of the policy other than probabilities.
     hash: str  #: Fingerprint of the visible words.
     sketch: frozenset[int]  #: Smallest hashes of its word shingles.
     #: (n_blocks,) group number of each block, for each of :data:`blockml.features.block_groups.GROUPINGS`.
     groups: tuple[NDArray[np.int32], ...]
     ancestor_words: AncestorWords | None = None  #: Ancestor words of each block, for recipes with MLPs.
     dataset: str = ""  #: Name of the data set.
-    inputs: MatrixInputs | None = None  #: Fields of the recipe that it was prepared for; None if unknown.
-    variant: PageRows | None = None  #: A shortened variant to train on, for recipes with some.
+    inputs: MatrixInputs | None = None  #: Fields of the recipe that the page was prepared for; None if unknown.
+    variant: PageRows | None = None  #: A shortened variant to train on, for recipes that use them.
 
     @property
     def amounts(self) -> BlockAmounts:
@@ -116,7 +116,7 @@ class BlockTable:
     known: NDArray[np.bool_]  #: (n_rows,) whether there is a gold label.
     page_of_row: NDArray[np.int32]  #: (n_rows,).
     starts: NDArray[np.int64]  #: (n_pages + 1,).
-    #: (n_rows,) blocks with a gold label of usable pages that do not repeat an earlier page.
+    #: (n_rows,) blocks with a gold label, on usable pages that do not repeat an earlier page.
     trainable: NDArray[np.bool_]
 
     @classmethod
@@ -150,7 +150,7 @@ class BlockTable:
         )
 
     def with_variants(self, training: NDArray[np.bool_]) -> tuple[BlockTable, NDArray[np.bool_]]:
-        """Append the variants of the pages with rows in ``training`` (n_rows,), and their rows to the mask."""
+        """Append the variants of the pages with rows in ``training`` (n_rows,), and extend the mask by their rows."""
         pages = np.unique(self.page_of_row[training]).tolist()
         variants = [variant for page in pages if (variant := self.pages[page].variant) is not None]
         if not variants:
@@ -171,12 +171,12 @@ class BlockTable:
         return [number for number, page in enumerate(self.pages) if page.gold_counts is not None]
 
     def page_f1(self, kept: NDArray[np.bool_], pages: Iterable[int]) -> NDArray[np.float64]:
-        """Compute the bag-of-words F1 of pages from the decision for every row."""
+        """Compute the bag-of-words F1 of pages from decisions for all rows."""
         return np.array([self.pages[page].bag_f1(kept[self.rows_of(page)]) for page in pages])
 
 
 def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None = None) -> PageRows:
-    """Parse and label one page, and compute the recipe's features, with the template of its site if they need it.
+    """Parse and label one page and compute the recipe's features, using the template of its site if they need it.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None 
 def _rows(
     labelled: LabelledPage, recipe: Recipe, page: Page, labels: BlockLabels, text: str | None, site: SiteTemplate | None
 ) -> PageRows:
-    """Compute the rows of a parsed page with labels, and with a gold text if it is to be scored."""
+    """Compute the rows of a parsed page with labels, and with a gold text if the page is to be scored."""
     owner, tokens = block_tokens(page)
     gold_tokens = Counter(metric_tokens(text or ""))
     vocabulary = {token: index for index, token in enumerate(dict.fromkeys([*tokens, *gold_tokens]))}
@@ -229,7 +229,7 @@ def _rows(
 def build_table(
     datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1, progress: ProgressCallback = ignore_progress
 ) -> BlockTable:
-    """Build the table of data sets; with several, page ids are prefixed by the data set's name.
+    """Build the table of data sets; if there are several, page ids are prefixed by the data set's name.
 
     The number of processes, ``jobs``, does not change the result.
 
@@ -248,14 +248,14 @@ def build_table(
     with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
         by_site = list(tracked(parallel(tasks), progress, "features", len(groups)))
     names = [dataset.name for dataset in datasets for _ in dataset.pages]
-    place = {id(page): number for number, page in enumerate(labelled)}  # ids of pages may be equal
+    place = {id(page): number for number, page in enumerate(labelled)}  # data sets may share page ids
     order = [place[id(page)] for group in groups for page in group]
     rows = [row for _, row in sorted(zip(order, chain.from_iterable(by_site), strict=True), key=itemgetter(0))]
     return BlockTable.stack([replace(row, dataset=name) for row, name in zip(rows, names, strict=True)])
 
 
 def _site_rows(pages: Sequence[LabelledPage], recipe: Recipe) -> list[PageRows]:
-    """Build the rows of the pages of one site, with its template (learnt without gold) if the features need it."""
+    """Build the rows of the pages of one site, using its template (learnt without gold) if the features need it."""
     site = None
     if uses_site(recipe.features):
         site = SiteTemplate.learn(list(parse_pages(pages[:MAX_SITE_PAGES], recipe.parsing)))

@@ -1,4 +1,4 @@
-"""Training of a model from labelled pages, with its cross-validation."""
+"""Training of a model on labelled pages, with cross-validation."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def train(
     Parameters
     ----------
     data
-        Labelled pages: a data set of :func:`blockml.open_dataset`, what that opens, or a list of several.
+        Labelled pages: a data set from :func:`blockml.open_dataset`, anything that it opens, or a list of several.
     recipe
         A recipe or its name; by default the best that the installed libraries can train.
     base
-        Model to adapt to the pages (four or more of one site or kind) instead of training a new one.
+        Model to adapt to the pages (at least four of one site or kind) instead of training a new one.
     block_type_datasets
         Further pages with labelled blocks, for recipes that learn block types.
     name
@@ -71,17 +71,17 @@ def train(
     n_folds
         Maximum number of folds of each protocol; that of the recipe by default.
     backend
-        HTML parser, instead of the recipe's.
+        HTML parser to use instead of the recipe's.
     seed
         Seed of folds and training: equal pages, recipe and seed give equal models.
     jobs
         Number of processes; the result does not depend on it.
     accept_defects
-        Train although the gold of more than a quarter of the finished pages of a data set is defective.
+        Train even if more than a quarter of the finished pages of a data set have defective gold.
     command
         Command line, for the model's card.
     report
-        Called with lines about what was found and measured.
+        Called with lines about findings and measurements.
     progress
         Called with the name of a stage, how many of its steps are done, and how many there are.
     **parameters
@@ -90,16 +90,17 @@ def train(
     Returns
     -------
     TrainedExtractor
-        The model, as every function takes it; :func:`blockml.save` writes it. Its attribute ``adaptation`` is the
-        :class:`~blockml.training.adapt.Adaptation` to ``base``; unless that is ``accepted``, the model is ``base``.
+        The model, for use with every function that takes a model; :func:`blockml.save` writes it. Its attribute
+        ``adaptation`` is the :class:`~blockml.training.adapt.Adaptation` to ``base``; unless that is ``accepted``, the
+        model is ``base``.
 
     Raises
     ------
     UsageError
-        All of the blocks are content, or none; the learner finds nothing to split by; the gold of many pages is
-        defective; two data sets have the same name; the recipe can't be measured by the protocols or with this number
-        of folds; its learner is not installed; only folds by site are asked for, and the site of no page is known; or
-        an argument has no effect together with ``base``.
+        All or none of the blocks are content; the learner finds no split; the gold of many pages is defective; two
+        data sets have the same name; the recipe can't be cross-validated with the protocols or number of folds; its
+        learner is not installed; only folds by site are requested, but no page's site is known; or an argument has no
+        effect together with ``base``.
     DatasetError
         A page has no gold or can't be read.
     UnknownNameError
@@ -121,7 +122,7 @@ def train(
             "backend": backend, "seed": seed, **parameters,
         }  # fmt: skip
         if useless := [key for key, value in given.items() if value]:
-            raise UsageError(f"{' and '.join(useless)} can't be given with base, which adapts a model as it is")
+            raise UsageError(f"{' and '.join(useless)} can't be combined with base, which adapts an existing model")
         return _adapted(
             trained(base), datasets, name=name or "adapted", command=command, report=report,
             accept_defects=accept_defects, progress=progress,
@@ -148,7 +149,7 @@ def train(
 
 
 def _adapted(base: TrainedExtractor, datasets: Sequence[Dataset], **options: Any) -> TrainedExtractor:  # noqa: ANN401
-    """Adapt a model; return it unchanged where adaptation would not help."""
+    """Adapt a model; return it unchanged if adaptation would not help."""
     from blockml.training.adapt import adapt
 
     found = adapt(base.model, datasets, **options)
@@ -172,11 +173,11 @@ def train_model(
     progress: ProgressCallback = ignore_progress,
     accept_defects: bool = False,
 ) -> Model:
-    """Train a model by a recipe and cross-validate it: :func:`train`, which says more, with all defaults filled in."""
+    """Train a model with a recipe and cross-validate it; see :func:`train`, which fills in the defaults."""
     check_names(datasets)
     if not datasets:
         raise UsageError("training needs at least one data set")
-    check_type("recipe", recipe, Recipe, legal="a recipe, as of blockml.training.recipes.recipe")
+    check_type("recipe", recipe, Recipe, legal="a recipe, for example from blockml.training.recipes.recipe")
     protocols = [protocols] if isinstance(protocols, str) else protocols
     check_protocols(recipe, protocols, n_folds)
     if recipe.learner == "lightgbm":
@@ -220,7 +221,7 @@ def train_model(
 
 
 def _with_sites(datasets: Sequence[Dataset], protocols: Sequence[str], report: Callable[[str], None]) -> Sequence[str]:
-    """Return the protocols without folds by site if the site of no page is known.
+    """Return the protocols, without ``site`` if no page's site is known.
 
     Raises UsageError if no protocol is left.
     """
@@ -228,7 +229,7 @@ def _with_sites(datasets: Sequence[Dataset], protocols: Sequence[str], report: C
         return protocols
     reason = (
         "the site of no page is known (give 'url' or 'site' in meta.json, or put the pages of each site into a "
-        "folder), so folds by site can't be made"
+        "folder), so folds by site are impossible"
     )
     rest = [name for name in protocols if name != "site"]
     if not rest:
@@ -281,7 +282,7 @@ def assembled(
 
 
 def _check_splits(trees: Trees, table: BlockTable) -> None:
-    """Raise UsageError if no tree has a split: the model would give all blocks the same score."""
+    """Raise UsageError if no tree has a split, because the model would give all blocks the same score."""
     if (trees.feature < 0).all():
         main = table.main[table.trainable]
         raise UsageError(
@@ -301,16 +302,16 @@ def cross_validated(
     report: Callable[[str], None] = lambda _: None,
     progress: ProgressCallback = ignore_progress,
 ) -> tuple[dict[str, Any], PagePolicy | None]:
-    """Cross-validate by each protocol.
+    """Cross-validate with each protocol.
 
-    Returns a summary per protocol, and the policy results of the strictest one, for ensembles.
+    Returns a summary per protocol and, for ensembles, the policy results of the strictest one.
     """
     results = {}
     metrics: dict[str, Any] = {}
     for protocol in [name for name in PROTOCOLS if name in protocols]:
         k = min(n_folds, n_groups(table, protocol))
         if k < 2:
-            report(f"by {protocol}: not measured, as there is only one {protocol}")
+            report(f"by {protocol}: not measured, because there is only one {protocol}")
             continue
         if k < n_folds:
             report(f"by {protocol}: using {k} folds (only {k} {protocol}s)")
@@ -339,7 +340,7 @@ def _line(summary: dict[str, Any]) -> str:
 
 
 def _provenance(datasets: Sequence[Dataset], table: BlockTable) -> tuple[dict[str, Any], ...]:
-    """Build one record per data set, for the model file and its card."""
+    """Build one record per data set for the model file and its card."""
     entries = []
     first = 0
     for dataset in datasets:

@@ -1,4 +1,4 @@
-"""Fitted single trees as flat arrays, and their pruning.
+"""Fitted single trees as flat arrays, and pessimistic pruning.
 
 Source: Quinlan 1993, *C4.5: Programs for Machine Learning*, chapter 4, as in J48 of WEKA.
 """
@@ -32,8 +32,8 @@ class FlatTree:
     threshold: DoubleArray  #: Threshold of the test, 0 at leaves.
     left: IntArray  #: Left child, −1 at leaves.
     right: IntArray  #: Right child, −1 at leaves.
-    #: Probability of class 1, also at inner nodes: its share of the training weight at the node or, where that is 0, at
-    #: the parent.
+    #: Probability of class 1, also at inner nodes: its share of the training weight at the node, or at the parent if
+    #: the node has none.
     value: DoubleArray
     weight: DoubleArray  #: Training weight at the node.
 
@@ -41,9 +41,9 @@ class FlatTree:
     def from_sklearn(cls, estimator: DecisionTreeClassifier) -> Self:
         """Copy a scikit-learn decision tree, fitted for one output and at most two classes.
 
-        The second class is class 1; a single class is class 1 iff it equals 1. Probabilities are those of scikit-learn
-        for every float64 matrix: it rounds features to float32 before comparing them, so thresholds move to where that
-        rounding changes sides.
+        The second class is class 1; a single class is class 1 iff it equals 1. Probabilities equal those of
+        scikit-learn for every float64 matrix: it rounds features to float32 before comparing them, so thresholds are
+        moved to where the rounding changes sides.
 
         Raises
         ------
@@ -90,7 +90,7 @@ def pessimistic_prune(tree: FlatTree, confidence: float = 0.25) -> FlatTree:
     Raises
     ------
     UsageError
-        If `confidence` lies outside (0, 1].
+        ``confidence`` is outside (0, 1].
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tuning of threshold and shrinkage of single trees, on folds inside the training pages."""
+"""Tuning of threshold and shrinkage of single trees, on folds of the training pages."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from blockml.training.single_tree import fit_tree, to_trees
 from blockml.training.splits import duplicate_groups, fold_pages
 from blockml.training.table import BlockTable
 
-#: Candidates.
+#: Candidate values.
 THRESHOLDS = np.round(np.arange(0.05, 0.96, 0.025), 3)
 SHRINKAGES = (0.0, 30.0, 100.0, 300.0, 1000.0)
-#: Folds inside the training pages.
+#: Number of folds of the training pages.
 _INNER_FOLDS = 3
 
 
@@ -29,15 +29,15 @@ class Tuning(NamedTuple):
 
     @property
     def policy(self) -> DecisionPolicy:
-        """Policy of the single tree, whose decision is the one that cross-validation measures."""
+        """Policy of the single tree; cross-validation measures the same decision."""
         return DecisionPolicy(threshold=self.threshold)
 
 
 def tune(table: BlockTable, recipe: Recipe, training: NDArray[np.bool_], seed: int = 0) -> Tuning:
     """Choose threshold and shrinkage by the mean page F1 on inner folds by site of the training rows (n_rows,).
 
-    Values set in the recipe are not tuned. With pages of one site only, or without gold texts, the defaults are the
-    majority in a leaf, 0.5, and no shrinkage.
+    Values set in the recipe are not tuned. With pages of only one site, or without gold texts, the defaults are used:
+    the majority in a leaf, 0.5, and no shrinkage.
     """
     thresholds = THRESHOLDS.tolist() if recipe.threshold is None else [recipe.threshold]
     shrinkages = SHRINKAGES if recipe.shrinkage is None else [recipe.shrinkage]

@@ -1,11 +1,11 @@
 """Cost of batches: input formats and numbers of processes beside a loop of bare extractions, and beside other tools.
 
 The pages of labelled collections are repeated under new ids until there are enough, and written as a folder, JSON
-lines, a WARC file and a Parquet file. JSON lines are UTF-8, as most programs write them; those of Python's ``json`` by
-default, which escapes characters outside ASCII, are a kind of their own. With ``--folder`` the inputs are kept, so that
+lines, a WARC file and a Parquet file. JSON lines are in UTF-8, like those of most programs; those of Python's ``json``
+by default, which escapes characters outside ASCII, are a separate kind. With ``--folder`` the inputs are kept, so that
 a table can be measured in pieces.
 
-Each row is a run of ``blockml predict`` in a process of its own: CPU time of the process and its workers, elapsed time,
+Each row is a run of ``blockml predict`` in a separate process: CPU time of the process and its workers, elapsed time,
 peak memory of all of them, and a fingerprint of the records. As the speed of a machine changes with what else it does,
 every second the run is stopped for a turn of the loop of bare extractions, and the ratio is to its mean time.
 

@@ -123,7 +123,7 @@ def decided(study: Study, name: str, recipe: Recipe, final: Probabilities) -> Me
 
 
 def costs(study: Study, families: Mapping[str, Sequence[int]], timed: int) -> Table:
-    """Measure CPU time of each family, alone and together, as a multiple of lxml's parse of the same pages."""
+    """Measure CPU time of each family, separately and together, as a multiple of lxml's parse of the same pages."""
     names = feature_set(study.recipe.features).columns
     work: dict[str, Sequence[Callable[[PageContext], object]]] = {
         name: [partial(compute, FeatureSet(name, 1, tuple(names[place] for place in places), "one family"))]

@@ -43,7 +43,7 @@ class Predictions:
 
     @property
     def trees(self) -> Probabilities:
-        """(n_rows,) probabilities by the trees alone."""
+        """(n_rows,) probabilities by only the trees."""
         return sigmoid(self.odds)
 
     def mlp(self, *numbers: int) -> Probabilities:

@@ -1,6 +1,6 @@
 """Cost of engines that run batches, beside ``blockml predict``, over the same pages on two cores.
 
-Each engine runs a program of a few lines in a process of its own: CPU time of all its processes, elapsed time, memory,
+Each engine runs a program of a few lines in a separate process: CPU time of all its processes, elapsed time, memory,
 lines of code, and a fingerprint of the records, which is equal for all.
 
     python -m research.benchmarks.engines --pages 4000

@@ -1,8 +1,9 @@
 """The released model on collections that it was not trained on: F1 beside other tools, and its confidence.
 
 Words are counted fairly to scripts without spaces (see ``benchmarks.languages``). A page has teasers in its text if it
-has :data:`TEASERS` words or more in kept link blocks (half of their words or more are linked) that are no content by
-the gold text. Pages on which these are :data:`TEASER_SHARE` of the kept words or more are counted once more.
+has :data:`TEASERS` words or more in kept link blocks (half of their words or more are linked) that are not content
+according to the gold text. Pages on which these are :data:`TEASER_SHARE` of the kept words or more are counted once
+more.
 
     BLOCKML_CORPORA=DIR python -m research.benchmarks.held_out --systems trafilatura readability-lxml resiliparse
 
@@ -38,9 +39,9 @@ from research.benchmarks.languages import by, f1, text_by
 
 #: Collections that no released model was trained on.
 COLLECTIONS = "l3s-gn1 ir-research-big9-chaos dragnet-2012 cleaneval cleanportaleval recipes ftr-articles".split()
-#: Words of kept link blocks that are no content from which on a page has teasers in its text (our choice).
+#: Minimum number of words of kept link blocks outside the content for a page to have teasers in its text (our choice).
 TEASERS = 20
-#: Share of the kept words from which on teasers are more than a detail of a long text (our choice).
+#: Minimum share of the kept words for teasers to be more than a detail of a long text (our choice).
 TEASER_SHARE = 0.05
 #: Confidence above which a page is called certain.
 CERTAIN = 0.9
@@ -55,7 +56,7 @@ class Scored(NamedTuple):
     f1: list[float]  #: Of our text, then of the texts of the other systems.
     confidence: float
     is_empty: bool  #: Whether our text has no word, although the gold text has.
-    teasers: int  #: Words of kept link blocks that are no content.
+    teasers: int  #: Words of kept link blocks that are not content.
     teaser_share: float  #: Their share of the kept words, in [0, 1].
 
 

@@ -2,7 +2,7 @@
 
 The recipe ``default`` is cross-validated by site over all collections that the release is trained on, so that each page
 is extracted by a model that was trained on other sites. Words are counted fairly to scripts without spaces: each letter
-of Chinese, Japanese, Thai, Lao, Khmer and Burmese is a word of its own.
+of Chinese, Japanese, Thai, Lao, Khmer and Burmese counts as a word.
 
     BLOCKML_CORPORA=DIR python -m research.benchmarks.languages --kept FILE --systems trafilatura resiliparse
 
@@ -46,7 +46,7 @@ from research.benchmarks.default_study import Table, cross_predictions
 _SINGLE = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_SINGLE}]|[^\W{_SINGLE}]+")
 N_FOLDS = 5
-#: Pages of a language or script from which on it has a row.
+#: Minimum number of pages for a language or script to have a row.
 LEAST = 5
 
 
@@ -69,7 +69,7 @@ def gold_text(page: LabelledPage) -> str | None:
 
 
 def text_by(system: System, source: str, url: str | None) -> str:
-    """Return the text of a page by a system; none if it fails, as it would give none in use."""
+    """Return the text of a page by a system; none if it fails, because it would give none in use."""
     try:
         return system.make()(source, url).text
     except Exception as error:  # noqa: BLE001 (other tools raise anything)

@@ -1,4 +1,4 @@
-"""Records the outputs of extractors for every page of the labelled corpora, and compares two such records.
+"""Records the outputs of extractors for every page of the labelled corpora, and compares two of these records.
 
 ``python -m research.benchmarks.outputs record FILE`` writes one line a page: status, and fingerprints of scores, kept
 blocks, text, Markdown, HTML and the JSON of everything else (reasons, labels, confidence, metadata), by extractor.
@@ -75,7 +75,7 @@ def outcomes(work: tuple[Path, Sequence[str]]) -> dict[str, Any]:
     source = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     results: dict[str, Outcome] = {}
     for name in names:
-        if name == "serial":  # has no default members of its own
+        if name == "serial":  # has no default members
             continue
         result = blockml.extract(source, model=resolve(name))
         texts = [result.text, *(blockml.render(result, kind) for kind in ("markdown", "html", "json"))]

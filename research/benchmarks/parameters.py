@@ -93,7 +93,7 @@ def folds_of(sites: Sequence[str], n_folds: int, seed: int) -> NDArray[np.intp]:
 
 
 def study(name: str, f1: NDArray[np.float64], fold: NDArray[np.intp], sites: Sequence[str]) -> dict[str, Any]:
-    """Measure the defaults, parameters tuned on other sites, and the effect of each parameter alone.
+    """Measure the defaults, parameters tuned on other sites, and the effect of each parameter by itself.
 
     Parameters
     ----------

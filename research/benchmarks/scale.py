@@ -70,7 +70,7 @@ def service_times(corpora: Path, limit: int) -> NDArray[np.float64]:
     model = blockml.load("default")
     sources = [page.load()[0] for name in COLLECTIONS for page in open_dataset(corpora / name).pages[:limit]]
     mean = sum(map(len, sources)) / len(sources)
-    # Passes over all pages, as other work on the machine lasts longer than a page.
+    # Passes over all pages, because other load on the machine lasts longer than a page.
     passes = [[_seconds(source, model) for source in sources] for _ in range(PASSES)]
     fastest: NDArray[np.float64] = np.min(passes, axis=0) * PAGE_BYTES / mean
     return fastest

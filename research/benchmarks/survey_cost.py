@@ -2,7 +2,7 @@
 
 The run extracts the pages of an input by one process; the survey reads its output, without the pages and with them.
 Larger outputs repeat its records with other ids, and URLs of 1,000 sites or of one, in JSON lines. Each size is
-surveyed by a process of its own::
+surveyed by a separate process::
 
     python -m research.benchmarks.survey_cost CRAWL.warc.gz --records 10000 100000
 """

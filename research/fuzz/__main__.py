@@ -71,7 +71,7 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)} (default: all)")
     parser.add_argument("--minutes", type=float, default=1.0, help="for each target")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--first", type=int, help="run inputs from this number on in this process")
+    parser.add_argument("--first", type=int, help="run inputs in this process, starting with this number")
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1e9, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

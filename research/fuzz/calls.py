@@ -277,7 +277,7 @@ def _line(chance: random.Random) -> None:
     assert text is None or line[end : end + 1] == b'"'
 
 
-#: Chains of calls, and functions that are called alone, a third as often each.
+#: Chains of calls, and functions that are called on their own, each a third as often.
 _CHAINS: tuple[Callable[[random.Random], None], ...] = (
     *(_parse, _events, _features, _trees, _mlp) * 3, _line,
     *map(_one, ("segment_nodes", "new_page_tree", "page_features", "policy_scores", "sigmoid", "log_odds",

@@ -1,7 +1,7 @@
 """Run the tests of a module against its mutants, and list those that survive.
 
 Each mutant runs in a process that is forked from one that has loaded what takes long. The first test that fails ends
-it; so does a limit on time, as some mutants don't end.
+it; so does a time limit, because some mutants don't terminate.
 
     python -m research.mutation --sample 60
     python -m research.mutation blockml/decision/lines.py
@@ -69,7 +69,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def run(path: Path, tree: ast.Module, tests: Sequence[str]) -> bool:
-    """Run tests in a process of its own; tell whether all pass."""
+    """Run tests in a separate process; tell whether all pass."""
     if pid := os.fork():
         return os.waitpid(pid, 0)[1] == 0
     signal.alarm(WAIT)

@@ -59,7 +59,7 @@ def write_sparse(path: Path, before: bytes, after: bytes) -> None:
 
 
 def test_of_a_warc_file(tmp_path: Path) -> None:
-    """The page is cut off behind the limit, as its extraction needs no more."""
+    """The page is cut off after the limit, because its extraction needs no more."""
     next_one = record("next", 4) + b"<p>x\r\n\r\n"
     write_sparse(tmp_path / "a.warc", record("huge", SIZE), b"\r\n\r\n" + next_one)
     limit = (64 << 20) + 1

@@ -136,7 +136,7 @@ def test_a_stopped_run_continues(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.usefixtures("often")
 def test_failed_pages_stay_in_their_place(tmp_path: Path) -> None:
-    """Failures are in the output in order and listed in a file of their own, also after an interruption."""
+    """Failures are in the output in order and listed in a separate file, also after an interruption."""
     source = lines_file(tmp_path / "in.jsonl", 1500, {3: "raise", 800: "exit", 1400: "raise"})
     out = tmp_path / "out.jsonl"
     with pytest.raises(Stopped):
@@ -405,7 +405,7 @@ def test_signals_end_a_run_cleanly(tmp_path: Path, number: signal.Signals, code:
     program = [sys.executable, "-c", COMMAND, *options]
     subprocess.run([*program, "-o", str(whole)], check=True)  # noqa: S603
     for _ in range(9):  # a run may end before the signal reaches it
-        # A group of its own, to all of which a terminal sends the signal.
+        # A separate process group, to which a terminal sends the signal.
         process = subprocess.Popen(  # noqa: S603 (our own program)
             [*program, "-o", str(out)], stderr=subprocess.PIPE, start_new_session=True, env={**os.environ, "SLOW": "1"}
         )

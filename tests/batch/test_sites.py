@@ -18,7 +18,7 @@ NAMES = ("cats", "dogs", "birds", "fish", "snails")
 
 
 def html_of(name: str, home: str) -> str:
-    """Make a page with the menu of its site and a text of its own."""
+    """Make a page with the menu of its site and its own text."""
     return f"<p>Home of {home}</p><p>{name}1 {name}2 {name}3 {name}4.</p>"
 
 

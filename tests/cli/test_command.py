@@ -48,7 +48,7 @@ def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[st
 
 
 def test_extract_reads_standard_input() -> None:
-    """``-`` is standard input; run as a process of its own."""
+    """``-`` is standard input; run as a separate process."""
     result = subprocess.run(
         [sys.executable, "-m", "blockml", "extract", "-", "--model", "plain"],
         input="<p>grüß dich</p>".encode(),
@@ -89,7 +89,7 @@ def test_compressed_standard_input_is_unzipped() -> None:
     ],
 )
 def test_streams_that_fail_give_a_message(command: str, code: int, message: str, tmp_path: Path) -> None:
-    """One line says why; closed streams and a full device are no reason for a traceback."""
+    """One line says why; closed streams and a full device don't give a traceback."""
     (tmp_path / "a_file").touch()
     options = "--model plain" if "extract" in command else "--model plain --fields id,text"
     program = f"{sys.executable} -m blockml {command} {options}".replace("PAGES", str(DATA)).replace("PAGE", PAGE)

@@ -37,7 +37,7 @@ def messages_on_a_terminal(*arguments: str) -> str:
 
 @pytest.fixture
 def lines(tmp_path: Path) -> str:
-    """A file of ten pages and two lines that are no pages."""
+    """A file of ten pages and two lines that are not pages."""
     path = tmp_path / "in.jsonl"
     good = [json.dumps({"id": number, "html": f"<p>Page number {number}"}) for number in range(10)]
     path.write_text("\n".join([*good, "broken", "{}"]) + "\n", encoding="utf-8")

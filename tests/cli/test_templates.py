@@ -160,7 +160,7 @@ def test_extract_a_template(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_a_learnt_site_is_a_source_too(capsys: Output, tmp_path: Path) -> None:
-    """A template with a layout tree is applied; counts alone raise."""
+    """A template with a layout tree is applied; one with only counts raises."""
     file = tmp_path / "courier.template"
     assert main(["templates", "detect", str(COURIER), "-o", str(file)]) == 0
     capsys.readouterr()

@@ -82,7 +82,7 @@ def test_messages_are_escaped_and_bounded(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_printed_json_stays_the_same_value(capsys: pytest.CaptureFixture[str]) -> None:
-    """Escapes of JSON stand for the characters."""
+    """JSON escapes represent the characters."""
     print_json({"a": EVIL, "long": "z" * 10**5})
     out = capsys.readouterr().out
     assert unsafe(out) == []

@@ -34,7 +34,7 @@ def test_an_archive_is_no_page(name: str, tmp_path: Path, capsys: pytest.Capture
 
 
 def test_an_address_that_is_no_unicode(tmp_path: Path) -> None:
-    """A byte of an argument that is no UTF-8 is escaped in a file as on standard output."""
+    """A byte of an argument that is not UTF-8 is escaped in a file as on standard output."""
     out = tmp_path / "out.json"
     assert main(["extract", PAGE, "--format", "json", "-o", str(out), "--url", "http://cat.example/\udcff"]) == 0
     assert "http://cat.example/\\udcff" in out.read_text(encoding="utf-8")
@@ -49,7 +49,7 @@ def test_an_address_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_files_passed_over_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Files of a folder that are no pages are named by their suffix, beside the pages that were read."""
+    """Files of a folder that are not pages are named by their suffix, beside the pages that were read."""
     for name in ("a.html", "notes.txt", "b.txt"):
         (tmp_path / name).write_text("<p>Cats rule")
     assert main(["predict", str(tmp_path), "--model", "plain"]) == 0
@@ -148,7 +148,7 @@ def test_impossible_numbers_are_refused(arguments: list[str], words: str, capsys
     ],
 )
 def test_empty_values_are_refused(arguments: list[str], name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A variable of the shell that isn't set would stand for the current folder."""
+    """A variable of the shell that isn't set would mean the current folder."""
     assert main(arguments) == 2
     assert f"the value of {name} is empty" in capsys.readouterr().err
     with pytest.raises(UsageError, match="the name of an input is empty"):
@@ -156,7 +156,7 @@ def test_empty_values_are_refused(arguments: list[str], name: str, capsys: pytes
 
 
 def test_empty_lists_of_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """They would stand for all fields; a page may well have no URL."""
+    """They would mean all fields; a page may well have no URL."""
     with pytest.raises(SystemExit):
         main(["predict", PAGE, "--fields", " , "])
     assert "argument --fields: must be names separated by commas, got ' , '" in capsys.readouterr().err

@@ -232,7 +232,7 @@ def test_annotated_folder(tmp_path: Path) -> None:
 
 
 def test_an_empty_table(tmp_path: Path) -> None:
-    """It is no data set, as a folder without pages is none."""
+    """It is not a data set, just like a folder without pages."""
     (tmp_path / "pages").mkdir()
     (tmp_path / "gold.jsonl").write_text("\n", encoding="utf-8")
     with pytest.raises(DatasetError, match=r"gold\.jsonl: the table has no page"):

@@ -150,7 +150,7 @@ def test_pages_in_files_and_block_rows(tmp_path: Path) -> None:
         assert page.id == "pages/a"
         assert gold is not None
         assert gold.label(blockml.parse(html)).main.tolist() == [True, True, False]
-    with pytest.raises(DatasetError, match="row 3: the id 'a' is on rows that are not together"):
+    with pytest.raises(DatasetError, match="row 3: the id 'a' is on rows that are not adjacent"):
         open_dataset([{"id": n, "html": CATS, "text": "Cats", "label": 1} for n in "aba"])
     with pytest.raises(DatasetError, match="row 1: unknown label 'mian'; choose one of: advertisement"):
         open_dataset([{"id": "a", "html": CATS, "text": "Cats", "label": "mian"}])

@@ -71,7 +71,7 @@ def test_thresholds_outside_the_range_are_refused(threshold: float) -> None:
 
 
 def test_no_blocks() -> None:
-    """Nothing to decide is no error."""
+    """A page without blocks is not an error."""
     decision = decided([])
     assert (decision.kept.shape, decision.reasons, decision.confidence) == ((0,), (), 0)
     assert decision.kept.dtype == np.bool_
@@ -243,7 +243,7 @@ def test_kept_and_reasons_agree(html: str) -> None:
 
 
 def test_names_of_labels() -> None:
-    """One side alone is read too, and a label on both is an error."""
+    """A single side is read too, and a label on both is an error."""
     assert label_names((), "heading") == (frozenset(), frozenset({Label.HEADING}))
     assert label_names(["comment", "main"], ()) == (frozenset({Label.COMMENT, Label.MAIN}), frozenset())
     assert label_names((), ()) == (frozenset(), frozenset())

@@ -108,7 +108,7 @@ def test_declared_lines_have_their_reason() -> None:
 
 
 def test_template_lines_are_not_declared() -> None:
-    """Text that stands on all pages of a site is no summary of one."""
+    """Text that is on all pages of a site is not a summary of one."""
     page = blockml.parse(f'<meta name="description" content="{SUMMARY}"><div>{SUMMARY}</div><p>Text of an article')
     prediction = Prediction(
         np.array([0.4, 0.95], np.float32),

@@ -1,4 +1,4 @@
-"""Text that stands on a page more than once."""
+"""Text that occurs on a page more than once."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_of_a_page_that_says_all_twice_the_default_model_keeps_it_once() -> None
 
 
 def test_a_duplicated_line_is_penalised_as_a_whole() -> None:
-    """Code in a sentence is further down than the rest of it, and yet no gap is left where it stands."""
+    """Code in a sentence is further down than the rest of it, and yet no gap is left where it was."""
     sentence = "Cats <b>like <i><u><s>to</s></u></i> eat</b> fish every day."
     page = blockml.parse(f"<div><p>{sentence}</p></div><ul><li>{sentence}</li></ul><p>Dogs do not.</p>")
     policy = DecisionPolicy(rule="expected_f1", duplicate_penalty=4.0)

@@ -14,7 +14,7 @@ from blockml.features.page_context import PageContext
 
 
 def test_blocks_of_a_line() -> None:
-    """Emphases, links and what follows them; cells, items and paragraphs are lines of their own."""
+    """Emphases, links and what follows them; cells, items and paragraphs are separate lines."""
     html = (
         "<p>one <b>two</b>, <i>three</i>.</p><ul><li>four<li>five <b>six</b></ul><table><tr><td>seven<td>eight</table>"
     )

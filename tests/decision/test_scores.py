@@ -30,7 +30,7 @@ def columns(
     text: list[int] | None = None,
     context: list[int] | None = None,
 ) -> PolicyColumns:
-    """Blocks, each a line of its own, without links, running text or duplicates unless they are given."""
+    """Blocks, each a separate line, without links, running text or duplicates unless they are given."""
     n = len(words)
     amounts = BlockAmounts(*(np.array(values or [0.0] * n, np.float64) for values in (words, linked, prose)))
     return PolicyColumns(
@@ -149,7 +149,7 @@ def test_links_part_the_body() -> None:
 
 
 def test_duplicates_have_to_be_more_certain() -> None:
-    """The first that is about as likely as the best stays; others lose, by more where they stand apart."""
+    """The first that is about as likely as the best stays; others lose, by more where they are far apart."""
     policy = replace(PLAIN, duplicate_penalty=4.0)
     page = columns([20.0] * 4, text=[0, -1, 0, 0], context=[1, 1, 1, 2])
     found = score_blocks(policy, likely(*[0.7] * 4), page, None)

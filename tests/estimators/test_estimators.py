@@ -153,7 +153,7 @@ def test_blocks_as_samples(pages: list[PageRows]) -> None:
 def test_checks_of_scikit_learn(estimator: BaseEstimator, check: Callable[[str, BaseEstimator], None]) -> None:
     """Its checks of parameters, cloning, tags and representation pass; all others pass matrices, our samples are pages.
 
-    ``check_estimator`` runs one check only, as the tags say that samples are no matrices.
+    ``check_estimator`` only runs one check, because the tags say that samples are not matrices.
     """
     check(type(estimator).__name__, estimator)
 
@@ -205,7 +205,7 @@ def test_a_strictly_typed_file_of_a_user_passes(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text(USER)
     bad.write_text(USER + "\nwrong: int = result.text\n")
-    # In a process of its own, as mypy changes the limit of recursion.
+    # In a separate process, because mypy changes the recursion limit.
     command = [sys.executable, "-m", "mypy", "--config-file", str(config), "--cache-dir", str(tmp_path / "cache")]
     run = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=False)
     found = run([*command, str(good)])

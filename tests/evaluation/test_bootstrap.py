@@ -212,7 +212,7 @@ def test_pooled_scores_weigh_pages_by_their_blocks() -> None:
 
 
 def test_rounding_makes_no_difference_significant() -> None:
-    """Scores that agree in all but the last bit support no claim, alone or among many systems."""
+    """Scores that agree in all but the last bit support no claim, in a single pair or among many systems."""
     a = np.array([0.1 + 0.2, 0.7])
     b = np.array([0.3, 0.7])
     assert (a > b).any()
@@ -229,7 +229,7 @@ def test_chunks_do_not_change_many_systems(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_one_system_has_an_interval_and_no_difference() -> None:
-    """A single column is no pair; a single page has an interval of no width."""
+    """A single column is not a pair; a single page has an interval of no width."""
     result = bootstrap_systems([[0.25]])
     assert result.intervals() == [(0.25, 0.25, 0.25)]
     assert result.differences() == {}

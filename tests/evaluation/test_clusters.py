@@ -197,7 +197,7 @@ def test_published_averages_are_possible(name: str) -> None:
 def test_published_averages_hang_together(name: str) -> None:
     """Failed runs of k-median mostly merge two sites and split a third.
 
-    The share of such runs that gives the printed Rand index gives the printed purity and information as well, to
+    The share of these runs that gives the printed Rand index gives the printed purity and information as well, to
     within .003, for the two metrics that do best (table 2). So all three are normalised as in the other tables.
     """
     wrong = np.where(SITES == 1, 0, SITES)
@@ -307,7 +307,7 @@ def test_many_clusters_need_no_table_of_all_pairs() -> None:
         ([0, 1], [0], "clusters has 2 labels but truth has 1"),
         ([], [], "at least one label"),
         ([[0]], [[0]], "one-dimensional"),
-        (np.array([0, "a"], dtype=object), [0, 1], "labels of one kind"),
+        (np.array([0, "a"], dtype=object), [0, 1], "labels of one type"),
     ],
 )
 def test_unusable_labels_are_refused(score: Any, clusters: Any, truth: Any, message: str) -> None:

@@ -56,5 +56,5 @@ def test_families_and_columns_of_a_model() -> None:
 def test_pages_without_both_kinds_of_blocks_are_refused() -> None:
     """Importance needs labels."""
     empty = Dataset("none", DATA, "folders", ())
-    with pytest.raises(DatasetError, match="labelled blocks of both kinds"):
+    with pytest.raises(DatasetError, match="labelled blocks of content and of boilerplate"):
         importance_rows(trained("kim2013").model, empty)

@@ -116,6 +116,6 @@ def test_snippets_ignore_case_and_white_space() -> None:
 
 
 def test_no_snippets_give_no_rate() -> None:
-    """Without snippets, or with blank ones only, there is no rate; an empty text holds none."""
+    """Without snippets, or with blank ones only, there is no rate; an empty text contains no snippet."""
     assert snippet_rates("text", [], [" "]) == (None, None)
     assert snippet_rates("", ["a"], ["b"]) == (0, 0)

@@ -104,7 +104,7 @@ def test_members_vote_at_their_own_thresholds() -> None:
 
 
 def test_members_see_the_page_of_the_combination() -> None:
-    """Boilerpipe's rules join inline texts on pages of their own, and not here."""
+    """Boilerpipe's rules join inline texts when used by themselves, but not here."""
     html = "<p>one <b>two</b> three</p>"
     assert len(blockml.extract(html, model=NumWords()).page.blocks) == 1
     assert len(blockml.extract(html, model=Union(["numwords"])).page.blocks) == 3
@@ -155,7 +155,7 @@ def test_unknown_and_illegal_members(kind: Any) -> None:
     "weights", [[1], [1, 2, 3], [1, -1], [0, 0], ["1", 2], [1, float("nan")], [1, float("inf")], "12", 2, []]
 )
 def test_weights_are_checked(weights: Any) -> None:
-    """One for each member, from 0 on, not all 0."""
+    """One for each member, at least 0, not all 0."""
     with pytest.raises(UsageError, match=r"'weights'.*2 members"):
         Majority(["plain", "numwords"], weights=weights).score(PAGE)
 
@@ -223,7 +223,7 @@ def test_a_chain_of_one_is_its_member() -> None:
 
 
 def test_neighbours_close_ranks() -> None:
-    """A short text after links is no content; once the links are removed it is."""
+    """A short text after links is not content; once the links are removed, it is."""
     page = blockml.parse(f"<ul><li><a href=/>Home</a></ul><p>{'word ' * 20}</p><p>End</p>")
     assert kept_by(NumWords(), page).tolist() == [False, False, True]
     assert kept_by(Serial([Fixed([0, 1, 1]), NumWords()]), page).tolist() == [False, True, True]

@@ -55,7 +55,7 @@ class Short(Extractor):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Current folder with a module of one's own and labelled pages."""
+    """Current folder with a custom module and labelled pages."""
     (tmp_path / "longblocks.py").write_text(PLUG_IN)
     for number in range(3):
         page = tmp_path / "pages" / f"p{number}"

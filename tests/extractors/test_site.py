@@ -287,7 +287,7 @@ def test_combinations_hand_what_is_known_to_their_members() -> None:
 
 
 def test_layouts_without_a_tree_are_unknown() -> None:
-    """Counts alone tell nothing about trees."""
+    """Counts tell nothing about trees."""
     place = FEATURE_SETS["kim2013-site"].columns.index("sitetree_0")
     page = animals(("worms",))[0]
     assert (page_matrix(page, "kim2013-site", SiteTemplate.count(animals())).values[:, place] == UNKNOWN).all()
@@ -295,7 +295,7 @@ def test_layouts_without_a_tree_are_unknown() -> None:
 
 
 def test_a_page_is_not_lost_to_what_repeats() -> None:
-    """If every kept block repeats, the extractor's own decision stands, with a remark."""
+    """If every kept block repeats, the extractor's own decision is kept, with a remark."""
     shared = "word " * 30
     pages = [blockml.parse(f"<p>{shared}</p><p><a href=/>{name} {name}x</a></p>") for name in NAMES]
     result = extract_page(pages[0], at_site(resolve("lqf"), SiteTemplate.count(pages)))
@@ -348,7 +348,7 @@ def test_the_main_container_can_be_asked_for() -> None:
 
 
 def test_a_template_splits_no_sentence() -> None:
-    """A word that stands emphasised on all pages stays in its sentence; a repeated line goes as a whole."""
+    """A word that is emphasised on all pages stays in its sentence; a repeated line goes as a whole."""
     pages = [
         blockml.parse(f"<p>Home <b>page</b> {name}s<p>Each {name} <strong>always</strong> sleeps near a {name}.</p>")
         for name in ("cat", "dog", "bird", "fish", "cow")

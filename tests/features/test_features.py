@@ -95,13 +95,13 @@ def test_words_per_sentence(text: str, density: float) -> None:
 
 @pytest.mark.timeout(5)
 def test_time_is_linear_in_runs_of_signs() -> None:
-    """A rule of dots, as tables of contents have, is looked at once."""
+    """A row of dots, as in tables of contents, is scanned once."""
     assert column("<p>" + "." * 50_000 + "a", "wdsent") == [1]
 
 
 @pytest.mark.parametrize("length", [79, 80, 81, 200])
 def test_word_longer_than_a_line(length: int) -> None:
-    """Boilerpipe wraps before such a word, so that it stands on the line that doesn't count."""
+    """Boilerpipe wraps before such a word, so it is on the line that doesn't count."""
     word = "x" * length
     assert column(f"<p>{word}</p>", "wd") == [1 if length <= 80 else 0]
     assert column(f"<p>{word} {word}</p>", "wd") == [1 if length <= 80 else 0.5]
@@ -153,12 +153,12 @@ def test_one_block() -> None:
 
 
 def test_text_without_tags() -> None:
-    """The parent is the implied body, which has no code of its own."""
+    """The parent is the implied body, which has no separate code."""
     assert vector(blockml.parse("only text"), 0)[12] == "other"
 
 
 def test_parents_of_the_paper() -> None:
-    """A tag of the paper's table has a code of its own, in its order; all others share one."""
+    """Each tag of the paper's table has its own code, in table order; all others share one."""
     assert len(PARENT_VALUES) == 24
     html = "".join(
         f"<{tag}>x</{tag}>" for tag in ("b", "blockquote", "h6", "li", "pre", "q", "div", "strong", "custom-tag")
@@ -209,7 +209,7 @@ def test_word_density_is_that_of_the_slow_loop(blocks: list[list[int]]) -> None:
     assert column(html, "wd") == pytest.approx([slow_density(lengths) for lengths in blocks], rel=1e-6)
 
 
-#: Sets whose columns are all computed from blocks alone.
+#: Sets whose columns are all computed only from blocks.
 OF_BLOCKS = sorted(
     name
     for name, chosen in FEATURE_SETS.items()
@@ -270,7 +270,7 @@ def test_distances_are_lines_strictly_between(backend: str, html: str) -> None:
 
 
 def test_removed_script_alone_leaves_distance_zero() -> None:
-    """It separates, and has no line of its own."""
+    """It separates, but does not take a line."""
     assert column("<body>a<script></script>b", "distprev")[1] == 0
 
 

@@ -46,7 +46,7 @@ def test_description_and_title_for_other_sites() -> None:
     )
     found = likeness(f"{head}<p>Cats sleep late plain<p>{' '.join(f'w{i}' for i in range(39))} cats")
     assert found["indescription"] == pytest.approx([0.5, 1 / 40])
-    assert found["intitle"] == pytest.approx([0.25, 0])  # forty words are no title
+    assert found["intitle"] == pytest.approx([0.25, 0])  # forty words are not a title
     assert found["oftitle"] == [1, 1]
     assert likeness(f"{head}<p>{'cats ' * 91}")["oftitle"] == [0]
 

@@ -15,7 +15,7 @@ from blockml.page.attribute_words import blocks_in
      "id=Comments", "id=disqus_thread", "class=kommentare", "class=blog-comentarios"],
 )  # fmt: skip
 def test_names_of_comments(name: str) -> None:
-    """Class or id, alone or with other words."""
+    """Class or id, by itself or with other words."""
     assert blocks_in(blockml.parse(f"<p>Story</p><div {name}><p>One</p><p>Two</p></div>"), COMMENTS).tolist() == [
         False,
         True,

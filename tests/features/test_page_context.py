@@ -203,7 +203,7 @@ def test_bare_pages_keep_the_promises(backend: str, html: str) -> None:
 
 @pytest.mark.parametrize("sign", ["Ⓐ", "🅰", "สวัสดี", "・", "ー", "²", "١", "ǅ", "\u0301", "\u200d"])
 def test_odd_characters_keep_the_promises(sign: str) -> None:
-    """Capitals that are no letters, marks of letters, digits of other scripts."""
+    """Capitals that are not letters, marks of letters, digits of other scripts."""
     for tokenizer in TOKENIZERS:
         assert_promises_kept(blockml.parse(f"<p>{sign * 5}<p>a{sign}b<p>{sign} c", tokenizer=tokenizer))
 
@@ -217,7 +217,7 @@ def test_a_view_that_is_there_is_used() -> None:
 
 
 def test_a_view_goes_as_soon_as_nobody_holds_it() -> None:
-    """It is freed without the cyclic garbage collector, as it holds a page."""
+    """It is freed without the cyclic garbage collector, because it holds a page."""
     view = PageContext(blockml.parse("<p class=a>one two"))
     features.matrix(view.page, "page", context=view)
     ancestor_words(view)

@@ -210,7 +210,7 @@ def test_long_values_and_many(values: list[str]) -> None:
 
 
 def test_attributes_of_any_mapping() -> None:
-    """Read-only mappings as well as dicts, and sets that were not decoded yet; None is no value."""
+    """Read-only mappings as well as dicts, and sets that were not decoded yet; None is not a value."""
     held: list[Any] = [
         None, {"class": "nav", "id": "nav"}, MappingProxyType({"class": "foot", "role": "nav"}), {"class": None},
     ]  # fmt: skip
@@ -263,7 +263,7 @@ def test_word_densities(lengths: list[list[int]]) -> None:
 
 # --- invalid arguments -----------------------------------------------------------------------------------------------
 
-#: A page of two elements and a text, of one block; and changes of it that are no tree.
+#: A page of two elements and a text, of one block; and changes of it that are not a tree.
 A_TREE: dict[str, Any] = {
     "reach": 32, "names": ("#text", "p"), "texts": ("x",), "given": [None, {"class": "a"}], "pairs": b"",
     "tag": [1, 1, 0], "parent": [-1, 0, 1], "depth": [0, 1, 2], "end": [3, 3, 3], "attribute_set": [0, 1, 0],

@@ -54,7 +54,7 @@ def test_a_sentence() -> None:
 
 
 def test_no_words() -> None:
-    """Signs alone are counted, and divide nothing."""
+    """Text of only symbols is counted, and nothing is divided by zero."""
     found = row("<p>***,")
     assert found == dict.fromkeys(found, 0) | {
         "chars": 4, "wordlen": 1, "clauses": 1, "clauserate": 1, "signs": 1, "endsclause": 1, "startssign": 1,
@@ -101,7 +101,7 @@ SCRIPTS = {
 @pytest.mark.parametrize("script", SCRIPTS)
 @given(paragraphs=st.lists(SHAPES, min_size=1, max_size=4), linked=SHAPES)
 def test_letters_of_other_scripts_count_alike(script: str, paragraphs: list[str], linked: str) -> None:
-    """Capitals included: nothing depends on which letters stand there."""
+    """Capitals included: nothing depends on which letters they are."""
     letters, latin = SCRIPTS[script]
     table = str.maketrans(latin, letters)
 

@@ -1,4 +1,4 @@
-"""Headlines told by the lines of a page that stand in its title."""
+"""Headlines found as lines of a page that occur in its title."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_json_in_comments_is_read() -> None:
 
 @pytest.mark.parametrize("between", ["", "<!-- a comment that has ended -->"])
 def test_commented_declarations_are_not_read(between: str) -> None:
-    """JSON-LD in a comment is no declaration; the script after it is."""
+    """JSON-LD in a comment is not a declaration; the script after it is."""
     script = '<script type=\'application/ld+json\'>{{"@type": "Article", "headline": "{}"}}</script>'
     found = read(f"<!-- {script.format('Dogs')} -->{between}{script.format('Cats')}<p>They rule.")
     assert (found.title, found.sources["title"]) == ("Cats", "json-ld")
@@ -269,7 +269,7 @@ def test_elements_within_each_other_are_read_a_few_times(
 
 
 def test_an_element_too_large_for_a_headline_has_no_text() -> None:
-    """A wrapper with the class of a byline is no byline."""
+    """A wrapper with the class of a byline is not a byline."""
     page = blockml.parse("<h1>Cats <b>rule</b></h1><div class=author>" + "<i>w</i>" * 200 + "</div>")
     (h1,), (wrapper,) = page.nodes.indices("h1").tolist(), page.nodes.indices("div").tolist()
     assert headline.element_text(page, h1) == "Cats rule"

@@ -1,4 +1,4 @@
-"""Names of authors: labelled values, bylines with dates, counts beside a name, and texts that are no names."""
+"""Names of authors: labelled values, bylines with dates, counts beside a name, and texts that are not names."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_labels_in_several_languages() -> None:
     ],
 )
 def test_bylines(html: str, expected: tuple[str, ...]) -> None:
-    """Dates and the authors of comments are no authors of the page; the name within a byline is preferred."""
+    """Dates and the authors of comments are not authors of the page; the name within a byline is preferred."""
     assert authors(html) == expected
 
 
@@ -92,7 +92,7 @@ def test_bylines(html: str, expected: tuple[str, ...]) -> None:
     ],
 )
 def test_dates_beside_a_name(text: str, expected: tuple[str, ...]) -> None:
-    """The name stands before or after the date; words that are no months are no dates."""
+    """The name is before or after the date; words that are not months are not dates."""
     assert byline_names(text) == expected
 
 
@@ -110,7 +110,7 @@ def test_dates_beside_a_name(text: str, expected: tuple[str, ...]) -> None:
     ],
 )
 def test_names_are_cleaned(value: str, expected: tuple[str, ...]) -> None:
-    """Degrees, numbers and labels are no names."""
+    """Degrees, numbers and labels are not names."""
     assert clean_names([value]) == expected
 
 

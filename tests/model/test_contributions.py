@@ -15,7 +15,7 @@ HTML = "<p>" + "a long line of words " * 12 + "</p><p>one</p><p>two</p>"
 
 
 def test_a_family_that_decides_has_the_whole_difference() -> None:
-    """The small model reads word density alone: with its median the long block scores like the short ones."""
+    """The small model reads only word density: with its median the long block scores like the short ones."""
     model = small_model()
     page = page_matrix(blockml.parse(HTML, **model.parsing.options()), model.features)
     (predictor,) = model.predictors.values()
@@ -32,7 +32,7 @@ def test_a_family_that_decides_has_the_whole_difference() -> None:
 
 
 def test_empty_pages_and_corrections() -> None:
-    """A page without blocks has no contributions; an adaptation is one of its own."""
+    """A page without blocks has no contributions; an adaptation is a separate one."""
     model = small_model()
     assert contributions(model, page_matrix(blockml.parse(""), model.features)) == {}
     page = page_matrix(blockml.parse(HTML), model.features)

@@ -35,7 +35,7 @@ from blockml.training.mlp_fit import MLPOptions, TrainingPages, fit_mlp
 from tests.models import scores_of, small_model, small_trees
 
 ARRAYS = ("feature", "threshold", "left", "right", "value", "roots")
-#: Fields of a policy that are amounts from 0 on.
+#: Fields of a policy that are amounts of at least 0.
 AMOUNTS = ("min_content_words", "base_penalty", "article_penalty", "link_penalty", "duplicate_penalty")
 PREDICTORS = ("trees", "mlp", "article", "block_types")
 
@@ -219,7 +219,7 @@ def test_other_files(place: Path, data: bytes) -> None:
 
 
 def test_folder(tmp_path: Path) -> None:
-    """A folder is no model."""
+    """A folder is not a model."""
     with pytest.raises(ModelFormatError):
         load_model(tmp_path)
 
@@ -425,7 +425,7 @@ def test_flags_of_the_container(place: Path, whole: bytes, flag: int) -> None:
         while at >= 0:
             struct.pack_into("<H", data, at + offset, flag)
             if flag == 0x800:
-                data[at + (30 if signature == b"PK\x03\x04" else 46)] = 0xFF  # a name that is no UTF-8
+                data[at + (30 if signature == b"PK\x03\x04" else 46)] = 0xFF  # a name that is not UTF-8
             at = data.find(signature, at + 4)
     with pytest.raises(ModelFormatError):
         load_bytes(place, bytes(data))
@@ -790,7 +790,7 @@ def test_leaf_values_are_bounded(place: Path, complete: bytes, value: float) -> 
 
 @pytest.mark.parametrize("name", AMOUNTS)
 def test_large_amounts_do_not_overflow(place: Path, complete: bytes, name: str) -> None:
-    """A model that keeps nothing is no error."""
+    """A model that keeps nothing is not an error."""
     scores = TrainedExtractor(load_bytes(place, with_policy(complete, **{name: 1e6}))).score(PAGE)
     assert ((scores >= 0) & (scores <= 1)).all()
 
@@ -804,7 +804,7 @@ ROOTS = [
 @pytest.mark.parametrize("roots", ROOTS)
 @pytest.mark.parametrize("part", ["trees", "article", "block_types"])
 def test_roots_that_overflow_are_refused(place: Path, complete: bytes, part: str, roots: list[int]) -> None:
-    """Differences of 32-bit integers wrap around; the kernel must never see such roots."""
+    """Differences of 32-bit integers wrap around; the kernel must never see these roots."""
     parts = members(complete) | {f"{part}.roots.npy": npy(np.array(roots, np.int32))}
     if part == "block_types":
         parts["block_types.label.npy"] = npy(np.minimum(np.arange(len(roots)), 1).astype(np.int32))

@@ -385,7 +385,7 @@ def test_very_small_depth_limits(backend: str, depth: int) -> None:
     "xpath", ["", "/", "/html/body/p[0]", "/html/body/p[3]", "/html/body/p[-1]", "/svg", "/html/head/p"]
 )
 def test_find_gives_none_for_what_is_not_there(xpath: str) -> None:
-    """No such element is no error."""
+    """A missing element is not an error."""
     assert blockml.parse("<p>a</p><p>b</p>").nodes.find(xpath) is None
 
 
@@ -428,7 +428,7 @@ def test_a_page_on_which_html5lib_fails_is_parsed_by_lxml(html: str) -> None:
 
 
 def test_html5lib_without_memory_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lack of memory is told, as by the other back ends."""
+    """Lack of memory is reported, as by the other back ends."""
     html5lib = pytest.importorskip("html5lib", reason="needs the extra html5lib")
 
     def main_loop(_: object) -> None:

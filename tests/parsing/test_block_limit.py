@@ -84,7 +84,7 @@ def test_extraction(name: str) -> None:
 
 
 def test_ordinary_pages_are_whole() -> None:
-    """A table of 4,000 cells is no reason to join blocks."""
+    """A table of 4,000 cells is not a reason to join blocks."""
     page = blockml.parse("<table>" + "<tr><td>1<td>2</tr>" * 2_000)
     assert page.status is Status.OK
     assert len(page.blocks) == 4_000

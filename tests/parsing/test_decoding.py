@@ -134,7 +134,7 @@ def test_unknown_meta_warns_once() -> None:
 
 
 def test_detector_is_asked_last_and_only_if_needed() -> None:
-    """It sees bytes that declare nothing and are no UTF-8."""
+    """It sees bytes that declare nothing and are not UTF-8."""
     seen: list[bytes] = []
 
     def detector(source: bytes) -> str | None:
@@ -258,7 +258,7 @@ def test_binary_formats_are_undecodable(source: bytes, charset: str | None) -> N
 
 
 def test_stray_control_bytes_are_still_a_page() -> None:
-    """A few NULs in a text are no picture."""
+    """A text with a few NULs is not a picture."""
     assert decode(b"<p>one\x00 two\x01 three four five six seven").is_text
 
 

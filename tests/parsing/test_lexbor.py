@@ -144,7 +144,7 @@ HOSTILE = {
 @needs_selectolax
 @pytest.mark.parametrize("html", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_pages_take_seconds(html: str) -> None:
-    """Lexbor alone takes from 25 seconds to hours, or gigabytes."""
+    """Lexbor by itself takes from 25 seconds to hours, or gigabytes."""
     start = time.process_time()
     page = blockml.parse(html, backend="lexbor")
     assert time.process_time() - start < 15
@@ -200,7 +200,7 @@ def test_depth_is_bounded_by_the_limit() -> None:
     ],
 )
 def test_which_pages_are_costly(source: bytes, costly: bool) -> None:  # noqa: FBT001 (a parameter of the test)
-    """Ordinary pages are not; bounds hold wherever the tag stands."""
+    """Ordinary pages are not; bounds hold wherever the tag is."""
     for before in (b"", b"<p>" + b"x" * 7, b"y" * 12_345):
         assert is_costly(before + source) is costly
 

@@ -86,7 +86,7 @@ def test_any_bytes(source: bytes) -> None:
 
 # --- pages ------------------------------------------------------------------------------------------------------------
 
-#: Markup with rules of its own, in any order.
+#: Markup with special rules, in any order.
 PIECES = [
     *(f"<{name}>" for name in sorted(BREAKING | VOID | DROPPED | PREFORMATTED | {"a", "b", "noscript", "svg", "x"})),
     *(f"</{name}>" for name in ["head", "body", "html", "title", "a", "b", "p", "div", "td", "pre", "script", "style"]),

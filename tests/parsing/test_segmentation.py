@@ -62,7 +62,7 @@ def test_every_tag_but_the_anchor_separates(backend: str) -> None:
 
 
 def test_inline_elements_of_boilerpipe() -> None:
-    """The list of its public source, from version 1.2 on."""
+    """The list of its public source since version 1.2."""
     inline = "a strike u b i em strong span sup sub code tt var abbr acronym font".split()
     assert PROFILES["boilerpipe"] == set(inline)
     assert PROFILES["anchor"] == {"a"}
@@ -113,7 +113,7 @@ def test_control_characters_alone_make_no_block(backend: str) -> None:
 
 
 def test_title_makes_no_block() -> None:
-    """A title in the head, in the body or in a drawing is no block; only the first is the page's title."""
+    """A title in the head, in the body or in a drawing is not a block; only the first is the page's title."""
     page = blockml.parse("<title> My\n page </title><p>a<title>b</title>c</p><svg><title>d</title><text>e</text></svg>")
     assert page.title == "My page"
     assert page.blocks.texts == ("a", "c", "e")
@@ -147,14 +147,14 @@ def test_joints() -> None:
 # --- any page, against slow re-computations ---------------------------------------------------------------------------
 
 
-#: What may stand in a head.
+#: Elements that may be in a head.
 METADATA = {"base", "basefont", "bgsound", "link", "meta", "noscript", "title"} | {
     "script", "style", "template", "iframe", "noembed", "noframes",
 }  # fmt: skip
 
 
 def lxml_visible(html: str) -> str:
-    """Visible text of a page from the tree that lxml builds; a leading mark is no text.
+    """Visible text of a page from the tree that lxml builds; a leading byte order mark is not text.
 
     libxml2 leaves elements that it doesn't know in an unclosed head; the standard ends the head at the first of them.
     """
@@ -185,7 +185,7 @@ def lxml_visible(html: str) -> str:
 
 
 def html5lib_visible(html: str) -> str:
-    """Visible text of a page from the DOM that html5lib builds; a leading mark is no text."""
+    """Visible text of a page from the DOM that html5lib builds; a leading byte order mark is not text."""
     html = html.removeprefix("\ufeff")
     document = html5lib.parse(html, treebuilder="dom", namespaceHTMLElements=False)
     parts: list[str] = []

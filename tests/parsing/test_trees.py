@@ -46,7 +46,7 @@ def test_kept_elements_hold_the_text() -> None:
 
 
 def test_an_element_inside_a_page() -> None:
-    """A part of a tree is extracted alone; its tail and its surroundings are not."""
+    """Only the given part of a tree is extracted, not its tail or its surroundings."""
     tree = html.fromstring(f"<html><body><nav>Menu</nav><div><p id=a>{STORY}</p><p>x</p></div>Tail</body></html>")
     part = tree.find(".//div")
     assert part is not None

@@ -47,7 +47,7 @@ def learnt() -> BlockTypes:
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40))
 def test_prediction_is_the_softmax_of_the_trees(learnt: BlockTypes, seed: int, n_rows: int) -> None:
-    """Sums of all types together are bit-identical to those of each type alone."""
+    """Sums of all types together are bit-identical to those of each type by itself."""
     matrix = rows(seed, n_rows)
     sums, shares = learnt.sums(matrix), learnt.predict(matrix)
     assert np.array_equal(sums, np.stack([trees.predict(matrix) for trees in learnt.trees], axis=1))
@@ -198,7 +198,7 @@ def test_reasons_name_the_label_only_where_it_changed_something() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(list(Label)), st.floats(0, 1, width=32)), max_size=20), st.data())
 def test_labels_outside_both_sets_change_nothing(blocks: list[tuple[Label, float]], data: st.DataObject) -> None:
-    """Other blocks are decided by their label alone."""
+    """Other blocks are decided only by their label."""
     include = data.draw(st.sets(st.sampled_from(list(Label))))
     exclude = data.draw(st.sets(st.sampled_from(list(Label)))) - include
     page = blockml.parse("".join(f"<p>block {number}" for number in range(len(blocks))))
@@ -229,7 +229,7 @@ def test_extractors_without_block_types_refuse_labels(arguments: dict[str, Any])
 
 
 def test_many_pages_take_labels() -> None:
-    """The labels of many pages equal those of each page alone."""
+    """The labels of many pages equal those of each page by itself."""
     (record,) = predict_items(
         [Item("a", html=PAGE)], Named(), Options(include=["footer"], exclude="comment"), isolation="none"
     )

@@ -40,7 +40,7 @@ def test_the_sum_of_all(sizes: list[int]) -> None:
 
 
 def test_joining_in_two_steps() -> None:
-    """Gives the same as in one, and one alone is left as it is."""
+    """Gives the same as in one, and a single one is unchanged."""
     one, two, three = (grown(seed, 2) for seed in range(3))
     stepwise, at_once = joined([joined([one, two]), three]), joined([one, two, three])
     for name in ("feature", "threshold", "left", "right", "value", "roots"):

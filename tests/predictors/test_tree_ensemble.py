@@ -165,7 +165,7 @@ def test_check_refuses_what_would_fail_loop_or_read_outside(column: str, values:
 
 @pytest.mark.parametrize("column", ["feature", "threshold", "left", "right", "value", "roots"])
 def test_check_refuses_arrays_without_a_dimension(column: str) -> None:
-    """A single number is no column."""
+    """A single number is not a column."""
     trees = small_trees()
     broken = dataclasses.replace(trees, **{column: np.array(0, getattr(trees, column).dtype)})
     with pytest.raises(ModelFormatError, match="dimension"):

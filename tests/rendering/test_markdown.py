@@ -99,7 +99,7 @@ def test_a_list_right_in_a_list_belongs_to_the_item_before(html: str, expected: 
 
 @pytest.mark.parametrize("line", ["<span class=line>{}</span>", "{}<br>", "<div>{}</div>"])
 def test_removed_lines_of_code_leave_no_space_before_the_next_one(line: str) -> None:
-    """White space at the begin of a line is its indent."""
+    """White space at the start of a line is its indent."""
     html = "<pre>" + "".join(map(line.format, ["a", "b", "  c", "d"])) + "</pre>"
     assert [text for text in without(html, "b").split("\n") if text] == ["```", "a", "  c", "d", "```"]
 
@@ -137,7 +137,7 @@ def test_a_quotation_that_begins_with_a_list(html: str, expected: str) -> None:
     ],
 )  # fmt: skip
 def test_headings_and_cells_begin_no_line(html: str, expected: str) -> None:
-    """Signs that mean something at the begin of a line mean nothing there; those that end a heading do."""
+    """Characters with a meaning at the start of a line have none there; those that end a heading do."""
     assert whole(html) == expected
 
 
@@ -299,7 +299,7 @@ def test_an_item_whose_own_text_is_removed() -> None:
     ],
 )
 def test_code_keeps_language_and_white_space(html: str, fence: str) -> None:
-    """The language stands in many places; line numbers are no code."""
+    """The language can be in many places; line numbers are not code."""
     assert whole(html) == f"{fence}\na\n  b\n```"
 
 
@@ -342,7 +342,7 @@ def test_cells_whose_row_is_left_out_are_one(html: str, expected: str) -> None:
 
 
 def test_a_table_with_row_headers_has_an_empty_header() -> None:
-    """The first row of names and values is no header."""
+    """The first row of names and values is not a header."""
     html = "<table><tr><th>Name<td>Cat<tr><th>Legs<td>4</table>"
     assert whole(html) == "|  |  |\n| --- | --- |\n| Name | Cat |\n| Legs | 4 |"
 
@@ -436,7 +436,7 @@ def test_formulas_between_dollar_signs() -> None:
     ],
 )
 def test_terms_and_definitions(page: str, expected: str) -> None:
-    """A short term is bold and a line of its own, and its definition begins in the next one if it is a paragraph."""
+    """A short term is bold and on a separate line, and its definition begins in the next one if it is a paragraph."""
     assert whole(page) == expected
 
 
@@ -548,7 +548,7 @@ def test_a_lower_heading_with_the_words_of_the_headline_is_not_the_headline() ->
 
 
 def test_text_with_paragraphs() -> None:
-    """An empty line stands between paragraphs, but not between items or lines of one."""
+    """There is an empty line between paragraphs, but not between items or lines of one."""
     result = blockml.extract("<p>one<br>two</p><p>three</p><ul><li>a<li>b</ul>", model="plain")
     assert result.text == "one\ntwo\nthree\na\nb"
     assert render(result, "text", paragraphs=True) == "one\ntwo\n\nthree\n\na\nb"

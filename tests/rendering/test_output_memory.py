@@ -1,4 +1,4 @@
-"""Memory of outputs of hostile pages, measured in a process of its own."""
+"""Memory of outputs of hostile pages, measured in a separate process."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_removed_blocks_are_paragraphs_too() -> None:
 
 
 def test_a_list_around_sections_is_no_paragraph() -> None:
-    """Posts that are items of a list are paragraphs of their own; so are the cells of a layout table."""
+    """Posts that are items of a list are separate paragraphs; so are the cells of a layout table."""
     posts = blockml.extract("<ul><li><h2>A</h2><p>one</p><li><h2>B</h2><p>two</p></ul>", model="plain")
     assert [paragraph.text for paragraph in posts.paragraphs] == ["A", "one", "B", "two"]
     layout = blockml.extract("<table><tr><td><h2>A</h2><p>one</p><td>side</table>", model="plain")

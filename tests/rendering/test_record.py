@@ -75,7 +75,7 @@ def test_a_field_that_is_added_is_everywhere(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_statuses_of_failures_and_unsure_pages_are_in_records_of_a_batch_only() -> None:
-    """One page that is extracted either has a status of its own or raises."""
+    """Extracting a single page either gives a status or raises."""
     parts = json_schema()["$defs"]
     names = set(parts["record"]["properties"]["status"]["enum"]) - set(parts["page"]["properties"]["status"]["enum"])
     assert names == {*FAILURES, UNSURE}

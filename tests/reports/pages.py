@@ -17,7 +17,7 @@ HOSTILE = (
 
 
 def read_page(path: Path) -> html.HtmlElement:
-    """Parse a report, after checking that it stands alone and runs nothing."""
+    """Parse a report, after checking that it is self-contained and runs nothing."""
     text = path.read_text(encoding="utf-8")
     page = html.document_fromstring(text)
     assert text.startswith("<!DOCTYPE html>")
@@ -83,5 +83,5 @@ def words_of(element: html.HtmlElement) -> str:
 
 
 def cells_of(row: html.HtmlElement) -> list[str]:
-    """Text of each cell of a table's row that is no heading."""
+    """Text of each cell of a table's row that is not a heading."""
     return [words_of(cell) for cell in row.findall("td")]

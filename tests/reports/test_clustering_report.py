@@ -166,7 +166,7 @@ def test_clusters_are_tabled_largest_first(report: html.HtmlElement, given_resul
 
 
 def test_every_page_is_listed_once_in_its_cluster(report: html.HtmlElement, given_result: dict[str, Any]) -> None:
-    """The median first, then by their distance to it; those that stand alone together."""
+    """The median first, then by their distance to it; single pages together."""
     matrix = np.array(given_result["matrix"])
     lists = {str(part.get("id")): part for part in report.get_element_by_id("pages").findall("details")}
     assert set(lists) == {"c0", "c1", "alone"}
@@ -274,7 +274,7 @@ def test_only_what_is_known_is_shown(tmp_path: Path) -> None:
 
 
 def test_empty_and_single_collections_have_a_report(tmp_path: Path) -> None:
-    """The report says that there are no or single pages."""
+    """The report says that there are no pages, or only one."""
     empty, _ = read_report(
         write_clustering({"distance": "cp", "pages": [], "clusters": [], "matrix": []}, tmp_path / "r")
     )
@@ -355,7 +355,7 @@ def test_finer_clusters_are_shown_if_there_are_any(tmp_path: Path) -> None:
 
 
 def test_indices_may_be_infinite_or_undefined(tmp_path: Path) -> None:
-    """A single cluster has such indices; unknown indices keep their name."""
+    """A single cluster has them; unknown indices keep their name."""
     indices = {"dunn": float("inf"), "nmi": float("nan"), "rand": None, "my<own>": 1}
     page, _ = read_report(write_clustering(result_of([0, 1], indices=indices), tmp_path / "r.html"))
     table = page.get_element_by_id("indices").find(".//table")

@@ -37,7 +37,7 @@ def test_axis_may_run_downwards() -> None:
 
 
 def test_dots_stand_in_rows_from_the_top() -> None:
-    """A higher mean stands further right, in its own row, inside its interval."""
+    """A higher mean is further right, in its own row, inside its interval."""
     plot = dot_plot(
         [DotRow(0.9, 0.88, 0.93), DotRow(0.8, 0.78, 0.81), DotRow(None, None, None), DotRow(0.7, None, None)]
     )

@@ -61,7 +61,7 @@ def test_images_come_back_as_they_were(pixels: Pixels) -> None:
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6))
 def test_ticks_of_a_scale_are_round_and_few(low: float, spread: float) -> None:
-    """They stand where their labels say, and never lie outside."""
+    """They are where their labels say, and never lie outside."""
     scale = scale_over(low, low + spread, 10, 110)
     places, values = [place for place, _ in scale.ticks], [float(label) for _, label in scale.ticks]
     assert (scale.at(scale.low), scale.at(scale.high)) == (10, 110)
@@ -82,7 +82,7 @@ def test_scale_of_nothing_finite_is_still_one(bounds: tuple[float, float]) -> No
 
 
 def test_marks_differ_by_colour_and_shape() -> None:
-    """The first 18 clusters have a mark of their own, and the first 6 share neither colour nor shape."""
+    """The first 18 clusters each have a different mark, and the first 6 share neither colour nor shape."""
     found = list(styles(range(30)).values())
     assert len({(style.colour, style.shape) for style in found[:18]}) == 18
     assert len({style.colour for style in found[:6]}) == len({style.shape for style in found[:6]}) == 6
@@ -169,7 +169,7 @@ def cut(merges: NDArray[np.float64], threshold: float) -> list[int]:
 
 @given(linkages())
 def test_branches_do_not_cross(merges: NDArray[np.float64]) -> None:
-    """The pages of every merge stand side by side."""
+    """The pages of every merge are side by side."""
     order = leaf_order(merges)
     assert sorted(order) == list(range(len(merges) + 1))
     places = {page: place for place, page in enumerate(order)}
@@ -179,7 +179,7 @@ def test_branches_do_not_cross(merges: NDArray[np.float64]) -> None:
 
 
 def test_larger_branches_come_first() -> None:
-    """Late comers of a chain thus stand behind its core."""
+    """Late additions to a chain thus come after its core."""
     chain = [[1, 2, 0.1, 2], [0, 5, 0.2, 3], [3, 6, 0.3, 4], [4, 7, 0.4, 5]]
     assert leaf_order(chain) == [1, 2, 0, 3, 4]
     assert leaf_order([[b, a, height, size] for a, b, height, size in chain]) == [1, 2, 0, 3, 4]
@@ -236,7 +236,7 @@ def test_merges_are_drawn_at_their_heights() -> None:
 
 
 def test_long_chains_are_drawn() -> None:
-    """Trees as deep as there are pages, as single linkage makes them."""
+    """Trees as deep as the number of pages, such as those of single linkage."""
     n = 5000
     merges = [[0, 1, 0.1, 2]] + [[n + i, i + 2, 0.1 + i / n, i + 3] for i in range(n - 2)]
     figure = dendrogram(merges, [0] * n, most=40, whole=False, threshold=None)

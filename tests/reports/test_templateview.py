@@ -30,7 +30,7 @@ SOURCE = "<nav><a href=/>Home</a></nav><p>Hello <a href=/b>big</a> world</p><foo
 def view_of(
     path: Path, page: Page, in_template: Any, template: str = "", **options: Any
 ) -> tuple[html.HtmlElement, str]:
-    """Write a view; give it without its frame, and what the frame holds. Whatever is shown stands in that frame."""
+    """Write a view; give it without its frame, and what the frame holds. Everything shown is in that frame."""
     options = {"page_title": "A page", "page_html_label": "a.html", **options}
     written = write_template_view(path, template_html=template, page=page, in_template=in_template, **options)
     text = written.read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def view_of(
 
 
 def within(page: Page, *names: str) -> Any:
-    """Nodes that are, or stand in, elements with one of these names."""
+    """Nodes that are, or are in, elements with one of these names."""
     mask = page.nodes.named(set(names))
     for node in range(len(mask)):
         mask[node] |= bool(page.nodes.parent[node] >= 0 and mask[page.nodes.parent[node]])
@@ -52,7 +52,7 @@ def within(page: Page, *names: str) -> Any:
 
 
 def test_blocks_are_shaded_by_their_share(tmp_path: Path) -> None:
-    """Blocks in document order have the share of their characters; from one half on they count as template."""
+    """Blocks in document order have the share of their characters; at one half or more they count as template."""
     page = blockml.parse(SOURCE, url="http://site.example/a")
     view, frame = view_of(tmp_path / "deep" / "v.html", page, within(page, "a"), "<nav>Home</nav>", info={"n_pages": 7})
     lines = view.find_class("block")

@@ -59,7 +59,7 @@ def test_text_and_drawing_have_a_line_and_a_box_for_each_node() -> None:
 
 @pytest.mark.parametrize("depth", [0, 1])
 def test_shallow_trees(depth: int) -> None:
-    """A root alone is a text and a drawing too."""
+    """A tree of only a root is a text and a drawing too."""
     rows = tree_rows(TREES, COLUMNS, depth=depth)
     assert len(rows) == 2 ** (depth + 1) - 1
     assert tree_svg(rows).endswith("</svg>")

@@ -155,7 +155,7 @@ def test_a_device_is_written_to(tmp_path: Path) -> None:
 
 
 def test_every_command_writes_so(tmp_path: Path) -> None:
-    """Views, templates and reports don't replace a link either; training refuses what is no file."""
+    """Views, templates and reports don't replace a link either; training refuses what is not a file."""
     for name, command in {"view": ["view", PAGE, "--model", "plain"], "site": ["templates", "detect", PAGE]}.items():
         (tmp_path / name).symlink_to(tmp_path / f"{name}.out")
         assert main([*command, "-o", str(tmp_path / name)]) == 0

@@ -47,7 +47,7 @@ FAULTS = {
 
 
 def run(path: Path, writer: str, fault: str = "") -> subprocess.CompletedProcess[str]:
-    """Write a file in a process of its own."""
+    """Write a file in a separate process."""
     code = (
         f"import pathlib, sys\nimport blockml.cli\npath, code = pathlib.Path({str(path)!r}), 0\n{fault}\n"
         f"try:\n    exec({writer!r})\nexcept OSError as error:\n    print(repr(error), file=sys.stderr)\n    code = 9\n"

@@ -66,7 +66,7 @@ def test_sites_are_ranked_by_pages_and_doubt() -> None:
 
 
 def test_lines_that_repeat_are_counted_by_site() -> None:
-    """A line on every page is listed with its count; texts of their own are not."""
+    """A line on every page is listed with its count; texts of single pages are not."""
     found = survey(rows_of({"cats.example": (12, 0.9), "dogs.example": (2, 0.9)}))
     assert [(row["site"], row["line"], row["pages"], row["share"]) for row in found.tables["lines"]] == [
         ("cats.example", "Follow cats.example", 12, 1.0)

@@ -63,7 +63,7 @@ def test_result_tells_pages_and_clusters() -> None:
 
 
 def test_repeated_words_are_those_of_texts_on_other_pages() -> None:
-    """Of 'cat0', 'All rights reserved' and 'Text on cat0' the second alone stands on another page: 3 of 7 words."""
+    """Of 'cat0', 'All rights reserved' and 'Text on cat0' only the second is on another page: 3 of 7 words."""
     pages, ids = made(2, 1)
     clusters = cluster_pages(pages, ids, threshold=0.5)["clusters"]
     assert [len(page.blocks) for page in pages] == [3, 3, 3]
@@ -218,7 +218,7 @@ def test_ids_are_different_and_as_many_as_pages() -> None:
 
 
 def test_sites_of_the_sample_are_told_apart() -> None:
-    """Markup alone separates the generated sites; no subcluster mixes two of them."""
+    """Markup is enough to separate the generated sites; no subcluster mixes two of them."""
     files = sorted(SITES.glob("*/*/page.html"))
     pages = [summarise_page(blockml.parse(file.read_bytes()), subclusters=True) for file in files]
     sites = [json.loads((file.parent / "meta.json").read_text(encoding="utf-8"))["site"] for file in files]

@@ -49,7 +49,7 @@ def template(courier: list[Page]) -> SiteTemplate:
 
 
 def test_copies_count_once(template: SiteTemplate, courier: list[Page]) -> None:
-    """A crawl may have a page under many addresses; what it shares with itself is no template."""
+    """A crawl may have a page under many addresses; what it shares with itself is not a template."""
     for copied in range(0, len(courier), 4):
         again = SiteTemplate.learn([*courier, *[courier[copied]] * 20], name="courier")
         assert [layout.n_pages for layout in again.layouts] == [layout.n_pages for layout in template.layouts]

@@ -33,7 +33,7 @@ def sentence(number: int, length: int = 28) -> str:
 
 
 def page_of(number: int, *, odd: bool) -> tuple[str, list[tuple[str, Label]]]:
-    """A page and its labels: on odd sites a long teaser is no content, on others the model is right."""
+    """A page and its labels: on odd sites a long teaser is not content, on others the model is right."""
     teaser = sentence(number + 50, 60)
     story = [f"{sentence(number * 11 + k)}." for k in range(4)]
     html = (
@@ -123,7 +123,7 @@ def test_pages_without_content_are_no_gold(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_defective_and_unfinished_pages_are_left_out(tmp_path: Path) -> None:
-    """They change nothing, and unfinished pages are no defects."""
+    """They change nothing, and unfinished pages are not defects."""
     alone = adapt(BASE, [site(tmp_path / "alone", range(5), odd=True)])
     site(tmp_path / "mine", range(11), odd=True)
     for number in range(5, 10):
@@ -149,12 +149,12 @@ def test_repeated_pages_count_once(tmp_path: Path) -> None:
     assert once.after == twice.after
     assert twice.model is not None
     assert [entry["blocks"] > 0 for entry in twice.model.training[-2:]] == [True, False]
-    with pytest.raises(UsageError, match="data sets need different names, not mine, mine"):
+    with pytest.raises(UsageError, match="data sets need different names, got mine, mine"):
         adapt(BASE, [pages, pages])
 
 
 def test_as_many_losses_as_gains_are_refused() -> None:
-    """A mean gain alone does not help."""
+    """A mean gain is not enough."""
     before = np.full(4, 0.5)
     assert _accepted(before, np.array([0.7, 0.7, 0.4, 0.5]))
     assert not _accepted(before, np.array([0.8, 0.5, 0.4, 0.5]))

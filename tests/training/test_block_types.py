@@ -43,7 +43,7 @@ def rows(own: Dataset) -> BlockTypeRows:
 
 
 def written(folder: Path, html: str, content: str, page_type: str = "article") -> Dataset:
-    """A page whose gold is its content alone."""
+    """A page whose gold is only its content."""
     page = folder / "one"
     page.mkdir()
     (page / "page.html").write_text(html, encoding="utf-8")

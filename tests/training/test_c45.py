@@ -226,7 +226,7 @@ def test_the_whole_tree_is_the_one_of_a_slow_implementation(
 
 @pytest.mark.parametrize("columns", [(0, 1, 2), (1, 2), (1,)])
 def test_columns_of_many_values_are_treated_as_in_the_slow_implementation(columns: tuple[int, ...]) -> None:
-    """Beside a numeric column, beside a column of few values, and alone, where their gains count after all."""
+    """Beside a numeric column, next to a column of few values, and by themselves, where their gains count after all."""
     params: dict[str, Any] = {"min_leaf": 2, "confidence": 0.70, "collapse": True}
     params |= {"subtree_raising": True, "mdl_correction": True}
     sizes = set()
@@ -311,7 +311,7 @@ def test_a_cut_is_a_value_of_the_whole_training_column() -> None:
 
 
 def test_values_closer_than_the_gap_are_not_separated() -> None:
-    """A difference of 1e-5 is no cut, one of 2e-5 is."""
+    """A difference of 1e-5 is not a cut, one of 2e-5 is."""
     target = [0] * 5 + [1] * 5
     widths = [C45Tree(min_leaf=2).fit([[0.0]] * 5 + [[gap]] * 5, target).tree_.value.size for gap in (1e-5, 2e-5)]
     assert widths == [1, 3]

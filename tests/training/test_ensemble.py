@@ -181,5 +181,5 @@ def test_the_same_seed_gives_the_same_ensemble(table: BlockTable, chosen: Recipe
 def test_training_needs_both_kinds_of_blocks(table: BlockTable) -> None:
     """Content and not."""
     for rows in (table.main, ~table.main, np.zeros_like(table.main)):
-        with pytest.raises(UsageError, match="both kinds"):
+        with pytest.raises(UsageError, match="both classes"):
             fit_ensemble(table, QUICK, rows)

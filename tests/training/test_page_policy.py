@@ -147,7 +147,7 @@ def test_trees_of_the_model_are_grown_on_all_pages(table: BlockTable, held_out: 
 def test_without_two_kinds_of_pages_nothing_is_an_article(
     held_out: HeldOut, chosen: Recipe, kinds: tuple[str | None, str | None]
 ) -> None:
-    """Scores are those without P(article), as for recipes without article trees."""
+    """Scores don't use P(article), like those of recipes without article trees."""
     table = BlockTable.stack([page(number, page_type=kinds[number % 2]) for number in range(N_PAGES)])
     learnt = fit_page_policy(table, chosen, held_out)
     assert learnt.article is None
@@ -170,7 +170,7 @@ def test_gold_texts_are_not_needed(held_out: HeldOut, learnt: PagePolicy) -> Non
 
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
-    """Pages written by hand, each a site of its own."""
+    """Pages written by hand, each its own site."""
     return open_dataset(DATA / "pages")
 
 

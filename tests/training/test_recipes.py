@@ -72,7 +72,7 @@ def test_legal_names_depend_on_the_learner() -> None:
 
 
 def test_all_columns_as_a_whole_number() -> None:
-    """One is a share of the columns as 1.0 is, for both learners."""
+    """The integer 1 is a share of the columns, like 1.0, for both learners."""
     rows = np.arange(40, dtype=np.float32)[:, None]
     chosen = recipes.recipe("kim2013").but(learner="boosted", max_features=1, n_trees=3, min_leaf=5)
     trees = fit_boosted(rows, rows[:, 0] > 20, **chosen.parameters)
@@ -99,7 +99,7 @@ def test_the_card_of_trees_with_one_threshold() -> None:
     chosen = recipes.recipe("kim2013").but(learner="boosted", n_trees=5)
     card = render_card(train_model([open_dataset(DATA / "pages")], chosen, protocols=("page",), n_folds=2))
     assert "bag-of-words F1 at 0.5, averaged" in card
-    assert "Scores are probabilities, and blocks are kept from the same one on all pages." in card
+    assert "Scores are probabilities, and the threshold is the same on all pages." in card
 
 
 @pytest.mark.parametrize("base", ["kim2013", "boosted"])

@@ -88,7 +88,7 @@ def test_calls_that_cannot_succeed(
         train_model([open_dataset(pages)], recipe("kim2013"), protocols=["sites"])
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no such names")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems don't have these names")
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     """Pages, folders and data sets may have any name that the system allows."""
     pages = write_pages(tmp_path / "cats\udce9", n=6)
@@ -126,7 +126,7 @@ def test_terminated_training_leaves_nothing(tmp_path: Path) -> None:
 
 
 def _is_running(process: str) -> bool:
-    """Tell whether a process exists and is no zombie, which waits for whoever started it to look at it."""
+    """Tell whether a process exists and is not a zombie, which waits for its parent to look at it."""
     try:
         return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -144,7 +144,7 @@ def test_defective_gold(tmp_path: Path, capsys: Output) -> None:
 
 
 def test_unfinished_pages(tmp_path: Path, capsys: Output) -> None:
-    """Pages that are not labelled to the end are left out, and are no defects."""
+    """Pages that are not labelled to the end are left out, and don't count as defects."""
     pages = write_pages(tmp_path / "pages", n=8)
     for page in range(4):
         (pages / f"p{page}" / "meta.json").write_text('{"flags": ["unfinished"]}')
@@ -159,7 +159,7 @@ def test_unfinished_pages(tmp_path: Path, capsys: Output) -> None:
         train_model([open_dataset(pages)], recipe("default"), protocols=())
     for page in range(4, 8):
         (pages / f"p{page}" / "meta.json").write_text('{"flags": ["unfinished"]}')
-    with pytest.raises(UsageError, match=r"no block to train on: .* or unfinished"):
+    with pytest.raises(UsageError, match=r"no blocks to train on: .* or unfinished"):
         train_model([open_dataset(pages)], recipe("kim2013"), protocols=())
 
 
@@ -169,7 +169,7 @@ def test_names_of_data_sets(tmp_path: Path, capsys: Output) -> None:
     assert trained(one, "--dataset", str(other)) == 2
     assert main(["evaluate", "kim2013", "--dataset", str(one), "--dataset", str(other)]) == 2
     shown = capsys.readouterr()
-    assert shown.err.count("data sets need different names, not pages, pages") == 2
+    assert shown.err.count("data sets need different names, got pages, pages") == 2
     assert shown.out == ""
 
 
@@ -189,7 +189,7 @@ def test_one_class(tmp_path: Path) -> None:
 
 
 def test_one_leaf(tmp_path: Path) -> None:
-    """A tree without a split is no model."""
+    """A tree without a split is not a model."""
     pages = write_pages(tmp_path / "pages", n=2)
     with pytest.raises(UsageError, match="single leaf"):
         train_model([open_dataset(pages)], recipe("kim2013"), protocols=())
@@ -206,4 +206,4 @@ def test_unknown_sites(tmp_path: Path, capsys: Output) -> None:
     assert "by site, " not in shown
     known = write_pages(tmp_path / "known", meta={"url": "https://cat.example/a"})
     assert trained(known) == 0
-    assert "not measured, as there is only one site" in capsys.readouterr().err
+    assert "not measured, because there is only one site" in capsys.readouterr().err

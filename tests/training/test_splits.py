@@ -78,7 +78,7 @@ def test_pages_and_sites_stay_on_one_side(table: BlockTable, protocol: str) -> N
 
 
 def test_folds_over_blocks_leak(table: BlockTable) -> None:
-    """There a page stands on both sides, which is why the protocol is only for comparison."""
+    """Each page is on both sides, which is why the protocol is only for comparison."""
     fold = folds(table, "block", 10)
     assert any(len(np.unique(fold[table.page_of_row == page])) > 1 for page in range(len(table.pages)))
     shares = [table.main[fold == number].mean() for number in range(10)]
@@ -200,7 +200,7 @@ def test_leaves_hold_ten_rows(table: BlockTable) -> None:
 
 
 def test_recipe_parameters_are_checked() -> None:
-    """A typing error in a parameter is no silent default."""
+    """A typing error in a parameter does not silently give the default."""
     with pytest.raises(UnknownNameError, match="unknown recipe parameter 'leaf'; choose one of: confidence, features"):
         recipe("kim2013").but(leaf=3)
     with pytest.raises(UsageError, match="'min_leaf'"):
@@ -219,8 +219,8 @@ def test_another_learner_begins_with_its_own_parameters() -> None:
 
 
 def test_training_needs_both_kinds_of_blocks(table: BlockTable) -> None:
-    """Content alone or boilerplate alone cannot be learnt from."""
-    with pytest.raises(UsageError, match="both kinds"):
+    """Only content, or only boilerplate, cannot be learnt from."""
+    with pytest.raises(UsageError, match="both classes"):
         fit_tree(recipe("kim2013"), table.matrix, np.ones_like(table.main))
 
 
@@ -234,7 +234,7 @@ def test_training_is_deterministic_to_the_byte(dataset: Dataset, model: Model, t
 
 
 def test_card_tells_what_matters(model: Model) -> None:
-    """Data, licence, command, numbers and limits stand in the card."""
+    """Data, licence, command, numbers and limits are in the card."""
     card = render_card(model)
     for words in ("CC0-1.0", "a test", "by site, 3 folds", "page bag F1", "## Limits", "kim2013-onehot"):
         assert words in card
@@ -270,7 +270,7 @@ def test_shrinkage_against_the_sum_over_the_path(table: BlockTable) -> None:
 
 
 def test_snippet_gold_is_not_taken_for_an_empty_text(tmp_path: Path) -> None:
-    """Pages whose gold is no whole text are learnt from; what can't be scored on them is not."""
+    """Pages whose gold is not a whole text are learnt from; what can't be scored on them is not."""
     for number in range(12):
         folder = tmp_path / f"p{number}"
         folder.mkdir()

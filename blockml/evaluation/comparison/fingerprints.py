@@ -1,6 +1,6 @@
-"""Fingerprints of code and models: stored results are recomputed when the code that made them has changed.
+"""Fingerprints of code and models: stored results are recomputed when the code behind them has changed.
 
-Versions alone can't tell, as both code and models are worked on without a new version.
+Version numbers are not enough, because code and models change between versions.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import blockml
 from blockml.errors import UsageError
 from blockml.model import Model, model_digest
 
-# The C sources belong to the code; only an sdist or a checkout has them, a wheel changes its version instead.
+# C sources count as code, but only an sdist or a checkout has them; wheels of different code differ in version.
 _SUFFIXES = frozenset({".py", ".c", ".h"})
 
-# Packages that no extraction runs through, but for the fitting of extractors to a site.
+# Packages that extraction does not use, except to fit extractors to a site.
 _NOT_EXTRACTING = frozenset(
     "archives batch cli columns.py comparing.py datasets estimators evaluation labelling progress.py reports "
     "training".split()
 )
 _FITTING = "evaluation/site_pages.py"
 
-# Packages and modules that page scores are computed with: parsing, blocks, tokens, gold and metrics.
+# Packages and modules that page scores depend on: parsing, blocks, tokens, gold and metrics.
 _SCORING_PACKAGES = frozenset({"_kernel", "page", "parsing", "text"})
 _SCORING_MODULES = frozenset(
     {"datasets/gold.py", "evaluation/blocks.py", "evaluation/comparison/reference.py", "evaluation/words.py"}
@@ -64,12 +64,12 @@ def scoring_fingerprint() -> str:
 def class_fingerprint(kind: type) -> str:
     """Return eight hexadecimal digits that change with the code of an extraction or of an extractor's class.
 
-    The code of a class of another package is every Python file of its top-level package, or its module.
+    For a class of another package, this covers every Python file of its top-level package, or its module.
 
     Raises
     ------
     UsageError
-        The code is in no file, as that of a notebook.
+        The code is not in a file, for example because it was defined in a notebook.
     """
     top = sys.modules[kind.__module__.partition(".")[0]]
     if top is blockml:
@@ -80,7 +80,7 @@ def class_fingerprint(kind: type) -> str:
         for path in files or [Path(getattr(top, "__file__", None) or "")]:
             digest.update(path.read_bytes())
     except OSError as error:
-        raise UsageError(f"the class {kind.__name__} must be in a file, so that changes of it are noticed") from error
+        raise UsageError(f"the class {kind.__name__} must be defined in a file, so that changes are noticed") from error
     return digest.hexdigest()[:8]
 
 

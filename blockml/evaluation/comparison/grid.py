@@ -56,10 +56,10 @@ F_BETA: Mapping[str, tuple[str, str, float]] = MappingProxyType(
 #: Outcomes of running a system on a page.
 OUTCOMES = ("ok", "empty", "error", "crash", "timeout", "missing")
 
-# Name of the slice of pages whose page type, language or script the data set doesn't give.
+# Name of the slice of pages whose page type, language or script is unknown.
 _UNKNOWN = "unknown"
 
-#: Kinds with a single slice, of (nearly) all pages: see :func:`slice_pages`.
+#: Kinds with a single slice of (nearly) all pages: see :func:`slice_pages`.
 WHOLES = ("all", "clean", "not_empty_gold")
 
 
@@ -69,9 +69,9 @@ class Grid:
 
     dataset: str
     systems: tuple[str, ...]
-    pages: tuple[PageScore, ...]  #: (n_pages,) any one score of each page, for facts about the page; ordered by id
+    pages: tuple[PageScore, ...]  #: (n_pages,) one score of each page, for facts about the page; ordered by id
     cells: Mapping[tuple[str, str], PageScore]  #: Score by page id and system
-    #: (n_pages, n_systems) value of each page by metric; for block metrics that of the single page
+    #: (n_pages, n_systems) value of each page by metric; block metrics are those of the single page
     values: Mapping[str, _Floats]
     counts: _Floats  #: (n_pages, n_systems, 3) true positives, false positives and false negatives of the blocks
     seen: NDArray[np.bool_]  #: (n_pages, n_systems) whether the system was trained on the page
@@ -83,16 +83,16 @@ def fill_grid(
     """Arrange the page scores of one data set.
 
     ``scores`` are the page scores by system, in any order of pages, and ``seen`` the ids of the pages that a system was
-    trained on. Raises UsageError if a system has two scores of a page, or an outcome is not one of :data:`OUTCOMES`.
+    trained on. Raises UsageError if a system has two scores for a page, or an outcome is not one of :data:`OUTCOMES`.
     """
     cells: dict[tuple[str, str], PageScore] = {}
     first: dict[str, PageScore] = {}
     for system, scored in scores.items():
         for page in scored:
             if (page.id, system) in cells:
-                raise UsageError(f"{system} has two scores of page {page.id}", source=dataset)
+                raise UsageError(f"{system} has two scores for page {page.id}", source=dataset)
             if page.outcome not in OUTCOMES:
-                raise UsageError(f"unknown outcome {page.outcome!r}; legal are {', '.join(OUTCOMES)}", source=dataset)
+                raise UsageError(f"unknown outcome {page.outcome!r}; legal are: {', '.join(OUTCOMES)}", source=dataset)
             cells[page.id, system] = page
             first.setdefault(page.id, page)
     rows = {page: row for row, page in enumerate(sorted(first))}
@@ -112,10 +112,10 @@ def fill_grid(
         for metric, (precision, recall, beta) in F_BETA.items():
             pair = getattr(page, precision), getattr(page, recall)
             values[metric][cell] = np.nan if None in pair else f_beta(*pair, beta)
-        if page.tp + page.fp + page.fn + page.tn > 0:  # any block with gold
+        if page.tp + page.fp + page.fn + page.tn > 0:  # pages with at least one block with gold
             blocks = BlockScores(page.tp, page.fp, page.fn, page.tn)
             counts[cell] = page.tp, page.fp, page.fn
-            answered = page.outcome in ("ok", "empty")  # a failure earns nothing where no block is content
+            answered = page.outcome in ("ok", "empty")  # a failure scores 0 even where no block is content
             for metric in BLOCK_METRICS:
                 values[metric][cell] = answered and getattr(blocks, metric.removeprefix("block_"))
     return Grid(
@@ -138,7 +138,7 @@ class Slice(NamedTuple):
 
 
 def slice_pages(pages: Sequence[PageScore]) -> Iterator[Slice]:
-    """Yield the non-empty slices of a data set, kind by kind, by name.
+    """Yield the non-empty slices of a data set, ordered by kind and name.
 
     Kinds are ``all``, ``clean`` (pages whose gold has no known defect), ``not_empty_gold`` (pages whose gold has
     words), ``page_type``, ``script``, ``language``, ``gold_length`` (quartiles of the number of gold words) and

@@ -1,4 +1,4 @@
-"""Means of the systems over pages and slices of them, and their differences, with bootstrap intervals."""
+"""Means of the systems over pages and slices, and their differences, with bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _Estimates = dict[tuple[str, int], tuple[Interval, int]]
 
 
 def rounded(value: float | None) -> float | None:
-    """Round to six decimals, which hides the order in which a machine adds floats; never a negative zero."""
+    """Round to six decimals, which hides the summation order of a machine; never returns a negative zero."""
     return None if value is None else round(float(value), 6) + 0.0
 
 
@@ -55,7 +55,7 @@ def block_ratios(counts: _Floats) -> _Floats:
 
 
 def mean_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
-    """Yield the mean of every system on every slice by every metric that any of its pages has.
+    """Yield the mean of every system on every slice, for every metric that any of the slice's pages has.
 
     Sites have only :data:`HEADLINES`. The slice ``site_mean`` is the mean over sites of the means of their pages; its
     interval comes from resampling sites.
@@ -111,7 +111,7 @@ def _estimates(grid: Grid, part: Slice, settings: Settings, min_pages: int) -> _
 def _resampled(
     table: _Floats, settings: Settings, min_pages: int, score: _Score | None = None
 ) -> Iterator[tuple[list[int], list[Interval], int]]:
-    """Bootstrap together the columns with values in the same rows; yield columns, intervals and number of rows."""
+    """Bootstrap columns that have values in the same rows together; yield columns, intervals and number of rows."""
     known = ~np.isnan(table.reshape(*table.shape[:2], -1)[..., 0])
     groups: dict[bytes, list[int]] = {}
     for column in np.flatnonzero(known.any(axis=0)).tolist():
@@ -148,7 +148,7 @@ def _site_estimates(grid: Grid, settings: Settings) -> _Estimates:
 
 
 def _site_indices(grid: Grid) -> NDArray[np.intp]:
-    """Return (n_pages,) the index of each page's site."""
+    """Return the index of each page's site, (n_pages,)."""
     index = {site: i for i, site in enumerate(dict.fromkeys(page.site for page in grid.pages))}
     return np.array([index[page.site] for page in grid.pages], dtype=np.intp)
 
@@ -163,12 +163,12 @@ def _site_sums(values: _Floats, owner: NDArray[np.intp]) -> tuple[_Floats, _Floa
 
 
 def difference_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
-    """Yield the difference of every pair of systems by each of :data:`HEADLINES`.
+    """Yield the difference of every pair of systems for each of :data:`HEADLINES`.
 
-    It is over the pages that both have and neither was trained on; without such a page there is no row.
-    ``seen_pages`` is the number of pages left out because one of them was. Fewer than five pages give no interval.
-    ``significant_by_site`` is the significance when whole sites are resampled, because pages of one site resemble each
-    other; None for fewer than five sites.
+    The difference is over pages that both systems have and neither was trained on; pairs without any such page get no
+    row. ``seen_pages`` is the number of pages left out because a system was trained on them. Fewer than five pages give
+    no interval. ``significant_by_site`` is the significance when whole sites are resampled, because pages of one site
+    resemble each other; None for fewer than five sites.
     """
     owner = _site_indices(grid)
     for metric in HEADLINES:
@@ -231,7 +231,7 @@ def _by_site(
     sites, index = np.unique(owner, return_inverse=True)
     if len(sites) < MIN_DOCUMENTS:
         return None
-    if score is None:  # a mean as a ratio of sums
+    if score is None:  # the mean is a ratio of sums
 
         def score(sums: _Floats) -> _Floats:
             return sums[..., 0] / sums[..., 1]

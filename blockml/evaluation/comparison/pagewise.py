@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from blockml.evaluation.comparison.grid import OUTCOMES, Grid
 from blockml.evaluation.comparison.means import HEADLINES, rounded
 
-#: Number of pages listed of each kind of bad page.
+#: Number of pages listed for each kind of bad page.
 N_LISTED = 10
 
 #: Number of bins of a histogram over [0, 1].
@@ -44,7 +44,7 @@ def cost_rows(grid: Grid, peaks: Mapping[str, float | None]) -> Iterator[dict[st
 
 
 def distribution_rows(grid: Grid) -> Iterator[dict[str, Any]]:
-    """Yield histogram and deciles of the page scores of each system by each of the headline metrics."""
+    """Yield histogram and deciles of the page scores of each system, for each headline metric."""
     for column, system in enumerate(grid.systems):
         for metric in HEADLINES:
             values = grid.values[metric][:, column]
@@ -60,7 +60,7 @@ def distribution_rows(grid: Grid) -> Iterator[dict[str, Any]]:
 
 
 def page_score_rows(grid: Grid) -> Iterator[dict[str, Any]]:
-    """Yield the main scores of every page by every system."""
+    """Yield the main scores of every system on every page."""
     for row, page in enumerate(grid.pages):
         for column, system in enumerate(grid.systems):
             cell = grid.cells.get((page.id, system))
@@ -97,8 +97,8 @@ def worst_rows(grid: Grid) -> Iterator[dict[str, Any]]:
 def hardest_rows(grid: Grid) -> Iterator[dict[str, Any]]:
     """Yield the pages with the lowest bag-of-words F1 of the best system, and those with the largest disagreement.
 
-    ``why`` is ``hard`` or ``disagreement``, ``best`` the greatest F1 of any system and ``spread`` the standard
-    deviation over systems, which unlike the range isn't dominated by a single failing system. Ties by id.
+    ``why`` is ``hard`` or ``disagreement``, ``best`` the greatest F1 of any system, and ``spread`` the standard
+    deviation over systems, which, unlike the range, isn't dominated by a single failing system. Ties by id.
     """
     values = grid.values["bag_f1"]
     best, spread = np.full(len(values), np.nan), np.full(len(values), np.nan)

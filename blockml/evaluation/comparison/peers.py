@@ -1,7 +1,7 @@
-"""Third-party extractors with one signature: text and URL of a page to its main content as text.
+"""Third-party extractors with one signature: from text and URL of a page to its main content as text.
 
 Each is used as its documentation shows, with default settings unless its name indicates otherwise. Tools are imported
-when they are called, and fetch nothing. HTML returned by a tool is converted to text as blockml converts pages.
+when they are called, and fetch nothing. If a tool returns HTML, blockml converts it to text.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _resiliparse(html: str, url: str | None) -> str:  # noqa: ARG001 (it has no 
 def _justext(html: str, url: str | None) -> str:  # noqa: ARG001
     import justext
 
-    # It needs the language of the page; on pages in another language it finds little.
+    # jusText needs the language of the page; with another language it finds little.
     paragraphs = justext.justext(html, justext.get_stoplist("English"))
     return "\n".join(paragraph.text for paragraph in paragraphs if not paragraph.is_boilerplate)
 

@@ -1,7 +1,7 @@
 """Result tables of the papers that blockml implements, as data with their source.
 
-Their pages are mostly not public, so only orderings and magnitudes can be compared with the numbers. The conclusions
-of a paper are kept as :class:`Claim`, which can be tested on any scores.
+Most of their pages are not public, so only orderings and magnitudes can be compared. The conclusions of a paper are
+stored as :class:`Claim`, which can be tested on any scores.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 from blockml.errors import UsageError, check_name
 
-#: Caveat to show wherever published numbers stand next to measured ones.
+#: Caveat to show wherever published numbers appear next to measured ones.
 NOTE = (
-    "The published numbers were measured on other pages, most of which are not public, and ours are means over "
-    "current data sets. Compare orderings and magnitudes, not single numbers."
+    "The published numbers were measured on other pages, most of which are not public, and measured ones are means "
+    "over current data sets. Compare orderings and magnitudes, not single numbers."
 )
 
-#: Difference up to which a paper calls results equal (Gottron 2008, Bridging the gap: .751, .745 and .745).
+#: Largest difference of results that a paper calls equal (Gottron 2008, Bridging the gap: .751, .745 and .745).
 SAME = 0.02
 
 _FOLDER = Path(__file__).with_name("papers")
@@ -46,14 +46,14 @@ class Claim:
     text: str
     better: tuple[str, ...]
     worse: tuple[str, ...]
-    rows: tuple[str, ...] = ()  #: Names of the rows it is about; all if empty
-    every: bool = False  #: Whether it is about every single row instead of the mean over rows
+    rows: tuple[str, ...] = ()  #: Names of the rows that it is about; all if empty
+    every: bool = False  #: Whether it holds for every single row, not just for the mean over rows
     relation: str = ">"  #: ``>``, ``>=``, or ``=`` if both are equal within :data:`SAME`
 
     def holds(self, scores: Mapping[str, Mapping[str, float]]) -> bool | None:
         """Test the claim; None if columns or rows are missing.
 
-        ``scores`` are values by column and row. The rows need not be the paper's own unless the claim names them.
+        ``scores`` are values by column and row. The rows need not be those of the paper unless the claim names them.
 
         Examples
         --------
@@ -89,7 +89,7 @@ class PublishedTable:
     place: str  #: Table number or section in the paper
     columns: tuple[str, ...]
     rows: tuple[PublishedRow, ...]
-    #: Names in blockml by column, for methods that blockml implements; of several, the first that was measured counts
+    #: Names in blockml by column, for methods that blockml implements; the first one that was measured counts
     systems: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     #: Experimental conditions
     facts: Mapping[str, int | float | str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
@@ -107,7 +107,7 @@ class PublishedTable:
         return {row.name: row.values[place] for row in self.rows}
 
     def scores(self) -> dict[str, dict[str, float]]:
-        """Return the values by column and row, as :meth:`Claim.holds` takes them."""
+        """Return the values by column and row, in the form that :meth:`Claim.holds` takes."""
         return {name: self.column(name) for name in self.columns}
 
     def means(self) -> dict[str, float]:
@@ -180,7 +180,7 @@ def compare_with_published(measured: Mapping[str, Mapping[str, Mapping[str, floa
     """Return the published tables as plain data, with measured scores of the same methods and metrics.
 
     ``measured`` are means by metric, system and data set; metrics of clusterings are those of
-    :func:`blockml.evaluation.clusters.cluster_scores`, and ``dunn``, with systems such as ``cp`` (the distance alone),
+    :func:`blockml.evaluation.clusters.cluster_scores`, and ``dunn``, with systems such as ``cp`` (only the distance),
     ``cp, single linkage``, ``cp, k-median`` and ``cp at 0.7``. Each table has its fields and :data:`NOTE`; ``metric``
     of all rows, empty if they differ; ``derived``, with ``means``, ``weighted_means`` (None if sizes are unknown) and
     ``best_counts`` by column, or None if the rows are different measures; ``ours``, with ``column``, ``system``,
@@ -247,6 +247,6 @@ def _compared(table: PublishedTable, measured: Mapping[str, Mapping[str, Mapping
 
 
 def _of_measures(table: PublishedTable, claim: Claim) -> Claim:
-    """Return a claim about rows that are measures as one about all rows, as measured rows are of these measures."""
+    """Widen a claim about specific measures to all rows, because measured rows only hold values of these measures."""
     measures = {row.name for row in table.rows if row.metric} if not table.averageable else set()
     return replace(claim, rows=()) if claim.rows and set(claim.rows) <= measures else claim

@@ -1,6 +1,6 @@
 """Scores of one page: texts and kept blocks of any number of systems against the page's gold.
 
-Everything that depends on page and gold alone is computed once for all systems.
+Everything that depends only on page and gold is computed once for all systems.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from blockml.parsing.options import ParsingOptions
 from blockml.text.lcs import lcs_alignment, lcs_length
 from blockml.text.tokens import metric_tokens
 
-# Maximum product of the word counts of two texts for an exact longest common subsequence: about a second's work.
+# Maximum product of two texts' word counts for an exact longest common subsequence, which takes about a second.
 # Longer texts are aligned piecewise, and the score is flagged as approximate (our choice).
 _MAX_CELLS = 10**10
 
-# Script by the first word of a letter's Unicode name, where it isn't that word itself.
+# Script by the first word of a letter's Unicode name, where the two differ.
 _RENAMED_SCRIPTS = {"CJK": "han", "HIRAGANA": "kana", "KATAKANA": "kana"}
 _SCRIPTS = frozenset({"latin", "cyrillic", "hangul", "arabic", "devanagari", "greek", "hebrew", "thai"})
 
@@ -39,7 +39,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(?=[-_]|$)")
 
 @dataclass(frozen=True, slots=True)
 class PageScore:
-    """Scores of one system on one page; None where the gold has no such information.
+    """Scores of one system on one page; None where the gold does not support the score.
 
     An empty answer has the scores of an empty text, which are 1 where the gold is empty too; a page on which the
     system failed, or for which it has no output, scores 0 wherever there is anything to score.
@@ -50,7 +50,7 @@ class PageScore:
     page_type: str | None
     #: Primary subtag of the ``lang`` attribute of the ``html`` element, else that of the data set, else ``unknown``
     language: str
-    script: str  #: Script of most letters of the gold text, or of the page if the gold has no letters
+    script: str  #: Most frequent script of the letters of the gold text, or of the page if the gold has no letters
     gold_words: int  #: Number of words of the gold text; 0 if the gold isn't a text
     flagged: bool  #: Whether the gold has a known defect
     outcome: str  #: See :class:`blockml.evaluation.comparison.workers.TaskResult`
@@ -67,8 +67,8 @@ class PageScore:
     fp: int
     fn: int
     tn: int  #: Counts over the blocks with gold; positive is main content
-    seconds: float | None  #: CPU time of the extraction, if it ended
-    approximate: bool  #: Whether the texts were too long for an exact LCS: its scores are then lower bounds
+    seconds: float | None  #: CPU time of the extraction, if it finished
+    approximate: bool  #: Whether the texts were too long for an exact LCS, so that its scores are lower bounds
 
 
 class TextScores(NamedTuple):
@@ -81,10 +81,10 @@ class TextScores(NamedTuple):
 
 
 class Reference:
-    """Gold and derived data of one page, to score outputs against.
+    """Gold and derived data of one page, for scoring outputs.
 
-    ``labelled`` is a page with gold: raises DatasetError if it has none or can't be read. ``parsings`` are the parsing
-    options of the systems that return kept blocks.
+    ``labelled`` must be a page with gold; DatasetError is raised if it has none or can't be read. ``parsings`` are the
+    parsing options of the systems that return kept blocks.
 
     Examples
     --------
@@ -143,14 +143,14 @@ class Reference:
         )
 
     def blocks_of(self, text: str) -> NDArray[np.bool_]:
-        """Return (n_blocks,) whether a text contains each block, matched as by :class:`blockml.datasets.TextGold`."""
+        """Return whether a text contains each block, (n_blocks,), matched as in :class:`blockml.datasets.TextGold`."""
         matched = lcs_alignment(self.page_tokens, metric_tokens(text)) >= 0
         n = len(self.labels[ParsingOptions()].main)
         n_tokens = np.bincount(self.owner, minlength=n)
         return np.bincount(self.owner[matched], minlength=n) >= MATCHED_SHARE * np.maximum(1, n_tokens)
 
     def score(self, row: Mapping[str, Any], parsing: ParsingOptions | None = None) -> PageScore:
-        """Score a row of outputs.
+        """Score one row of outputs.
 
         ``row`` has ``text``, ``kept`` (indices of blocks), ``outcome`` and ``seconds``. ``parsing`` are the parsing
         options of the system whose blocks are kept; None if it returns text only.
@@ -209,7 +209,7 @@ def _language(page: Page, extra: Mapping[str, Any]) -> str:
 
 
 def _script(text: str) -> str | None:
-    """Return the script of most letters; None for a text without letters."""
+    """Return the most frequent script of the letters; None for a text without letters."""
     letters: Counter[str] = Counter()
     for character, count in Counter(text).items():
         if character.isalpha():

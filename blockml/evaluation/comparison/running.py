@@ -29,7 +29,7 @@ from blockml.parsing.options import ParsingOptions
 from blockml.text.plurals import counted
 from blockml.text.tokens import WORD
 
-# Pages per scoring task: enough to amortise the cost of sending, few enough to show progress.
+# Pages per scoring task: enough to amortise the cost of sending them, few enough to show progress.
 _CHUNK = 8
 
 
@@ -48,7 +48,7 @@ def compare_systems(
 
     A system that can't be run is skipped and listed in the tables with the reason. Raises UsageError if no system can
     be run, two data sets have the same name, pebble is not installed, an option is out of range, or another process
-    compares in the same directory; DatasetError or OSError if a page or a file of outputs can't be read, or the
+    is using the same directory; DatasetError or OSError if a page or a file of outputs can't be read, or the
     directory can't be written to.
 
     Parameters
@@ -56,7 +56,7 @@ def compare_systems(
     chosen, samples
         The systems, and the labelled pages of each data set.
     store
-        Where everything is kept. A later call with the same directory does only what is missing or stale.
+        Directory for all files. A later call with the same directory only does what is missing or stale.
     jobs
         Number of processes.
     timeout
@@ -73,7 +73,7 @@ def compare_systems(
         missing = dict(chosen.missing)
         for name, install in missing.items():
             report(f"{name} can't be run: {install}")
-        # Files of outputs come first, as a fault in one should show before hours of running.
+        # Files of outputs come first, so that a fault in one shows before hours of running.
         ordered = sorted(chosen.systems, key=lambda system: system.kind != "outputs")
         for sample in samples:
             if sample.without_gold:
@@ -132,12 +132,12 @@ def run_system(
 ) -> dict[str, Any]:
     """Run a system on a data set and store its outputs, unless current outputs are stored already.
 
-    Outputs are current if they are undamaged and system, version, parameters, pages and time limit are unchanged.
-    ``hashes`` are those of the pages, of :func:`~blockml.evaluation.seen.page_hashes`; other parameters and errors are
-    those of :func:`compare_systems`, which handles :class:`CannotRunError`. Returns the description
-    of the outputs: ``system``, ``kind``, ``version``, ``parameters``, ``dataset``, ``checksum``, ``pages``,
-    ``timeout``, ``seen``, ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``, ``sha256``.
-    Memory is that of a whole worker, including Python and blockml, which reads the pages.
+    Outputs are current if they are undamaged and the system, version, parameters, pages and time limit are unchanged.
+    ``hashes`` are those of the pages, from :func:`~blockml.evaluation.seen.page_hashes`; other parameters and errors
+    are those of :func:`compare_systems`, which handles :class:`CannotRunError`. Returns the description of the outputs:
+    ``system``, ``kind``, ``version``, ``parameters``, ``dataset``, ``checksum``, ``pages``, ``timeout``, ``seen``,
+    ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``, ``sha256``. Memory is that of the whole
+    worker, including Python and blockml, which reads the pages.
     """
     name, dataset = system.name, sample.dataset.name
     wanted = {
@@ -155,7 +155,7 @@ def run_system(
     if reason is None and (known := store.description("outputs", dataset, name)):
         return known
     if reason:
-        report(f"{name} is run on {dataset} again: {reason}")
+        report(f"running {name} on {dataset} again: {reason}")
     peaks: list[float] = []
     if system.kind == "outputs":
         results = _given(system, sample, report)
@@ -165,7 +165,7 @@ def run_system(
     if system.training and hashes is None:
         hashes = page_hashes(sample.dataset)
     seen = find_seen(system.training, sample.dataset, sample.checksum, hashes or {})
-    pages = None if seen.pages is None else list(seen.pages)  # as it will be read from the file
+    pages = None if seen.pages is None else list(seen.pages)  # in the form in which it is read from the file
     description = {**wanted, "seen": {**asdict(seen), "pages": pages}, "outcomes": outcomes}
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -185,12 +185,10 @@ def run_system(
 
 
 def _given(system: System, sample: PageSample, report: Callable[[str], None]) -> Iterator[TaskResult]:
-    """Yield the outputs of another tool, read from a file."""
+    """Yield the outputs of another tool from a file."""
     texts, n_others = read_outputs(system, [page.id for page in sample.dataset.pages])
     if n_others:
-        report(
-            f"{system.name}: ignored {counted(n_others, 'line')} about other pages than those of {sample.dataset.name}"
-        )
+        report(f"{system.name}: ignored {counted(n_others, 'line')} about pages that are not in {sample.dataset.name}")
     for page in sample.dataset.pages:
         text = texts.get(page.id)
         outcome = "missing" if text is None else "ok" if WORD.search(text) else "empty"
@@ -206,10 +204,10 @@ def score_systems(
     progress: ProgressBar = no_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Score the stored outputs of systems on a data set, unless outputs, gold and scoring code are unchanged.
+    """Score the stored outputs of systems on a data set where outputs, gold or scoring code have changed.
 
-    Scores are written to the store. Parameters are those of :func:`compare_systems`;
-    messages tell why scores are recomputed, and which texts were too long for an exact score.
+    Scores are written to the store. Parameters are those of :func:`compare_systems`; messages tell why scores are
+    recomputed, and how many texts were too long for an exact score.
     """
     name = sample.dataset.name
     fingerprint = scoring_fingerprint()
@@ -227,7 +225,7 @@ def score_systems(
         if reason is not None:
             stale[system] = wanted
         if reason:
-            report(f"{system.name} is scored on {name} again: {reason}")
+            report(f"scoring {system.name} on {name} again: {reason}")
     if not stale:
         return
     pages = progress(_score_pages(list(stale), sample, store, jobs), len(sample.dataset))
@@ -259,7 +257,7 @@ def _score_chunk(
     scored = []
     for page, rows in chunk:
         if any(row["id"] != page.id for row in rows):
-            raise DatasetError(f"the outputs stored for page {page.id!r} are of another page; compare again")
+            raise DatasetError(f"the outputs stored for page {page.id!r} belong to another page; compare again")
         reference = Reference(page, used)
         scored.append(tuple([reference.score(row, parsing) for row, parsing in zip(rows, parsings, strict=True)]))
     return scored

@@ -1,4 +1,4 @@
-"""Files of a comparison: tables of rows, each with a description of how it was made, so that no work is repeated.
+"""Files of a comparison: tables of rows, each with a description of how it was made, to avoid repeating work.
 
 ``DIR/outputs/DATASET/SYSTEM.jsonl.gz`` and ``DIR/scores/DATASET/SYSTEM.jsonl`` have one row per page, with a ``.json``
 description next to each. The description contains the SHA-256 of the table, which reveals truncated or edited tables.
@@ -27,7 +27,7 @@ from blockml.evaluation.comparison.workers import TaskResult
 from blockml.storage.atomic import atomic_write
 from blockml.storage.lock import locked
 
-#: Wraps an iteration over a number of pages, to show progress.
+#: Wraps an iteration over a known number of pages, to show progress.
 ProgressBar = Callable[[Iterable[Any], int], Iterable[Any]]
 
 #: Largest number in a row: integers up to it are exact as floats.
@@ -43,13 +43,13 @@ def no_progress(pages: Iterable[Any], total: int) -> Iterable[Any]:  # noqa: ARG
 
 @dataclass(frozen=True, slots=True)
 class PageSample:
-    """Pages of a data set to compare on, with digests that reveal changes."""
+    """Pages of a data set for a comparison, with digests that reveal changes."""
 
     dataset: Dataset
     checksum: str  #: Checksum of the whole data set
     pages: str  #: SHA-256 of ids, URLs and encodings, in order
-    gold: str  #: SHA-256 of everything else that the scores depend on
-    without_gold: int = 0  #: Number of pages of the data set without gold, which are left out
+    gold: str  #: SHA-256 of the other data that the scores depend on
+    without_gold: int = 0  #: Number of pages left out because they have no gold
 
 
 def draw_sample(dataset: Dataset, limit: int | None = None, seed: int = 0) -> PageSample:
@@ -117,11 +117,11 @@ class Store:
     ) -> dict[str, Any]:
         """Write a table with its description; return the description with the SHA-256 of the table added.
 
-        ``description`` is read after the last row, so values that are only known then may be added meanwhile.
+        ``description`` is read after the last row, so values may be added to it while rows are written.
         """
         table = self.table(kind, dataset, system)
         table.parent.mkdir(parents=True, exist_ok=True)
-        # ASCII with escapes, as tools can return lone surrogates.
+        # ASCII with escapes, because tools can return lone surrogates.
         lines = (json.dumps(row).encode() + b"\n" for row in rows)
         with atomic_write(table) as stream:
             if table.suffix == ".gz":
@@ -152,12 +152,12 @@ class Store:
         changed = []
         for key, value in json.loads(json.dumps(dict(wanted))).items():
             if known.get(key) != value:
-                is_digest = isinstance(value, str) and len(value) == 64  # SHA-256: of no interest to readers
+                is_digest = isinstance(value, str) and len(value) == 64  # SHA-256 values mean nothing to readers
                 changed.append(f"{key} has changed" if is_digest else f"{key} was {known.get(key)!r}, is {value!r}")
         return "; ".join(changed) or None
 
     def read(self, kind: str, dataset: str, system: str) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a table, in order; DatasetError if it isn't the table of its description."""
+        """Yield the rows of a table, in order; DatasetError if it doesn't match its description."""
         table = self.table(kind, dataset, system)
         if (known := self.description(kind, dataset, system)) is None:
             raise DatasetError("the file or its description is damaged; compare again", source=table)
@@ -175,17 +175,17 @@ class Store:
                 break
             yield row
         if known.get("pages", number) != number:
-            raise DatasetError(f"{number} or more rows, but {known['pages']!r:.20} are described", source=table)
+            raise DatasetError(f"{number} or more rows, but the description says {known['pages']!r:.20}", source=table)
 
     def write_contents(self, datasets: Sequence[str], systems: Sequence[str]) -> None:
-        """Record data sets and systems of the last comparison; the directory may have tables of earlier ones too."""
+        """Record data sets and systems of the last comparison; the directory may also have tables of earlier ones."""
         with atomic_write(self.directory / _CONTENTS) as stream:
             stream.write(json.dumps({"datasets": list(datasets), "systems": list(systems)}, indent=2).encode())
 
     def contents(self, kind: str) -> Iterator[tuple[str, str]]:
         """Yield data set and system of each table of the last comparison, in its order.
 
-        Raises UsageError without a comparison, and DatasetError for a damaged list.
+        Raises UsageError if there is no comparison, and DatasetError if the list is damaged.
         """
         path = self.directory / _CONTENTS
         try:
@@ -200,7 +200,7 @@ class Store:
 
 
 def _problem(row: Mapping[str, Any], types: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with a row whose fields have these types; None if nothing is."""
+    """Return how a row deviates from these fields and types; None if it doesn't."""
     if row.keys() != types.keys():
         return f"the fields are not {', '.join(types)}"
     wrong = [name for name, kind in types.items() if not _fits(row[name], kind)]
@@ -216,7 +216,7 @@ def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401 (a type or a union)
     if isinstance(value, bool) or kind is bool:
         return isinstance(value, bool) and kind is bool
     if kind is float:
-        return isinstance(value, int | float) and abs(value) <= _MAX_NUMBER  # which NaN is not
+        return isinstance(value, int | float) and abs(value) <= _MAX_NUMBER  # False for NaN
     return isinstance(value, kind) and (not isinstance(value, int) or 0 <= value <= _MAX_NUMBER)
 
 
@@ -230,6 +230,6 @@ def _sha256(path: Path) -> str:
 
 
 def _file_name(name: str) -> str:
-    """Convert any name to a safe file name: special characters as in URLs, long names end in a hash."""
+    """Convert any name to a safe file name: special characters are escaped as in URLs, long names end in a hash."""
     safe = re.sub(r"^\.", "%2E", quote(name, safe=" =,+()@"))
     return safe if len(safe) <= 96 else f"{safe[:80]}~{hashlib.sha256(name.encode()).hexdigest()[:16]}"

@@ -45,12 +45,12 @@ GROUPS: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: What can be compared: the name of a system, the path of a model file, an extractor, or a fitted estimator.
+#: A system to compare: a name, the path of a model file, an extractor, or a fitted estimator.
 Comparable: TypeAlias = str | os.PathLike[str] | Extractor | HasExtractor
 
 
 class SystemOutput(NamedTuple):
-    """Text, and of blockml's systems indices of the kept blocks and status of the extraction."""
+    """Text, and for blockml's systems the indices of the kept blocks and the status of the extraction."""
 
     text: str
     kept: list[int] | None = None
@@ -68,17 +68,18 @@ class System:
     name: str  #: Name in results; unique in a comparison
     kind: Literal["own", "peer", "outputs"]
     version: str
-    #: Constructs it from ``source``, ``parameters`` and pages of a site; a module-level function, for pickling
+    #: Constructs it from ``source``, ``parameters`` and pages of a site; a module-level function, so that it can be
+    #: pickled
     maker: Callable[[Any, Mapping[str, Any], Sequence[LabelledPage]], Run]
     source: str | Extractor  #: Public name, path or extractor, for the maker
     parameters: tuple[tuple[str, Any], ...] = ()  #: Name and value of the parameters that differ from their default
-    #: Options of parsing the pages whose blocks it keeps
+    #: Parsing options of the pages whose blocks it keeps
     parsing: ParsingOptions = field(default_factory=ParsingOptions)
     uses_site: bool = False  #: Whether it learns from other pages of the same site
-    training: tuple[Trained, ...] = field(default=(), compare=False)  #: What its models were trained on
+    training: tuple[Trained, ...] = field(default=(), compare=False)  #: Training data of its models
 
     def make(self, site_pages: Sequence[LabelledPage] = ()) -> Run:
-        """Construct it, fitted to the pages of a site if it uses them; costly steps run here once, not per page."""
+        """Construct it, fitted to the pages of a site if it uses them; expensive steps run once here, not per page."""
         return self.maker(self.source, dict(self.parameters), site_pages)
 
 
@@ -90,21 +91,21 @@ class Chosen(NamedTuple):
 
 
 def choose(models: Iterable[Comparable] | Mapping[str, Comparable], outputs: Iterable[str] = ()) -> Chosen:
-    """Find systems; each is returned once, in the order of the names.
+    """Find systems; each is returned only once, in the order of the names.
 
     Raises UnknownNameError for an unknown system or parameter, ModelError if a model file can't be used, and UsageError
-    if two systems would have one name, a parameter value is invalid, or a file of outputs is missing.
+    if two systems would have the same name, a parameter value is invalid, or a file of outputs is missing.
 
     Parameters
     ----------
     models
         Names of extractors, models or peers, paths of model files, names of :data:`GROUPS`, extractors or fitted
-        estimators; or a mapping of the names that they get in results to these. Ours may be followed by
-        ``:PARAMETER=VALUE,…`` to change defaults; values are JSON, else text. Model files of one name get that of their
-        folder before it.
+        estimators; or a mapping from names in the results to these. Names of blockml's systems may be followed by
+        ``:PARAMETER=VALUE,…`` to change defaults; values are JSON, else text. Model files with equal names are
+        prefixed by their folder.
     outputs
-        ``NAME=FILE`` for outputs of any other tool: a line ``{"id": …, "text": …}`` for each page, gzipped if the
-        file's name ends in ``.gz``.
+        ``NAME=FILE`` for outputs of any other tool: one line ``{"id": …, "text": …}`` per page, gzipped if the file
+        name ends in ``.gz``.
 
     Examples
     --------
@@ -112,7 +113,7 @@ def choose(models: Iterable[Comparable] | Mapping[str, Comparable], outputs: Ite
     ['plain', 'default']
     """
     given = [_from_file(spec) for spec in outputs]
-    # Outputs may replace a tool that can't be installed here.
+    # Outputs may stand in for a tool that can't be installed here.
     replaced = {system.name for system in given} & PEERS.keys()
     named = [*models.items()] if isinstance(models, Mapping) else [("", model) for model in _expanded(models)]
     missing, found = {}, []
@@ -141,7 +142,7 @@ def _system(model: Comparable) -> System:
 
 
 def _with_folders(systems: Sequence[System]) -> list[System]:
-    """Put the folder before the name of each model file whose name another system has."""
+    """Prefix the name of each model file by its folder if another system has the same name."""
     counts = Counter(name for name, _ in {(system.name, system.source) for system in systems})
     return [
         replace(system, name=str(Path(system.source).parent / system.name))
@@ -181,7 +182,7 @@ def _make_peer(name: str, parameters: Mapping[str, Any], site_pages: Sequence[La
 def _own(spec: str) -> System:
     source, parameters = _split_parameters(spec)
     if source in PEERS:
-        raise UsageError("a tool of others has no parameters to set", source=spec)
+        raise UsageError("third-party tools have no parameters", source=spec)
     try:
         extractor = resolve(source)
     except UnknownNameError as error:
@@ -205,7 +206,7 @@ def _own(spec: str) -> System:
 
 
 def _object(extractor: Extractor) -> System:
-    """Make a system of an extractor, whose parameters are part of its version."""
+    """Make a system from an extractor, whose parameters become part of its version."""
     models = extractor.used_models()
     prints = [class_fingerprint(type(extractor)), *map(model_digest, models), extractor.id]
     return System(
@@ -231,7 +232,7 @@ def _make_own(source: str | Extractor, parameters: Mapping[str, Any], site_pages
 
 
 def _resolved(source: str | Extractor, parameters: Mapping[str, Any]) -> Extractor:
-    """Make an extractor with parameters, one of which may be ``backend``, the HTML parser of its pages."""
+    """Make an extractor with parameters, one of which may be ``backend``, its HTML parser."""
     if isinstance(source, Extractor):
         return source
     own = {name: value for name, value in parameters.items() if name != "backend"}
@@ -248,7 +249,7 @@ def _split_parameters(spec: str) -> tuple[str, dict[str, Any]]:
     for setting in settings.split(","):
         name, separator, text = setting.partition("=")
         if not separator:
-            raise UsageError(f"a parameter is NAME=VALUE, not {setting!r}", source=spec)
+            raise UsageError(f"a parameter must be given as NAME=VALUE, got {setting!r}", source=spec)
         try:
             value = json.loads(text)
         except ValueError:
@@ -260,7 +261,7 @@ def _split_parameters(spec: str) -> tuple[str, dict[str, Any]]:
 def _from_file(spec: str) -> System:
     name, separator, path = spec.partition("=")
     if not separator or not name or not Path(path).is_file():
-        raise UsageError(f"outputs are given as NAME=FILE.jsonl with an existing file, not {spec!r}")
+        raise UsageError(f"outputs must be given as NAME=FILE.jsonl with an existing file, got {spec!r}")
     version = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
     return System(name, "outputs", version, _make_none, path)
 
@@ -270,7 +271,7 @@ def _make_none(source: str, parameters: Mapping[str, Any], site_pages: Sequence[
 
 
 def read_outputs(system: System, ids: Sequence[str]) -> tuple[dict[str, str], int]:
-    """Return the texts of an outputs system by page id, and the number of its lines about other pages.
+    """Return the texts in a file of outputs by page id, and the number of lines about other pages.
 
     DatasetError is raised if a line is not an object with an id and a text, or an id occurs twice.
     """
@@ -278,7 +279,7 @@ def read_outputs(system: System, ids: Sequence[str]) -> tuple[dict[str, str], in
     for number, row in enumerate(read_rows(Path(str(system.source))), start=1):
         page_id, text = row["id"], row.get("text")
         if not isinstance(text, str) or page_id in texts:
-            fault = f"the id {page_id!r} occurs twice" if page_id in texts else "there is no string 'text'"
+            fault = f"the id {page_id!r} occurs twice" if page_id in texts else "it has no string 'text'"
             raise DatasetError(f"line {number}: {fault}", source=system.source)
         if page_id in wanted:
             texts[page_id] = text

@@ -32,14 +32,14 @@ from blockml.storage.atomic import atomic_write
 #: Ranking metrics in order of preference: the first that the gold of a data set supports is used.
 PREFERRED = ("bag_f1", "lcs_f1", "shingle_f1", "block_f1", "with_rate", "without_rate")
 
-#: Incremented whenever a table changes its meaning or loses a field.
+#: Incremented whenever the meaning of a table changes or a field is removed.
 TABLES_VERSION = 2
 
 # The metric by which systems are ranked over all data sets.
 _RANKING = "bag_f1"
 
-#: Share of the pages of a data set up to which a system may have seen them in training and is still ranked: a model
-#: scores .02 to .05 better on pages it has seen, so its mean gains .0025 at most (our choice).
+#: A system is ranked on a data set if it was trained on at most this share of the pages: models score .02 to .05
+#: higher on pages they were trained on, so the mean gains at most .0025 (our choice).
 MAX_SEEN = 0.05
 
 #: Tables that are written as CSV files, and their columns.
@@ -77,9 +77,10 @@ def build_tables(
 ) -> dict[str, Any]:
     """Compute the tables of a comparison.
 
-    Means exclude pages whose gold lacks the metric; pages on which a system failed count as 0. Differences are over the
-    pages that both systems have. Block metrics are pooled over pages. All numbers are rounded to six decimals. Raises
-    UsageError if a system has two scores of a page, an outcome is unknown, or an option is out of range.
+    Means exclude pages whose gold does not support the metric; pages on which a system failed count as 0. Differences
+    are over the pages that both systems have. Block metrics are pooled over pages. All numbers are rounded to six
+    decimals. Raises UsageError if a system has two scores for a page, an outcome is unknown, or an option is out of
+    range.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def build_tables(
     missing_systems
         Rows about systems that could not be run; passed on unchanged.
     command
-        Command line that made the comparison.
+        Command line of the comparison.
     created
         ISO date; the latest of the runs if empty.
     resamples, seed, level
@@ -107,22 +108,22 @@ def build_tables(
         ``metrics``
             Name to ``title`` and ``better`` (``high`` or ``low``).
         ``datasets``, ``systems``
-            Facts about each. ``seen`` of a system has by data set the fields of
+            Facts about each. ``seen`` of a system has, by data set, the fields of
             :class:`~blockml.evaluation.seen.Seen`; ``in_sample`` lists the data sets of which it has seen more than
             :data:`MAX_SEEN` of the pages, and on which it is not ranked.
         ``means``
             Mean, interval and number of pages by data set, system, metric and slice. Kinds of slices are those of
             :func:`blockml.evaluation.comparison.grid.slice_pages`, and ``site_mean``, the mean over sites of the
-            means of their pages. No interval for fewer than two pages, or fewer than five in parts of a data set.
+            means of their pages. There is no interval for fewer than two pages, or fewer than five in a slice.
         ``differences``
             Score of ``a`` minus score of ``b`` with interval, and number of pages on which ``a`` has the greater
-            score (``wins``), the smaller one or the same; without pages that one of them was trained on.
+            score (``wins``), the smaller one or the same; pages that either was trained on are excluded.
         ``outcomes``, ``cost``, ``distribution``, ``pages``, ``worst``, ``hardest``
             See :mod:`blockml.evaluation.comparison.pagewise`.
         ``overall``
             Mean over data sets of the mean bag-of-words F1 of each system, and its mean rank on them (1 is best, equal
-            means share a rank); None unless the system ran on every data set that has this metric and is in sample on
-            none of them.
+            means share a rank); None unless the system ran on every data set that has this metric and none of them is
+            in sample.
         ``published``
             See :func:`blockml.evaluation.comparison.published.compare_with_published`.
 
@@ -197,7 +198,7 @@ def build_tables(
 
 
 def _system(name: str, runs: _Runs) -> dict[str, Any]:
-    """Merge the facts about a system from its runs: the first known value of each, and all versions."""
+    """Merge the facts about a system from its runs: the first known value of each fact, and all versions."""
     own = {dataset: by_system[name] for dataset, by_system in runs.items() if name in by_system}
     found = {dataset: run["seen"] for dataset, run in own.items() if run.get("seen")}
     return {
@@ -211,7 +212,7 @@ def _system(name: str, runs: _Runs) -> dict[str, Any]:
 
 
 def _overall(measured: Mapping[str, Mapping[str, float]], systems: _Rows) -> _Rows:
-    """Return mean and mean rank over all data sets, for systems that ran on all and were trained on none."""
+    """Return mean and mean rank over all data sets, for systems that ran on all of them and were trained on none."""
     datasets = list(dict.fromkeys(dataset for by_dataset in measured.values() for dataset in by_dataset))
     complete = [
         item["name"]
@@ -219,7 +220,7 @@ def _overall(measured: Mapping[str, Mapping[str, float]], systems: _Rows) -> _Ro
         if datasets and set(measured.get(item["name"], ())) == set(datasets) and not {*item["in_sample"]} & {*datasets}
     ]
     table = np.array([[measured[system][dataset] for dataset in datasets] for system in complete])
-    # The rank of a mean is 1, plus the number of greater ones, plus half the number of other equal ones.
+    # The rank of a mean is 1, plus the number of greater means, plus half the number of other means equal to it.
     ranks = [1 + (table > row).sum(axis=0) + ((table == row).sum(axis=0) - 1) / 2 for row in table]
     found = {system: (row.mean(), rank.mean()) for system, row, rank in zip(complete, table, ranks, strict=True)}
     rows = []
@@ -233,14 +234,14 @@ def _overall(measured: Mapping[str, Mapping[str, float]], systems: _Rows) -> _Ro
 def write_tables(tables: Mapping[str, Any], directory: str | os.PathLike[str]) -> None:
     """Write the tables of a comparison to a folder.
 
-    ``comparison.json`` has all but the pages, which are many; ``means.csv``, ``differences.csv``, ``outcomes.csv``,
-    ``cost.csv`` and ``pages.csv`` have one table each, with a header line, in UTF-8; an unknown value is an empty cell.
-    Files are written atomically; the folder is created if missing. ``pages`` may be missing in the result of
-    :func:`build_tables`, and is then not written.
+    ``comparison.json`` has all tables but ``pages``, which is large; ``means.csv``, ``differences.csv``,
+    ``outcomes.csv``, ``cost.csv`` and ``pages.csv`` have one table each, with a header line, in UTF-8; unknown values
+    are empty cells. Files are written atomically; the folder is created if missing. ``pages`` may be missing from
+    ``tables``, and is then not written.
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
-    # One line per row of a table, for people and for diffs.
+    # One line per row of a table, for reading and for diffs.
     entries = (f"{json.dumps(name)}: {_json_value(value)}" for name, value in tables.items() if name != "pages")
     files = {"comparison.json": "{\n" + ",\n".join(entries) + "\n}\n"}
     for name, columns in _CSV.items():

@@ -1,7 +1,7 @@
-"""Isolated worker processes that run a system on pages, so that no page can end the run.
+"""Isolated worker processes that run a system on pages, so that no page can abort the run.
 
-An exception, a hang or the end of the process on a page is an outcome like any other. The time measured is that of the
-call alone: reading and decoding the page, importing the tool, a warm-up call and fitting to a site come before.
+An exception, a hang or a crash of the process on a page is an outcome like any other. Only the call itself is timed:
+reading and decoding the page, importing the tool, a warm-up call and fitting to a site happen before.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PAGES_PER_WORKER = 300
 # Seconds within which a worker must be ready; imports are slow on a busy machine (our choice).
 _START_TIMEOUT = 120
 
-# Number of fitted systems that a worker caches; pages of a site mostly come one after the other.
+# Number of fitted systems that a worker caches; pages of a site are mostly consecutive.
 _SITES_CACHED = 4
 
 # Seconds between checks of whether a silent pool is still alive.
@@ -46,7 +46,7 @@ _POLL_SECONDS = 5
 # Maximum length of a recorded error message, which may quote the page (our choice).
 _MAX_MESSAGE = 300
 
-# A page for a warm-up call, which makes a tool import what it needs.
+# Page for a warm-up call, which makes a tool import what it needs.
 _WARM_UP = (
     "<html><head><title>A page</title></head><body><article><h1>A page</h1>"
     + "<p>This is a paragraph of plain English text, long enough for anyone to see that it is the content.</p>" * 5
@@ -108,8 +108,8 @@ def run_pages(
                     peaks.append(peak)
                 yield result
         except BrokenProcessPool:
-            # A worker ended, and the pool can't tell on which page. Continue with a new pool; a page that a pool both
-            # begins and breaks with is the cause.
+            # A worker died, and the pool can't tell on which page. Continue with a new pool; if a pool breaks on its
+            # first page, that page is the cause.
             if waiting[0] is first:
                 yield TaskResult(waiting.popleft().id, "crash", error="the process ended")
         finally:
@@ -122,7 +122,7 @@ def _pool(system: System, jobs: int) -> ProcessPool:
         from pebble import ProcessPool
     except ImportError:
         raise UsageError(f"running systems needs pebble; {install_hint('report')}") from None
-    # On Linux a process inherits the peak memory of its parent; that of a fork server is small.
+    # On Linux a process inherits the peak memory of its parent, which is small for a fork server.
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
     return ProcessPool(jobs, _PAGES_PER_WORKER, initializer=_start, initargs=(system,), context=context)
@@ -134,18 +134,18 @@ def _wait_for_start(pool: ProcessPool, system: System) -> None:
     except TimeoutError:
         raise CannotRunError(f"not ready after {_START_TIMEOUT} seconds") from None
     except BrokenProcessPool:
-        raise CannotRunError("its process ends while it starts") from None
+        raise CannotRunError("its process ended during start-up") from None
     except ImportError as error:
         raise CannotRunError(f"can't be imported ({error})") from None
 
 
 def _without_gold(page: LabelledPage) -> LabelledPage:
-    """Drop everything that a worker doesn't need, to send less."""
+    """Drop everything that a worker doesn't need, to send less data."""
     return replace(page, gold=None, extra={})
 
 
 def _site_pages(pages: Sequence[LabelledPage]) -> dict[str, tuple[LabelledPage, ...]]:
-    """Return the pages of the same site by the id of each page, itself included."""
+    """Return, by page id, the pages of the same site, including the page itself."""
     groups = [(group, tuple(map(_without_gold, group[:MAX_SITE_PAGES]))) for group in group_by_site(pages)]
     return {page.id: fitted_on for group, fitted_on in groups for page in group}
 
@@ -177,7 +177,7 @@ def _result(future: Future[Any], page: LabelledPage, timeout: float) -> tuple[Ta
 
 
 def _start(system: System) -> None:
-    """Initialise a worker: silence its tool, and import everything before time is measured."""
+    """Initialise a worker: silence the tool, and import everything before timing starts."""
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123 (no path)
         for stream in (1, 2):
             os.dup2(nowhere.fileno(), stream)
@@ -198,7 +198,7 @@ def _warm_up(system: System) -> None:
 
 @functools.lru_cache(maxsize=_SITES_CACHED)
 def _made(system: System, site_pages: tuple[LabelledPage, ...] = ()) -> Run:
-    """Construct the system in this worker, fitted to a site if it uses site pages."""
+    """Construct the system in this worker, and fit it to a site if it uses site pages."""
     return system.make(site_pages)
 
 

@@ -1,6 +1,6 @@
 """Hostile pages through blockml and other extractors: time and memory against size, and outcomes.
 
-Each page is extracted in a process of its own, with a limit on time and memory, at doubled sizes. The exponent is the
+Each page is extracted in a separate process, with a limit on time and memory, at doubled sizes. The exponent is the
 slope of time over size on logarithmic scales, from the last two sizes; the cost is the time over that of an ordinary
 page of the same size, extracted in turns in the same process.
 
@@ -30,7 +30,7 @@ SIZES = (250_000, 500_000)
 #: Comments around the tables of the report.
 MARKS = ("<!-- table -->", "<!-- end of table -->")
 
-#: Cost and memory from which on a table names the shape.
+#: Minimum cost and memory for a shape to be named in a table.
 SHOWN = {"cost": 2.5, "memory": 80}
 
 Trial = Mapping[str, Any]
@@ -187,7 +187,7 @@ def main() -> None:
                 if arguments.kept is not None:
                     write_output(json.dumps(results), str(arguments.kept))
         results = {name: results[name] for name in SYSTEMS if name in results}
-        if arguments.report is not None:  # after each system, as a run takes long
+        if arguments.report is not None:  # after each system, because a run takes long
             replace_tables(arguments.report, report(results))
     if arguments.report is None:
         print(report(results))

@@ -3,7 +3,7 @@
     python -m research.benchmarks.hostile.outputs --backends lxml lexbor html5lib --report research/robustness.md
 
 prints a line of JSON for each output of each shape and back end, and writes a table of the worst shapes. A page is
-extracted in a process of its own, which is forked for each output. Bytes are those beside the constant that every page
+extracted in a separate process, which is forked for each output. Bytes are those beside the constant that every page
 may have; exponents are slopes over the size on logarithmic scales. A time whose exponent is above the bound is measured
 again, and the least time on the processor counts.
 """
@@ -81,7 +81,7 @@ def extraction(shape: str, size: int, backend: str = "lxml") -> tuple[Extraction
 
 
 def trial(shape: str, backend: str, size: int, outputs: Sequence[str], times: int = 1) -> dict[str, dict[str, float]]:
-    """Make outputs of a page, each in a process of its own; return their bytes, seconds and memory by name.
+    """Make outputs of a page, each in a separate process; return their bytes, seconds and memory by name.
 
     Memory is that of the process over what it had before the page was parsed.
     """

@@ -38,7 +38,7 @@ def _nested(opening: str, closing: str) -> Callable[[int], bytes]:
 
 
 def _nested_before(opening: str, piece: str) -> Callable[[int], bytes]:
-    """Elements within each other, as many as may be open, before many small ones."""
+    """Nested elements, as many as may be open, before many small ones."""
 
     def made(size: int) -> bytes:
         n = min(1_900, size // 2 // len(opening))

@@ -146,7 +146,7 @@ def nodes_section(corpora: Path | None, jobs: int) -> None:
 
 
 def _scores(item: Framed, folder: Path) -> tuple[str, dict[str, tuple[float, ...]]] | None:
-    """Score every rule on the page's complete subdigraph: nodes, then texts alone; None without other pages."""
+    """Score every rule on the page's complete subdigraph: nodes, then only texts; None without other pages."""
     graph = find_subdigraph(item.page, FolderSource(folder))
     is_text = tree_of(item.page).tag == 0
     scores: dict[str, tuple[float, ...]] = {}

@@ -89,7 +89,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     if unknown := set(options.sections) - set(SECTIONS):
         parser.error(f"no such section: {', '.join(sorted(unknown))}; choose from {', '.join(SECTIONS)}")
     if min(options.pages, options.few, options.rounds) < 1 or not 0 < options.share <= 1:
-        parser.error("pages, few and rounds are from 1 on, share is above 0 and at most 1")
+        parser.error("pages, few and rounds must be at least 1, share above 0 and at most 1")
     return options
 
 

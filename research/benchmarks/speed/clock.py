@@ -59,7 +59,7 @@ class Subject:
     run: Callable[[Laps, Source], object]
     """Function that processes one page and times its parts by the laps."""
     most: int | None = None
-    """Maximum number of pages, from the first on; None for all."""
+    """Maximum number of pages, starting at the first; None for all."""
     compiled: bool = True
     """Whether the C extension is used."""
     may_fail: bool = False

@@ -2,7 +2,7 @@
 
 ``python -m research.benchmarks.speed.document out/speed.json research/performance.md`` reads both.
 
-A table stands between ``<!-- table: TITLE -->`` and ``<!-- end -->``, and is replaced if the run has a table of that
+A table is between ``<!-- table: TITLE -->`` and ``<!-- end -->``, and is replaced if the run has a table of that
 title; the title ``about`` is for the description of the run. Nothing else in the document changes.
 """
 

@@ -77,5 +77,5 @@ def blocks(count: int) -> bytes:
 
 
 def nested(levels: int) -> bytes:
-    """Make a page of nested elements, each with words of its own."""
+    """Make a page of nested elements, each with different words."""
     return b"<html><body>" + b"<div>of words " * levels + b"</div>" * levels + b"</body></html>"

@@ -19,7 +19,7 @@ __all__ = ["blas_table", "child", "import_table", "memory_table"]
 
 #: Modules that are large or needed only by parts of the package.
 HEAVY = ("numpy", "lxml", "scipy", "sklearn", "joblib", "html5lib", "selectolax", "lightgbm", "threadpoolctl", "jinja2")
-#: Last lines of every program, which report its cost. Peak memory is read from /proc, as that of getrusage may include
+#: Last lines of every program, which report its cost. Peak memory is read from /proc, because getrusage may include
 #: the parent process before exec.
 _REPORT = f"""
 import json, sys, time
@@ -111,7 +111,7 @@ def memory_table(models: Sequence[str], sources: Sequence[Source], largest: int)
             tree = "import sys; from lxml import etree; etree.fromstring(open(sys.argv[1], 'rb').read(), "
             rows.append(
                 {
-                    "": f"{title}, lxml's tree alone",
+                    "": f"{title}, lxml's tree only",
                     "MB": child(tree + "etree.HTMLParser(encoding='utf-8', huge_tree=True))", str(path))["height"],
                 }
             )

@@ -13,7 +13,7 @@ from research.benchmarks.speed.stages import REST, SHARED
 
 __all__ = ["Table", "cell", "failed", "markdown", "stage_table", "whole_table"]
 
-#: Share of the floor below which an intermediate result has no row of its own.
+#: Share of the floor below which an intermediate result has no separate row.
 _LITTLE = 0.1
 
 Table = list[dict[str, object]]

@@ -1,6 +1,6 @@
 """Cost of an extraction beside that of another checkout of blockml, both in turns on the same pages.
 
-Each version runs in a process of its own and times its own calls, the two alternating page by page; the minimum of all
+Each version runs in a separate process and times its own calls, the two alternating page by page; the minimum of all
 rounds counts for each page and version. The other checkout needs its extension compiled in place (``pip install -e``).
 
     python -m research.benchmarks.speed.versions ../other-checkout --kilobytes 20 200

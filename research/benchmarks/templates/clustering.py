@@ -73,7 +73,7 @@ def clusterings(matrix: Matrix, metric: str, truth: ArrayLike, runs: int) -> Ite
 
 
 def merge_gap(matrix: Matrix) -> float:
-    """Return the middle of the widest gap, from .05 on, between successive merge distances of single linkage."""
+    """Return the middle of the widest gap of at least .05 between successive merge distances of single linkage."""
     merges = single_linkage(matrix, k=1).merges
     assert merges is not None  # noqa: S101 - linkage is hierarchical
     heights = np.unique(np.append(merges[:, 2], 0.05 * float(matrix.max())))

@@ -31,7 +31,7 @@ def rows() -> list[dict[str, str]]:
 
 
 def warc(path: Path) -> Path:
-    """Write the pages to a WARC file, with a damaged member and records that are no pages."""
+    """Write the pages to a WARC file, with a damaged member and records that are not pages."""
     members = []
     for name, html in html_pages().items():
         block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + html.encode()

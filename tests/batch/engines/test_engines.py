@@ -1,4 +1,4 @@
-"""Engines give the rows that blockml alone gives; a page that fails costs itself alone."""
+"""Engines give the same rows as blockml by itself; a page that fails loses only that page."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ LIBRARY = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("code", RECIPES, ids=[LIBRARY.findall(code)[0] for code in RECIPES])
 def test_recipe(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It runs alone, in a folder that holds ``data``."""
+    """It runs by itself, in a folder that holds ``data``."""
     for name in LIBRARY.findall(code):
         pytest.importorskip(name)
     (tmp_path / "data").symlink_to(ROOT / "data")

@@ -1,4 +1,4 @@
-"""Published result tables: what follows from them, what the papers conclude, and how ours stand beside them."""
+"""Published result tables: what follows from them, what the papers conclude, and measured scores next to them."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_claims_about_measures_are_tested_on_ours() -> None:
 
 
 def test_the_first_measured_system_of_a_column_counts() -> None:
-    """A trained tree of six attributes stands before boilerpipe's own; equal means are equal within a tolerance."""
+    """A trained tree of six attributes comes before boilerpipe's; equal means are equal within a tolerance."""
     blocks = {"block_f1": {"boilerpipe6": {"a": 0.6}, "density": {"a": 0.7, "b": 0.5}, "kim2013": {"a": 0.8, "b": 0.6}}}
     table = {row["name"]: row for row in compare_with_published(blocks)}["context-965-gweb"]
     found = [(entry["system"], entry["dataset"]) for entry in table["ours"]]

@@ -109,7 +109,7 @@ def test_page_without_output_scores_as_an_empty_text() -> None:
 
 
 def test_gold_that_is_no_text_has_no_word_scores() -> None:
-    """Regions have blocks alone, snippets blocks and rates."""
+    """Regions only score blocks, snippets score blocks and rates."""
     html = "<html><body><h1>A title</h1><p>Some text</p>"
     regions = referred(html, RegionGold((("/html/body/h1", Label.HEADING), ("/html/body/p", Label.NAVIGATION))))
     score = regions.score(row("A title some text"))

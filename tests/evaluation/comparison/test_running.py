@@ -144,7 +144,7 @@ def test_scores_follow_outputs_and_gold(calls: Calls, sample: PageSample, store:
     regolded = replace(sample, gold="0" * 64)
     said: list[str] = []
     score_systems([fake()], regolded, store, report=said.append)
-    assert said == ["fake is scored on made up again: gold has changed"]
+    assert said == ["scoring fake on made up again: gold has changed"]
     assert calls == ["fake"]
 
 
@@ -163,7 +163,7 @@ def test_outputs_of_another_tool(sample: PageSample, store: Store, tmp_path: Pat
     chosen = choose([], [spec])
     said: list[str] = []
     tables = compare_systems(chosen, [sample], store, report=said.append)
-    assert any("ignored 1 line about other pages than those of made up" in text for text in said)
+    assert any("ignored 1 line about pages that are not in made up" in text for text in said)
     scores = load_scores(store.directory)["made up"]["tool"]
     assert [(score.id, score.outcome, score.bag_f1, score.seconds) for score in scores] == [
         ("a", "empty", 0, None),
@@ -179,7 +179,7 @@ def test_outputs_of_another_tool(sample: PageSample, store: Store, tmp_path: Pat
     ("rows", "fault"),
     [
         ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "line 2: the id 'a' occurs twice"),
-        ([{"id": "a", "text": None}], "line 1: there is no string 'text'"),
+        ([{"id": "a", "text": None}], "line 1: it has no string 'text'"),
         ([{"text": "x"}], "line 1 has no 'id'"),
     ],
 )
@@ -206,7 +206,7 @@ def test_files_of_outputs_are_read_before_anything_runs(
 
 
 def test_the_first_failure_and_pages_without_gold_are_reported(tmp_path: Path, store: Store) -> None:
-    """Counts alone don't tell what is wrong; a later comparison, which runs nothing, reports the same."""
+    """Counts don't tell what is wrong; a later comparison, which runs nothing, reports the same."""
     labelled = dataset(tmp_path, {"a": "x", "b": "RAISE"})
     without_gold = replace(labelled.pages[0], id="c", gold=None)
     sample = draw_sample(replace(labelled, pages=(*labelled.pages, without_gold)))

@@ -83,7 +83,7 @@ SCORE |= {"gold_words": 9, "tp": 1, "fp": 2, "fn": 3, "tn": 4, "flagged": False,
 
 
 def replaced(store: Store, kind: str, table: bytes) -> None:
-    """Write a table with a description that fits; the checksum is no signature: whoever wrote one wrote the other."""
+    """Write a table with a description that fits; the checksum does not sign: whoever wrote one wrote the other."""
     store.write(kind, "d", "s", [{}], {})
     path = store.table(kind, "d", "s")
     path.write_bytes(gzip.compress(table) if path.suffix == ".gz" else table)
@@ -141,7 +141,7 @@ def test_a_table_that_lost_lines_is_no_smaller_table(tmp_path: Path, described: 
     """The description tells how many rows there are."""
     store = Store(tmp_path)
     store.write("outputs", "d", "s", [ROW, {**ROW, "id": "b"}], {"pages": described})
-    with pytest.raises(DatasetError, match=r"s\.jsonl\.gz: . or more rows, but .* are described"):
+    with pytest.raises(DatasetError, match=r"s\.jsonl\.gz: . or more rows, but the description says"):
         list(store.read("outputs", "d", "s"))
     store.write("outputs", "d", "s", [ROW, {**ROW, "id": "b"}], {"pages": 2})
     assert len(list(store.read("outputs", "d", "s"))) == 2
@@ -153,7 +153,7 @@ def test_a_table_that_lost_lines_is_no_smaller_table(tmp_path: Path, described: 
      b'{"datasets": 1, "systems": ["s"]}', b'{"datasets": ["\\ud800"], "systems": ["s"]}'],
 )  # fmt: skip
 def test_a_damaged_list_of_tables_is_named(tmp_path: Path, damage: bytes) -> None:
-    """It is no missing comparison, and no error of another kind."""
+    """It is not reported as a missing comparison, nor as another kind of error."""
     (tmp_path / "contents.json").write_bytes(damage)
     with pytest.raises(DatasetError, match=r"contents\.json: damaged"):
         list(Store(tmp_path).contents("scores"))

@@ -62,7 +62,7 @@ def test_parameters_are_part_of_the_name() -> None:
     assert kept[0] == 2 > kept[1]
     with pytest.raises(UnknownNameError, match="parameter 'radius'"):
         choose(["plain:radius=2"])
-    with pytest.raises(UsageError, match="a parameter is NAME=VALUE, not 'high'"):
+    with pytest.raises(UsageError, match="a parameter must be given as NAME=VALUE, got 'high'"):
         choose(["kim2013:threshold=1,high"])
 
 
@@ -145,7 +145,7 @@ def test_classes_have_their_place_as_name_and_their_package_as_version(
 
 def test_tools_of_others_have_no_parameters() -> None:
     """The message doesn't call a known tool unknown."""
-    with pytest.raises(UsageError, match="trafilatura:fast=1: a tool of others has no parameters to set"):
+    with pytest.raises(UsageError, match="trafilatura:fast=1: third-party tools have no parameters"):
         choose(["trafilatura:fast=1"])
 
 

@@ -201,7 +201,7 @@ def value(page: PageScore, metric: str) -> float | None:
 @settings(max_examples=5)
 @given(comparisons(), st.randoms())
 def test_the_order_of_pages_does_not_matter(scores: Scores, random: Any) -> None:
-    """Tables depend on the scores alone."""
+    """Tables depend only on the scores."""
     shuffled = {system: random.sample(list(pages), len(pages)) for system, pages in scores.items()}
     assert build(shuffled) == build(scores)
 
@@ -524,9 +524,9 @@ def test_no_zero_is_negative() -> None:
 
 def test_unusable_scores_are_refused() -> None:
     """Two scores of a page, outcomes outside the list, and options out of range."""
-    with pytest.raises(UsageError, match="news: one has two scores of page x"):
+    with pytest.raises(UsageError, match="news: one has two scores for page x"):
         build({"one": [page("x"), page("x")]})
-    with pytest.raises(UsageError, match="unknown outcome 'lost'; legal are ok, empty"):
+    with pytest.raises(UsageError, match="unknown outcome 'lost'; legal are: ok, empty"):
         build({"one": [page("x", outcome="lost")]})
     with pytest.raises(UsageError, match="resamples"):
         build({"one": [page("x"), page("y")]}, resamples=0)

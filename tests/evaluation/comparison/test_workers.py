@@ -1,4 +1,4 @@
-"""Pages run in processes of their own."""
+"""Pages run in separate processes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_time_is_that_of_the_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "reason"), [("exit", "its process ends"), ("nopackage", r"can't be imported \(no mod")]
+    ("source", "reason"), [("exit", "its process ended"), ("nopackage", r"can't be imported \(no mod")]
 )
 def test_system_that_cannot_start_says_why(source: str, reason: str, tmp_path: Path) -> None:
     """It is not started again for every page."""

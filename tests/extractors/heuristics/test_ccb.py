@@ -97,7 +97,7 @@ def test_an_anchor_splits_a_text_only_where_it_counts() -> None:
 
 
 def test_ten_words_between_menu_and_comment() -> None:
-    """One round, and as many as it takes; both keep the ten words alone."""
+    """One round, and as many as it takes; both keep only the ten words."""
     page = blockml.parse(TOKENS)
     once = TCCB(radius=2, sigma=1, max_iter=1).score(page)
     np.testing.assert_allclose(once, [0.684097, 1.0, 0.425822], atol=1e-6)
@@ -148,7 +148,7 @@ def test_pages_without_text_have_no_scores(method: type[CCB]) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_short_content_is_lost_or_rescued(method: type[CCB]) -> None:
-    """A page of short content alone keeps nothing; with ``min_words`` its best block is kept."""
+    """A page with only short content keeps nothing; with ``min_words`` its best block is kept."""
     rows = "<div class='row first'><span class='cell'><a href=/x>Link</a></span></div>" * 20
     html = f"{rows}<p class='short'>One short sentence is all there is.</p>{rows}"
     assert blockml.extract(html, model=method()).status is Status.NO_CONTENT
@@ -260,7 +260,7 @@ def test_sigma_is_a_third_of_the_radius(method: type[CCB]) -> None:
 
 
 def test_a_block_has_what_half_of_its_words_reach() -> None:
-    """Here forty of its words stand in one run and three in another."""
+    """Here forty of its words are in one run and three in another."""
     long = "plain words " * 20
     html = f"<table><tr><td>{long}</td></tr></table><p>{long}<a href=/{'x' * 200}>{'linked ' * 3}</a></p>"
     page = blockml.parse(html)

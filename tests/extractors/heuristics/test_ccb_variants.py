@@ -97,7 +97,7 @@ def test_more_weight_is_more_code() -> None:
 
 
 def test_inline_tags_end_no_text() -> None:
-    """Words in a tag of long attributes have the ratio of the text they stand in, others their own."""
+    """Words in a tag of long attributes have the ratio of the text around them, others their own."""
     long = "x" * 300
     for tag, joined in (("b", True), ("img", False)):
         page = blockml.parse(f"<p>{WORDS * 9}<{tag} class={long}>few</{tag}><{tag} class={long}></p>")

@@ -42,7 +42,7 @@ def lines_of(html: str, *, rewrap: bool = True) -> SourceLines:
     ],
 )
 def test_tag_ratios_of_lines(line: str, ratios: list[float]) -> None:
-    """Characters by tags, alone and amid others; an empty line is no line."""
+    """Characters by tags, for a single line and among others; an empty line doesn't count."""
     assert lines_of(line).ratio.tolist() == pytest.approx(ratios)
     assert lines_of(f"<p>ab</p>\n{line}\n<p>cd</p>").ratio.tolist() == pytest.approx([1, *ratios, 1])
 
@@ -125,7 +125,7 @@ def test_pages_without_line_breaks_work(kind: type[Extractor]) -> None:
 
 @given(st.floats(0, 1000), st.integers(1, 20), st.floats(0.1, 10))
 def test_smoothing_leaves_equal_values_alone(value: float, n: int, sigma: float) -> None:
-    """The ends are no exception."""
+    """The ends are not an exception."""
     np.testing.assert_allclose(smooth(np.full(n, value), sigma), value)
 
 

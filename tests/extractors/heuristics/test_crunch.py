@@ -1,4 +1,4 @@
-"""Filters after Crunch: each alone, in their order, and link lists against a slow reference."""
+"""Filters after Crunch: each by itself, in their order, and link lists against a slow reference."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_inner_link_lists_go_first() -> None:
 
 
 def test_outer_containers_go_after_inner_ones_stay() -> None:
-    """One link is no list; two of them in one division are, and the division goes."""
+    """One link is not a list; two of them in one division are, and the division goes."""
     html = "<div><p><a>Home</a></p><p><a>News</a></p></div>"
     page = blockml.parse(html)
     assert Crunch().explain(page) == ("link_lists: /html/body/div",) * 2
@@ -124,7 +124,7 @@ def test_what_only_looks_like_an_advertisement_stays(harmless: str) -> None:
 
 
 def test_hosts_of_advertisements_can_be_chosen() -> None:
-    """A list of one's own replaces the default one."""
+    """A custom list replaces the default one."""
     html = "<a href=https://cdn.ads.example/>Mine</a><p><a href=https://doubleclick.net>Theirs</a></p>" + LONG
     assert text(html, Crunch(ad_hosts=("Ads.Example",))) == "Theirs " + text(LONG, Crunch())
 
@@ -147,7 +147,7 @@ def test_lists_of_short_items_go_only_if_told() -> None:
 
 
 def test_what_is_left_empty_goes() -> None:
-    """Strokes between the links of a removed list are no text, others inside a sentence are."""
+    """Bars between the links of a removed list are not text, others inside a sentence are."""
     html = f"<div><p><a>One</a> | <a>Two</a></p>|<b>*</b></div><p>a<b>|</b>b</p>{LONG}"
     assert removed(html, Crunch()) == {"link_lists": ["One | Two"], "empty": ["|", "*"]}
     assert removed(html, Crunch(empty=False)) == {"link_lists": ["One | Two"]}
@@ -180,7 +180,7 @@ def test_blocks_that_lose_some_words_score_what_is_left() -> None:
 
 
 def test_scripts_without_blanks_have_words() -> None:
-    """A sentence of Chinese with two links in it is no link list."""
+    """A Chinese sentence with two links in it is not a link list."""
     html = "<p>这是一个很长的句子<a>链接</a>里面有两个<a>链接</a>但是还有很多别的字</p>"
     assert Crunch().score(blockml.parse(html)).tolist() == [1]
 

@@ -54,14 +54,14 @@ def test_the_part_with_most_of_a_feature_wins(extractor: type[FE | KFE], feature
 
 
 def test_text_belongs_to_the_innermost_part() -> None:
-    """Text before and after a nested division is one part, which the division is no part of."""
+    """Text before and after a nested division is one part, which does not include the outer division."""
     html = "<div>Before it<div>The nested one</div>and after it</div>"
     assert kept(html, FE()) == ["Before it", "and after it"]
     assert kept(html, KFE()) == ["Before it", "and after it"]
 
 
 def test_parts_without_text_do_not_compete() -> None:
-    """A gallery without a word can't win, for nothing could be extracted."""
+    """A gallery without a word can't win, because nothing could be extracted."""
     assert kept("<div><img><img></div><div>Text<img></div><div>Tail</div>", FE("images")) == ["Text"]
 
 

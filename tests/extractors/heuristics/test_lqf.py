@@ -167,7 +167,7 @@ def test_the_default_quota_keeps_half() -> None:
 
 
 def test_pages_at_the_edge() -> None:
-    """Pages without links keep everything, pages of links alone nothing; pages without text have no scores."""
+    """Pages without links keep everything, pages of only links nothing; pages without text have no scores."""
     plain = blockml.parse("<h1>Title</h1>text <b>bold</b><ul><li>item</ul>")
     assert LQF().score(plain).tolist() == [1.0] * len(plain.blocks)
     linked = blockml.parse("<ul><li><a>Home</a><li><a><b>News</b></a></ul><a><div>More</div></a>")

@@ -75,7 +75,7 @@ def test_quotes_count_only_after_an_equals_sign() -> None:
 
 
 def test_an_empty_end_tag_is_a_comment() -> None:
-    """Text goes on across it, as the parser has it."""
+    """Text continues across it, as in the parser."""
     stream = token_stream(blockml.parse("<p>a</>b</p>"))
     assert stream.texts == ("", "ab", "")
 

@@ -203,7 +203,7 @@ def test_fresh_folds_are_others(study: Study) -> None:
 
 
 def test_ranks_and_the_best_that_routing_can_do() -> None:
-    """Order alone counts; the pages with the lowest F1 become perfect."""
+    """Only the order counts; the pages with the lowest F1 become perfect."""
     f1 = np.array([0.1, 0.5, 0.7, 0.9])
     found = spearman(f1, [f1**3, -f1], resamples=20)
     assert found.estimates.tolist() == pytest.approx([1, -1])

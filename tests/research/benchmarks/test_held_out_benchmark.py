@@ -1,4 +1,4 @@
-"""The benchmark of held-out collections counts words of kept link blocks that are no content, and empty texts."""
+"""The benchmark of held-out collections counts words of kept link blocks that are not content, and empty texts."""
 
 from __future__ import annotations
 

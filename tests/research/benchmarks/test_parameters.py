@@ -25,7 +25,7 @@ def test_pages_of_a_site_share_a_fold() -> None:
 
 
 def test_tuning_sees_only_other_sites() -> None:
-    """A setting that is perfect on one fold alone is not chosen for that fold."""
+    """A setting that is perfect only on one fold is not chosen for that fold."""
     settings = settings_of("lqf")
     sites = [f"site{number}" for number in range(10)]
     fold = folds_of(sites, 2, 0)

@@ -115,7 +115,7 @@ def test_time_of_a_stage_excludes_nested_stages() -> None:
 
 
 def test_the_least_time_of_each_page_counts() -> None:
-    """Subjects take turns; one that may fail is counted and left out from then on, another ends the run."""
+    """Subjects take turns; one that may fail is counted and then left out, another ends the run."""
     calls: list[str] = []
     durations = iter([0.01, 0.03, 0.005, 0.02])
 
@@ -238,7 +238,7 @@ def test_the_picture_has_a_point_for_each_measurement() -> None:
 
 
 def test_processes_tell_their_own_height_not_that_of_their_parent() -> None:
-    """Python alone needs far less than this process with all it holds."""
+    """Python itself needs far less than this process with all it holds."""
     ballast = np.ones(30_000_000)
     alone = child("")
     assert alone["loaded"] == []
@@ -273,7 +273,7 @@ def test_growth_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [row["bytes"] for row in tables["Size of a page"]][-2:] == ["200,000", "exponent"]
     assert [row["threads"] for row in tables["Threads that share a model"]] == ["1", "2", "4", "8", "16"]
     assert len(etree.fromstring((tmp_path / "growth.svg").read_bytes()).findall("{*}g")) == 6
-    # To begin takes longer than two pages, for one worker as for two.
+    # Starting takes longer than two pages, with one worker and with two.
     one, two = (row["kim2013, lxml, CPU: ms/page"] for row in tables["Processes that share the pages"])
     assert min(one, two) > 10
 

@@ -122,7 +122,7 @@ def test_every_start_of_a_stratified_order_has_all_groups() -> None:
 
 
 def test_rankings_compare_only_pairs_that_the_paper_orders() -> None:
-    """Its own values agree with it in full, ties are no agreement, and it has ties of its own."""
+    """Its own values agree with it in full, ties are not agreement, and it has ties itself."""
     assert ranking(PAPER["dunn"], PAPER["dunn"]) == (
         "ctss > cps > cp > lcts > rtdm > tv; 15 of 15 pairs as in the paper"
     )

@@ -101,7 +101,7 @@ def test_one_cluster_and_single_items() -> None:
 
 
 def test_runs_have_the_seeds_0_and_up() -> None:
-    """Every run can be had alone, and the best has the least within distance."""
+    """Every run can be repeated by itself, and the best has the least within distance."""
     matrix = groups_apart(np.repeat(np.arange(4), 10), (0.1, 0.3), (0.6, 0.9))
     runs = k_medoids_runs(matrix, 4, n_runs=20)
     for seed, run in enumerate(runs.runs):
@@ -151,6 +151,6 @@ def test_settings_out_of_range_are_refused_by_k_medoids(k: int, settings: Any, m
 
 
 def test_runs_need_at_least_one() -> None:
-    """There is no best of none."""
+    """Without runs there is no best one."""
     with pytest.raises(UsageError, match="n_runs and max_iter must be at least 1"):
         k_medoids_runs(example(), 2, n_runs=0)

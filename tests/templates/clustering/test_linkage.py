@@ -80,7 +80,7 @@ def test_example_at_a_lower_threshold_and_a_number() -> None:
 
 
 def test_example_has_the_whole_dendrogram() -> None:
-    """ME-10.1: merges beyond the threshold are kept, as a plot needs them."""
+    """ME-10.1: merges beyond the threshold are kept, because a plot needs them."""
     clustering = single_linkage(example(), threshold=0.6)
     assert clustering.merges is not None
     assert clustering.merges.shape == (4, 4)

@@ -50,7 +50,7 @@ def test_equal_distances_demand_no_order(values: list[float]) -> None:
 
 
 def test_lengths_and_distances_belong_together() -> None:
-    """One of each for every pair; none at all is no stress."""
+    """One of each for every pair; distances that are all 0 give no stress."""
     assert stress([], []) == 0
     for wrong in ([1], [[1, 2]]):
         with pytest.raises(UsageError, match="two rows of numbers"):
@@ -122,7 +122,7 @@ def test_items_all_equally_far_apart_have_a_map(distance: float) -> None:
 
 
 def test_only_the_order_of_distances_counts() -> None:
-    """Squared distances have a map without stress too, which classical scaling alone does not find."""
+    """Squared distances have a map without stress too, which classical scaling by itself does not find."""
     _, distances = plane(25, 3)
     assert mds(distances**2, max_iter=0).stress > 0.01
     assert mds(distances**2).stress < 0.01

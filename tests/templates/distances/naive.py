@@ -21,7 +21,7 @@ VOID = "area base br col embed hr img input link meta param source track wbr".sp
 
 
 def elements(nodes: Nodes) -> list[int]:
-    """Nodes that are no text."""
+    """Nodes that are not text."""
     return [node for node in range(len(nodes)) if nodes.name(node) != "#text"]
 
 

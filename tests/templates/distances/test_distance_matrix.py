@@ -36,7 +36,7 @@ def test_processes_change_nothing(metric: str) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_duplicates_are_at_distance_zero(metric: str) -> None:
-    """Copies are compared once, and stand where they stood."""
+    """Copies are compared once, and keep their positions."""
     pages = _pages(5)
     copies = [3, 0, 0, 2, 3, 1, 4]
     matrix = distance_matrix(pages, metric)

@@ -22,7 +22,7 @@ A = blockml.parse("<html><head></head><body><div><p>a</p><p>b</p></div><ul><li>x
 B = blockml.parse("<html><head></head><body><div><p>a</p></div><div><a>z</a></div></body></html>")
 EMPTY = blockml.parse("")
 
-#: Elements that may stand in each other in any way, so that a tree comes out as it was meant.
+#: Elements that may be nested in each other in any way, so that a tree comes out as it was meant.
 _names = st.sampled_from(["x-a", "x-b", "x-c"])
 _trees = st.recursive(
     st.just(""),

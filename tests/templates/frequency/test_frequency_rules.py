@@ -197,14 +197,14 @@ def test_too_few() -> None:
     ],
 )
 def test_fallback_reason(kept: float, reason: str | None) -> None:
-    """More than 95 % or less than 1 % of the words removed is no result; nor is anything from too few pages."""
+    """More than 95 % or less than 1 % of the words removed is not a result, nor is anything from too few pages."""
     assert fallback_reason(site_of(4, 1), kept) == reason
     assert fallback_reason(site_of(3, 1), kept) == "too_few_pages"
     assert fallback_reason(site_of(3, 1), kept, min_train=3) == reason
 
 
 def test_kept_share() -> None:
-    """Words of blocks from .5 on; a page without words loses nothing."""
+    """Words of blocks with at least .5; a page without words loses nothing."""
     page = texts_page("one two three", "four", "--")
     assert kept_share(page, np.array([0.5, 0.49, 1], np.float32)) == 0.75
     assert kept_share(page, np.zeros(3, np.float32)) == 0

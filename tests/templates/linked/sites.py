@@ -12,7 +12,7 @@ HOST = "http://site.example/"
 
 
 def page_with_links(name: str, targets: Iterable[str], text: str | None = None) -> Page:
-    """A page at ``/name``, with a text of its own and a list of links."""
+    """A page at ``/name``, with its own text and a list of links."""
     items = "".join(f"<li><a href='{target}'>to {target}</a></li>" for target in targets)
     return blockml.parse(f"<p>{name if text is None else text}</p><ul>{items}</ul>", url=HOST + name)
 

@@ -392,7 +392,7 @@ def test_an_empty_member_does_not_end_the_reading(tmp_path: Path) -> None:
 
 
 def test_broken_responses_do_not_hide_the_next(tmp_path: Path) -> None:
-    """No status line, no headers, headers without end, bytes that are no text."""
+    """No status line, no headers, headers without end, bytes that are not text."""
     whole = record(A, b"<p>")
     parts = [
         whole.replace(b"HTTP/1.1 200 OK\r\n", b"HTTX/9.9 ok go\n"),

@@ -88,7 +88,7 @@ def test_farthest_first_on_deep_pages() -> None:
 
 
 def test_menu_order() -> None:
-    """Links of the menu first, also those that stand before it already; the rest as it stands."""
+    """Links of the menu first, also those already before it; the rest stays in order."""
     menu = "<nav><ul><li><a href=/2>2</a><li><a href=/1>1</a><li><a href=/3>3</a></ul></nav>"
     html = f"<p>{anchors('/0', '/1')} and a long text around the two</p>{menu}<p>text with a link {anchors('/4')}</p>"
     assert order_of(html, "document") == ["/0", "/1", "/2", "/3", "/4"]

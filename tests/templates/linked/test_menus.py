@@ -39,7 +39,7 @@ def test_me_12_6() -> None:
 
 
 def test_ratio_ties() -> None:
-    """More links first, then the first in the document; one link is no menu."""
+    """More links first, then the first in the document; one link is not a menu."""
     two = "<p><a>1</a><a>2</a></p>"
     page = blockml.parse(f"<p><a>0</a></p>{two}<p><a>1</a><a>2</a><a>3</a></p>{two}")
     found = [(one.xpath, one.n_links, one.score) for one in menu_candidates(page, method="ratio", limit=3)]
@@ -149,7 +149,7 @@ def test_menus_of_any_page(html: str) -> None:
         assert one.score == pytest.approx(n_links / len(below))
 
 
-#: XPath of an element that the menu of a site's first page is, holds or stands in, as read off the pages.
+#: XPath of an element that the menu of a site's first page is, holds or is in, as read off the pages.
 MENUS = {
     "90minutos": "/html/body/div[2]/div[1]/nav",
     "fs-uae": "/html/body/div/header/nav",

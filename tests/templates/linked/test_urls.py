@@ -166,7 +166,7 @@ def test_scheme_without_slashes_is_relative_to_the_same_scheme() -> None:
 
 
 def test_sites() -> None:
-    """Hosts without ``www.``; paths of a folder are a site of their own."""
+    """Hosts without ``www.``; paths of a folder are a separate site."""
     assert same_site("http://www.example.org/a", "https://EXAMPLE.org:8080/")
     assert not same_site("http://blog.example.org/", "http://example.org/")
     assert same_site("http://[::1]:8000/", "http://[::1]/")

@@ -314,7 +314,7 @@ def test_a_slow_page_fails_in_time(site: Site, where: str) -> None:
 
 @loopback
 def test_a_slow_look_up_fails_in_time() -> None:
-    """Looking up a name has no time limit of its own."""
+    """Looking up a name has no separate time limit."""
     done = threading.Event()
 
     def slow(_host: str, _port: int) -> Sequence[str]:

@@ -104,7 +104,7 @@ small = st.lists(st.sampled_from(["<p>", "<p class=a>", "<p class='a b'>x", "<ul
 @settings(max_examples=60)
 @given(small, small, presets)
 def test_optimal_by_brute_force(one: list[str], two: list[str], preset: str) -> None:
-    """No pairing of the body's children has a larger sum; by names alone, none has more pairs."""
+    """No pairing of the body's children has a larger sum; by names only, none has more pairs."""
     a, b = trees_of("<body>" + "".join(one), "<body>" + "".join(two))
     comparison = NodeComparison(a, b, preset)
     own, others = _below_body(a), _below_body(b)
@@ -154,7 +154,7 @@ def test_ids_win_over_looks_and_looks_in_place_over_others() -> None:
 
 
 def test_bodies_are_always_equal() -> None:
-    """Seven children against ten, and classes of their own: without this rule nothing but the root would be left."""
+    """Seven children against ten, and different classes: without this rule nothing but the root would be left."""
     a, b = trees_of(
         f"<body class=home>{'<i></i>' * 6}<p id=foot>end</p></body>",
         f"<body class='page id-7'>{'<u></u>' * 9}<p id=foot>end</p></body>",

@@ -1,4 +1,4 @@
-"""Templates as pages of their own: nothing active, and the same tree when read again."""
+"""Templates as stand-alone pages: nothing active, and the same tree when read again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def whole(page: Page) -> PageTemplate:
 
 
 def outline(page: Page, inside: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[object, ...]]:
-    """Depth, name, id, classes and text of the nodes from the body on; texts side by side as one."""
+    """Depth, name, id, classes and text of the body and the nodes below it; texts side by side as one."""
     nodes = page.nodes
     bodies = np.flatnonzero(nodes.named({"body"}))
     rows: list[tuple[object, ...]] = []

@@ -38,7 +38,7 @@ def found(key: str, *others: str, **settings: object) -> PageTemplate:
 
 
 def below_body(template: PageTemplate) -> list[str]:
-    """Names and texts of the template from the body on, each after its depth."""
+    """Names and texts of the template, starting at the body, each after its depth."""
     nodes = template.page.nodes
     names = [nodes.name(node) for node in range(len(nodes))]
     rows = [node for node in range(names.index("body"), len(nodes)) if template.nodes[node]]
