@@ -1,8 +1,4 @@
-"""The script of ``docs/table-to-predictions.md``, from a table to predictions in Parquet.
-
-Its name keeps it from being collected while ``blockml.open_dataset``, ``blockml.train`` and ``blockml.predict`` are
-missing.
-"""
+"""The script of ``docs/table-to-predictions.md`` runs, from a table to predictions in Parquet."""
 
 from __future__ import annotations
 
