@@ -12,6 +12,7 @@ html_theme = "furo"
 html_title = "blockml"
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
+autodoc_mock_imports = ["pyspark", "ray", "datatrove"]  # engines, which need not be installed
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 napoleon_numpy_docstring = True

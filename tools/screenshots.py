@@ -1,6 +1,6 @@
-"""Pictures of the page view and the labelling page for the documentation, by headless Chromium and playwright.
+"""Pictures of the page view, the labelling page and a comparison for the documentation, by headless Chromium.
 
-``python -m tools.screenshots`` writes ``docs/view.png`` and ``docs/label.png`` from a synthetic page.
+``python -m tools.screenshots`` writes ``docs/view.png``, ``label.png`` and ``report.png`` from synthetic pages.
 """
 
 from __future__ import annotations
@@ -48,6 +48,12 @@ def main() -> int:
         shown.wait_for_selector("#page [data-block]")
         shown.evaluate("document.querySelector('#page [data-label=main]').scrollIntoView({block: 'center'})")
         shown.screenshot(path=ROOT / "docs" / "label.png")
+        comparison = blockml.compare(
+            ["default", "dsc", "bte", "plain"], PAGE.parents[1], output=Path(folder, "comparison")
+        )
+        shown.goto(comparison.write_report().as_uri())
+        shown.wait_for_timeout(300)
+        shown.screenshot(path=ROOT / "docs" / "report.png")
         browser.close()
         server.close()
     return 0

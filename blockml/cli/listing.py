@@ -56,13 +56,11 @@ def add_list_datasets(parser: argparse.ArgumentParser) -> None:
 
 
 def run_models(arguments: argparse.Namespace) -> int:
-    """List released models."""
-    rows = []
-    for name in model_names():
-        model = trained(name).model
-        row = {"name": name, "version": model.version, "default": name == "default", "features": model.features}
-        rows.append(row | {"trained on": ", ".join(entry["name"] for entry in model.training)})
-    print_rows(rows, arguments.format)
+    """List released models with the first lines of their cards."""
+    from blockml.model.card import at_a_glance
+
+    models = [trained(name).model for name in model_names()]
+    print_rows([{"name": f"{item.name} {item.version}"} | at_a_glance(item) for item in models], arguments.format)
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -18,8 +18,9 @@ def render_card(model: Model) -> str:
     """Write the card of a model as Markdown; the same model gives the same text."""
     parts = [
         f"# {model.name} {model.version}",
-        "A block classifier that tells the main content of a web page from the rest. "
-        "Generated with the model; every number comes from the command below.",
+        _table(["", "at a glance"], [[key, value] for key, value in at_a_glance(model).items()]),
+        *_drawn_by_type(model),
+        "This card is generated from the model file; every number comes from the command under *Training*.",
         "## Training",
         _table(
             ["data set", "pages", "flagged", "sites", "blocks", "content", "licence"],
@@ -65,6 +66,68 @@ def render_card(model: Model) -> str:
         *(model.notes or ()),
     ]  # fmt: skip
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def at_a_glance(model: Model) -> dict[str, str]:
+    """Summarise a model: its purpose, quality, best and worst page types, and the licences of its training data.
+
+    Returns
+    -------
+    dict
+        Texts under ``for``, ``page F1``, ``good at``, ``weak at`` and ``licences``; empty where nothing was measured.
+    """
+    adapted = model.metrics.get("adaptation")
+    summary = _strictest(model)
+    types = sorted(_by_type(summary), key=lambda item: -item[2])
+    page = summary.get("page_bag_f1")
+    score = (
+        f"{page['mean']:.3f} [{page['low']:.3f}, {page['high']:.3f}], folds by {summary['protocol']}" if page else ""
+    )
+    if adapted:
+        score = f"{adapted['after']:.3f} after adapting, {adapted['before']:.3f} before, each page held out"
+    return {
+        "for": "pages of the sites it was adapted to"
+        if adapted
+        else _PURPOSES.get(model.recipe.get("name", ""), _OTHER),
+        "page F1": score,
+        "good at": _named(item for item in types if item[2] >= _GOOD),
+        "weak at": _named(item for item in reversed(types) if item[2] < _WEAK),
+        "licences": ", ".join(dict.fromkeys(entry["licence"] or "not stated" for entry in model.training)),
+    }
+
+
+#: Purposes of the released recipes, by name.
+_PURPOSES = {
+    "default": "any page; predicts its own F1 and labels every block",
+    "kim2013": "comparison with Kim et al. 2013: one decision tree",
+    "stacking": "study of untrained extractors: a tree over the scores of ten",
+}
+_OTHER = "pages like those it was trained on"
+#: Mean page F1 of a page type at which a card calls a model good at it, and below which weak.
+_GOOD, _WEAK = 0.85, 0.75
+
+
+def _strictest(model: Model) -> Mapping[str, Any]:
+    """Return the measurement by site, else the one by page or block, else nothing."""
+    return next((model.metrics[name] for name in ("site", "page", "block") if name in model.metrics), {})
+
+
+def _by_type(summary: Mapping[str, Any]) -> list[tuple[str, int, float]]:
+    """Return the page types of a measurement with their number of pages and mean page F1."""
+    means = summary.get("page_bag_f1_by_type", {})
+    return [(name, value["pages"], value["f1"]) for name, value in means.items()]
+
+
+def _named(types: Iterable[tuple[str, int, float]]) -> str:
+    return ", ".join(f"{name} {f1:.2f}" for name, _, f1 in types)
+
+
+def _drawn_by_type(model: Model) -> list[str]:
+    """Draw the mean page F1 of each page type as a bar of 25 characters."""
+    types = sorted(_by_type(_strictest(model)), key=lambda item: -item[2])
+    width = max((len(name) for name, _, _ in types), default=0)
+    bars = [f"{name:{width}}  {'█' * round(25 * f1):░<25}  {f1:.3f}  {counted(n, 'page')}" for name, n, f1 in types]
+    return ["Page F1 by page type:", "```text\n" + "\n".join(bars) + "\n```"] if bars else []
 
 
 def _hashes(hashes: TrainingHashes | None) -> str:
@@ -135,11 +198,10 @@ def _measured(metrics: Any, decision: str) -> list[str]:  # noqa: ANN401 (a pars
     if "gaps" in metrics:
         gaps = ", ".join(f"{name} {gap:+.3f}" for name, gap in metrics["gaps"].items())
         parts.append(f"Overestimates of block F1 by the laxer protocol: {gaps}.")
-    for name, key, least in (("data set", "dataset", 2), ("page type", "type", 1)):
-        means = protocols[-1].get(f"page_bag_f1_by_{key}", {})
-        if len(means) >= least:
-            head = [name, "pages", f"page bag F1, by {protocols[-1]['protocol']}"]
-            parts.append(_table(head, [[key, value["pages"], f"{value['f1']:.3f}"] for key, value in means.items()]))
+    means = protocols[-1].get("page_bag_f1_by_dataset", {})
+    if len(means) > 1:
+        head = ["data set", "pages", f"page bag F1, by {protocols[-1]['protocol']}"]
+        parts.append(_table(head, [[name, value["pages"], f"{value['f1']:.3f}"] for name, value in means.items()]))
     return parts
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import pytest
 
 import blockml
+from blockml.cli import main
 from blockml.extractors import model_names, trained
 from blockml.model.card import render_card
 from blockml.rendering import FORMATS
@@ -20,6 +22,17 @@ def test_card_is_that_of_the_model(name: str) -> None:
     """The card beside a model is generated from it, never typed."""
     card = (ROOT / "models" / f"{name}.blockml.md").read_text(encoding="utf-8")
     assert card == render_card(trained(name).model)
+
+
+def test_models_are_listed_by_the_first_lines_of_their_cards(capsys: pytest.CaptureFixture[str]) -> None:
+    """The list and the cards show the same purpose, quality and licences."""
+    assert main(["models", "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row.pop("name").split()[0] for row in rows] == list(model_names())
+    for row, name in zip(rows, model_names(), strict=True):
+        card = (ROOT / "models" / f"{name}.blockml.md").read_text(encoding="utf-8")
+        assert row.keys() == {"for", "page F1", "good at", "weak at", "licences"}
+        assert all(f"| {key} | {value} |" in card for key, value in row.items())
 
 
 @pytest.mark.parametrize("name", model_names())
