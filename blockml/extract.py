@@ -20,10 +20,10 @@ from blockml.decision.decide import Decision, decide
 from blockml.errors import InputError, UsageError
 from blockml.extractors import Extractor
 from blockml.extractors.registry import AnyModel, load
-from blockml.metadata import page_metadata
 from blockml.options import Options
 from blockml.page import Extraction, Image, Label, Page, Paragraph, Status
 from blockml.page.lazy import Lazy
+from blockml.page.metadata import Metadata
 from blockml.page.page import Deferred
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
@@ -159,7 +159,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
-    deferred = Deferred(metadata=Lazy(partial(page_metadata, page)))
+    deferred = Deferred(metadata=Lazy(partial(_metadata, page)))
     deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
     deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
     deferred.images = Lazy(partial(_images, page, decision, deferred.warnings))
@@ -180,6 +180,13 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
         labels=decision.labels,
         _deferred=deferred,
     )
+
+
+def _metadata(page: Page) -> Metadata:
+    """Read the metadata; the modules are imported when somebody asks for it."""
+    from blockml.metadata.metadata import page_metadata
+
+    return page_metadata(page)
 
 
 def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:

@@ -12,7 +12,6 @@ from blockml.decision.prediction import ScoredPage
 from blockml.features.named_elements import COMMENTS
 from blockml.features.page_matrix import PageMatrix
 from blockml.features.structure import FAR
-from blockml.metadata.headline import headline_blocks
 from blockml.page import Flag, Label
 from blockml.page.attribute_words import blocks_in
 
@@ -116,6 +115,8 @@ def consistent_labels(scored: ScoredPage, limits: CommentLimits) -> tuple[Label,
     types, page = scored.prediction.block_types, scored.prediction.matrix
     if types is None or page is None:
         return ()
+    from blockml.metadata.headline import headline_blocks  # only labels need it
+
     probabilities = types.predict(page.values)
     is_content = np.isin(types.labels, _CONTENT)
     content = np.where(is_content, probabilities, -1.0).argmax(axis=1)

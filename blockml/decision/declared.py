@@ -195,7 +195,7 @@ def _keys(texts: list[str]) -> list[str]:
 def _lines(page: Page, chosen: NDArray[np.bool_]) -> dict[int, str]:
     """Return the texts of the lines with a chosen block (n_blocks,), by number of the line."""
     line, texts = line_numbers(page.blocks), page.blocks.texts
-    numbers = np.unique(line[chosen])
+    numbers = np.flatnonzero(np.bincount(line[chosen]))
     starts, stops = line.searchsorted(numbers), line.searchsorted(numbers, side="right")
     return {
         number: " ".join(texts[start:stop])

@@ -57,6 +57,12 @@ def parameter(default: Any, legal: Legal | None = None) -> Any:  # noqa: ANN401 
 
 
 @functools.cache
+def _defaults(kind: type) -> Mapping[str, Any]:
+    """Return the defaults of the parameters of a class by name."""
+    return {name: item.default for name, item in inspect.signature(kind).parameters.items()}
+
+
+@functools.cache
 def _legal_values(kind: type) -> Mapping[str, Legal]:
     """Return the legal values of the parameters of a dataclass by name."""
     declared = fields(kind) if is_dataclass(kind) else ()
@@ -115,7 +121,7 @@ class Extractor(ABC):
     @property
     def id(self) -> str:
         """Name, with the parameters that differ from their defaults; part of results."""
-        defaults = {name: item.default for name, item in inspect.signature(type(self)).parameters.items()}
+        defaults = _defaults(type(self))
         changed = [f"{name}={value}" for name, value in self.get_params().items() if value != defaults[name]]
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
@@ -210,7 +216,7 @@ class Extractor(ABC):
 
     @classmethod
     def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls).parameters if name != "self"]
+        return list(_defaults(cls))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002 (scikit-learn's signature)
         """Return the parameters by name."""

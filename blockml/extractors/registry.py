@@ -8,9 +8,8 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blockml.errors import UnknownNameError, UsageError, check_type
 from blockml.extractors.base import Extractor, HasExtractor
@@ -18,6 +17,9 @@ from blockml.extractors.methods import COMBINATIONS, METHODS, SITE_METHODS, Extr
 from blockml.extractors.routed import is_routed, read_routed
 from blockml.extractors.trained import TrainedExtractor
 from blockml.model import Model, load_model, save_model
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 #: Extractors that need no training, by public name.
 EXTRACTORS = Extractors({**METHODS.places, **COMBINATIONS.places, **SITE_METHODS.places})
@@ -210,6 +212,8 @@ def save(model: AnyModel, path: str | os.PathLike[str]) -> None:
 
 def plug_ins() -> dict[str, EntryPoint]:
     """Return the extractors added by installed packages, by name."""
+    from importlib.metadata import entry_points  # imports the reader of mail, which only plug-ins need
+
     return {entry.name: entry for entry in entry_points(group=PLUG_INS)}
 
 

@@ -54,8 +54,9 @@ KEYWORDS: Mapping[str, tuple[str, ...]] = {
 }
 
 _GROUP_OF = {word: number for number, words in enumerate(KEYWORDS.values()) for word in words}
-# Longer words first, so that "topic-" matches before "topic".
-_WORDS = re.compile("|".join(sorted(map(re.escape, _GROUP_OF), key=len, reverse=True)))
+# Longer words first, so that "topic-" matches before "topic". Compiled when first used, because the C extension rarely
+# calls it.
+_WORDS = "|".join(sorted(map(re.escape, _GROUP_OF), key=len, reverse=True))
 
 
 def keyword_bits(value: str) -> int:
@@ -67,7 +68,7 @@ def keyword_bits(value: str) -> int:
     True
     """
     bits = 0
-    for word in _WORDS.findall(value.lower()):
+    for word in re.findall(_WORDS, value.lower()):
         bits |= 1 << _GROUP_OF[word]
     return bits
 

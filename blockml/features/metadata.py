@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from blockml.features.column import ColumnRange, columns_of
 from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
-from blockml.text.characters import ALNUM, classes
+from blockml.text.characters import ALNUM, characters_below, class_table
 from blockml.text.tokens import token_lists
 
 #: Maximum number of words of a block that is compared with the title; longer blocks are no titles.
@@ -107,6 +107,8 @@ def title_overlap(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
 #: No code point from here on has a lower case (Unicode 15: Adlam's capitals end before). They count as cased, for later
 #: versions of Unicode.
 _LAST_CASED = 0x1F200
+#: Characters whose case is looked at together: most have none.
+_RUN = 64
 
 
 @functools.cache
@@ -116,10 +118,13 @@ def word_bits() -> Mapping[str, NDArray[np.uint8]]:
     ``in_word`` tells whether words of :func:`blockml.text.tokens.metric_tokens` hold a code point, ``is_cased`` whether
     its lower case may differ.
     """
-    points = np.arange(0x110000, dtype=np.uint32)
-    in_word = (classes(points) & ALNUM > 0) | (points == ord("_"))
-    cased = np.ones(len(points), dtype=bool)
-    cased[:_LAST_CASED] = [sign.lower() != sign for sign in map(chr, range(_LAST_CASED))]
+    in_word = class_table() & ALNUM > 0
+    in_word[ord("_")] = True
+    cased = np.ones(len(in_word), dtype=bool)
+    characters = characters_below(_LAST_CASED)
+    for begin in range(0, _LAST_CASED, _RUN):
+        run = characters[begin : begin + _RUN]
+        cased[begin : begin + _RUN] = False if run.lower() == run else [sign.lower() != sign for sign in run]
     found = np.packbits([in_word, cased], axis=1, bitorder="little")
     found.flags.writeable = False
     return {"in_word": found[0], "is_cased": found[1]}

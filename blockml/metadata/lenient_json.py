@@ -14,13 +14,13 @@ _DECODER = json.JSONDecoder(strict=False)
 _END = (
     r"(?=\s*(?::|[}\]]|[,;]\s*(?:[\"'“”{\[}\]/,;-]|\d|true\b|false\b|null\b|\w{1,40}\s*:|\Z)|//|/\*|\n\s*[\"'“”]|\Z))"
 )
-_TOKEN = re.compile(
+#: Compiled when it is first used, because most scripts are right.
+_TOKEN = (
     rf'"(?P<string>(?:[^"\\]|\\.|"(?!{_END}))*+)(?:"|\\?\Z)'
     rf"|'(?P<single>(?:[^'\\]|\\.|'(?!{_END}))*+)(?:'|\\?\Z)"
     rf"|[“”](?P<curly>(?:[^“”]|[“”](?!{_END}))*+)(?:[“”]|\Z)"
     r"|(?P<skipped>//[^\n]*|/\*.*?(?:\*/|\Z)|<!--|-->|<!\[CDATA\[|\]\]>|\s+)"
-    r"|(?P<sign>[{}\[\]:,;])|(?P<word>[^\s{}\[\]:,;\"“”']+)",
-    re.DOTALL,
+    r"|(?P<sign>[{}\[\]:,;])|(?P<word>[^\s{}\[\]:,;\"“”']+)"
 )
 _ESCAPE = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\(.?)|"', re.DOTALL)
 _LITERAL = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -62,7 +62,7 @@ def _unescaped(text: str) -> str:
 def _mended(text: str) -> str:
     """Return valid JSON: a list of the values in a text."""
     pieces, open_brackets = ["["], ["["]
-    for match in _TOKEN.finditer(text):
+    for match in re.finditer(_TOKEN, text, re.DOTALL):
         found, kind = match[0], match.lastgroup
         before = pieces[-1]
         if kind == "skipped":

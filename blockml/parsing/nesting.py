@@ -11,7 +11,7 @@ from collections import Counter
 
 from blockml.parsing.builder import DROPPED
 from blockml.parsing.lines import VOID
-from blockml.parsing.tags import TAG, lowered
+from blockml.parsing.tags import lowered, tags
 
 __all__ = ["CLOSED_BY_THE_NEXT", "flattened"]
 
@@ -40,7 +40,7 @@ def flattened(source: bytes, depth: int) -> tuple[bytes, bool]:
     opened: Counter[bytes] = Counter()
     dropped: Counter[bytes] = Counter()
     begin = n_open = 0
-    for tag in TAG.finditer(source):
+    for tag in tags(source):
         name = lowered(tag["name"] or b"")
         if not name or name in _KEPT:
             continue

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from blockml.parsing.lines import VOID
 from blockml.parsing.nesting import CLOSED_BY_THE_NEXT
-from blockml.parsing.tags import TAG, attributes, lowered
+from blockml.parsing.tags import attributes, lowered, tags
 
 __all__ = ["composed"]
 
@@ -55,7 +55,7 @@ def composed(source: bytes) -> bytes:
     if b"shadowroot" not in source.lower():
         return source
     page = _Reader()
-    for tag in TAG.finditer(source):
+    for tag in tags(source):
         page.read(tag)
     if not page.hosts:
         return source
@@ -134,7 +134,7 @@ class _Reader:
         self._n_inert = 0  # open templates without a shadow root, whose content is not part of the page
 
     def read(self, tag: re.Match[bytes]) -> None:
-        """Process a match of :data:`TAG`."""
+        """Process a match of :func:`~blockml.parsing.tags.tags`."""
         name = lowered(tag["name"] or b"")
         if self._n_inert:
             self._n_inert += (name == b"template") * (-1 if tag["closes"] else 1)

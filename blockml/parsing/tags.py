@@ -7,13 +7,14 @@ styles and scripts as raw text.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
-__all__ = ["TAG", "attributes", "lowered", "names"]
+__all__ = ["attributes", "lowered", "names", "tags"]
 
-#: Parts of the expression below: white space (as members of a set), the end of a name, attributes and the end of a tag,
-#: and the content of a script, which may contain ``<!-- <script> ... </script> -->``.
+#: Parts of the expressions below: white space (as members of a set), the end of a name, attributes and the end of a
+#: tag, and the content of a script, which may contain ``<!-- <script> ... </script> -->``.
 _PARTS = {
     b"SPACE": rb"\t\n\f\r ",
     b"END": rb"(?=[\t\n\f\r />])",
@@ -39,10 +40,17 @@ _ATTRIBUTE = rb"""
     (?:[SPACE]*+=[SPACE]*+(?:"(?P<double>[^"]*+)"?|'(?P<single>[^']*+)'?|(?P<bare>[^SPACE>"'][^SPACE>]*+))?+)?+"""
 for _name, _part in reversed(_PARTS.items()):
     _TAG, _ATTRIBUTE = _TAG.replace(_name, _part), _ATTRIBUTE.replace(_name, _part)
-#: A tag or comment with the text that it hides. Groups are ``closes`` and ``name``; ``raw``, ``script`` and ``plain``
-#: are names of start tags whose content has no tags.
-TAG = re.compile(_TAG, re.DOTALL | re.VERBOSE)
-_ATTRIBUTES = re.compile(_ATTRIBUTE, re.VERBOSE)
+#: Compiles an expression once, when the first page needs it: few pages do.
+_compiled = functools.cache(re.compile)
+
+
+def tags(source: bytes) -> Iterator[re.Match[bytes]]:
+    """Iterate over the tags and comments of a page in UTF-8, each with the text that it hides.
+
+    Groups are ``closes`` and ``name``; ``raw``, ``script`` and ``plain`` are names of start tags whose content has no
+    tags.
+    """
+    return _compiled(_TAG, re.DOTALL | re.VERBOSE).finditer(source)
 
 
 def names(source: bytes) -> Iterator[tuple[bool, bytes]]:
@@ -53,22 +61,22 @@ def names(source: bytes) -> Iterator[tuple[bool, bytes]]:
     >>> list(names(b"<P-x title='</p>'><!-- <b> --></p-X ><style><i></style>"))
     [(False, b'p-x'), (True, b'p-x'), (False, b'style'), (True, b'style')]
     """
-    for tag in TAG.finditer(source):
+    for tag in tags(source):
         name = tag["name"] or tag["raw"] or tag["script"] or tag["plain"]
         if name is not None:
             yield bool(tag["closes"]), lowered(name)
 
 
 def attributes(tag: re.Match[bytes]) -> dict[bytes, bytes]:
-    """Return the attributes of a start tag that :data:`TAG` matched, without decoding character references.
+    """Return the attributes of a start tag that :func:`tags` found, without decoding character references.
 
     Examples
     --------
-    >>> attributes(TAG.match(b"<slot NAME='a b' hidden part=x/ name=c>"))
+    >>> attributes(next(tags(b"<slot NAME='a b' hidden part=x/ name=c>")))
     {b'name': b'a b', b'hidden': b'', b'part': b'x/'}
     """
     held: dict[bytes, bytes] = {}
-    for found in _ATTRIBUTES.finditer(tag[0], len(tag["name"]) + 1):
+    for found in _compiled(_ATTRIBUTE, re.VERBOSE).finditer(tag[0], len(tag["name"]) + 1):
         held.setdefault(lowered(found["name"]), found["double"] or found["single"] or found["bare"] or b"")
     return held
 

@@ -174,7 +174,7 @@ class Trees:
             if (child <= inner).any() or (child >= stop).any():
                 raise ModelFormatError("a child node must come after its parent, inside the same tree")
         children = np.concatenate([self.left[inner], self.right[inner]])
-        if len(np.unique(children)) != len(children):
+        if (np.bincount(children, minlength=1) > 1).any():
             raise ModelFormatError("a tree node has two parents")
 
     def max_depth(self) -> int:

@@ -42,13 +42,15 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
     marks = {node: text for node, text in texts.items() if _MARK.fullmatch(text) or _BACK.fullmatch(text)}
     if not marks:
         return
+    names = {node: nodes.attributes[node].get("href", "").strip()[1:] for node in marks}
     targets: dict[str, int] = {}
-    for node in sorted({node for held in nodes_with_words(nodes, _IDS).values() for node in held}):
-        attributes = nodes.attributes[node]
-        targets.setdefault(attributes.get("id") or attributes.get("name") or "", node)
+    if any(names.values()):  # "#" leads to the top of the page
+        for node in sorted({node for held in nodes_with_words(nodes, _IDS).values() for node in held}):
+            attributes = nodes.attributes[node]
+            targets.setdefault(attributes.get("id") or attributes.get("name") or "", node)
     n_shown, lines = text_sums(shown & (nodes.tag == 0)), dict[int, int]()
     for node, text in marks.items():
-        target = targets.get(nodes.attributes[node].get("href", "").strip()[1:], -1)
+        target = targets.get(names[node], -1)
         sign = nodes.parent.item(node) + 1  # a sign before several links back
         has_sign = bool(_BACK.fullmatch(nodes.texts[sign]))
         is_back = _BACK.fullmatch(text) or (_LETTERS.fullmatch(text) and (has_sign or 0 <= target < node))

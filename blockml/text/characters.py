@@ -50,6 +50,8 @@ INVISIBLE = re.compile(
 
 #: Upper bound of the code points of capital letters (Unicode 15; Adlam and the mathematical alphabets end before).
 _LAST_CAPITAL = 0x1F200
+#: Characters whose case is examined together.
+_RUN = 64
 #: Upper bound of classified code points: planes 4 to 13 are unassigned, 14 to 16 contain tags and private-use
 #: characters.
 _LAST_CLASSIFIED = 0x40000
@@ -87,14 +89,22 @@ def class_table() -> NDArray[np.uint8]:
     >>> len(table), bool(table[ord("7")] & DIGIT), table.flags.writeable
     (1114112, True, False)
     """
-    everything = np.arange(_LAST_CLASSIFIED, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    everything = characters_below(_LAST_CLASSIFIED)
     table = np.zeros(0x110000, dtype=np.uint8)
     for bit, pattern in _PATTERNS.items():
         for run in re.finditer(pattern, everything):
             table[run.start() : run.end()] |= bit
-    table[:_LAST_CAPITAL] |= np.array([chr(point).isupper() for point in range(_LAST_CAPITAL)]) * np.uint8(UPPER)
+    for begin in range(0, _LAST_CAPITAL, _RUN):
+        signs = everything[begin : begin + _RUN]
+        if not f"a{signs}".islower():  # few runs have a capital or title letter
+            table[begin : begin + _RUN] |= np.array([sign.isupper() for sign in signs]) * np.uint8(UPPER)
     table.flags.writeable = False
     return table
+
+
+def characters_below(point: int) -> str:
+    """Return all characters below a code point, in order."""
+    return np.arange(point, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def code_points(texts: Sequence[str], separator: str = "\n") -> NDArray[np.uint32]:

@@ -20,8 +20,8 @@ from lxml import etree
 import blockml
 from blockml.datasets import open_dataset
 from blockml.datasets.corpus import find_table, read_rows
-from blockml.metadata import page_metadata
 from blockml.metadata.headline import element_text
+from blockml.metadata.metadata import page_metadata
 from blockml.text.tokens import metric_tokens
 from research.benchmarks.default import markdown
 

@@ -24,7 +24,7 @@ from blockml.errors import ModelFormatError
 from blockml.extract import extract_page
 from blockml.extractors import TrainedExtractor
 from blockml.features.density import word_density
-from blockml.metadata import page_metadata
+from blockml.metadata.metadata import page_metadata
 from blockml.model.model_file import load_model
 from blockml.parsing import segment
 from blockml.parsing.backends import libxml2_addresses

@@ -7,7 +7,7 @@ from html import escape
 import pytest
 
 import blockml
-from blockml.metadata import page_metadata
+from blockml.metadata.metadata import page_metadata
 
 
 @pytest.mark.parametrize(

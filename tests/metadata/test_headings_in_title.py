@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import blockml
-from blockml.metadata import page_metadata
+from blockml.metadata.metadata import page_metadata
 
 TEXT = "<p>They rule the world from the sofa, as everybody knows.</p>"
 

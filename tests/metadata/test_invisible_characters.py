@@ -3,6 +3,7 @@
 import pytest
 
 import blockml
+from blockml.metadata.metadata import page_metadata
 
 
 @pytest.mark.parametrize(
@@ -16,4 +17,4 @@ import blockml
 def test_declared_titles(head: str) -> None:
     """They go from titles wherever these are declared, so that title and heading are equal."""
     page = blockml.parse(f"<!DOCTYPE html><html lang=de><head>{head}</head><h1>Förder&shy;mittel für alle</h1><p>Text.")
-    assert blockml.metadata.page_metadata(page).title == "Fördermittel für alle"
+    assert page_metadata(page).title == "Fördermittel für alle"

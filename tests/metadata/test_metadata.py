@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.metadata import headline, metadata, page_metadata
+from blockml.metadata import headline, metadata
 from blockml.metadata.dates import iso_date
 from blockml.metadata.headline import headline_blocks, without_site
 from blockml.metadata.json_ld import json_ld_objects
+from blockml.metadata.metadata import page_metadata
 from blockml.page import Page
 from blockml.page.metadata import Metadata
 from tests.strategies import messy_html

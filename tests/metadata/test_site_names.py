@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import blockml
-from blockml.metadata import page_metadata
 from blockml.metadata.headline import name_in_title
+from blockml.metadata.metadata import page_metadata
 from blockml.page.metadata import Metadata
 
 SITE = "https://cat.example/#organization"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import blockml
-from blockml.metadata import page_metadata
+from blockml.metadata.metadata import page_metadata
 from blockml.page.metadata import Metadata
 
 

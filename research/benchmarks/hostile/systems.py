@@ -39,7 +39,7 @@ def _blockml(backend: str) -> Extract:
 
     import blockml
     from blockml.extractors import TrainedExtractor, trained
-    from blockml.metadata import page_metadata
+    from blockml.metadata.metadata import page_metadata
 
     held = trained("default")
     model = replace(held.model, parsing=replace(held.model.parsing, backend=backend))
