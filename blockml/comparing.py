@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +36,6 @@ class Comparison:
     directory: Path  #: Folder of outputs, scores and tables; a temporary one if no output was asked for.
     systems: Sequence[System] = field(repr=False)
     samples: Sequence[PageSample] = field(repr=False)
-    _temporary: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
 
     @property
     def means(self) -> list[dict[str, Any]]:
@@ -184,13 +185,14 @@ def compare(
     """
     chosen = choose(models, outputs)
     samples = [draw_sample(dataset, limit, seed) for dataset in open_datasets(datasets)]
-    temporary = tempfile.TemporaryDirectory(prefix="blockml-") if output is None else None
-    directory = Path(temporary.name) if temporary else Path(os.fspath(output or "."))
+    directory = Path(tempfile.mkdtemp(prefix="blockml-") if output is None else os.fspath(output))
     tables = compare_systems(
         chosen, samples, Store(directory), jobs=jobs, timeout=timeout, command=command, progress=progress, report=report
     )
-    found = Comparison(tables, directory, chosen.systems, samples, temporary)
-    if output is not None:
+    found = Comparison(tables, directory, chosen.systems, samples)
+    if output is None:
+        weakref.finalize(found, shutil.rmtree, directory, ignore_errors=True)
+    else:
         found.write_report()
     return found
 

@@ -153,7 +153,9 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     """Extract the main content of a parsed page, using only the options that affect the decision."""
     extractor = extractor.at_page(page)
     included, excluded = options.labels(extractor)
-    policy = options.policy(extractor.policy)
+    policy = extractor.policy
+    if options.threshold is not None or options.favour is not None:
+        policy = options.policy(policy)
     prediction = extractor.predict(page)
     decision = decide(policy, page, prediction, include=included, exclude=excluded)
     status = page.status

@@ -46,7 +46,7 @@ def package_changes(html: bytes, model: str = "default") -> list[Change]:
     --------
     >>> found = package_changes(b"<p>One short page.", "kim2013")
     >>> found[0]
-    Change(kind='step', caller='extract extract', called='extractors as_extractor')
+    Change(kind='step', caller='extract extract', called='options __create_fn__.<locals>.__init__')
     """
     found: list[Change] = []
 

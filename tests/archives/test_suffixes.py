@@ -159,7 +159,7 @@ def test_commands_read_every_compression(
 def test_the_name_of_a_page_file_is_not_a_page(suffix: str) -> None:
     """``extract`` refuses the name of a file with any suffix."""
     for name in (f"crawl/a{suffix}", f"A{suffix.upper()}"):
-        with pytest.raises(UsageError, match="is the name of a file; pass its bytes"):
+        with pytest.raises(UsageError, match="is the name of a file; pass a Path"):
             blockml.extract(name)
 
 

@@ -155,7 +155,7 @@ class Named(Extractor):
         """Score by the digit."""
         return self.predict(page).scores
 
-    def predict_items(self, page: Page) -> Prediction:
+    def predict(self, page: Page) -> Prediction:
         """Score, and tell the labels."""
         words = [text.split() for text in page.blocks.texts]
         scores = np.array([int(last) / 10 for _, last in words], np.float32)
