@@ -31,7 +31,7 @@ __all__ = [
     "load", "open_dataset", "parse", "predict", "render", "save", "survey", "train",
 ]  # fmt: skip
 
-#: Modules of names that are imported when they are first used, because extracting a page doesn't need them.
+#: Modules of the names that are imported on first use, because extracting a page doesn't need them.
 _LATER = {
     "compare": "blockml.comparing",
     "evaluate": "blockml.evaluation.evaluate",

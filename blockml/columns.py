@@ -1,4 +1,4 @@
-"""Extraction of a column of a data frame: pandas, polars, Arrow and whatever narwhals knows."""
+"""Extraction of a column of a data frame: pandas, polars, Arrow and anything else that narwhals supports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def extract_column(column: Any, *, model: AnyModel = "default", **options: Any) 
     column
         A pandas or polars series, an Arrow array, or any iterable; its cells are ``str`` or ``bytes``.
     model
-        What :func:`blockml.load` takes.
+        A model as accepted by :func:`blockml.load`.
     **options
         Fields of :class:`blockml.options.Options`: ``threshold``, ``format`` …
 
@@ -33,9 +33,9 @@ def extract_column(column: Any, *, model: AnyModel = "default", **options: Any) 
     Raises
     ------
     MissingExtraError
-        The column is no list, and narwhals isn't installed.
+        The column is not a list or tuple, and narwhals isn't installed.
     UsageError
-        The column holds no cells, or an option is unknown or has no such value.
+        The column is not iterable, or an option is unknown or has an invalid value.
 
     Examples
     --------

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Comparison:
     """Result of :func:`compare`: scores of every system on every data set, and the differences between them.
 
-    ``tables`` has everything that the files of the output folder have: see
+    ``tables`` has everything that is in the files of the output folder: see
     :func:`blockml.evaluation.comparison.tables.build_tables`.
     """
 
@@ -41,8 +41,8 @@ class Comparison:
         """One row per data set and system, best first.
 
         ``bag_f1``, ``low`` and ``high`` are the mean over all pages with its 95 % interval; then ``lcs_f1``,
-        ``block_f1``, ``ms`` of CPU time a page, the number of pages by outcome, and ``seen_pages``, those that the
-        system was trained on, None if that is unknown. A score is None if the gold doesn't support it.
+        ``block_f1``, ``ms`` of CPU time per page, the number of pages by outcome, and ``seen_pages``, the number that
+        the system was trained on (None if unknown). A score is None if the gold doesn't support it.
         """
         overall = [row for row in self.tables["means"] if row["slice_kind"] == "all"]
         means = {(row["dataset"], row["system"], row["metric"]): row for row in overall}
@@ -144,12 +144,13 @@ def compare(
     ----------
     models
         Names of released models, untrained extractors or installed other tools; paths of model files;
-        ``module:Class``; extractors or fitted estimators; or a mapping of names for the results to these.
+        ``module:Class``; extractors or fitted estimators; or a mapping from names for the results to any of these.
     datasets
         Folders, ``NAME=FOLDER`` or data sets of :func:`blockml.open_dataset`; one or several.
     output
         Folder of outputs, scores, tables and ``report.html``; results of an earlier run in it are reused. Without it
-        they are in a temporary folder as long as the result exists, and :meth:`Comparison.show` writes the report.
+        they are kept in a temporary folder for as long as the result exists, and :meth:`Comparison.show` writes the
+        report.
     outputs
         ``NAME=FILE`` for outputs of any other tool: a line ``{"id": …, "text": …}`` for each page.
     limit, seed
@@ -168,9 +169,9 @@ def compare(
     Raises
     ------
     UnknownNameError
-        There is no such system or parameter.
+        A system or parameter is unknown.
     UsageError
-        No system can be run, two systems or data sets have one name, or an option is out of range.
+        No system can be run, two systems or data sets have the same name, or an option is out of range.
     DatasetError
         A data set can't be read, or has no gold.
 

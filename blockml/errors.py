@@ -12,7 +12,7 @@
     ├── DatasetError              unreadable labelled data (also a ValueError)
     └── InputError                unreadable input (also an OSError)
 
-A bad page raises no error: its :class:`~blockml.page.Extraction` has a status that gives the reason.
+A bad page never raises: its :class:`~blockml.page.Extraction` has a status that gives the reason.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class BlockmlError(Exception):
         self.source = source
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Support pickling, as constructors of subclasses take other arguments than the message."""
+        """Support pickling, although subclasses take arguments other than the message."""
         return _restore, (type(self), self.args, self.__dict__)
 
 
@@ -83,7 +83,7 @@ class UnknownNameError(UsageError):
 
 
 def check_name(kind: str, name: object, legal: Iterable[str], *, source: object = None) -> None:
-    """Raise UnknownNameError for a name outside a closed list, and for what is no name.
+    """Raise UnknownNameError unless the value is a name in a closed list.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def check_name(kind: str, name: object, legal: Iterable[str], *, source: object 
 
 
 def check_type(name: str, value: object, *kinds: type, legal: str) -> None:
-    """Raise UsageError for an argument of another type; True and False are no numbers.
+    """Raise UsageError for an argument of the wrong type; True and False don't count as numbers.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class MissingExtraError(BlockmlError, ImportError):
 
 @contextmanager
 def needed(purpose: str, extra: str) -> Iterator[None]:
-    """Raise MissingExtraError if an import inside fails.
+    """Raise MissingExtraError if an import in the ``with`` block fails.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def needed(purpose: str, extra: str) -> Iterator[None]:
         raise MissingExtraError(purpose, extra) from error
 
 
-#: Extra of pyproject.toml that installs each package which only some commands need.
+#: Extra of pyproject.toml that installs each optional package.
 _EXTRAS = {
     "sklearn": "train",
     "scipy": "train",

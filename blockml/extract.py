@@ -34,10 +34,10 @@ from blockml.rendering.text import render_text
 
 __all__ = ["AnyHtml", "extract", "extract_page", "extract_with"]
 
-#: A page as :func:`extract` takes it.
+#: Types of page that :func:`extract` accepts.
 AnyHtml: TypeAlias = "bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO | TextIO | ParserTree"
 
-#: A ``str`` that is an address or the name of a page file, not a page.
+#: A ``str`` that is a URL or the name of a page file, not a page.
 _NO_PAGE = re.compile(rf"(https?://\S+)|[^<>\s]+{pattern(PAGE_FILES)}", re.IGNORECASE)
 
 
@@ -57,43 +57,44 @@ def extract(
 ) -> Extraction:
     """Extract the main content of a page.
 
-    A bad page never raises; ``Extraction.status`` says how it ended.
+    A bad page never raises; ``Extraction.status`` gives the outcome.
 
     Parameters
     ----------
     html
-        The page as bytes (best: the encoding is then found) or str; a :class:`~pathlib.Path` or an open file, which is
-        decompressed as its name says; or a tree of lxml or a selector of parsel, which is written as HTML and parsed
-        again: see :mod:`blockml.parsing.trees` on what is lost.
+        The page as bytes (best, because the encoding is then detected) or str; a :class:`~pathlib.Path` or an open
+        file, decompressed according to its suffix; or an lxml tree or a parsel selector, which is serialised and parsed
+        again: see :mod:`blockml.parsing.trees` for what is lost.
     url
-        Where it came from; kept, not fetched.
+        URL of the page; recorded, not fetched.
     charset
-        Encoding label of the transport (HTTP's Content-Type), if there is one.
+        Encoding declared by the transport (HTTP header Content-Type), if any.
     model
         Name of a released model or untrained extractor, path of a model file, ``module:Class`` of a custom extractor;
         or the result of :func:`blockml.load` or :func:`blockml.train`, or a fitted
         :class:`blockml.estimators.BlockClassifier`.
-        Load a model *file* once by :func:`blockml.load` if it is used for many pages.
+        Load a model *file* once with :func:`blockml.load` if you use it for many pages.
     threshold
         Minimum score to keep a block, instead of 0.5: lower for recall, higher for precision.
     favour
         ``precision`` or ``recall``, instead of ``threshold``: see :data:`blockml.options.FAVOURED`.
     include
-        Names of labels (:class:`~blockml.page.Label`) whose blocks are kept whatever they score.
+        Names of labels (:class:`~blockml.page.Label`) whose blocks are kept whatever their score.
     exclude
-        Names of labels whose blocks are left out whatever they score.
+        Names of labels whose blocks are left out whatever their score.
     limits
         Bounds on bytes, nodes, blocks and depth.
     detector
-        Guesses the encoding of bytes that declare none and are not UTF-8, instead of the detector of blockml.
+        Function that guesses the encoding of bytes that declare none and are not UTF-8; replaces blockml's own
+        detector.
     backend
-        HTML parser (``lxml``, ``lexbor`` or ``html5lib``), instead of the one of the model's training pages.
+        HTML parser (``lxml``, ``lexbor`` or ``html5lib``), instead of the one that parsed the model's training pages.
 
     Raises
     ------
     UsageError
-        ``html`` is not one of these, or is an address, the name of a file or a list of them; an option has no such
-        value; or ``include`` or ``exclude`` is given and the extractor has no block labels.
+        ``html`` has another type, or is a URL, a file name or a list of file names; an option has an invalid value; or
+        ``include`` or ``exclude`` is given and the extractor has no block labels.
     InputError
         The file can't be read.
     ModelError
@@ -116,18 +117,17 @@ def extract(
 def extract_with(
     options: Options, extractor: Extractor, html: AnyHtml, *, url: str | None, charset: str | None
 ) -> Extraction:
-    """Extract the main content of a page with an extractor that the options have adapted; see :func:`extract`."""
+    """Extract the main content of a page with an extractor already adapted to the options; see :func:`extract`."""
     if isinstance(html, os.PathLike) or hasattr(html, "read"):
         html = _read(html, options.read_limit)
     elif not isinstance(html, bytes | bytearray | memoryview | str):
         if not is_tree(html):
             raise UsageError(
-                "html must be bytes, str, a path, an open file, a tree of lxml or a selector, "
-                f"got {type(html).__name__}"
+                f"html must be bytes, str, a path, an open file, an lxml tree or a selector, got {type(html).__name__}"
             )
         html, charset = tree_bytes(html), "utf-8"
     if isinstance(html, str) and (match := _NO_PAGE.fullmatch(html)):
-        what = "an address; fetch the page and pass its bytes" if match[1] else "the name of a file; pass a Path"
+        what = "a URL; fetch the page and pass its bytes" if match[1] else "the name of a file; pass a Path"
         raise UsageError(f"html must be a page, but {html!r} is {what}")
     parsing = extractor.parsing.options()
     if isinstance(html, bytearray | memoryview):
@@ -145,12 +145,12 @@ def _read(source: Any, limit: int) -> bytes | str:  # noqa: ANN401 (a path or an
     if isinstance(source, os.PathLike) and is_list_of_pages(data):
         raise UsageError("html must be a page, but is a list of pages; pass them to blockml.predict", source=source)
     if not isinstance(data, bytes | str):
-        raise UsageError(f"html must be an open file of bytes or text, which {type(source).__name__} is not")
+        raise UsageError(f"html must be an open file of bytes or text, got {type(source).__name__}")
     return data
 
 
 def extract_page(page: Page, extractor: Extractor, options: Options = Options()) -> Extraction:  # noqa: B008 (frozen)
-    """Extract the main content of a page that is parsed already, by the options that concern the decision."""
+    """Extract the main content of a parsed page, using only the options that affect the decision."""
     extractor = extractor.at_page(page)
     included, excluded = options.labels(extractor)
     policy = options.policy(extractor.policy)
@@ -183,7 +183,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
 
 
 def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:
-    """Group the kept or the removed blocks into paragraphs; the modules are imported when somebody asks for it."""
+    """Group the kept or the removed blocks into paragraphs; imports the modules on first use."""
     from blockml.rendering.bounds import Budget
     from blockml.rendering.paragraphs import find_paragraphs
 
@@ -202,7 +202,7 @@ def _comments(page: Page, decision: Decision) -> str:
 
 
 def _images(page: Page, decision: Decision, warnings: dict[str, None]) -> tuple[Image, ...]:
-    """Find the pictures of the content; the modules are imported when somebody asks for it."""
+    """Find the pictures of the content; imports the modules on first use."""
     from blockml.rendering.bounds import Budget
     from blockml.rendering.pictures import find_images
 

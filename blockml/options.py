@@ -1,7 +1,8 @@
 """Options of an extraction, in one table that functions, batches and commands read.
 
-A new option is a field of :class:`Options`, with its flag, and an argument of :func:`blockml.extract`, which uses it.
-``blockml predict``, ``blockml.batch``, ``blockml.extract_column`` and the flags of the commands follow from the field.
+To add an option, add a field with its flag to :class:`Options`, and an argument to :func:`blockml.extract`, which uses
+it. ``blockml predict``, ``blockml.batch``, ``blockml.extract_column`` and the flags of the commands are derived from
+the field.
 """
 
 from __future__ import annotations
@@ -28,22 +29,22 @@ __all__ = ["FAVOURED", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
 #: Formats of the field ``text`` of a record.
 TEXT_FORMATS = ("text", "markdown", "html")
-#: Log odds that blocks need more, by what is favoured: our choice on the curve of ``default`` on collections that it
-#: was not trained on (``python -m research.benchmarks.presets --dataset dragnet-2012 --dataset cleaneval``).
+#: Change of the log odds that a block needs, by what is favoured. Chosen on the curve of ``default`` on collections
+#: that it was not trained on (``python -m research.benchmarks.presets --dataset dragnet-2012 --dataset cleaneval``).
 FAVOURED: Mapping[str, float] = MappingProxyType({"precision": 1.5, "recall": -1.4})
 _FAVOUR_HELP = (
-    "precision or recall, instead of --threshold (mean P and R of default on dragnet-2012, not in its training: .939 "
-    "and .933; with precision .949 and .891; with recall .915 and .943)"
+    "favour precision or recall, instead of --threshold (default on dragnet-2012, not in its training: mean P .939, R "
+    ".933; with precision .949 and .891; with recall .915 and .943)"
 )
 _THRESHOLD_HELP = "minimum score of blocks to keep, from 0 (keep all) to 1, instead of the extractor's own"
 _INCLUDE_HELP = f"also keep blocks with these labels: {', '.join(sorted(Label))}"
-_BACKEND_HELP = "HTML parser; models expect that of their training pages (default: that of the extractor, else lxml)"
+_BACKEND_HELP = "HTML parser; models expect the one they were trained with (default: the extractor's, else lxml)"
 _FIELDS_HELP = (
-    "fields of a record, as id,text,metadata.authors (default: all but "
-    f"{', '.join(item.name for item in OPTIONAL)}, which must be asked for)"
+    "fields of a record, such as id,text,metadata.authors (default: all except "
+    f"{', '.join(item.name for item in OPTIONAL)})"
 )
-_LANGUAGE_HELP = "only pages in these languages, as en,de: declared, else detected (extra 'language')"
-_DEDUPLICATE_HELP = "leave out pages whose text nearly repeats that of an earlier one"
+_LANGUAGE_HELP = "keep only pages in these languages, such as en,de: as declared, else as detected (extra 'language')"
+_DEDUPLICATE_HELP = "leave out near duplicates of earlier pages"
 _ON, _OFF = True, False
 _POLICY = DecisionPolicy()
 _NONE: frozenset[Label] = frozenset()
@@ -52,21 +53,22 @@ _FIELDS, _LEGAL_FIELDS = tuple(item.name for item in RECORD), tuple(RECORD_FIELD
 
 @dataclass(frozen=True, slots=True)
 class CommandFlag:
-    """How the commands take an option."""
+    """Command-line flag of an option."""
 
     name: str
     help: str
-    #: Type of its text for argparse: ``number``, ``positive`` or ``names``; empty for a name; ``switch`` has no text.
+    #: Type of its value for argparse: ``number``, ``positive`` or ``names``; empty for a name; a ``switch`` has no
+    #: value.
     kind: str = ""
     metavar: str | None = None
     choices: tuple[str, ...] | None = None
     default: Any = None
-    make: Callable[[Any], Any] | None = None  #: Returns the value of the option for what argparse has read.
-    of_records: bool = False  #: Whether only ``blockml predict`` has it, because it is an option of records.
+    make: Callable[[Any], Any] | None = None  #: Converts the parsed argument to the value of the option.
+    of_records: bool = False  #: Whether it affects records, so that only ``blockml predict`` has it.
 
 
 def _option(default: Any, /, *flag: Any, **more: Any) -> Any:  # noqa: ANN401 (of any type)
-    """Declare an option with its flag, whose default is that of the option unless another is given."""
+    """Declare an option and its flag, which has the option's default unless another one is given."""
     made = CommandFlag(*flag, **{"default": default, **more}) if flag else None
     return field(default=default, metadata=MappingProxyType({"flag": made}))
 
@@ -78,7 +80,7 @@ class Options:
     Raises
     ------
     UsageError
-        An option has no such value.
+        An option has an invalid value.
 
     Examples
     --------
@@ -89,37 +91,37 @@ class Options:
     blockml.errors.UsageError: the threshold must be between 0 and 1, got 2
     """
 
-    #: Minimum score to keep a block; None for that of the extractor.
+    #: Minimum score to keep a block; None for the extractor's own.
     threshold: float | None = _option(None, "--threshold", _THRESHOLD_HELP, "number", "X")
     #: ``precision`` or ``recall``, see :data:`FAVOURED`; excludes ``threshold``.
     favour: str | None = _option(None, "--favour", _FAVOUR_HELP, choices=tuple(FAVOURED))
-    #: Names of labels whose blocks are kept, or removed, whatever they score.
+    #: Names of labels whose blocks are kept, or removed, whatever their score.
     include: str | Iterable[str] = _option((), "--include", _INCLUDE_HELP, "names", "LABEL,…")
     exclude: str | Iterable[str] = _option((), "--exclude", "remove blocks with these labels", "names", "LABEL,…")
-    #: Bounds on one page.
+    #: Limits on the size of one page.
     limits: Limits = _option(
         Limits(), "--max-bytes", "read at most N bytes of a page", "positive", "N",
         default=Limits().bytes, make=lambda number: Limits(bytes=number),
     )  # fmt: skip
-    #: HTML parser; None for that of the extractor.
+    #: HTML parser; None for the extractor's own.
     backend: str | None = _option(None, "--backend", _BACKEND_HELP, choices=tuple(sorted(BACKENDS)))
-    #: Guesses the encoding of bytes that declare none; a batch pickles it.
+    #: Function that guesses the encoding of bytes that declare none; a batch pickles it.
     detector: Detector | None = _option(None)  # noqa: RUF009 (makes a field)
     #: Format of the field ``text`` of a record, one of :data:`TEXT_FORMATS`.
     format: str = _option("text", "--format", "format of the texts", choices=TEXT_FORMATS, of_records=True)
-    #: Whether Markdown and HTML have links, pictures, tables of data, and bold, italic and other formatting.
-    links: bool = _option(_ON, "--no-links", "write the words of links without addresses", "switch", of_records=True)
-    images: bool = _option(_ON, "--no-images", "leave pictures out", "switch", of_records=True)
-    tables: bool = _option(_ON, "--no-tables", "leave tables of data out", "switch", of_records=True)
-    formatting: bool = _option(_ON, "--no-formatting", "no bold, italics and the like", "switch", of_records=True)
+    #: Whether Markdown and HTML include links, pictures, data tables, and bold, italic and other formatting.
+    links: bool = _option(_ON, "--no-links", "write links as plain text", "switch", of_records=True)
+    images: bool = _option(_ON, "--no-images", "leave out pictures", "switch", of_records=True)
+    tables: bool = _option(_ON, "--no-tables", "leave out data tables", "switch", of_records=True)
+    formatting: bool = _option(_ON, "--no-formatting", "leave out bold, italics and so on", "switch", of_records=True)
     #: Fields of a record, in this order; :data:`blockml.rendering.record.RECORD` if empty. ``metadata.authors`` is a
     #: field of the metadata.
     fields: tuple[str, ...] = _option((), "--fields", _FIELDS_HELP, "names", "NAME,…", of_records=True)
-    #: Codes of languages: pages in others are left out of a batch.
+    #: Language codes; pages in other languages are left out of a batch.
     languages: tuple[str, ...] = _option((), "--language", _LANGUAGE_HELP, "names", "CODE,…", of_records=True)
     #: Whether near duplicates of earlier pages are left out of a batch.
     deduplicate: bool = _option(_OFF, "--deduplicate", _DEDUPLICATE_HELP, "switch", of_records=True)
-    #: Least confidence of a record with the status ``ok``; one below has the status ``unsure``. None for no limit.
+    #: Minimum confidence for the status ``ok``; records below it have the status ``unsure``. None for no limit.
     min_confidence: float | None = _option(
         None, "--min-confidence", "give pages below this confidence the status unsure", "number", "X", of_records=True
     )
@@ -131,7 +133,7 @@ class Options:
         if self.favour is not None:
             check_name("favour", self.favour, FAVOURED)
             if self.threshold is not None:
-                raise UsageError("threshold and favour exclude each other")
+                raise UsageError("threshold and favour can't be combined")
         if not (type(self.include) is type(self.exclude) is tuple and not self.include and not self.exclude):
             for name, labels in zip(("include", "exclude"), label_names(self.include, self.exclude), strict=True):
                 object.__setattr__(self, name, labels)
@@ -154,14 +156,14 @@ class Options:
             check_name("field", name, _LEGAL_FIELDS)
         for name in ("links", "images", "tables", "formatting", "deduplicate"):
             check_type(name, getattr(self, name), bool, legal="True or False")
-        check_type("languages", self.languages, tuple, list, legal="a tuple of codes, such as ('en', 'de')")
+        check_type("languages", self.languages, tuple, list, legal="a tuple of language codes, such as ('en', 'de')")
         for code in self.languages:
-            check_type("language", code, str, legal="a code, such as 'en'")
+            check_type("language", code, str, legal="a language code, such as 'en'")
             if not (code.isascii() and code.isalpha() and 2 <= len(code) <= 3):
                 raise UsageError(f"languages must be codes of two or three letters, such as en, got {code!r}")
 
     def policy(self, policy: DecisionPolicy) -> DecisionPolicy:
-        """Return a policy with ``threshold``, or in favour of precision or recall."""
+        """Return the policy with ``threshold``, or shifted towards precision or recall."""
         if self.favour is None:
             return with_threshold(policy, self.threshold)
         shift = FAVOURED[self.favour]
@@ -190,18 +192,18 @@ class Options:
         Raises
         ------
         UsageError
-            There are some, and the extractor has none.
+            Labels are given, and the extractor has none.
         """
         if not (self.include or self.exclude):
             return _NONE, _NONE
         if not extractor.gives_labels:
             raise UsageError(
-                f"model {extractor.id} has no block labels to include or exclude; use one that has, such as default"
+                f"model {extractor.id} has no block labels to include or exclude; use one with labels, such as default"
             )
         return cast("tuple[frozenset[Label], frozenset[Label]]", (self.include or _NONE, self.exclude or _NONE))
 
     def adapted(self, extractor: Extractor) -> Extractor:
-        """Return the extractor with the parser ``backend``, after the check of :meth:`labels`."""
+        """Return the extractor with the parser ``backend``, after the checks of :meth:`labels`."""
         self.labels(extractor)
         return extractor if self.backend is None else ParsedBy(extractor, self.backend)
 
@@ -216,6 +218,6 @@ class Options:
 
 
 def flags(*, of_records: bool) -> Mapping[str, CommandFlag]:
-    """Return the flags of the options by the name of the option; ``of_records`` those of ``blockml predict``."""
+    """Return the flags by the names of their options; ``of_records`` includes those of ``blockml predict``."""
     found = {item.name: item.metadata["flag"] for item in fields(Options)}
     return {name: flag for name, flag in found.items() if flag and (of_records or not flag.of_records)}

@@ -1,4 +1,4 @@
-"""Progress of long calls: a function that is told how far each stage is."""
+"""Progress of long calls: a function that is called as each stage advances."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["ProgressCallback", "ignore_progress", "tracked"]
 
 _T = TypeVar("_T")
 
-#: Called with the name of a stage, how many of its items are done, and how many there are (None if that is not known).
+#: Called with the name of a stage, how many of its items are done, and how many there are (None if unknown).
 ProgressCallback: TypeAlias = Callable[[str, int, int | None], None]
 
 

@@ -1,4 +1,4 @@
-"""Records as Arrow tables. pyarrow, the extra ``arrow``, is imported when it is used."""
+"""Records as Arrow tables. pyarrow (extra ``arrow``) is imported on first use."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _sources(sources: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"field": name, "source": source} for name, source in sources.items()]
 
 
-def _printable(value: Any) -> Any:  # noqa: ANN401 (a text or a list of texts)
+def _printable(value: Any) -> Any:  # noqa: ANN401 (a string or a list of strings)
     if isinstance(value, list):
         return [printable(item) for item in value]
     return printable(value) if isinstance(value, str) else value
@@ -62,7 +62,7 @@ def _printable(value: Any) -> Any:  # noqa: ANN401 (a text or a list of texts)
 
 @dataclass(frozen=True, slots=True)
 class ArrowBatches:
-    """Encodes records as record batches, each behind its length in eight bytes."""
+    """Encodes records as record batches, each preceded by its length in eight bytes."""
 
     fields: tuple[str, ...]
 

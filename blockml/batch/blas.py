@@ -1,7 +1,7 @@
 """Single-threaded matrix products.
 
-OpenBLAS starts a thread per core and lets idle threads wait busily, which takes cores away from other processes. The
-extractors of blockml make no matrix products by numpy; extractors of users may.
+OpenBLAS starts a thread per core, and idle threads spin, which takes cores away from other processes. The extractors of
+blockml compute no matrix products with numpy; custom extractors may.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["one_thread"]
 
 
 class _ThreadLimit(AbstractContextManager[None]):
-    """Limit of the BLAS libraries to one thread, shared by the threads of the process.
+    """Limits the BLAS libraries to one thread; shared by the threads of the process.
 
     The number of BLAS threads is global to the process: the first thread to enter sets the limit and the last one to
     exit restores the previous numbers, so that no thread loses the limit while it works.
@@ -30,14 +30,14 @@ class _ThreadLimit(AbstractContextManager[None]):
         self._before: tuple[int, ...] = ()
 
     def renew_lock(self) -> None:
-        """Replace the lock in a process that was forked."""
+        """Replace the lock in a forked process."""
         self._lock = threading.Lock()
 
     @cached_property
     def _libraries(self) -> Sequence[Any]:
         try:
             from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-        except ImportError:  # installed with what trains; predictions of models call no BLAS
+        except ImportError:  # installed for training; models predict without BLAS
             return ()
 
         return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
@@ -60,12 +60,13 @@ class _ThreadLimit(AbstractContextManager[None]):
     def _set(self, numbers: Sequence[int]) -> None:
         for library, number in zip(self._libraries, numbers, strict=True):
             library.set_num_threads(number)
-            # In newer versions of threadpoolctl the thread that sets a number owns the library until it clears it.
+            # In newer versions of threadpoolctl the thread that sets the number of threads owns the library until it
+            # clears it.
             if clear := getattr(library, "clear_controlling_thread", None):
                 clear()
 
 
-#: One per process, as the number of BLAS threads is.
+#: One per process, because the number of BLAS threads is global.
 _LIMIT = _ThreadLimit()
 if hasattr(os, "register_at_fork"):  # another thread may have held the lock
     os.register_at_fork(after_in_child=_LIMIT.renew_lock)

@@ -1,7 +1,7 @@
-"""A picklable extractor for the engines that process tables and streams of pages on many machines.
+"""A picklable extractor for engines that process tables and streams of pages on many machines.
 
-Blockml schedules nothing: an engine sends the extractor to its workers and calls it there. ``docs/batch.md`` has the
-lines of code for Spark, Ray Data, datatrove, Hugging Face datasets, DuckDB and polars.
+The engine does the scheduling: it sends the extractor to its workers and calls it there. ``docs/batch.md`` has examples
+for Spark, Ray Data, datatrove, Hugging Face datasets, DuckDB and polars.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = ["BatchExtractor"]
 class BatchExtractor:
     """Extracts the pages of tables, partitions and iterables: one row in, one row out, in order.
 
-    It is pickled as the name of a model and the options; the model is loaded once by each process that uses it. A page
-    never raises: whatever a cell holds, its row has a ``status`` and, if the page failed, an ``error``.
+    It is pickled as the name of a model and the options; each process that uses it loads the model once. A page never
+    raises: for any content of a cell, the row has a ``status`` and, if the page failed, an ``error``.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class BatchExtractor:
     [{'id': '1', 'text': 'One', 'status': 'ok'}, {'id': '2', 'text': '', 'status': 'unreadable'}]
     """
 
-    model: AnyModel = "default"  #: What :func:`blockml.load` takes; a name or path is pickled as it is.
+    model: AnyModel = "default"  #: A model as accepted by :func:`blockml.load`; names and paths are pickled unchanged.
     options: Options = field(default_factory=Options)  #: Options of the extraction of each page.
     columns: RecordFields = field(default_factory=RecordFields)  #: Names of the columns that hold the pages.
     #: Columns of the input that tables keep, before those of the records, which must have other names.
@@ -57,9 +57,7 @@ class BatchExtractor:
     def __post_init__(self) -> None:
         check_name("isolation", self.isolation, ISOLATIONS)
         if finishes(self.options):
-            raise UsageError(
-                "languages, deduplicate and duplicate_of need a whole run, as of blockml.predict, not rows"
-            )
+            raise UsageError("languages, deduplicate and duplicate_of need a whole run: use blockml.predict")
 
     def __getstate__(self) -> dict[str, Any]:
         return {item.name: getattr(self, item.name) for item in fields(self)}
@@ -70,15 +68,16 @@ class BatchExtractor:
         Returns
         -------
         pyarrow.Table
-            The columns ``keep`` of the table and those of :attr:`schema`, with as many rows.
+            The columns ``keep`` of the table and those of :attr:`schema`, with the same number of rows.
 
         Raises
         ------
         UsageError
-            It is not a table; :meth:`records` takes rows. Or ``keep`` names a field of the records, or a column twice.
+            ``table`` is not a table (:meth:`records` takes rows), or ``keep`` names a field of the records, or a column
+            twice.
         """
         if not hasattr(table, "schema"):
-            raise UsageError(f"a pyarrow.Table is needed, got {type(table).__name__}; give rows to the method records")
+            raise UsageError(f"table must be a pyarrow.Table, got {type(table).__name__}; pass rows to .records()")
         import pyarrow as pa
 
         batch = self._batch(table)
@@ -88,7 +87,7 @@ class BatchExtractor:
         return result
 
     def partition(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Extract the pages of an iterable of ``pyarrow.RecordBatch``, as Spark's ``mapInArrow`` calls it."""
+        """Extract the pages of an iterable of ``pyarrow.RecordBatch``, as required by Spark's ``mapInArrow``."""
         import pyarrow as pa
 
         for batch in batches:
@@ -112,7 +111,7 @@ class BatchExtractor:
 
     @property
     def schema(self) -> Any:  # noqa: ANN401 (pyarrow has no types)
-        """``pyarrow.Schema`` of the records; raises UsageError if a table would have two columns of one name."""
+        """``pyarrow.Schema`` of the records; raises UsageError if a table would have two columns with one name."""
         names = [*self.keep, *self.options.record_fields]
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
             raise UsageError(
@@ -133,7 +132,7 @@ class BatchExtractor:
         return record_batch(self.records(rows), self.schema)
 
     def _item(self, row: Mapping[str, Any], number: int) -> Item:
-        """Return the page of a row; data frames and Arrow tables may give cells of any type."""
+        """Return the page of a row; cells of data frames and Arrow tables may have any type."""
         values = {name: cell_value(value) for name, value in row.items()}
         return row_item(
             values, cell_text(values.get(self.columns.id)) or str(number), self.columns, self.options.read_limit

@@ -1,4 +1,4 @@
-"""Completion of the records of a run in their order: near duplicates, and pages in other languages."""
+"""Completion of the records of a run in order: near duplicates, and pages in other languages."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["SKETCH", "Finisher", "finishes", "finishing_fields", "language_of"]
 
 #: Field of records between a worker and the end of a run.
 SKETCH = "sketch"
-#: Words of a text by which its language is detected, and below which it is not.
+#: Maximum and minimum number of words to detect the language of a text.
 _MOST_WORDS, _LEAST_WORDS = 200, 5
 
 
 def finishing_fields(options: Options) -> tuple[str, ...]:
-    """Return the fields that :class:`Finisher` needs beside those that are written; none if it has nothing to do."""
+    """Return the fields that :class:`Finisher` needs besides those that are written; empty if it has nothing to do."""
     fields: dict[str, None] = {}
     if options.deduplicate or "duplicate_of" in options.record_fields:
         fields |= dict.fromkeys(("id", "status", SKETCH))
@@ -36,9 +36,9 @@ def finishes(options: Options) -> bool:
 
 
 class Finisher:
-    """Completes the records of a run in their order, and leaves out those that the options don't want.
+    """Completes the records of a run in order, and leaves out those that the options exclude.
 
-    Failed pages stay.
+    Failed pages are kept.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Finisher:
 
 
 def language_of(extraction: Extraction) -> str | None:
-    """Return the code of a page's language: declared, or else detected in its text; None if that is too short.
+    """Return the code of a page's language: as declared, else as detected in its text; None if that is too short.
 
     Raises MissingExtraError if it has to be detected and the package of the extra ``language`` isn't installed.
     """

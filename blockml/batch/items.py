@@ -19,7 +19,7 @@ class Item:
     """One page to extract."""
 
     id: str
-    path: Path | None = None  #: File with the page; its name says whether it is compressed.
+    path: Path | None = None  #: File with the page; its suffix tells whether it is compressed.
     html: bytes | str | None = None  #: The page itself, if it came in a record.
     url: str | None = None
     charset: str | None = None
@@ -27,7 +27,7 @@ class Item:
     #: that contains it, or the input folder itself.
     site: str = ""
     error: str | None = None  #: Reason why the record is invalid.
-    truncated: str | None = None  #: Reason why the page is not whole; gives a warning and the status ``truncated``.
+    truncated: str | None = None  #: Reason why the page is incomplete; gives a warning and the status ``truncated``.
 
     def read(self, limit: int = -1) -> bytes | str:
         """Read the page, at most ``limit`` bytes of a file.
@@ -46,5 +46,5 @@ class Item:
         page = read_file(self.path, limit)
         for start, kind in _ARCHIVES.items():
             if page.startswith(start):
-                raise InputError(f"not a page but {kind}; give it to 'blockml predict' by its own name")
+                raise InputError(f"not a page but {kind}; pass it to 'blockml predict' by its name")
         return page

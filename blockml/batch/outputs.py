@@ -20,20 +20,20 @@ from blockml.storage.atomic import atomic_write
 
 __all__ = ["UNFINISHED", "Folder", "LinesFile", "Output", "ParquetFile", "file_name", "output_for", "read_lines"]
 
-#: Compressions that are written. Joined streams of Brotli are not one stream, as parts of an output must be.
+#: Compressions of outputs. Brotli is missing because its concatenated streams are not a valid stream.
 _WRITTEN = ("", ".gz", ".zst")
-#: Rows of a row group.
+#: Rows per row group.
 _GROUP_ROWS = 1024
-#: Part of the name of an output while it is written, so that a run that continues a killed one replaces what that left.
+#: Part of the name of an output while it is written, so that a resumed run replaces what a killed one left.
 UNFINISHED = "unfinished"
-#: Bytes of a file name on common file systems.
+#: Maximum bytes of a file name on common file systems.
 _MAX_NAME = 200
-#: Folders within each other; more of them could make a path that is too long.
+#: Maximum depth of folders; deeper paths could be too long.
 _MAX_FOLDERS = 12
 
 
 class Output(Protocol):
-    """An output that is made when all parts are complete."""
+    """An output that is written when all parts are complete."""
 
     @property
     def encoder(self) -> Encoder:
@@ -41,16 +41,16 @@ class Output(Protocol):
 
     @abstractmethod
     def assemble(self, parts: Iterable[Path]) -> None:
-        """Make the output of the parts; it appears whole."""
+        """Write the output from the parts, atomically."""
 
 
 def output_for(path: Path, output_format: str, fields: Sequence[str]) -> Output:
-    """Return the output that belongs to a path.
+    """Return the output for a path.
 
     Parameters
     ----------
     path
-        A file whose suffix gives the format, or a folder, which has no suffix or exists.
+        A file whose suffix gives the format, or a folder, which has no suffix or already exists.
     output_format
         Format of the texts.
     fields
@@ -59,7 +59,7 @@ def output_for(path: Path, output_format: str, fields: Sequence[str]) -> Output:
     Raises
     ------
     UsageError
-        A folder doesn't fit the fields, or the suffix is not that of an output.
+        The fields don't allow a folder, or no output has this suffix.
     MissingExtraError
         A package for this format isn't installed.
     """
@@ -79,14 +79,14 @@ def output_for(path: Path, output_format: str, fields: Sequence[str]) -> Output:
     if not bare.endswith(LINES):
         legal = ", ".join((*LINES, ".csv", ".parquet"))
         raise UsageError(
-            f"no output has this suffix; choose one of: {legal}, or a folder, whose name has none or ends in /",
+            f"no output has this suffix; choose one of: {legal}, or a folder, whose name has no suffix or ends in /",
             source=path,
         )
     return LinesFile(path, JsonLines(compression))
 
 
 def read_lines(part: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a part in JSON lines that is not compressed."""
+    """Yield the records of a part in uncompressed JSON lines."""
     with part.open("rb") as stream:
         yield from map(json.loads, stream)
 
@@ -126,7 +126,7 @@ class Folder:
             for name in names:
                 if name.endswith(f"{self.suffix}.{UNFINISHED}.part"):
                     Path(folder, name).unlink()
-        seen: dict[str, int] = {}  # latest number of each name, and 1 for each name that has a number in it
+        seen: dict[str, int] = {}  # latest number of each name, and 1 for each name that includes a number
         for part in parts:
             for record in read_lines(part):
                 if record["text"]:
@@ -151,9 +151,9 @@ class Folder:
 
 
 def file_name(page_id: str, suffix: str = ".txt") -> str:
-    """Return a relative path for a page: its id, with characters that file systems don't take as ``%XX``.
+    """Return a relative path for a page: its id, with characters that file systems don't allow written as ``%XX``.
 
-    No folder has a name that ends in the suffix of the documents, so that none is in the place of a document.
+    No folder has a name that ends in the suffix of the documents, so that none can clash with a document.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class ParquetFile:
         return ArrowBatches(self.fields)
 
     def assemble(self, parts: Iterable[Path]) -> None:
-        """Write row groups of a fixed number of rows, whatever the parts are."""
+        """Write row groups of a fixed number of rows, regardless of the parts."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 

@@ -18,8 +18,8 @@ from blockml.rendering.record import FAILURES
 
 __all__ = ["CsvLines", "Encoder", "End", "JsonLines", "Packer", "Piece", "Records"]
 
-#: Records, or characters of text, from which on a piece is complete. It depends on the records alone, and with it the
-#: bytes of compressed output.
+#: Minimum number of records, or of characters of text, of a complete piece. Because pieces depend only on the records,
+#: so do the bytes of compressed output.
 _PIECE_RECORDS = 64
 _PIECE_CHARACTERS = 1 << 18
 _GZIP_LEVEL = 6
@@ -39,7 +39,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """End of a unit: what was found beside pages, and where reading ended (see ``Reading.end``)."""
+    """End of a unit: which records were not pages, and where reading ended (see ``Reading.end``)."""
 
     skipped: Mapping[str, int] = field(default_factory=dict)
     end: int | None = None
@@ -54,7 +54,7 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Leaves records as they are."""
+    """Leaves records unchanged."""
 
     def encode(self, records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the records."""
@@ -67,7 +67,7 @@ class JsonLines:
 
     compression: str = ""  #: Suffix of the compression: empty, ``.gz`` or ``.zst``.
 
-    head: ClassVar[bytes] = b""  #: What the output begins with.
+    head: ClassVar[bytes] = b""  #: Start of the output.
 
     def encode(self, records: Sequence[dict[str, Any]]) -> bytes:
         """Encode some records."""
@@ -83,7 +83,7 @@ class CsvLines:
 
     @property
     def head(self) -> bytes:
-        """Row of the names of the fields."""
+        """Header row."""
         return _compressed(self._rows([self.fields]), self.compression)
 
     def encode(self, records: Sequence[dict[str, Any]]) -> bytes:
@@ -113,7 +113,7 @@ def _compressed(data: bytes, compression: str) -> bytes:
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
-    """Encode a record as the standard library writes it; texts by orjson where it is installed, which is faster."""
+    """Encode a record like the standard library's ``json``; texts with orjson if it is installed, which is faster."""
     with suppress(ImportError, TypeError, UnicodeEncodeError):  # not installed, or a text has lone surrogates
         import orjson
 
@@ -141,7 +141,7 @@ class Packer:
         return self.flush() if full else None
 
     def flush(self) -> Piece | None:
-        """Return the records that are left as a piece, None if there are no more."""
+        """Return the remaining records as a piece, or None if there are none left."""
         if not self._records:
             return None
         payload = self._encoder.encode([record.values for record in self._records])

@@ -1,8 +1,8 @@
 """Parts of an unfinished output, so that a killed run can be continued.
 
-They are in a folder beside the output. ``manifest.json`` names what the output depends on; each part is a file with
-encoded records, and a description of the part, whose appearance completes it: ``00000.part`` and ``00000.json``. A part
-ends where a unit of the input ends. All files are written under a temporary name, flushed to the disk and renamed.
+They are in a folder next to the output. ``manifest.json`` lists what the output depends on. Each part is a file with
+encoded records, ``00000.part``, and a description, ``00000.json``; the part is complete once the description exists. A
+part ends where a unit of the input ends. All files are written under a temporary name, flushed to the disk and renamed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from blockml.storage.atomic import atomic_write
 
 __all__ = ["Part", "PartWriter", "Parts"]
 
-#: Bytes or seconds after which a part is completed with the unit in work: what a kill can cost.
+#: Bytes or seconds after which a part ends with the current unit: the most that a kill can lose.
 _PART_BYTES = 64 << 20
 _PART_SECONDS = 10.0
 _FORMAT = 1
@@ -34,7 +34,7 @@ _FORMAT = 1
 class Part:
     """Description of a part."""
 
-    n_units: int = 0  #: Units of the input, including those of the parts before.
+    n_units: int = 0  #: Units of the input, including those of earlier parts.
     end: int | None = None  #: Offset at which reading of the last unit ended, see ``Reading.end``.
     n_bytes: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
@@ -62,7 +62,7 @@ class Parts:
         _write(self._manifest, {"format": _FORMAT, **manifest})
 
     def resume(self, manifest: Mapping[str, Any]) -> bool:
-        """Check that the parts belong to the same run; return whether there are any.
+        """Check that the parts belong to the same run; return whether any exist.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class Parts:
             number += 1
 
     def remove(self) -> None:
-        """Remove the folder, the manifest first."""
+        """Remove the folder, starting with the manifest."""
         self._manifest.unlink(missing_ok=True)
         if self.folder.is_dir():
             shutil.rmtree(self.folder)
@@ -134,7 +134,7 @@ class PartWriter:
         self._part.failures += piece.failures
 
     def end_unit(self, end: End) -> None:
-        """Note the end of a unit, and complete the part if it is large or old enough."""
+        """Record the end of a unit, and complete the part if it is large or old enough."""
         self._part.n_units += 1
         self._part.end = end.end
         self._part.skipped.update(end.skipped)
@@ -142,7 +142,7 @@ class PartWriter:
             self.complete()
 
     def complete(self) -> None:
-        """Complete the part. Records of a unit that hasn't ended must not be in it."""
+        """Complete the part, which must not contain records of an unfinished unit."""
         if self._stream is None:
             self._stream = (self._parts.folder / f"{self._number:05d}.new").open("wb")
         self._stream.flush()
@@ -157,7 +157,7 @@ class PartWriter:
         self._begun = time.monotonic()
 
     def close(self) -> None:
-        """Drop the part in work."""
+        """Drop the unfinished part."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None
@@ -165,4 +165,4 @@ class PartWriter:
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:
     with atomic_write(path, mark="new") as stream:
-        stream.write(json.dumps(value).encode())  # with escapes, as names of files may not be UTF-8
+        stream.write(json.dumps(value).encode())  # escaped, because file names may not be UTF-8

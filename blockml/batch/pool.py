@@ -1,7 +1,8 @@
-"""Pool of worker processes: units in, their records in order out; a page that hangs or crashes costs itself alone.
+"""Pool of worker processes that turns units into records, in order; a page that hangs or crashes loses only that page.
 
 A worker that dies, or is killed because a page took too long, is replaced, and the pages of its unit that have no
-record yet are extracted again one by one. The page at which the new worker dies too gets a record with the reason.
+record yet are extracted again one by one. If the new worker dies too, the page it was working on gets a record with the
+reason.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from blockml.rendering.record import CRASHED, TIMEOUT
 
 __all__ = ["Result", "WorkerError", "WorkerPool", "check_jobs", "run_units"]
 
-#: Units that are finished or in work before the first one that is not finished, per worker and in addition.
+#: Maximum number of units finished or in work behind the first unfinished one: per worker, and in addition.
 _WINDOW = 8
-#: Seconds between two looks at the clocks of the workers, at most.
+#: Maximum seconds between two checks of the workers' clocks.
 _POLL = 1.0
-#: Workers that die one after the other before their first unit until the run is given up.
+#: Number of workers that may die in a row before their first unit; then the run stops.
 _FAILED_STARTS = 3
 
 
 class WorkerError(BlockmlError, RuntimeError):
-    """Workers can't be started, or a worker met an error that isn't a page's."""
+    """Workers can't be started, or a worker met an error that no page caused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Result:
 
 
 class WorkerPool:
-    """Worker processes that are started when there is work for them and live until the pool is closed.
+    """Worker processes that start when there is work for them and live until the pool is closed.
 
     Parameters
     ----------
@@ -71,13 +72,13 @@ class WorkerPool:
         self._next_look = 0.0
 
     def run(self, units: Iterator[Unit], previous: Result | None = None) -> Iterator[Result]:
-        """Extract units, as :func:`run_units` does. A run must have ended before the next one begins."""
-        coming: deque[Unit] = deque()  # read ahead, so that workers needn't wait for it
+        """Extract units, as :func:`run_units` does. One run must end before the next begins."""
+        coming: deque[Unit] = deque()  # read ahead, so that workers don't wait for it
         while True:
             coming.extend(islice(units, self._jobs - len(coming)))
             self._start_workers(len(coming))
             while coming and self._idle and len(self._slots) < self._window:
-                # A unit that will be the first in work is known not to overlap; others are checked when they are first.
+                # The unit at the front is known not to overlap; others are checked when they reach the front.
                 unit = coming.popleft()
                 left = unit if self._slots else _remaining(unit, previous)
                 if left is not None:
@@ -120,7 +121,7 @@ class WorkerPool:
             yield Result(slot.unit, slot.end)
 
     def _mend_overlap(self, previous: Result | None) -> None:
-        """Replace the units that are first now and in which the unit before them has read records."""
+        """Replace the units now at the front whose first records the unit before them has already read."""
         while self._slots:
             slot = self._slots[0]
             unit = _remaining(slot.unit, previous)
@@ -136,7 +137,7 @@ class WorkerPool:
                 return
 
     def _assign(self) -> None:
-        """Give units that wait to workers that wait."""
+        """Give waiting units to idle workers."""
         for slot in self._slots:
             if slot.worker is None and slot.end is None and self._idle:
                 worker = self._idle.pop()
@@ -157,7 +158,7 @@ class WorkerPool:
         self._workers.add(WorkerProcess(self._pickled, self._inbox))
 
     def _receive(self) -> None:
-        """Wait for a message and handle it; now and then look at the clocks of the workers."""
+        """Wait for a message and handle it; check the workers' clocks from time to time."""
         limit = self._setup.guard.seconds
         poll = min(_POLL, limit / 4)
         now = time.monotonic()
@@ -211,7 +212,7 @@ class WorkerPool:
         raise error
 
     def _on_death(self, worker: WorkerProcess, code: int) -> None:
-        """Replace a worker, and extract what is left of its unit page by page."""
+        """Replace a worker, and extract the rest of its unit page by page."""
         self._workers.discard(worker)
         worker.clock.close()
         if worker in self._idle:
@@ -230,17 +231,17 @@ class WorkerPool:
         self._start()
 
     def _blame(self, slot: Slot, replay: Replay, worker: WorkerProcess, code: int) -> None:
-        """Make a record for the page at which a worker died that extracted page by page."""
+        """Make a record for the page on which a worker died while extracting page by page."""
         was_stopped_by_others = code == -signal.SIGKILL and not worker.overtime if hasattr(signal, "SIGKILL") else False
         if (was_stopped_by_others or replay.page is None) and not replay.tried_again:
-            replay.tried_again = True  # perhaps the page had no part in it
+            replay.tried_again = True  # the page may not be the cause
             return
         status = TIMEOUT if worker.overtime else CRASHED
         seconds, megabytes = self._setup.guard.seconds, self._setup.guard.memory >> 20
         reason = f"took longer than {seconds:g} seconds" if worker.overtime else _reason(code, megabytes)
-        if replay.page is None:  # reading is what fails, so what follows can't be read either
+        if replay.page is None:  # reading itself fails, so the rest can't be read either
             name = slot.unit.name
-            self._add(slot, self._setup.pages.failed(name, None, status, f"reading from here on: {reason}"))
+            self._add(slot, self._setup.pages.failed(name, None, status, f"reading the rest: {reason}"))
             slot.end = End()
             if piece := replay.packer.flush():
                 slot.pieces.append((piece, None))
@@ -258,7 +259,7 @@ class WorkerPool:
 
 
 def _remaining(unit: Unit, previous: Result | None) -> Unit | None:
-    """Return the part of a unit that the unit before has not read; None if it has read all."""
+    """Return the part of a unit that the unit before it has not read; None if that has read everything."""
     if previous is None or not isinstance(previous.part, End):
         return unit
     return without_overlap(unit, previous.unit, previous.part.end)
@@ -270,7 +271,7 @@ def _reason(code: int, megabytes: int = 0) -> str:
         return f"needed more than {megabytes:,} MB of memory"
     if code < 0:
         with suppress(ValueError):
-            return f"the process was ended by {signal.Signals(-code).name}"
+            return f"the process was killed by {signal.Signals(-code).name}"
     return f"the process ended with exit code {code}"
 
 
@@ -287,26 +288,26 @@ def run_units(setup: Setup, units: Iterator[Unit], jobs: int, previous: Result |
     Parameters
     ----------
     setup
-        What the workers need.
+        Settings of the workers.
     units
-        The units, asked for as workers need them.
+        The units, requested as workers need them.
     jobs
         Number of worker processes.
     previous
-        End of the unit before the first, of a run that is continued.
+        End of the unit before the first one, when a run is resumed.
 
     Yields
     ------
     Result
-        For each unit in order its pieces and its end. Which records are in which piece doesn't depend on ``jobs``, nor
-        on whether workers died.
+        The pieces and the end of each unit, in order. How records are grouped into pieces depends neither on ``jobs``
+        nor on whether workers died.
 
     Raises
     ------
     WorkerError
         Workers can't be started.
     BlockmlError
-        The extractor or the encoder lacks something that isn't a page's, such as an optional package.
+        The extractor or the encoder lacks something unrelated to pages, such as an optional package.
     """
     with WorkerPool(setup, jobs) as pool:
         yield from pool.run(units, previous)

@@ -1,4 +1,4 @@
-"""The function :func:`predict`: many pages in, records or an output file out."""
+"""The function :func:`predict`, which turns many pages into records or an output file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from blockml.text.plurals import counted
 
 __all__ = ["AnyInputs", "predict"]
 
-#: Pages as :func:`predict` takes them.
+#: Types of input that :func:`predict` accepts.
 AnyInputs: TypeAlias = (
     "str | os.PathLike[str] | Dataset | Iterable[str | os.PathLike[str] | bytes | Mapping[str, Any] | Item]"
 )
@@ -39,17 +39,17 @@ AnyInputs: TypeAlias = (
 
 @dataclass(slots=True)
 class GivenPages(Inputs):
-    """Pages that the caller has in memory or has opened, instead of files that a run finds."""
+    """Pages that the caller has in memory or has opened, instead of files."""
 
-    #: Returns the pages; called each time that they are read.
+    #: Returns the pages; called each time they are read.
     items: Callable[[], Iterable[Item]] = tuple
 
     def files(self) -> Iterator[InputFile]:
-        """Yield nothing."""
+        """Yield no files."""
         return iter(())
 
     def size(self) -> int:
-        """Return 0, because the bytes are not known."""
+        """Return 0, because the size is unknown."""
         return 0
 
     def units(self, reading: Reading) -> Iterator[Unit]:  # noqa: ARG002 (the signature of inputs)
@@ -92,38 +92,38 @@ def predict(
     Parameters
     ----------
     inputs
-        A page file, folder, glob or file of many pages (JSON lines, WARC, ARC or Parquet), or a list of them; the
-        folder of a data set, or an open one; or an iterable of pages: ``bytes``, mappings with the fields
-        ``columns``, or :class:`blockml.batch.Item`.
+        A page file, folder, glob or file of many pages (JSON lines, WARC, ARC or Parquet), or a list of these; a data
+        set, or its folder; or an iterable of pages: ``bytes``, mappings with the fields ``columns``, or
+        :class:`blockml.batch.Item`.
     model
-        What :func:`blockml.load` takes.
+        A model as accepted by :func:`blockml.load`.
     output
-        A .jsonl, .csv or .parquet file to write, the first two also as .gz or .zst; or a folder for one document per
-        page, whose name has no suffix or is that of a folder.
+        A .jsonl, .csv or .parquet file to write, the first two also as .gz or .zst; or, for one document per page, a
+        folder, which exists or whose name has no suffix.
     jobs
         Number of processes; doesn't affect the records.
     resume
         Continue a run that was stopped or killed; needs ``output``.
     by_site
-        Learn the template of each site first and remove it, which reads all pages twice.
+        Learn and remove the template of each site, which reads all pages twice.
     columns
         Names of the fields of records and of the columns of tables, if they aren't ``html``, ``id``, ``url``,
         ``charset`` and ``site``: such as ``{"html": "content"}``.
     guard
         Limits on the time and memory of a page.
     progress
-        With ``output``: called with the name of the stage, the bytes of the inputs that are done, and of all (None if
-        that is not known).
+        With ``output``: called with the name of the stage, the bytes of the inputs that are done, and their total (None
+        if unknown).
     threshold, favour, include, exclude, limits, backend, detector
         As in :func:`blockml.extract`.
     format
         Format of the field ``text``: ``text``, ``markdown`` or ``html``.
     links, images, tables, formatting
-        Whether Markdown and HTML have them, see :func:`blockml.render`.
+        Whether Markdown and HTML include them; see :func:`blockml.render`.
     fields
         Fields of a record, in this order, such as ``("id", "text", "metadata.authors")``; see ``docs/batch.md``.
     languages
-        Codes of languages, such as ``("en", "de")``: pages in others are left out.
+        Language codes, such as ``("en", "de")``; pages in other languages are left out.
     deduplicate
         Whether pages whose text nearly repeats that of an earlier one are left out.
     min_confidence
@@ -132,7 +132,7 @@ def predict(
     Returns
     -------
     Iterator[dict]
-        Without ``output``: one record per page, in order, made as they are asked for.
+        Without ``output``: one record per page, in order, made on demand.
     Summary
         With ``output``: counts of the run.
 
@@ -141,7 +141,7 @@ def predict(
     InputError
         A name matches no file.
     UsageError
-        An option has no such value, or the output can't be written.
+        An option has an invalid value, or the output can't be written.
     WorkerError
         Worker processes can't be started.
 
@@ -173,7 +173,7 @@ def predict(
 
 
 def record_fields(columns: Mapping[str, str]) -> RecordFields:
-    """Return the names of the fields of records; raises UsageError for another field, or an empty name."""
+    """Return the names of the fields of records; raises UsageError for an unknown field or an empty name."""
     known = [item.name for item in dataclass_fields(RecordFields)]
     if any(name not in known or not value for name, value in columns.items()):
         raise UsageError(f"columns must map fields to names; the fields are: {', '.join(known)}")
@@ -181,7 +181,7 @@ def record_fields(columns: Mapping[str, str]) -> RecordFields:
 
 
 def as_inputs(inputs: AnyInputs, columns: RecordFields, limit: int) -> Inputs:
-    """Return what :func:`predict` takes as inputs that are read in units."""
+    """Return the inputs of :func:`predict` as inputs that are read in units."""
     if isinstance(inputs, str | os.PathLike):
         return find_inputs([os.fsdecode(inputs)], columns)
     if isinstance(inputs, Dataset):
@@ -222,14 +222,14 @@ def site_templates(inputs: Inputs, extractor: Extractor, options: Options, jobs:
 
 
 def output_path(output: str | os.PathLike[str]) -> Path:
-    """Return the path of an output; makes the folder that a name with a separator at its end stands for."""
+    """Return the path of an output; if it ends in a separator, create the folder."""
     if os.fsdecode(output).endswith(("/", os.sep)):
         Path(output).mkdir(parents=True, exist_ok=True)
     return Path(output).resolve()
 
 
 def by_bytes(inputs: Inputs, progress: ProgressCallback) -> Callable[[Result, Summary], None]:
-    """Return a function that tells ``progress`` the bytes of the inputs that are done, after each result of a run."""
+    """Return a function that reports to ``progress``, after each result of a run, the bytes of input that are done."""
     total: int | None = None
     done = 0
 

@@ -21,18 +21,19 @@ from blockml.batch.worker import Clock
 
 __all__ = ["Replay", "Slot", "WorkerProcess"]
 
-#: Pieces of a unit that wait in the parent process; a worker that is further ahead waits.
+#: Maximum pieces of a unit that wait in the parent process; a worker further ahead waits.
 _WAITING_PIECES = 64
-#: Environment of workers. OpenBLAS would start a thread per processor, which waits busily. The allocators of pyarrow
-#: (mimalloc) and of C (glibc) return no memory that the next page needs again, as the kernel clears it each time (with
-#: 3,000 pages of 196 KB, .5 ms of 3.5 ms a page by the first; with 1,000, 57 page faults a page by the other).
+#: Environment of workers. OpenBLAS would start a spinning thread per processor. The allocators of pyarrow (mimalloc)
+#: and of C (glibc) keep memory that the next page needs again, because the kernel clears returned memory each time
+#: (this saves .5 ms of 3.5 ms per page with the first on 3,000 pages of 196 KB; 57 page faults per page with the second
+#: on 1,000).
 _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "MIMALLOC_PURGE_DELAY": "-1",
     "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
 }
-#: Program of a worker. Its argument is the file of its clock: the number of the open file, or the name on Windows.
+#: Program of a worker. Its argument is the file of its clock: its file descriptor, or its name on Windows.
 _PROGRAM = """
 import sys
 clock = open(int(sys.argv[1]) if sys.argv[1].isdecimal() else sys.argv[1], "r+b")
@@ -44,7 +45,7 @@ work(clock)
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A unit in work."""
+    """A unit that a worker is extracting."""
 
     unit: Unit
     pieces: deque[tuple[Piece, threading.Semaphore | None]] = field(default_factory=deque)
@@ -59,14 +60,14 @@ class Replay:
     """A unit that is extracted page by page."""
 
     packer: Packer
-    n_done: int  #: Records so far.
-    page: tuple[str, str | None] | None = None  #: Id and URL of the page in work.
-    tried_again: bool = False  #: Whether the page in work was met a second time.
+    n_done: int  #: Number of records so far.
+    page: tuple[str, str | None] | None = None  #: Id and URL of the current page.
+    tried_again: bool = False  #: Whether this is the second try of the current page.
 
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Hold Ctrl-C back while a process starts, which inherits this: the parent process decides how workers end."""
+    """Block Ctrl-C while a process starts, which inherits the block: the parent process decides how workers end."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -85,12 +86,12 @@ class WorkerProcess:
     setup
         Settings of the worker, pickled.
     inbox
-        Queue in which the process puts its messages: itself, a kind and the content; the last is its death.
+        Queue of messages: the process itself, a kind and the content; the last message reports its death.
     """
 
     def __init__(self, setup: bytes, inbox: queue.SimpleQueue[tuple[Any, ...]]) -> None:
         self.clock = Clock.create()
-        self.slot: Slot | None = None  #: The pool's note of what it works on.
+        self.slot: Slot | None = None  #: The unit it works on, set by the pool.
         self.ready = False
         self.overtime = False  #: Whether it was killed because of its page.
         self.credit = threading.Semaphore(_WAITING_PIECES)
@@ -110,7 +111,7 @@ class WorkerProcess:
         self._thread.start()
 
     def send(self, *message: Any) -> None:  # noqa: ANN401 (any message)
-        """Send an order to the worker, which waits for it."""
+        """Send an order to the worker, which is waiting for one."""
         with suppress(OSError):
             self._write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 

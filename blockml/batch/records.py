@@ -1,4 +1,4 @@
-"""Records of pages: what one line of the output holds."""
+"""Records of pages: the content of one line of output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["PageExtractor", "PageRecord"]
 
 @dataclass(frozen=True, slots=True)
 class PageRecord:
-    """Record of a page, with what the run itself needs to know of it."""
+    """Record of a page, with the values that the run itself needs."""
 
     id: str
     url: str | None
@@ -37,12 +37,12 @@ class PageRecord:
     n_characters: int  #: Length of the extracted text.
 
     def failure(self) -> dict[str, Any]:
-        """Return the line of the page in the list of failures."""
+        """Return the page's entry in the list of failures."""
         return {"id": self.id, "url": self.url, "status": self.status, "error": self.error}
 
 
 class PageExtractor:
-    """Makes the record of a page, whatever the page is.
+    """Makes the record of any page.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class PageExtractor:
     Raises
     ------
     UsageError
-        The extractor isn't one, or has no labels where the options name some.
+        ``extractor`` is not an extractor, or has no block labels although the options name some.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class PageExtractor:
         options: Options = Options(),  # noqa: B008 (frozen)
         sites: Mapping[str, SiteTemplate] = MappingProxyType({}),
     ) -> None:
-        check_type("extractor", extractor, Extractor, legal="an extractor, as of blockml.extractors.resolve")
+        check_type("extractor", extractor, Extractor, legal="an extractor, as returned by blockml.extractors.resolve")
         self.extractor = options.adapted(extractor)
         self.options = options
         self.at_sites = {site: at_site(self.extractor, template) for site, template in sites.items()}
@@ -74,12 +74,12 @@ class PageExtractor:
         self._metadata = not {"title", "metadata", "language"}.isdisjoint(self._read)
 
     def record(self, item: Item) -> PageRecord:
-        """Extract a page; a page that can't be read, or whose extraction raises, has a status and a reason.
+        """Extract a page; if it can't be read or its extraction raises, the record has a status and a reason.
 
         Raises
         ------
         MemoryError
-            The page needs more memory than there is.
+            The page needs more memory than is available.
         MissingExtraError
             The extractor needs an optional package.
         """

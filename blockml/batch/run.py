@@ -44,9 +44,9 @@ __all__ = [
     "predict_to_stream",
 ]
 
-#: Where pages are extracted: in processes of their own, or in the calling process without a guard.
+#: Where pages are extracted: in worker processes, or in the calling process without a guard.
 ISOLATIONS = ("process", "none")
-#: Records that are encoded at a time when they are finished.
+#: Number of finished records to encode at a time.
 _GROUP = 64
 _NO_SITES: Mapping[str, SiteTemplate] = MappingProxyType({})
 
@@ -62,7 +62,7 @@ class Summary:
 
     @property
     def n_pages(self) -> int:
-        """Number of pages, those of the earlier run included."""
+        """Number of pages, including those of the earlier run."""
         return self.statuses.total()
 
     @property
@@ -72,9 +72,9 @@ class Summary:
 
     def __str__(self) -> str:
         counts = ", ".join(f"{count:,} {status}" for status, count in sorted(self.statuses.items()))
-        earlier = f"; {self.n_earlier:,} of them done before" if self.n_earlier else ""
+        earlier = f"; {self.n_earlier:,} of them done earlier" if self.n_earlier else ""
         text = f"{counted(self.n_pages, 'page')}: {counts or 'nothing to do'}{earlier}"
-        for title, reasons in (("left out", self.left_out), ("passed over", self.skipped)):
+        for title, reasons in (("left out", self.left_out), ("skipped", self.skipped)):
             if reasons:
                 text += f"; {title}: " + ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
         return text
@@ -105,10 +105,10 @@ def predict_items(
     guard
         Limits on each page.
     isolation
-        ``process``: pages are extracted by worker processes, and one that hangs, crashes or needs too much memory costs
-        itself alone. ``none``: in this process, without a guard, for callers that have one.
+        ``process``: pages are extracted by worker processes, and one that hangs, crashes or needs too much memory loses
+        only that page. ``none``: in this process, without a guard, for callers that have one.
     sites
-        Templates by name of the site, as from :func:`blockml.batch.learn_sites`. On pages of these sites the extractor
+        Templates by site name, as returned by :func:`blockml.batch.learn_sites`. On pages of these sites the extractor
         is adapted by :func:`blockml.extractors.site.at_site.at_site`.
 
     Returns
@@ -121,8 +121,8 @@ def predict_items(
     Raises
     ------
     UsageError
-        A label, format, field or isolation is unknown, the extractor isn't one or has no labels, or ``jobs`` is no
-        positive integer.
+        A label, format, field or isolation is unknown, ``extractor`` is not an extractor or has no block labels, or
+        ``jobs`` is not a positive integer.
     WorkerError
         Worker processes can't be started.
     """
@@ -196,7 +196,7 @@ def predict_to_file(
 ) -> Summary:
     """Extract many pages into a file or folder, see :func:`blockml.batch.outputs.output_for`.
 
-    Until the end, complete parts of the output are in the folder :func:`parts_path`; the output appears whole.
+    Complete parts of the output are kept in the folder :func:`parts_path` until the output is written atomically.
     Pages that failed are listed in :func:`failures_path`.
 
     Parameters
@@ -212,14 +212,14 @@ def predict_to_file(
     guard
         Limits on each page.
     resume
-        Continue a run that was stopped or killed. The output is byte for byte that of a run that was not.
+        Continue a run that was stopped or killed. The output is byte for byte the same as without the interruption.
     progress
         Called with each result and the counts so far.
 
     Raises
     ------
     UsageError
-        The output can't be written, would replace an input or is written by another run, or the run to be continued had
+        The output can't be written, would replace an input or is being written by another run, or the run to resume had
         other inputs or options.
     """
     check_jobs(jobs)
@@ -233,15 +233,15 @@ def predict_to_file(
         with locked_output(path):
             if not (resume and parts.resume(manifest)):
                 if resume and path.is_file():
-                    parts.remove()  # of a run that was killed while it removed them
-                    raise UsageError("the output is complete already; there is nothing to resume", source=path)
+                    parts.remove()  # left by a run that was killed while removing them
+                    raise UsageError("the output is already complete; there is nothing to resume", source=path)
                 _check_gold(inputs, output)
                 parts.begin(manifest)
             try:
                 summary = _write_parts(inputs, pages, encoder, parts, jobs, guard, progress)
             except (BlockmlError, OSError):
                 if not any(parts.complete()):
-                    parts.remove()  # nothing to be continued
+                    parts.remove()  # nothing to resume
                 raise
             with _finished(parts, finisher, output) as complete:
                 output.assemble(complete)
@@ -264,7 +264,7 @@ def failures_path(path: Path) -> Path:
 
 
 def _check_apart(inputs: Inputs, path: Path, output: Output) -> None:
-    """Raise UsageError if the output, its list of failures or a document could take the place of an input."""
+    """Raise UsageError if the output, its list of failures or a document could replace an input."""
     replaced = [name for name in (path, failures_path(path)) if name.is_file()]
     suffix = output.suffix if isinstance(output, Folder) else None
     if not replaced and suffix is None:
@@ -278,9 +278,9 @@ def _check_apart(inputs: Inputs, path: Path, output: Output) -> None:
 
 
 def _check_gold(inputs: Inputs, output: Output) -> None:
-    """Raise UsageError if a document would replace a text beside its page, which may be the page's gold.
+    """Raise UsageError if a document would replace a text file next to its page, which may be the page's gold.
 
-    A run that is continued is not checked, as it may have been killed while it wrote its documents.
+    A resumed run is not checked, because it may have been killed while writing its documents.
     """
     if not isinstance(output, Folder) or output.suffix != ".txt":
         return
@@ -288,7 +288,7 @@ def _check_gold(inputs: Inputs, output: Output) -> None:
         document = output.place(file.page().id)
         if document.is_file() and _is_same(document.parent, file.path.parent):
             raise UsageError(
-                "is beside its page and may be its gold, which the document would replace; remove it if an earlier run "
+                "is next to its page and may be its gold, which the document would replace; remove it if an older run "
                 "wrote it, or choose another output",
                 source=document,
             )
@@ -297,7 +297,7 @@ def _check_gold(inputs: Inputs, output: Output) -> None:
 def _is_same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
-    except OSError:  # one is standard input, or gone
+    except OSError:  # one is standard input, or is gone
         return False
 
 
@@ -310,7 +310,7 @@ def _write_parts(
     guard: Guard,
     progress: Callable[[Result, Summary], None],
 ) -> Summary:
-    """Write the parts that are missing; return the counts of all parts."""
+    """Write the missing parts; return the counts of all parts."""
     summary = Summary()
     number = n_units = 0
     end: int | None = None
@@ -374,7 +374,7 @@ def _write_failures(path: Path, parts: Parts, summary: Summary) -> None:
 
 
 def _manifest(inputs: Inputs, pages: PageExtractor, guard: Guard) -> dict[str, Any]:
-    """Return what the output depends on."""
+    """Return everything that the output depends on."""
     import blockml
 
     files = hashlib.sha256()

@@ -24,7 +24,7 @@ def learn_sites(
     limits: Limits = Limits(),
     jobs: int = 1,
 ) -> Mapping[str, SiteTemplate]:
-    """Learn the template of every site that has enough pages.
+    """Learn the template of each site that has enough pages.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Worker process: reads units, extracts their pages and sends the encoded records.
 
-A worker is a program of its own that reads from its standard input and answers on its standard output, so that it needs
-no import of the caller's program and can be started by threads, notebooks and processes of any engine.
+A worker is a separate program that reads from its standard input and answers on its standard output. It does not import
+the caller's program, so threads, notebooks and the processes of any engine can start it.
 """
 
 from __future__ import annotations
@@ -32,19 +32,18 @@ __all__ = ["EXIT_MEMORY", "Clock", "Guard", "Setup", "work"]
 
 #: Exit code of a worker whose page needed more memory than the limit.
 EXIT_MEMORY = 77
-#: A worker whose parent was killed ends itself after this many times the time limit of a page.
+#: A worker whose parent was killed exits after this many times the time limit of a page.
 _ORPHAN_FACTOR = 2.0
-#: Largest limits, which timers and limits of the operating system can hold.
+#: Largest limits that timers and limits of the operating system can hold.
 _MOST_SECONDS, _MOST_MEMORY = 10**9, 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Limits on one page, enforced from outside of the code that handles it."""
+    """Limits on one page, enforced from outside the code that handles it."""
 
     seconds: float = 60.0  #: Time until the worker is killed.
-    #: Bytes of memory that a worker may allocate beyond what it has at its start; enforced by the Linux kernel, and not
-    #: at all elsewhere.
+    #: Bytes of memory that a worker may allocate beyond those it has at its start; only enforced on Linux.
     memory: int = 2 << 30
 
     def __post_init__(self) -> None:
@@ -62,7 +61,7 @@ class Setup:
     pages: PageExtractor
     encoder: Encoder
     guard: Guard
-    limit: int  #: Bytes that are read of one page.
+    limit: int  #: Maximum bytes to read of one page.
 
 
 class Clock:
@@ -71,12 +70,12 @@ class Clock:
     SIZE = 8
 
     def __init__(self, stream: BinaryIO) -> None:
-        self.stream = stream  #: File by which the worker finds the memory.
+        self.stream = stream  #: File through which the worker finds the memory.
         self._cell = mmap.mmap(stream.fileno(), self.SIZE)
 
     @classmethod
     def create(cls) -> Clock:
-        """Make a clock in a temporary file without a name, so that a process that is killed leaves nothing.
+        """Make a clock in a temporary file without a name, so that a killed process leaves nothing behind.
 
         On Windows, where processes inherit no open files, it has a name.
         """
@@ -107,7 +106,7 @@ class Clock:
         struct.pack_into("d", self._cell, 0, 0.0)
 
     def seconds(self) -> float:
-        """Return how long the worker has been at its page; 0 if it is at none."""
+        """Return how long the worker has been working on its page; 0 if it has none."""
         (start,) = struct.unpack_from("d", self._cell, 0)
         return time.monotonic() - start if start else 0.0
 
@@ -119,7 +118,7 @@ class _Worker:
         self._outgoing = outgoing
 
     def send(self, *message: Any) -> None:  # noqa: ANN401 (any message)
-        """Send a message; time spent waiting for the parent process isn't the page's."""
+        """Send a message; time spent waiting for the parent process doesn't count for the page."""
         self._clock.stop()
         pickle.dump(message, self._outgoing, pickle.HIGHEST_PROTOCOL)
         self._outgoing.flush()
@@ -137,7 +136,7 @@ class _Worker:
         self.send("end", End(dict(reading.skipped), reading.end))
 
     def replay(self, unit: Unit, skip: int) -> None:
-        """Extract the pages of a unit but the first ones, and announce each page before its record."""
+        """Extract the pages of a unit except the first ones, and announce each page before its record."""
         reading = Reading(self._setup.limit)
         for item in self._items(unit, reading, skip):
             self.send("page", item.id, item.url)
@@ -164,10 +163,10 @@ class _Worker:
 
 
 def work(stream: BinaryIO) -> None:
-    """Serve units until the parent process closes the connection; the stream is the file of the clock."""
+    """Serve units until the parent process closes the connection; ``stream`` is the file of the clock."""
     incoming = sys.stdin.buffer
     outgoing = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what an extractor prints must not get between the messages
+    os.dup2(2, 1)  # output of an extractor must not mix with the messages
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent process decides
     clock = Clock(stream)
     with suppress(EOFError, BrokenPipeError), one_thread():
@@ -190,7 +189,7 @@ def work(stream: BinaryIO) -> None:
 
 
 def _limit_memory(size: int) -> None:
-    """Limit the private memory of the process to what it has now and ``size`` bytes; does nothing but on Linux."""
+    """Limit the private memory of the process to what it has now plus ``size`` bytes; only on Linux."""
     if not sys.platform.startswith("linux"):
         return
     import resource

@@ -32,7 +32,7 @@ _FLAGS: Mapping[str, str] = {
 _COMMANDS: Mapping[str, tuple[str, str]] = {
     "extract": ("extracting", "extract the main content of one page"),
     "predict": ("predicting", "extract the main content of many pages"),
-    "survey": ("surveying", "survey the output of a run: sites, repeated lines, least sure pages, changes"),
+    "survey": ("surveying", "survey the output of a run: sites, repeated lines, least confident pages, changes"),
     "view": ("viewing", "explain the decision on each block of a page in an HTML file"),
     "label": ("labelling", "label the blocks of pages in the browser"),
     "train": ("learning", "train a model on labelled pages"),
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if argv is None else argv
     _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # texts are in any script, whatever the encoding of the terminal
+        if isinstance(stream, io.TextIOWrapper):  # texts may be in any script, whatever the encoding of the terminal
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     if (folder := os.getcwd()) not in sys.path:  # noqa: PTH109 (a plug-in, module:Class, may be a file of this folder)
         sys.path.append(folder)
@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BlockmlError as error:
         note(f"blockml: {_with_flags(str(error))}")
         return 4 if isinstance(error, ModelError) else 3 if isinstance(error, InputError | DatasetError) else 2
-    except OSError as error:  # standard output above all, as a device may be full
+    except OSError as error:  # mostly standard output, for example on a full disk
         note(f"blockml: can't read or write ({error})")
         _give_up_output()
         return 2
@@ -107,7 +107,7 @@ def _stopped_by_signals() -> Iterator[None]:
     def stop(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
-    if threading.current_thread() is not threading.main_thread():  # which alone may handle signals
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may handle signals
         yield
         return
     before = signal.signal(signal.SIGTERM, stop)
@@ -118,19 +118,19 @@ def _stopped_by_signals() -> Iterator[None]:
 
 
 def _replace_closed_streams() -> None:
-    """Replace standard streams that the caller has closed by some whose use fails like that of a closed file.
+    """Replace standard streams that the caller has closed with streams that fail like closed files.
 
-    They take the numbers that other files would get, to which a process might then write by mistake.
+    They occupy the file descriptors, which other files would otherwise take and be written to by mistake.
     """
     for name, mode, access in (("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:
             number = os.open(os.devnull, access)
-            os.set_inheritable(number, True)  # noqa: FBT003 (has no name)
+            os.set_inheritable(number, True)  # noqa: FBT003 (positional only)
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
 
 
 def _give_up_output() -> None:
-    """Redirect standard output, if it can't be written, so that Python does not fail to flush it at its end."""
+    """Redirect standard output if it can't be written, so that Python does not fail to flush it at exit."""
     try:
         sys.stdout.flush()
     except OSError:

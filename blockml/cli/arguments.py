@@ -28,17 +28,17 @@ __all__ = ["PAGE_HELP", "HelpFormatter", "Parser", "add_columns", "add_datasets"
 __all__ += ["add_parameters", "check_files", "given_datasets", "number", "parameters", "parsing_options", "positive"]
 __all__ += ["processes", "read_page", "refuse", "seconds", "seed"]
 
-#: Options by the names of their values, where these differ.
+#: Names of options by the attribute that holds their value, where the two differ.
 _OPTIONS = {
     "parameters": "set",
     "n_pages": "pages",
     "datasets": "dataset",
     "block_type_datasets": "block-type-dataset",
 } | {name: flag.name.removeprefix("--") for name, flag in flags(of_records=True).items()}
-#: Options that may be empty: they describe a page, have an optional value, or name a template, which then can't be
-#: opened.
+#: Options that may be empty: they describe a page, have an optional value, or name a template, which then fails to
+#: open.
 _MAY_BE_EMPTY = ("url", "charset", "name", "template", "coverage")
-#: Arguments with files that are read, and with files that are written.
+#: Arguments that name files to read, and files to write.
 _READ = (
     "page", "pages", "inputs", "files_from", "gold", "source", "template", "model", "base", "extractors",
     "survey", "before",
@@ -60,7 +60,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Parser whose messages, which repeat arguments, pass through :func:`blockml.cli.output.show`."""
+    """Parser that prints messages, which may quote arguments, with :func:`blockml.cli.output.show`."""
 
     def error(self, message: str) -> NoReturn:
         """Print usage and an error, and exit with the code 2."""
@@ -72,7 +72,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str, of_records: bool = False) -> None:
-    """Add the flags of options of an extraction: those that are named, or all; ``of_records`` adds those of records."""
+    """Add the flags of the named options of an extraction, or of all; ``of_records`` includes those of records."""
     kinds: dict[str, Any] = {"number": float, "positive": positive, "names": comma_separated, "": str}
     for option, flag in flags(of_records=of_records or bool(names)).items():
         if names and option not in names:
@@ -130,14 +130,14 @@ def seconds(text: str) -> float:
 
 
 def seed(text: str) -> int:
-    """Parse the seed of a generator of random numbers, for argparse."""
+    """Parse a random seed, for argparse."""
     if not text.isdecimal() or len(text) > 10 or int(text) >= 2**32:
         raise argparse.ArgumentTypeError(f"must be an integer from 0 to {2**32 - 1}, got {text!r}")
     return int(text)
 
 
 def processes(text: str) -> int:
-    """Parse a number of processes, at most that of the cores, for argparse."""
+    """Parse a number of processes, at most the number of cores, for argparse."""
     return min(positive(text), os.cpu_count() or 1)
 
 
@@ -253,13 +253,13 @@ def check_files(arguments: argparse.Namespace) -> None:
     Raises
     ------
     UsageError
-        A value is empty, as a variable of the shell is that isn't set: an empty path would be the current folder. Or a
-        file that is read would be replaced by the output.
+        A value is empty, as from an unset shell variable (an empty path would mean the current folder), or the output
+        would replace a file that is read.
     """
     values = {name: value if isinstance(value, list) else [value] for name, value in vars(arguments).items()}
     for name, given in values.items():
         if name not in _MAY_BE_EMPTY and "" in given:
-            raise UsageError(f"the value of {_OPTIONS.get(name, name)} is empty; is a variable of the shell unset?")
+            raise UsageError(f"the value of {_OPTIONS.get(name, name)} is empty; is a shell variable unset?")
     read, written = (
         [Path(value) for name in names for value in values.get(name, ()) if value is not None]
         for names in (_READ, _WRITTEN)
@@ -270,7 +270,7 @@ def check_files(arguments: argparse.Namespace) -> None:
 
 
 def read_page(name: str, limit: int = -1) -> bytes:
-    """Read at most ``limit`` bytes of a file, decompressed as its name says, or of standard input for ``-``.
+    """Read at most ``limit`` bytes of a file, decompressed according to its suffix, or of standard input for ``-``.
 
     Standard input is decompressed if its first bytes are those of gzip or Zstandard.
 
@@ -281,7 +281,7 @@ def read_page(name: str, limit: int = -1) -> bytes:
     except OSError as error:
         if _ADDRESS.match(name):
             raise InputError(
-                "is an address, and pages are not fetched; give a file, or '-' for the output of curl", source=name
+                "is a URL, and pages are not fetched; give a file, or '-' for the output of curl", source=name
             ) from error
         raise InputError(getattr(error, "strerror", None) or str(error), source=name) from error
     if data.startswith(b"WARC/"):
@@ -307,7 +307,7 @@ def _standard_input(limit: int) -> bytes:
 
 
 def refuse(arguments: argparse.Namespace, reason: str, **defaults: object) -> None:
-    """Raise UsageError if options that have no effect for a reason differ from their default values.
+    """Raise UsageError if options that would have no effect are set; ``reason`` completes the message.
 
     Examples
     --------

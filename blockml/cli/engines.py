@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "run_by_engine"]
 
 ENGINES = ("spark", "datatrove")
-#: Endings of the output's name, which choose the format of the part files.
+#: Suffixes of the output's name, which select the format of the part files.
 _SUFFIXES = (".parquet", ".jsonl")
 
 
@@ -43,7 +43,7 @@ def run_by_engine(arguments: argparse.Namespace, inputs: Inputs, options: Option
     extractor = BatchExtractor(
         _model(arguments), options=options, columns=inputs.fields, isolation="process", guard=guard
     )
-    options.adapted(load(extractor.model))  # a wrong name or option is noticed here, and not by the workers
+    options.adapted(load(extractor.model))  # a wrong name or option fails here, not in the workers
     with locked_output(out):
         if out.exists() and not (arguments.resume and out.is_dir()):
             raise UsageError("exists already; choose another folder", source=out)
@@ -55,18 +55,18 @@ def run_by_engine(arguments: argparse.Namespace, inputs: Inputs, options: Option
 
 
 def _check(arguments: argparse.Namespace, options: Options) -> None:
-    """Refuse options that the engine can't follow."""
+    """Reject options that the engine doesn't support."""
     reason = f"with --engine {arguments.engine}"
     refuse(arguments, reason, parameters=[], template=None, by_site=False)
     if arguments.engine == "spark":
-        refuse(arguments, f"{reason}; --master says how many", jobs=1)
-        refuse(arguments, f"{reason}, which begins anew the tasks that fail", resume=False, tasks=None)
+        refuse(arguments, f"{reason}; --master sets the number of processes", jobs=1)
+        refuse(arguments, f"{reason}, which retries failed tasks", resume=False, tasks=None)
     else:
         refuse(arguments, reason, master=None)
     if "-" in arguments.inputs:
         raise UsageError("--engine needs files, which its workers read; standard input isn't one")
     if options.fields and "status" not in options.fields:
-        raise UsageError("--engine needs the field status among --fields, by which the pages are counted")
+        raise UsageError("--engine counts pages by status: add status to --fields")
     if arguments.output is None or not arguments.output.endswith(_SUFFIXES):
         raise UsageError(f"--engine needs -o with a folder whose name ends in one of: {', '.join(_SUFFIXES)}")
 

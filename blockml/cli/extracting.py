@@ -23,7 +23,7 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--charset", help="encoding given by the transport (Content-Type header)")
     add("--format", choices=sorted(FORMATS), default="text", help="output format")
-    text = "begin text or Markdown with the page's headline (default: Markdown only)"
+    text = "start text or Markdown with the page's headline (default: Markdown only)"
     add("--with-title", action=argparse.BooleanOptionalAction, default=None, help=text)
     text = "put an empty line between paragraphs of text"
     add("--paragraphs", action="store_true", default=None, help=text)
@@ -31,7 +31,7 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add("--chunk-size", type=positive, metavar="N", help=text)
     add_options(parser, "links", "images", "tables", "formatting")
     add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
-    text = "learn the site's template from the pages that this page links to, read from here; web fetches them"
+    text = "source of the pages that this page links to, to learn and remove the site's template; web fetches them"
     add("--source", metavar="FOLDER|ARCHIVE|web", help=text)
     add_choice(parser)
     parser.set_defaults(run=run_extract)
@@ -41,11 +41,11 @@ COMMANDS = {"extract": add_extract}
 
 
 def add_choice(parser: argparse.ArgumentParser, *, of_records: bool = False) -> None:
-    """Add what chooses an extractor and its parameters, and the options of the extraction, or of records too."""
+    """Add arguments that choose an extractor and the options of extraction; ``of_records`` adds those of records."""
     text = "released model, model file, untrained extractor ('blockml extractors' lists them) or custom module:Class"
     parser.add_argument("--model", metavar="NAME|FILE", default="default", help=text)
     add_parameters(parser, "extractor")
-    text = "site template of 'blockml templates detect' to remove"
+    text = "site template to remove, as written by 'blockml templates detect'"
     parser.add_argument("--template", metavar="FILE", help=text)
     add_options(parser, of_records=of_records)
 

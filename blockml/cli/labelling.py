@@ -38,12 +38,12 @@ def add_label(parser: argparse.ArgumentParser) -> None:
         help="with --survey: number of pages to choose",
     )
     add("--per-site", type=positive, default=5, metavar="N", help="with --survey: pages of each site")
-    text = "folder of the labelled pages, one page folder each (default: DIR-labelled); files of DIR stay as they are"
+    text = "folder of the labelled pages, one page folder each (default: DIR-labelled); DIR is not changed"
     add("-o", "--output", metavar="DIR", help=text)
     add("--model", metavar="NAME|FILE", default="default", help="model that proposes the labels")
     add("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; 0 for any free one")
     add("--no-browser", action="store_true", help="print the address without opening it")
-    text = "label-studio: write all pages with their labels, or the model's, as tasks to -o FILE.json and end"
+    text = "label-studio: write all pages with their labels, or the model's, as tasks to -o FILE.json, then exit"
     add("--format", choices=["folders", "label-studio"], default="folders", help=text)
     parser.set_defaults(run=run_label)
 
@@ -64,7 +64,7 @@ def _chosen(arguments: argparse.Namespace, output: Path, extractor: Extractor) -
     )
     pages = pages_to_label(chosen, find_inputs(arguments.inputs))
     sites = counted(len({page.site for page in chosen}), "site")
-    note(f"chose {counted(len(pages), 'page')} of {sites}; {len(done)} labelled before")
+    note(f"chose {counted(len(pages), 'page')} of {sites}; {len(done)} already labelled")
     if len(pages) < len(chosen):
         note(f"{counted(len(chosen) - len(pages), 'chosen page')} not found in the inputs, or unreadable")
     return LabelStore(pages, output, extractor)

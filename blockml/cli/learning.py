@@ -55,7 +55,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml train``."""
     add_datasets(parser)
     add = parser.add_argument
-    text = "further pages with labelled blocks, for recipes that learn block types; may be repeated"
+    text = "more pages with labelled blocks, for recipes that learn block types; may be repeated"
     add(
         "--block-type-dataset",
         action="append",
@@ -64,11 +64,11 @@ def add_train(parser: argparse.ArgumentParser) -> None:
         dest="block_type_datasets",
         help=text,
     )
-    add("-o", "--output", required=True, metavar="FILE", help="model file; its card is FILE.md; with --by a folder")
+    add("-o", "--output", required=True, metavar="FILE", help="model file (its card is FILE.md); with --by, a folder")
     add("--recipe", metavar="NAME", help="training recipe (default: the best that the installed libraries can train)")
-    text = "adapt this released model or model file to the pages (four or more of a site or kind) instead"
+    text = "instead, adapt this released model or model file to the pages (at least four of one site or kind)"
     add("--base", metavar="NAME|FILE", help=text)
-    text = "with --base: a model for each site or template that gains; -o is the folder of the models, a model itself"
+    text = "with --base: adapt a model to each site or template that gains; -o is a folder that is used as one model"
     add("--by", choices=["site", "template"], help=text)
     add_parameters(parser, "recipe")
     add("--name", help="name of the model, instead of that of FILE")
@@ -77,7 +77,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     text = "units of cross-validation folds; may be repeated (default: that of the recipe)"
     add("--cv", action="append", metavar="|".join(units), choices=units, help=text)
     add("--folds", type=positive, metavar="N", help="number of folds (default: that of the recipe)")
-    text = "train although the gold of many pages is defective ('blockml datasets DIR' lists the defects)"
+    text = "train even if the gold of many pages is defective ('blockml datasets DIR' lists the defects)"
     add("--accept-defects", action="store_true", help=text)
     add("--seed", type=seed, default=0, metavar="N", help="random seed")
     add_jobs(parser)
@@ -95,9 +95,9 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
     add_format(parser)
     add_jobs(parser)
     add("-o", "--output", metavar="FILE", help="write the scores of each page as JSON lines")
-    text = "print F1 and share of the pages above each confidence; FILE gets the table and a curve"
+    text = "print the F1 and share of pages above each confidence, and write the table and a curve to FILE"
     add("--coverage", nargs="?", const="", metavar="FILE.html", help=text)
-    text = "draw precision over recall of the blocks at every threshold; with several data sets, a file for each"
+    text = "draw the precision-recall curve of the blocks; with several data sets, one file for each"
     add("--curves", metavar="FILE.svg", help=text)
     parser.set_defaults(run=run_evaluate)
 
@@ -124,10 +124,10 @@ def run_train(arguments: argparse.Namespace) -> int:
             why = "" if chosen.name == "default" else f"; for the best recipe, {install_hint('boost')}"
             note(f"recipe {chosen.name}, learner {chosen.learner}{why}")
         if not chosen.block_types:
-            refuse(arguments, f"with recipe {chosen.name}, which learns no block types", block_type_datasets=[])
+            refuse(arguments, f"with recipe {chosen.name}, which does not learn block types", block_type_datasets=[])
         if "none" in (protocols or ()):
             if len(protocols) > 1:
-                raise UsageError("--cv none excludes other values of --cv")
+                raise UsageError("--cv none can't be combined with other values of --cv")
             refuse(arguments, "with --cv none", folds=None)
             protocols = ()
     output = _output_file(arguments)
@@ -169,7 +169,7 @@ def _run_adapt_groups(arguments: argparse.Namespace) -> int:
     from blockml.training.adapt_groups import adapt_groups
 
     _refuse_recipe(arguments)
-    refuse(arguments, "with --by, whose models have the names of their sites", name=None)
+    refuse(arguments, "with --by, which names models after their sites", name=None)
     output = Path(arguments.output)
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UsageError("exists already; with --by, -o takes a new folder", source=output)
@@ -188,9 +188,9 @@ def _run_adapt_groups(arguments: argparse.Namespace) -> int:
                 found.save(output)
     groups = counted(len(found.groups), "group")
     if not n_models:
-        note(f"no models written: of {groups} none gains; label more pages, or keep {arguments.base}")
+        note(f"no models written: none of {groups} gains; label more pages, or keep {arguments.base}")
         return 1
-    note(f"wrote {output}: {counted(n_models, 'model')} for {groups}; other pages get {arguments.base}")
+    note(f"wrote {output}: {counted(n_models, 'model')} for {groups}; other pages use {arguments.base}")
     note(f"use it as a model: blockml predict INPUT --model {output} -o OUT")
     return 0
 
@@ -204,10 +204,10 @@ def _output_file(arguments: argparse.Namespace) -> Path:
         )
     if output.exists() and not output.is_file():
         raise UsageError(
-            "is no regular file; -o takes the model file to write, and its card goes beside", source=output
+            "is not a regular file; -o takes the model file to write, and its card is written next to it", source=output
         )
     if (card := Path(f"{output}.md")).is_dir():
-        raise UsageError("is a folder, and the card of the model would get its name", source=card)
+        raise UsageError("is a folder, but the model's card would have this name", source=card)
     place = next(path for path in Path(os.path.realpath(output)).parents if path.exists())
     try:
         TemporaryFile(dir=place).close()
@@ -234,7 +234,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     from blockml.evaluation.run import PAGE_METRICS, summarise
 
     if arguments.format == "json":
-        refuse(arguments, "with --format json, which has the means by page type anyway", by_page_type=False)
+        refuse(arguments, "with --format json, which always has the means by page type", by_page_type=False)
     metrics = arguments.metric or list(PAGE_METRICS)
     for name in metrics:
         check_name("metric", name, PAGE_METRICS)
@@ -277,7 +277,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
 
 
 def _note_seen(dataset: str, results: Mapping[str, Evaluation]) -> None:
-    """Print which extractors have seen pages or sites of a data set in training."""
+    """Print which extractors were trained on pages or sites of a data set."""
     for name, scores in results.items():
         if scores.seen.worth_telling:
             dagger = "†" if scores.seen.pages else ""
@@ -324,7 +324,7 @@ def _note_missing(dataset: Dataset, results: Sequence[PageResult], metrics: Sequ
 
 
 def _note_differences(dataset: str, results: Mapping[str, Evaluation], metrics: Sequence[str]) -> None:
-    """Print the differences between each two extractors, paired by page, without pages that one of them has seen."""
+    """Print the differences between each two extractors, paired by page, without pages seen by either in training."""
     from blockml.evaluation.bootstrap import MIN_DOCUMENTS, paired_difference
 
     for (a, a_scores), (b, b_scores) in combinations(results.items(), 2):
@@ -344,7 +344,7 @@ def _note_differences(dataset: str, results: Mapping[str, Evaluation], metrics: 
 
 
 def _write_curves(path: Path, dataset: str, results: Mapping[str, Sequence[PageResult]]) -> None:
-    """Draw the precision-recall curve of each extractor, and note its average precision."""
+    """Draw the precision-recall curve of each extractor, and print its average precision."""
     import numpy as np
 
     from blockml.evaluation.blocks import BlockScores

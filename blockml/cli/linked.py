@@ -40,13 +40,13 @@ def add_linked_extract(parser: argparse.ArgumentParser) -> None:
     add_page(parser, url="URL of the page, instead of that of the source")
     add = parser.add_argument
     text = (
-        "where linked pages are read from; web fetches them. A template of 'templates detect' is used as it is: no "
-        "page is loaded, and the options on links, equality and votes are refused"
+        "where to read linked pages; web fetches them. A template of 'templates detect' is applied directly: no page "
+        "is loaded, and options on links, equality and votes are rejected"
     )
     add("--source", required=True, metavar="FOLDER|ARCHIVE|web|FILE.template", help=text)
     add("--site", help="site to read, for a folder with several sites")
-    add("--content", action="store_true", help="write the text outside of the template instead")
-    text = "with --content: only text in the smallest element that holds most of what is left"
+    add("--content", action="store_true", help="write the text outside the template instead")
+    text = "with --content: only text in the smallest element that holds most of the remaining text"
     add("--container", action="store_true", help=text)
     add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
     add("--view", metavar="FILE.html", help="also write a view of page and template side by side")
@@ -54,11 +54,9 @@ def add_linked_extract(parser: argparse.ArgumentParser) -> None:
     add("--order", choices=sorted(ORDERS), default="document", help="order in which links are followed")
     add("--max-loads", type=positive, default=50, metavar="N", help="maximum number of pages to load")
     add("--equality", choices=sorted(EQUALITIES), default=EQUALITY, help="equality of nodes")
-    text = f"minimum number of pages with a node of the template (default: {MIN_VOTES})"
+    text = f"minimum number of pages that contain a node of the template (default: {MIN_VOTES})"
     add("--min-votes", type=positive, metavar="N", help=text)
-    text = (
-        "map each page to what is left after the pages before it, and keep what is on all (Alarte et al., algorithm 2)"
-    )
+    text = "map pages one after the other and keep the nodes that are on all of them (Alarte et al., algorithm 2)"
     add("--successive", action="store_true", help=text)
     add("--allow-private", action="store_true", help="also fetch from private addresses")
     add_options(parser, "backend")
@@ -89,12 +87,12 @@ def opened(
 ) -> Iterator[PageSource]:
     """Open a source of pages: a folder (and a ``site`` in it), an archive, or ``web``.
 
-    The ``url`` of a ``page`` in a copy of a site tells the URL of the copy's folder, to which absolute links lead. From
-    the web at most ``pages`` pages are fetched, from private addresses only with ``allow_private``. Raises InputError
-    if the source holds no pages, and UsageError if an option does not apply to it.
+    If ``page`` is in a copy of a site, its ``url`` determines the URL of the copy's folder, so that absolute links
+    resolve. At most ``pages`` pages are fetched from the web, from private addresses only with ``allow_private``.
+    Raises InputError if the source holds no pages, and UsageError if an option does not apply to it.
     """
     if spec.startswith(("http://", "https://")):
-        raise UsageError("to fetch pages, give --source web, and the address of the page by --url")
+        raise UsageError("to fetch pages, give --source web, and the URL of the page with --url")
     if spec != "web":
         from blockml.templates.linked.folder import base_of, open_source
 
@@ -114,7 +112,7 @@ def opened(
 
 
 def run_linked_extract(arguments: argparse.Namespace) -> int:
-    """Write the template of a page, or the text outside of it; return 1 if there is no template."""
+    """Write the template of a page, or the text outside it; return 1 if there isn't one."""
     if arguments.container and not arguments.content:
         raise UsageError("--container needs --content")
     is_stored = Path(arguments.source).is_file() and read_page(arguments.source, 2) == b"PK"
@@ -141,7 +139,7 @@ def _stored(arguments: argparse.Namespace) -> PageTemplate:
         raise UsageError("--site and --allow-private do not apply to a template", source=arguments.source)
     refuse(
         arguments,
-        "with a template of 'templates detect', as no page is loaded",
+        "with a template of 'templates detect', which loads no pages",
         n=N_MAPPED,
         order="document",
         max_loads=50,
@@ -161,7 +159,7 @@ def _stored(arguments: argparse.Namespace) -> PageTemplate:
 
 
 def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
-    """Learn the template from pages that link to each other; print the reason and return None without any."""
+    """Learn the template from pages that link to each other; if there is none, print the reason and return None."""
     parsing = parsing_options(arguments)
     with opened(
         arguments.source,
@@ -191,7 +189,7 @@ def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
 def key_url(page: str, url: str | None, source: PageSource) -> str:
     """Return the URL of the page whose links are followed: the given ``url``, else that of the file in the source.
 
-    Raises UsageError if there is no URL or if it is not an HTTP URL.
+    Raises UsageError if neither is known, or if ``url`` is not an HTTP URL.
     """
     if url is None and hasattr(source, "url_of"):
         with contextlib.suppress(UsageError):  # the page is not part of the source
@@ -204,7 +202,7 @@ def key_url(page: str, url: str | None, source: PageSource) -> str:
 
 
 def note_unlinked(page: str, url: str | None, n_links: int) -> None:
-    """Say what is missing if no link of a page in a copy of a site leads to another page."""
+    """Print a hint if no link of a page in a copy of a site leads to another page."""
     if not n_links and url is None:
         note(f"{page}: no link leads to a page of the source; if its links are absolute, give the page's own --url")
 
@@ -228,7 +226,7 @@ def _write_view(arguments: argparse.Namespace, template: PageTemplate) -> None:
 
 
 def run_menu(arguments: argparse.Namespace) -> int:
-    """Print the menu of a page, or all candidates; return 1 without any."""
+    """Print the menu of a page, or all candidates; return 1 if nothing is found."""
     html = read_page(arguments.page, Limits().bytes + 1)
     page = parse(html, url=arguments.url or _UNKNOWN_URL, **parsing_options(arguments))
     if arguments.candidates:

@@ -47,7 +47,7 @@ def add_features(parser: argparse.ArgumentParser) -> None:
 
 def add_list_datasets(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml datasets``."""
-    parser.description = "List the layouts of labelled pages, or check their gold; the exit code is 1 after findings."
+    parser.description = "List the layouts of labelled pages, or check their gold; exits with 1 if there are findings."
     parser.add_argument("check", nargs="*", metavar="[NAME=]PATH", help="folder or table of labelled pages to check")
     add_columns(parser)
     add_jobs(parser)
@@ -86,7 +86,7 @@ def run_features(arguments: argparse.Namespace) -> int:
     if arguments.page and not arguments.output:
         raise UsageError("--page needs -o")
     if arguments.tags and arguments.set:
-        raise UsageError(f"--tags counts tags and lists no columns; leave out {arguments.set}")
+        raise UsageError(f"--tags counts tags instead of listing columns; leave out {arguments.set}")
     if not arguments.tags:
         refuse(arguments, "without --tags", backend=None)
     if arguments.tags:

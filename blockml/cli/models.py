@@ -28,7 +28,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, text, run in (
         ("show", "print the card of a model", run_show),
-        ("check", "read a model file with all checks; the exit code is 4 if it is invalid", run_check),
+        ("check", "check a model file; exits with 4 if it is invalid", run_check),
     ):
         action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.", formatter_class=HelpFormatter)
         action.add_argument("model", metavar="NAME|FILE", help="released model or model file")
@@ -42,11 +42,11 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--format", choices=["card", "json"], default="card", help="output format")
     what = parser.add_mutually_exclusive_group()
-    text = "print tree N of the model's first ensemble, a line for each node"
+    text = "print tree N of the model's first ensemble, one line per node"
     what.add_argument("--tree", type=_place, nargs="?", const=0, metavar="N", help=text)
     text = "print the importance of the columns that its trees read, on the pages of --dataset"
     what.add_argument("--importance", action="store_true", help=text)
-    add("--paths", action="store_true", help="with --tree: a line for each leaf with its whole path")
+    add("--paths", action="store_true", help="with --tree: print one line per leaf, with its whole path")
     add("--depth", type=positive, metavar="N", help="with --tree: levels to print, and to draw (4 if not given)")
     add("-o", "--output", metavar="FILE.html", help="with --tree: draw the tree")
     add("--dataset", metavar="[NAME=]PATH", help="with --importance: folder or table of labelled pages")
@@ -57,7 +57,7 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
 
 def _place(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be the number of a tree, from 0, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be the number of a tree, starting at 0, got {text!r}")
     return int(text)
 
 
@@ -158,7 +158,7 @@ def _header(model: Model) -> dict[str, Any]:
 
 
 def run_check(arguments: argparse.Namespace) -> int:
-    """Load a model; loading checks everything."""
+    """Load a model, which checks everything."""
     model = trained(arguments.model).model
     kinds = ", ".join(f"{name} ({item.kind})" for name, item in model.predictors.items())
     show(f"{model.id}: valid; {kinds}; features {model.features}")

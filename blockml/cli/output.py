@@ -23,20 +23,20 @@ __all__ += ["write_output", "writing"]
 
 _T = TypeVar("_T")
 
-#: Control characters but for tabs and line ends, marks and overrides of the direction of text, separators of lines and
-#: paragraphs, and lone surrogates.
+#: Control characters except tabs and line ends, marks and overrides of text direction, line and paragraph separators,
+#: and lone surrogates.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-#: Seconds between two updates of the progress.
+#: Minimum seconds between two updates of the progress.
 _REDRAWN = 0.2
-#: Characters of a cell of a printed table.
+#: Maximum characters of a cell of a printed table.
 _MAX_CELL = 500
 
 
 def show(text: str, *, as_message: bool = False) -> None:
     """Print lines on standard output, or ``as_message`` on standard error if that can be written.
 
-    What a terminal obeys, or by which a text looks like another one, is printed as its escape. Only data, which
-    :func:`write_output` writes, is printed as it is; nothing else writes to the terminal.
+    Characters that control the terminal or disguise a text are printed as escapes. Only :func:`write_output` prints
+    data unescaped; nothing else writes to the terminal.
     """
     shown = _UNSAFE.sub(_escape, text.removesuffix("\n"))
     with suppress(OSError) if as_message else nullcontext():
@@ -82,17 +82,17 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def write_output(text: str, output: str | None) -> None:
-    """Print a result as it is, or write it to a file atomically; raise UsageError if the file can't be written."""
+    """Print a result unescaped, or write it to a file atomically; raise UsageError if the file can't be written."""
     text = text if text.endswith("\n") else text + "\n"
     if output is None:
         sys.stdout.write(text)
         return
     with writing(output), atomic_write(output) as stream:
-        stream.write(text.encode("utf-8", "backslashreplace"))  # as standard output
+        stream.write(text.encode("utf-8", "backslashreplace"))  # like standard output
 
 
 def print_json(value: object) -> None:
-    """Print a value as indented JSON, in whose strings the escapes of :func:`show` stand for the characters."""
+    """Print a value as indented JSON, whose strings read back with the escapes of :func:`show`."""
     show(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
@@ -117,7 +117,7 @@ def _cell(value: Any) -> str:  # noqa: ANN401 (values of any type)
 
 
 class TerminalProgress:
-    """Progress on the last line of standard error, with the time that is left; nothing if that is not a terminal."""
+    """Progress on the last line of standard error, with the time left; prints nothing if that is not a terminal."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._is_shown = not quiet and sys.stderr.isatty()
@@ -126,7 +126,7 @@ class TerminalProgress:
         self._width = 0
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
-        """Show the stage, and how many of its items are done: a function as :mod:`blockml.progress` describes."""
+        """Show the stage and how many of its items are done, as described in :mod:`blockml.progress`."""
         if not self._is_shown:
             return
         now = time.monotonic()

@@ -24,15 +24,15 @@ __all__ = ["add_distance"]
 
 #: Meaning of each distance, in the order of Gottron 2008.
 _MEANINGS: Mapping[str, str] = {
-    "rtdm": "edits of the restricted top-down mapping, by the elements of both pages",
-    "tv": "Euclidean distance of the numbers of each tag; unbounded",
-    "cp": "1 less the share of common paths to leaves",
-    "cps": "1 less the share of common shingles of three elements of a path",
-    "lcts": "1 less the share of the longest common subsequence of tags",
-    "ctss": "1 less the share of common shingles of eight tags",
+    "rtdm": "edits of the restricted top-down mapping, divided by the elements of both pages",
+    "tv": "Euclidean distance of the tag counts; unbounded",
+    "cp": "1 minus the share of common paths to leaves",
+    "cps": "1 minus the share of common shingles of three elements of a path",
+    "lcts": "1 minus the share of the longest common subsequence of tags",
+    "ctss": "1 minus the share of common shingles of eight tags",
 }
 
-#: Characters of a text in an outline.
+#: Maximum characters of a text in an outline.
 _MOST_TEXT = 60
 
 
@@ -92,7 +92,7 @@ def _write_view(
 def _mapped(
     title: str, pages: tuple[Page, Page], rows: Sequence[NDArray[np.integer]], partner: NDArray[np.int32]
 ) -> MappedTrees:
-    """Describe the nodes of two trees, given by their ``rows`` in the pages, and the mapping of the first."""
+    """Describe the nodes of two trees, given by their ``rows`` in the pages, and the mapping between them."""
     from blockml.reports.pairview import MappedTrees
 
     left, right = ([_label(page, node) for node in nodes.tolist()] for page, nodes in zip(pages, rows, strict=True))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS"]
 
-#: Minimum number of pages of a run with the fallback to print a warning.
+#: Minimum number of pages for a warning that a run used the fallback.
 _MANY_PAGES = 50
 
 
@@ -36,22 +36,18 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
         "ARC or Parquet; - for standard input"
     )
     add("inputs", metavar="INPUT", nargs="*", help=text)
-    add(
-        "--files-from",
-        metavar="FILE",
-        help="read the names of inputs from FILE, one on each line; - for standard input",
-    )
+    add("--files-from", metavar="FILE", help="read the names of inputs from FILE, one per line; - for standard input")
     text = (
         "output: a .jsonl, .csv or .parquet file, the first two also as .gz or .zst, or a folder for one document per "
         "page, whose name has no suffix or ends in /; without it, JSON lines on standard output"
     )
     add("-o", "--output", metavar="OUT", help=text)
-    text = "names of the input's fields, as html=content,url=link, if they aren't html, id, url, charset and site"
+    text = "names of the input's fields, such as html=content,url=link, if not html, id, url, charset and site"
     add("--columns", type=comma_separated, default=(), metavar="FIELD=NAME,…", help=text)
     add_jobs(parser)
     add("--resume", action="store_true", help="continue a run that was stopped or killed")
     text = (
-        "learn the template of each site and remove it, which reads all pages twice; the site of a page is the site of "
+        "learn and remove the template of each site, which reads all pages twice; a page's site is the field site of "
         "its record, the host of its URL, or a subfolder of INPUT"
     )
     add("--by-site", action="store_true", help=text)
@@ -60,8 +56,8 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     add("--quiet", action="store_true", help="print no progress bar and no summary")
     group = parser.add_argument_group("on an engine", "the output is a folder of part files: OUT.parquet or OUT.jsonl")
     group.add_argument("--engine", choices=ENGINES, help="what schedules the work, instead of --jobs processes")
-    group.add_argument("--master", metavar="URL", help="of Spark's cluster, or local[N] for N processes")
-    group.add_argument("--tasks", type=positive, metavar="N", help="of datatrove (default: one for each file)")
+    group.add_argument("--master", metavar="URL", help="Spark cluster, or local[N] for N processes")
+    group.add_argument("--tasks", type=positive, metavar="N", help="number of datatrove tasks (default: one per file)")
     add_choice(parser, of_records=True)
     parser.set_defaults(run=run_predict)
 
@@ -104,7 +100,7 @@ def _pages(arguments: argparse.Namespace, inputs: Inputs) -> PageExtractor:
 
     options = _options(arguments)
     if arguments.by_site and arguments.template is not None:
-        raise UsageError("--template and --by-site exclude each other")
+        raise UsageError("--template and --by-site can't be combined")
     if arguments.by_site and "-" in arguments.inputs:
         raise UsageError("--by-site reads all pages twice, which standard input doesn't allow")
     extractor = chosen_extractor(arguments)
@@ -156,7 +152,7 @@ def _report(arguments: argparse.Namespace, inputs: Inputs, summary: Summary) -> 
     if not arguments.quiet:
         note(str(summary) if _kernel.compiled is not None else f"{summary} (kernel: {_kernel.describe()})")
         if inputs.passed_over:
-            note(f"files passed over: {_counts(inputs.passed_over)}")
+            note(f"files skipped: {_counts(inputs.passed_over)}")
         if summary.n_failed and arguments.output is not None and failures_path(Path(arguments.output)).is_file():
             with failures_path(Path(arguments.output)).open(encoding="utf-8") as stream:
                 first = json.loads(stream.readline())["error"]

@@ -22,12 +22,12 @@ def add_survey(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     text = "output of 'blockml predict' or of an engine: .jsonl (or compressed), .parquet, or a folder of part files"
     add("survey", metavar="OUTPUT", help=text)
-    text = "write the report, one HTML file that needs no other; without it, print a table of sites"
+    text = "write the report as a self-contained HTML file; without it, print a table of sites"
     add("-o", "--output", metavar="FILE.html", help=text)
     add("--before", metavar="OUTPUT", help="earlier output for the same pages, to compare with")
-    text = "pages of the run, as given to 'blockml predict': for templates of large sites, and views of pages"
+    text = "inputs of the run, as given to 'blockml predict': adds templates of large sites, and views of pages"
     add("--input", nargs="+", metavar="INPUT", dest="inputs", help=text)
-    text = "with --input: pages of each large site that are clustered by template"
+    text = "with --input: number of pages of each large site to cluster by template"
     add("--template-pages", type=positive, default=16, metavar="N", help=text)
     add("--tables", metavar="DIR", help="also write the tables as Parquet files")
     add_format(parser)

@@ -92,7 +92,7 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
     size.add_argument("--k", type=positive, metavar="N", help="make N clusters instead")
     add("--linkage", choices=["single", "average", "median"], default="single", help="linkage of clusters")
     add("--subclusters", action="store_true", help="also cluster the pages of each cluster, using class names")
-    text = "use MinHash instead of a distance matrix, as for more than 2,000 pages"
+    text = "use MinHash instead of a distance matrix, as is done for more than 2,000 pages"
     add("--minhash", action="store_true", help=text)
     text = "known groups: JSON lines of {id, cluster} (or site, or layout); 'folder' for the first folder of a page"
     add("--truth", metavar="FILE|folder", help=text)
@@ -148,7 +148,7 @@ def run_cluster(arguments: argparse.Namespace) -> int:
     if arguments.truth == "folder":
         refuse(arguments, "with --truth folder", truth_field=None)
     if arguments.minhash or arguments.distance not in _BY_PAIR:
-        refuse(arguments, f"but with --distance {' or '.join(_BY_PAIR)} and without --minhash", jobs=1)
+        refuse(arguments, f"except with --distance {' or '.join(_BY_PAIR)} and without --minhash", jobs=1)
     failed: list[str] = []
     files = find_inputs(arguments.inputs)
     bar = progress_bar(None, "page", quiet=arguments.quiet)
@@ -237,7 +237,7 @@ def _print_json(result: Mapping[str, Any]) -> None:
 
 
 def _print_table(result: Mapping[str, Any]) -> None:
-    names = {page["id"]: page["url"] or page["id"] for page in result["pages"]}  # ids of WARC records tell nothing
+    names = {page["id"]: page["url"] or page["id"] for page in result["pages"]}  # ids of WARC records are opaque
     subclusters: dict[int, set[int | None]] = {}
     for page in result["pages"]:
         subclusters.setdefault(page["cluster"], set()).add(page["finer"])
@@ -271,7 +271,7 @@ def _counted(truth: Mapping[str, int] | None) -> str:
 
 
 def _known_words(site: SiteTemplate, pages: Sequence[Page]) -> float:
-    """Compute the share of the words of pages that are in texts which a site's template counted, in [0, 1].
+    """Compute the share of the pages' words in texts that a site's template has counted, in [0, 1].
 
     Texts without letters are left out, since every site numbers lines, pages or comments.
     """
@@ -288,9 +288,9 @@ def _known_words(site: SiteTemplate, pages: Sequence[Page]) -> float:
 def run_detect(arguments: argparse.Namespace) -> int:
     """Learn a site template; return 1 if some pages could not be read."""
     if arguments.update and arguments.threshold is not None:
-        raise UsageError("--update and --threshold exclude each other, as the layouts are kept")
+        raise UsageError("--threshold can't be combined with --update, which keeps the layouts")
     if arguments.update:
-        refuse(arguments, "with --update, as the template keeps its name", name=None)
+        refuse(arguments, "with --update, which keeps the template's name", name=None)
     failed: list[str] = []
     read = list(_pages(read_items(find_inputs(arguments.inputs)), failed, parsing_options(arguments)))
     pages = [page for _, page in read]
@@ -306,8 +306,8 @@ def run_detect(arguments: argparse.Namespace) -> int:
             before = SiteTemplate.load(arguments.output)
             if (share := _known_words(before, pages)) < _LEAST_KNOWN:
                 note(
-                    f"only {share:.1%} of the words of these pages occur on the pages of {before.name} that were "
-                    "learnt: are they of another site? Without --update, -o writes a template of their own"
+                    f"only {share:.1%} of the words of these pages occur on the pages of {before.name} learnt so "
+                    "far: are they from another site? Without --update, -o writes a new template"
                 )
             site = before.updated(pages)
             note(f"added {counted(site.counts.n_pages - before.counts.n_pages, 'page')}")

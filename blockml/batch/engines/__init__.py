@@ -1,5 +1,5 @@
-"""Adapters of :class:`blockml.batch.BatchExtractor` to engines that run it on many machines.
+"""Adapters that let engines run :class:`blockml.batch.BatchExtractor` on many machines.
 
-One module per engine; each is imported by its own name, as ``blockml.batch.engines.spark``, and needs the engine's
-package, which the extra of its name installs.
+There is one module per engine, such as ``blockml.batch.engines.spark``. It needs the engine's package, which the extra
+with the module's name installs.
 """

@@ -1,4 +1,4 @@
-"""datatrove: steps of a pipeline, which its executors run locally, on Slurm and on Ray."""
+"""datatrove: pipeline steps that its executors run locally, on Slurm or on Ray."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class ReadPages(PipelineStep):  # type: ignore[misc] # datatrove may be missing
     Parameters
     ----------
     names
-        Files, folders and globs, as for ``blockml predict``.
+        Files, folders and globs, as in ``blockml predict``.
     columns
         Names of the fields of JSON lines and of the columns of Parquet files.
     limit
-        Maximum number of bytes of a page that are read.
+        Maximum number of bytes to read of a page.
     """
 
     name = "blockml pages"
@@ -51,9 +51,9 @@ class ReadPages(PipelineStep):  # type: ignore[misc] # datatrove may be missing
         self.names, self.columns, self.limit = names, columns, limit
 
     def run(self, data: Iterable[Document] | None = None, rank: int = 0, world_size: int = 1) -> Iterator[Document]:
-        """Yield the documents of earlier steps, then a document for each page, its HTML as text.
+        """Yield the documents of earlier steps, then one for each page, with its HTML as text.
 
-        What can't be read is a document too: without text, and with the reason in ``metadata["error"]``.
+        A page that can't be read gives a document without text, with the reason in ``metadata["error"]``.
         """
         yield from data or ()
         inputs = find_inputs(self.names, self.columns)
@@ -70,21 +70,21 @@ def _document(item: Item) -> Document:
         html = item.read()
     except OSError as error:
         return Document("", item.id, metadata={**metadata, "error": str(error)})
-    if isinstance(html, bytes):  # datatrove's documents hold text; the bytes stay as they are
+    if isinstance(html, bytes):  # datatrove's documents hold text; bytes go to the metadata unchanged
         metadata["html"] = html
         html = ""
     return Document(html, item.id, metadata=metadata)
 
 
 class ExtractPages(PipelineStep):  # type: ignore[misc] # datatrove may be missing
-    """Replaces the HTML of each document by its main text, and adds the record of the page to its metadata.
+    """Replaces the HTML of each document with its main text, and adds the page's record to its metadata.
 
-    Every document is passed on, also one that failed: ``metadata["status"]`` tells.
+    Failed documents are passed on too; see ``metadata["status"]``.
 
     Parameters
     ----------
     extractor
-        The extractor. With ``isolation="process"`` a page that hangs or crashes costs itself alone.
+        The extractor. With ``isolation="process"`` a page that hangs or crashes loses only that page.
     """
 
     name = "blockml"
@@ -123,7 +123,7 @@ def _item(document: Document) -> Item:
 
 
 class PlainExtractor(BaseExtractor):  # type: ignore[misc] # datatrove may be missing
-    """An extractor in datatrove's own sense: HTML in, text out; datatrove drops the pages that fail.
+    """Extractor in the sense of datatrove: takes HTML and returns text; datatrove drops failed pages.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def run_locally(
 ) -> Counter[str]:
     """Extract the pages of files on this machine into a folder of part files, one per task.
 
-    A run that was stopped continues with the tasks that weren't completed, if it is called again with equal arguments.
+    If a run was stopped, calling this again with the same arguments continues with the unfinished tasks.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def run_locally(
         Folder to write, in Parquet, or as JSON lines if its name ends in ``.jsonl``; its folder ``logs`` holds
         datatrove's logs and counts.
     tasks
-        Number of tasks, at most one for each file; None for one for each file.
+        Number of tasks, at most one per file; None for one per file.
     workers
         Number of tasks that run at the same time.
 

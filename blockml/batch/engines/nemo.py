@@ -1,4 +1,4 @@
-"""NeMo Curator: the algorithm that its steps for Common Crawl take."""
+"""NeMo Curator: an extraction algorithm for its Common Crawl steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["HtmlExtractor"]
 class HtmlExtractor:
     """Extracts the lines of a page's main text.
 
-    Where NeMo Curator is installed, it is one of its ``HTMLExtractorAlgorithm``: pass it to
+    If NeMo Curator is installed, this is a subclass of its ``HTMLExtractorAlgorithm``: pass it to
     ``CommonCrawlHTMLExtractor(algorithm=…)``.
 
     Parameters
@@ -37,14 +37,14 @@ class HtmlExtractor:
         stop_words: Collection[str],  # noqa: ARG002 (the interface's)
         language: str,  # noqa: ARG002
     ) -> list[str] | None:
-        """Return the lines of the main text, None without text. Stop words and language aren't needed."""
+        """Return the lines of the main text, or None if there is no text. Stop words and language are ignored."""
         (record,) = self._extractor.records([Item("", html=html)])
         return str(record["text"]).split("\n") if record["text"] else None
 
 
 try:
     from nemo_curator.stages.text.download.html_extractors import HTMLExtractorAlgorithm
-except ImportError:  # the class does without it
+except ImportError:  # the class works without it
     pass
 else:
     HTMLExtractorAlgorithm.register(HtmlExtractor)

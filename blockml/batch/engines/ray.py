@@ -1,4 +1,4 @@
-"""Ray Data: pages of a data set, by ``map_batches``."""
+"""Ray Data: pages of a data set, with ``map_batches``."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ BATCH_ROWS = 64
 def extract_dataset(dataset: Dataset, extractor: BatchExtractor, **options: Any) -> Dataset:  # noqa: ANN401 (Ray's)
     """Extract the pages of a data set, one row out for each row in.
 
-    Tasks run the extractor, no pool of actors: a pool as large as the cores leaves none for reading, and the run never
-    ends. A process of Ray keeps the model that it has loaded.
+    The extractor runs in tasks, not in a pool of actors: a pool that takes all cores leaves none for reading, and the
+    run never ends. Each Ray process keeps the model that it has loaded.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Apache Spark: pages of a data frame, or of files, by ``mapInArrow``."""
+"""Apache Spark: pages of a data frame, or of files, with ``mapInArrow``."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["extract_files", "extract_frame", "write_records"]
 
-#: Bytes of files of a task: each task loads the model anew, which takes as long as hundreds of pages.
+#: Bytes of files per task: each task loads the model again, which takes as long as hundreds of pages.
 TASK_BYTES = 64 << 20
-#: Rows of a batch that goes to a Python worker: 64 pages of the mean size are 12 MB, Spark's own 10,000 are 2 GB.
+#: Rows per batch for a Python worker: 64 pages of average size are 12 MB, Spark's default of 10,000 is 2 GB.
 MAX_BATCH_ROWS = 64
 
 
@@ -55,7 +55,7 @@ def extract_frame(frame: DataFrame, extractor: BatchExtractor) -> DataFrame:
 
 
 def extract_files(session: SparkSession, inputs: Inputs, extractor: BatchExtractor) -> DataFrame:
-    """Extract the pages of files that all machines see; a task reads one large file or several small ones.
+    """Extract the pages of files that all machines can read; a task reads one large file or several small ones.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def extract_files(session: SparkSession, inputs: Inputs, extractor: BatchExtract
     Returns
     -------
     DataFrame
-        The records. Pages that couldn't be read have a row too.
+        The records, including those of pages that couldn't be read.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 

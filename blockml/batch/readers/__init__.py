@@ -1,4 +1,4 @@
-"""Readers: names of inputs → sources → units → items, one place for all commands."""
+"""Readers of all commands: names of inputs → sources → units → items."""
 
 from __future__ import annotations
 
@@ -58,20 +58,20 @@ _SUFFIXES = {
     **dict.fromkeys(LINES, "lines"), **{end: end[1:] for end in ARCHIVES}, ".parquet": "parquet", ".csv": "table",
     ".tsv": "table",
 }  # fmt: skip
-#: JSON of pages that isn't JSON lines: an array of objects, or an object that begins with a line of its own.
+#: JSON of pages that isn't JSON lines: an array of objects, or an object whose opening brace is on its own line.
 _JSON_DOCUMENT = re.compile(rb"\[\s*\{|\{[ \t\r]*\n")
-#: Start of an object, also of one as Python writes it. Pages may begin with ``{%`` or ``{{`` of a template language.
+#: Start of an object, also with Python's quotes. Pages may begin with ``{%`` or ``{{`` of a template language.
 _JSON_OBJECT = re.compile(rb"\{[ \t]*[\"'}]")
-#: Kinds of files that hold many pages and would look like one, and why they aren't read.
+#: Kinds of files that hold many pages but would be read as one, and why they are rejected.
 _REFUSED = {
-    "json": "JSON, but not JSON lines, which have an object with one page in each line",
+    "json": "JSON, but not JSON lines, which have one object with one page per line",
     "table": "CSV and TSV files aren't read; write the pages as JSON lines or Parquet",
 }
-#: Compressions of WARC files that are read by ranges.
+#: Compressions of WARC files that are read in ranges.
 _WITH_RANGES = ("", ".gz")
 #: Name of standard input.
 _STDIN = "-"
-#: Bytes by which the kind of an input is recognised.
+#: Number of bytes used to recognise the kind of an input.
 _PEEKED = 1 << 13
 
 
@@ -82,10 +82,10 @@ class InputFile:
     path: Path
     top: Path  #: Folder to which its site is relative.
     base: Path  #: Folder to which its id is relative.
-    labelled: LabelledPage | None = None  #: The page, if it is one of a data set.
+    labelled: LabelledPage | None = None  #: The page, if it belongs to a data set.
 
     def page(self) -> PageFile:
-        """Describe the page that it is."""
+        """Describe the file as a page."""
         if self.labelled is not None:
             return labelled_page(self.labelled)
         return page_file(self.path, self.top, self.base)
@@ -93,13 +93,13 @@ class InputFile:
 
 @dataclass(slots=True)
 class Inputs:
-    """The files that inputs stand for, found anew by each iteration, so that millions of them need no memory."""
+    """The files that inputs name, searched for at each iteration so that millions of them need no memory."""
 
     names: tuple[str, ...]
     fields: RecordFields = field(default_factory=RecordFields)
-    #: Files that are no pages, by suffix, and links to folders.
+    #: Files that are not pages, by suffix, and links to folders.
     passed_over: Counter[str] = field(default_factory=Counter)
-    #: Whether the names are those of a list, so that the id of a page is its name, not only the end of it.
+    #: Whether the names come from a list, so that the id of a page is its whole name, not only its last part.
     listed: bool = False
 
     def files(self) -> Iterator[InputFile]:
@@ -131,11 +131,11 @@ class Inputs:
                 self.passed_over[path.suffix] += 1
 
     def size(self) -> int:
-        """Return the bytes of all files, for the progress of a run."""
+        """Return the total bytes of all files, to show progress."""
         return sum(file_size(file.path) for file in self.files())
 
     def units(self, reading: Reading) -> Iterator[Unit]:
-        """Split the files into units. What the parent process reads itself is counted in ``reading``."""
+        """Split the files into units. Records that the parent process reads itself are counted in ``reading``."""
 
         def plain_pages() -> Iterator[PageFile]:
             """Yield page files up to the next file of another kind, which is left in ``other``."""
@@ -194,27 +194,27 @@ def find_inputs(
     *,
     listed: bool = False,
 ) -> Inputs:
-    """Find the files that inputs stand for.
+    """Find the files that inputs name.
 
     Parameters
     ----------
     names
-        Files; folders, which stand for all page files and WARC and ARC files below them, or for the pages of a data set
-        with the ids that it gives them; globs, in which ``**`` crosses
-        folders; and ``-`` for standard input. All but Parquet may be compressed. WARC, ARC and Parquet files are
-        recognised by their content, JSON lines by it or by the suffix ``.jsonl`` or ``.ndjson``.
+        Files; folders, for all page files and WARC and ARC files below them, or for the pages of a data set with the
+        ids that it gives them; globs, in which ``**`` crosses folders; and ``-`` for standard input. All except Parquet
+        may be compressed. WARC, ARC and Parquet files are recognised by their content, JSON lines by content or by the
+        suffix ``.jsonl`` or ``.ndjson``.
     fields
         Names of the fields of JSON lines and of the columns of Parquet files.
     listed
-        Whether the names are those of a list, so that the id of a page is its name without suffix; otherwise it is the
-        path below the folder or glob, or the end of the name of a file.
+        Whether the names come from a list, so that the id of a page is its name without suffix; otherwise it is the
+        path below the folder or glob, or the last part of a file's name.
 
     Raises
     ------
     InputError
         A name matches no file.
     UsageError
-        A name is empty, or is that of a list of pages.
+        A name is empty or names a list of pages.
     """
     for name in names:
         if not name:
@@ -229,9 +229,9 @@ def find_inputs(
 
 
 def read_names(path: str) -> list[str]:
-    """Read the names of inputs from a text, one on each line; ``-`` is standard input.
+    """Read the names of inputs from a text file, one per line; ``-`` is standard input.
 
-    Raises InputError if the text can't be read, or is empty.
+    Raises InputError if it can't be read or is empty.
     """
     try:
         data = sys.stdin.buffer.read() if path == _STDIN else Path(path).read_bytes()
@@ -246,8 +246,8 @@ def read_names(path: str) -> list[str]:
 def read_items(inputs: Inputs, reading: Reading | None = None) -> Iterator[Item]:
     """Yield the pages of all inputs.
 
-    The id of a page depends on the page alone: it is the path of a file below the input folder without suffix; the id
-    of a JSON record or row, or else ``FILE:LINE``; the record id of a WARC record. An invalid record gives an item with
+    The id of a page depends only on the page: it is the path of a file below the input folder without suffix; the id of
+    a JSON record or row, or else ``FILE:LINE``; the record id of a WARC record. An invalid record yields an item with
     an ``error``.
     """
     reading = reading or Reading()
@@ -255,7 +255,7 @@ def read_items(inputs: Inputs, reading: Reading | None = None) -> Iterator[Item]
 
 
 def _items(units: Iterator[Unit], reading: Reading) -> Iterator[Item]:
-    """Yield the pages of units one after the other, as a pool of workers yields their records."""
+    """Yield the pages of units in order, like a pool of workers yields their records."""
     before: Unit | None = None
     end: int | None = None
     for unit in units:
@@ -279,10 +279,10 @@ def is_data_set(folder: Path) -> bool:
 
 
 def _walk(folder: Path, passed_over: Counter[str]) -> Iterator[Path]:
-    """Yield the files below a folder by path, with the entries of one folder in memory at a time.
+    """Yield the files below a folder sorted by path, holding the entries of one folder at a time in memory.
 
-    Links to folders may lead back to where they are, and are counted. A link that leads nowhere is a file, whose record
-    says so; one to a device or FIFO is left out, as those are.
+    Links to folders are counted but not followed, because they may form loops. A broken link counts as a file, whose
+    record reports it; devices, FIFOs and links to them are left out.
     """
     with os.scandir(folder) as entries:
         ordered = sorted(entries, key=lambda entry: entry.name)
@@ -300,7 +300,7 @@ def _walk(folder: Path, passed_over: Counter[str]) -> Iterator[Path]:
 
 
 def _is_unfinished(folder: Path) -> bool:
-    """Tell whether a folder has the parts of an unfinished output, which come and go while the input is read."""
+    """Return whether a folder has the parts of an unfinished output, which change while the input is read."""
     return folder.name.endswith(PARTS_SUFFIX) and (folder / MANIFEST).is_file()
 
 
@@ -327,13 +327,13 @@ def _kind(found: InputFile) -> str:
     if is_page_file(path.name):
         return "page"
     name = split_compression(path.name.lower())[0]
-    # Of a file that is damaged at its start the name is what there is.
+    # If the start of a file is damaged, only the name tells the kind.
     by_name = next((kind for end, kind in _SUFFIXES.items() if name.endswith(end)), "page")
     return _kind_of(_start(path)) or by_name
 
 
 def _kind_of(start: bytes) -> str | None:
-    """Return the kind of an input by its first bytes, decompressed; None for a page and for a table."""
+    """Return the kind of an input from its first bytes, decompressed; None for a page or a table."""
     start = start.lstrip(b"\xef\xbb\xbf \t\r\n")
     if found := next((kind for mark, kind in _KINDS.items() if start.startswith(mark)), None):
         return found
@@ -343,17 +343,17 @@ def _kind_of(start: bytes) -> str | None:
 
 
 def _start(path: Path) -> bytes:
-    """Return the first bytes of a file, decompressed; none if it is damaged."""
+    """Return the first bytes of a file, decompressed; empty if it is damaged."""
     try:
         with open_decompressed(path) as stream:
-            # It is read no further than needed, as it may be damaged there.
+            # Reads no more than needed, because the file may be damaged further on.
             return cast("io.BufferedReader", stream).peek(_PEEKED)
     except DAMAGED:
         return b""
 
 
 def _first_lines(start: bytes) -> bytes:
-    """Return the whole lines of the first bytes of a file."""
+    """Return the complete lines in the first bytes of a file."""
     return start.rpartition(b"\n")[0] if len(start) >= _PEEKED else start
 
 
@@ -379,7 +379,7 @@ def _stdin_units(fields: RecordFields, reading: Reading) -> Iterator[Unit]:
 
 
 def _is_json(line: bytes) -> bool:
-    """Tell whether a line is a JSON array, as a page never begins; it may begin with a number or a quotation."""
+    """Return whether a line is a JSON array, which a page never starts with, unlike a number or a quotation."""
     try:
         return line.startswith(b"[") and isinstance(json.loads(line), list)
     except (ValueError, RecursionError):
@@ -387,7 +387,7 @@ def _is_json(line: bytes) -> bool:
 
 
 def describe_inputs(inputs: Inputs) -> Iterable[str]:
-    """Yield a line for each file: path and size, so that two runs can be compared."""
+    """Yield a line per file with path and size, so that two runs can be compared."""
     for file in inputs.files():
         page_id = [] if file.labelled is None else [file.labelled.id]
         yield json.dumps([str(file.path), file_size(file.path), *page_id])

@@ -1,4 +1,4 @@
-"""Units: pieces of the input that a worker reads by itself."""
+"""Units: pieces of the input that a worker reads independently."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["MANIFEST", "PARTS_SUFFIX", "Items", "Reading", "RecordFields", "Unit
 
 T = TypeVar("T")
 
-#: Bytes of pages in a unit: some ten pages of the mean size, enough to hide the cost of its messages (.3 to .5 ms).
+#: Bytes of pages in a unit: about ten pages of average size, enough to hide the cost of its messages (.3 to .5 ms).
 UNIT_BYTES = 2 << 20
-#: Pages in a unit, however small they are.
+#: Maximum number of pages in a unit.
 UNIT_PAGES = 256
-#: End of the name of a folder with the parts of an unfinished output, and the file in it that says so.
+#: Suffix of a folder with the parts of an unfinished output, and the file that identifies it.
 PARTS_SUFFIX, MANIFEST = ".parts", "manifest.json"
 
 
@@ -36,10 +36,10 @@ class RecordFields:
 
 @dataclass(slots=True)
 class Reading:
-    """Limit on the bytes of one page while it is read, and what reading found beside pages."""
+    """Limit on the bytes of one page while reading, and the non-page records found."""
 
     limit: int = Limits().bytes + 1  #: One byte more than is parsed, so that parsing notices the limit.
-    skipped: Counter[str] = field(default_factory=Counter)  #: Records that are no pages, by reason.
+    skipped: Counter[str] = field(default_factory=Counter)  #: Records that are not pages, by reason.
     #: Offset at which reading ended, if the unit is a range of a file in which records were searched for.
     end: int | None = None
 
@@ -57,11 +57,11 @@ class Unit(Protocol):
 
     @property
     def stored(self) -> int:
-        """Bytes of the input file that it stands for; 0 if they aren't known."""
+        """Bytes of the input file that it covers; 0 if unknown."""
 
     @abstractmethod
     def items(self, reading: Reading) -> Iterator[Item]:
-        """Read the pages. Whatever cannot be read gives items with an error."""
+        """Read the pages. Anything that can't be read yields items with an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def in_units(name: str, items: Iterable[Item]) -> Iterator[Items]:
 
 
 def printable(text: str) -> str:
-    """Replace lone surrogates, which cannot be written as UTF-8, by their escapes.
+    """Replace lone surrogates, which can't be written as UTF-8, with escapes.
 
     Examples
     --------

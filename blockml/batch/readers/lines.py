@@ -22,25 +22,25 @@ from blockml.datasets.base import site_of
 
 __all__ = ["LineBlock", "LineRange", "line_blocks", "line_ranges", "page_of"]
 
-#: Bytes of a line per byte of a page: characters outside ASCII may be written as six-byte escapes of two bytes.
+#: Maximum bytes of a line per byte of a page: a two-byte character may be written as a six-byte escape.
 _LINE_FACTOR = 3
-#: Bytes of a range that is read at once; only one with a long line has more.
+#: Maximum bytes of a range that is read at once; only ranges with a long line have more.
 _AT_ONCE = 4 * UNIT_BYTES
-#: Bytes in which line ends are searched for at once; they should fit in the cache of a processor.
+#: Bytes to search for line ends at a time; they should fit in the processor's cache.
 _SEARCHED_BYTES = 256 << 10
 _BOM = b"\xef\xbb\xbf"
-#: Stands for the text of a page while the rest of its line is parsed. No line has it.
+#: Placeholder for the text of a page while the rest of its line is parsed. It occurs in no line.
 _MARK = uuid.uuid4().hex.encode()
 
 
 @dataclass(frozen=True, slots=True)
 class LineRange:
-    """Range of a file that is not compressed; it begins and ends between lines."""
+    """Range of whole lines of an uncompressed file."""
 
     path: Path
     start: int
     end: int
-    first: int  #: Number of the first line, from 1.
+    first: int  #: Number of the first line, starting at 1.
     fields: RecordFields
 
     @property
@@ -83,7 +83,7 @@ class LineBlock:
 
     source: str
     first: int
-    lines: tuple[tuple[bytes, int], ...]  #: Each with its full length in bytes.
+    lines: tuple[tuple[bytes, int], ...]  #: Each line with its full length in bytes.
     size: int
     fields: RecordFields
     error: str | None = None  #: Reason why reading ended after these lines.
@@ -104,14 +104,14 @@ class LineBlock:
 
 
 def line_ranges(path: Path, fields: RecordFields) -> Iterator[LineRange]:
-    """Split a file that is not compressed into ranges of whole lines, about :data:`UNIT_BYTES` each."""
+    """Split an uncompressed file into ranges of whole lines, about :data:`UNIT_BYTES` each."""
     start = position = n_lines = 0
     first = 1
     block = bytearray(_SEARCHED_BYTES)
     with path.open("rb", buffering=0) as stream:
         while length := stream.readinto(block):
             cut = 0
-            while end := block.find(b"\n", cut, length) + 1:  # faster than bytes.count, as lines are long
+            while end := block.find(b"\n", cut, length) + 1:  # faster than bytes.count, because lines are long
                 cut, n_lines = end, n_lines + 1
             if cut and position + cut - start >= UNIT_BYTES:
                 yield LineRange(path, start, position + cut, first, fields)
@@ -147,7 +147,7 @@ def _line_limit(reading: Reading) -> int:
 def page_of(line: bytes, length: int, default_id: str, fields: RecordFields) -> Item | None:
     """Return the page of a line; None for an empty line."""
     if length > len(line):
-        return Item(default_id, error=f"the line has {length} bytes, more than a page may have")
+        return Item(default_id, error=f"the line has {length} bytes, more than allowed for a page")
     line = line.removeprefix(_BOM)
     if not line or line.isspace():
         return None
@@ -161,20 +161,20 @@ def page_of(line: bytes, length: int, default_id: str, fields: RecordFields) -> 
     page_id = default_id if row.get(fields.id) is None else printable(str(row[fields.id]))
     html = row.get(fields.html)
     if not isinstance(html, bytes | str):
-        return Item(page_id, url=url, error=f"the record has no string {fields.html!r}; --columns names other fields")
+        return Item(page_id, url=url, error=f"the record has no string {fields.html!r}; --columns can name another")
     return Item(page_id, html=html, url=url, charset="utf-8", site=site or site_of(url, ""))
 
 
 def _parse(line: bytes, field: str) -> Any:  # noqa: ANN401 (any JSON)
-    """Parse a line. The text of the field is given as bytes, as a page is parsed from UTF-8, unless it can't be.
+    """Parse a line. The text of the field is returned as bytes if possible, because pages are parsed from UTF-8.
 
-    Bytes that aren't UTF-8 are left to the parser of the page, which replaces and counts them.
+    Invalid UTF-8 is left to the parser of the page, which replaces and counts it.
     """
     if record := _parse_around(line, field):
         return record
     try:
         row = _loads(line)
-    except ValueError:  # not UTF-8, or a value that orjson refuses and the standard library reads
+    except ValueError:  # not UTF-8, or a value that orjson rejects and the standard library accepts
         row = json.loads(line.decode("utf-8", "surrogateescape"))
     if isinstance(row, dict) and isinstance(row.get(field), str):
         with suppress(UnicodeEncodeError):  # lone surrogates
@@ -183,7 +183,7 @@ def _parse(line: bytes, field: str) -> Any:  # noqa: ANN401 (any JSON)
 
 
 def _parse_around(line: bytes, field: str) -> dict[str, Any] | None:
-    """Parse a line without the text of a field, which the C extension reads; None if the line isn't that simple."""
+    """Parse a line whose field the C extension reads separately; None if the line isn't simple enough."""
     start = _start_of(field).search(line)
     if start is None or _kernel.compiled is None:
         return None
@@ -206,7 +206,7 @@ def _start_of(field: str) -> re.Pattern[bytes]:
 
 
 def _loads(data: bytes) -> Any:  # noqa: ANN401 (any JSON)
-    """Parse JSON, by orjson where it is installed.
+    """Parse JSON, with orjson if it is installed.
 
     Raises
     ------

@@ -18,16 +18,16 @@ __all__ = ["PageFile", "PageFiles", "file_size", "labelled_page", "page_file", "
 
 @dataclass(frozen=True, slots=True)
 class PageFile:
-    """A page file with the id and the site that follow from its path."""
+    """A page file with the id and site derived from its path."""
 
     path: str
     id: str
     site: str
     size: int
-    labelled: LabelledPage | None = None  #: The page, if it is one of a data set.
+    labelled: LabelledPage | None = None  #: The page, if it belongs to a data set.
 
     def item(self) -> Item:
-        """Return the page, which is read later, or now if its data set reads it in another way."""
+        """Return the page, to be read later, or read now if its data set has its own way of reading it."""
         if (page := self.labelled) is None:
             return Item(self.id, path=Path(self.path), site=self.site)
         try:
@@ -40,7 +40,7 @@ class PageFile:
 
 @dataclass(frozen=True, slots=True)
 class PageFiles:
-    """Some page files, which the worker opens."""
+    """Page files, which the worker opens."""
 
     name: str
     files: tuple[PageFile, ...]
@@ -58,23 +58,23 @@ class PageFiles:
 
 
 def labelled_page(page: LabelledPage) -> PageFile:
-    """Describe a page of a data set, which has its id, address and site."""
+    """Describe a page of a data set, with its id, URL and site."""
     return PageFile(os.fspath(page.path), printable(page.id), page.site, file_size(page.path), page)
 
 
 def page_file(path: Path, top: Path, base: Path) -> PageFile:
     """Describe a page file.
 
-    The id is the path below ``base`` without suffix, and so does not depend on which other files there are. The site is
-    the subfolder of ``top`` that contains the file, or ``top`` if each page has a folder of its own; if ``top`` is the
-    empty path, the folder of the file.
+    The id is the path below ``base`` without suffix, so it does not depend on other files. The site is the subfolder of
+    ``top`` that contains the file, or ``top`` if every page is in its own folder; if ``top`` is the empty path, it is
+    the file's folder.
     """
     name = name_text((path.relative_to(base) if path.is_relative_to(base) else path).as_posix())
     return PageFile(os.fspath(path), page_stem(name) or name, name_text(_site_folder(path, top)), file_size(path))
 
 
 def file_size(path: Path) -> int:
-    """Return the bytes of a file; 0 for one that is missing, as is reported when it is read, and standard input."""
+    """Return the bytes of a file; 0 for standard input, and for a missing file, which is reported when it is read."""
     try:
         return path.stat().st_size
     except OSError:

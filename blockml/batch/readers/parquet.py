@@ -15,8 +15,8 @@ from blockml.errors import InputError, UsageError, needed
 
 __all__ = ["RowGroup", "cell_text", "cell_value", "chosen_columns", "parquet_units", "row_item"]
 
-#: Uncompressed bytes up to which a worker reads a whole row group, for which pyarrow takes three times as much memory;
-#: rows of larger ones are read by the parent process, one at a time, as each may be the same huge page.
+#: Maximum uncompressed bytes of a row group that a worker reads as a whole, which takes pyarrow three times as much
+#: memory. The parent process reads rows of larger ones one at a time, because each may be the same huge page.
 _MAX_GROUP_BYTES = 128 << 20
 _BATCH_ROWS = 16  # rows decoded at a time
 
@@ -27,7 +27,7 @@ class RowGroup:
 
     path: Path
     group: int
-    first: int  #: Number of its first row in the file, from 1.
+    first: int  #: Number of its first row in the file, starting at 1.
     size: int
     fields: RecordFields
     stored: int = 0
@@ -50,11 +50,11 @@ def parquet_units(path: Path, fields: RecordFields, limit: int) -> Iterator[RowG
     InputError
         The file is damaged.
     UsageError
-        It has no such column.
+        It lacks a column that ``fields`` names.
     """
     metadata = _opened(path, fields).metadata
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    # Stored sizes are estimated: pyarrow ends the process when it reads damaged metadata of a column.
+    # Stored sizes are estimated, because pyarrow aborts the process on damaged column metadata.
     share = path.stat().st_size / max(1, sum(group.total_byte_size for group in groups))
     first = 1
     for number, group in enumerate(groups):
@@ -80,17 +80,18 @@ def _opened(path: Path, fields: RecordFields) -> Any:  # noqa: ANN401 (pyarrow h
 
 
 def chosen_columns(names: Sequence[str], fields: RecordFields) -> list[str]:
-    """Return the columns of a table that hold pages; raises UsageError for one that the table has twice."""
+    """Return the columns of a table that hold pages; raises UsageError if the table has one of them twice."""
     columns = [name for name in dict.fromkeys(astuple(fields)) if name in names]
     if twice := [name for name in columns if names.count(name) > 1]:
-        raise UsageError(f"the table has two columns {twice[0]!r}")
+        raise UsageError(f"the table has two columns named {twice[0]!r}")
     return columns
 
 
 def cell_value(cell: Any) -> Any:  # noqa: ANN401 (a cell of any type)
-    """Return the Python value of an Arrow scalar, and other values as they are.
+    """Return the Python value of an Arrow scalar; other values are returned unchanged.
 
-    Texts that aren't UTF-8 are bytes, times that Python can't hold are numbers, and other such values are missing.
+    Invalid UTF-8 gives bytes, times out of Python's range give numbers, and other values that can't be converted give
+    None.
     """
     try:
         return cell.as_py() if hasattr(cell, "as_py") else cell
@@ -118,7 +119,7 @@ def _rows(
 
 
 def row_item(row: dict[str, Any], default_id: str, fields: RecordFields, limit: int) -> Item:
-    """Return the page of a row of a table; a cell that holds no page gives an item with an error."""
+    """Return the page of a row of a table; a cell without a page gives an item with an error."""
     url, charset, site = (cell_text(row.get(name)) for name in (fields.url, fields.charset, fields.site))
     page_id = cell_text(row.get(fields.id)) or default_id
     html = row.get(fields.html)
@@ -131,7 +132,7 @@ def row_item(row: dict[str, Any], default_id: str, fields: RecordFields, limit: 
 
 
 def cell_text(value: object) -> str | None:
-    """Return a cell as text; None for an empty cell, which data frames may hold as NaN."""
+    """Return a cell as text; None for an empty cell, which may be NaN in a data frame."""
     if value is None or value != value:  # noqa: PLR0124 (NaN)
         return None
     return printable(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))

@@ -1,7 +1,7 @@
 """Web archives: one page per response.
 
-A WARC file whose records are gzip members of their own, as the standard recommends, or that is not compressed, is split
-into ranges that workers read in parallel; see :mod:`blockml.archives.warc`.
+A WARC file is split into ranges that workers read in parallel if it is uncompressed, or if each record is a separate
+gzip member, as the standard recommends; see :mod:`blockml.archives.warc`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from blockml.datasets.base import site_of
 
 __all__ = ["WarcRange", "arc_units", "stream_units", "warc_ranges", "without_overlap"]
 
-_RANGE_BYTES = 1 << 18  # of a compressed file; about five times as many uncompressed
+_RANGE_BYTES = 1 << 18  # compressed; about five times as many uncompressed
 _COMPRESSION = 5
 
 
@@ -40,7 +40,7 @@ class WarcRange:
 
     @property
     def size(self) -> int:
-        """Length in bytes, estimated from the compressed length."""
+        """Uncompressed length in bytes, estimated from the compressed length."""
         return self.stored * (_COMPRESSION if self.zipped else 1)
 
     @property
@@ -49,7 +49,7 @@ class WarcRange:
         return self.end - self.start
 
     def items(self, reading: Reading) -> Iterator[Item]:
-        """Yield the pages of the range; a damaged record gives an item with an error and costs no other record."""
+        """Yield the pages of the range; a damaged record gives an item with an error and loses no other record."""
 
         def captures() -> Iterator[Capture]:
             reading.end = yield from warc_captures(self.path, reading.limit, self.start, self.end)
@@ -58,7 +58,7 @@ class WarcRange:
 
 
 def warc_ranges(path: Path) -> Iterator[WarcRange]:
-    """Split a WARC file, compressed by gzip or not, into ranges. A file compressed as a whole is one range."""
+    """Split a WARC file, uncompressed or compressed with gzip, into ranges. One compressed as a whole is one range."""
     size = path.stat().st_size
     with path.open("rb") as stream:
         start_bytes = stream.read(4)
@@ -72,10 +72,10 @@ def warc_ranges(path: Path) -> Iterator[WarcRange]:
 
 
 def without_overlap(unit: Unit, before: Unit | None, end: int | None) -> Unit | None:
-    """Return the part of a unit behind the offset where reading of the unit before ended; None if nothing is left."""
+    """Return the part of a unit after the offset where reading of the previous unit ended; None if nothing is left."""
     if not isinstance(unit, WarcRange) or not isinstance(before, WarcRange) or unit.path != before.path or end is None:
         return unit
-    if end <= unit.start or unit.start < before.end:  # the latter in a file that is given twice
+    if end <= unit.start or unit.start < before.end:  # the second if a file is given twice
         return unit
     return WarcRange(unit.path, end, unit.end, unit.zipped) if end < unit.end else None
 
@@ -91,7 +91,7 @@ def arc_units(path: Path, reading: Reading) -> Iterator[Items]:
 
 
 def _pages(name: str, captures: Iterable[Capture], reading: Reading) -> Iterator[Item]:
-    """Yield the pages of the records of a file, and count the other ones."""
+    """Yield the pages in the records of a file, and count the other records."""
     for capture in captures:
         response = capture.response
         if response.skipped:
