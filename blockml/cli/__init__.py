@@ -32,7 +32,7 @@ _FLAGS: Mapping[str, str] = {
 _COMMANDS: Mapping[str, tuple[str, str]] = {
     "extract": ("extracting", "extract the main content of one page"),
     "predict": ("predicting", "extract the main content of many pages"),
-    "survey": ("surveying", "survey the output of a run: sites, repeated lines, least confident pages, changes"),
+    "survey": ("surveying", "survey the output of a run: sites, repeated lines, lowest-confidence pages, changes"),
     "view": ("viewing", "explain the decision on each block of a page in an HTML file"),
     "label": ("labelling", "label the blocks of pages in the browser"),
     "train": ("learning", "train a model on labelled pages"),

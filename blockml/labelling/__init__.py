@@ -1,1 +1,1 @@
-"""The labelling page: a local web server that shows pages with the model's proposal, and stores corrected labels."""
+"""The labelling page: a local web server that shows pages with proposed labels, and stores corrected ones."""

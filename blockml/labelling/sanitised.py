@@ -1,8 +1,8 @@
-"""A page as harmless HTML in which every text belongs to its block, to be shown in a browser.
+"""Conversion of a page to harmless HTML, with its texts marked by block, to be shown in a browser.
 
-The HTML is written anew from the parsed page, with elements and attributes of a closed list, and passes nh3 (the
-sanitiser ammonia) on top. Scripts, styles, handlers, links, images and everything else that a browser would load or run
-are gone; text that the page hides is shown.
+The HTML is generated from the parsed page with an allow-list of elements and attributes, and then sanitised with nh3
+(ammonia). Scripts, styles, handlers, links, images and everything else that a browser would load or run are removed;
+text that the page hides is shown.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ SHOWN_ELEMENTS = frozenset(
     "header hr ins kbd li main mark nav ol p pre q rp rt ruby samp section span sub sup table tbody td tfoot th thead "
     "time tr ul var".split()
 )
-#: Formatting elements, which readers of HTML open again in each later element that should hold them: 180 of them make
-#: 3,000 characters of each ``<main>w</main>`` in a paragraph. They become a ``span`` with their name in an attribute.
+#: Formatting elements, which HTML parsers reopen in each following element: 180 of them turn each ``<main>w</main>`` in
+#: a paragraph into 3,000 characters. They become a ``span`` with their name in an attribute.
 _FORMATTING = frozenset({"a", "b", "code", "em", "i", "s", "small", "strong", "u"})
 _PREFORMATTED = frozenset({"listing", "plaintext", "textarea", "xmp"})
-#: Attributes of the page that are written, with their legal values.
+#: Attributes of the page that are kept, with their legal values.
 _SPAN_OF_CELLS = re.compile(r"\d{1,3}")
 _VALUES: Mapping[str, re.Pattern[str]] = {
     "dir": re.compile(r"ltr|rtl|auto", re.IGNORECASE),
@@ -41,19 +41,19 @@ SHOWN_ATTRIBUTES: Mapping[str, frozenset[str]] = {
     "td": frozenset({"colspan", "rowspan"}),
     "th": frozenset({"colspan", "rowspan"}),
 }
-#: Maximum depth of elements; browsers limit it too.
+#: Maximum depth of elements; browsers also have a limit.
 _MAX_DEPTH = 200
-#: Characters of a span: nh3 copies the text before a character reference, of which ``&`` makes one.
+#: Maximum characters of a span, because nh3 copies the text before each character reference, such as ``&``'s.
 _MAX_SPAN = 2_000
-#: Characters of the alternative text of an image.
+#: Maximum characters of the alternative text of an image.
 _MAX_ALTERNATIVE = 80
 
 
 def sanitised(page: Page, budget: Budget | None = None) -> str:
     """Return a page as HTML whose ``span`` elements with ``data-block`` hold the texts of its blocks.
 
-    When tags and numbers of blocks have used up the :class:`~blockml.rendering.bounds.Budget`, only texts are written,
-    and ``budget.warnings`` tells so.
+    Once tags and block numbers have used up the :class:`~blockml.rendering.bounds.Budget`, only texts are written, and
+    ``budget.warnings`` reports it.
 
     Raises
     ------
@@ -69,12 +69,12 @@ def sanitised(page: Page, budget: Budget | None = None) -> str:
 
 
 def _written(page: Page, budget: Budget) -> str:
-    """Write the page with elements and attributes of the list."""
+    """Write the page with the allowed elements and attributes."""
     nodes = page.nodes
     hidden = ((nodes.flags & (Flag.HEAD | Flag.DROPPED)) > 0).tolist()
     out: list[str] = []
     open_tags: list[tuple[int, str]] = []
-    formatting = ""  # attributes of the formatting element that holds only the next text: one span for both
+    formatting = ""  # attributes of a formatting element that contains only the next text, to use one span for both
     for node, number in enumerate(block_of_texts(nodes, page.blocks).tolist()):
         while open_tags and open_tags[-1][0] <= node:
             out.append(open_tags.pop()[1])
@@ -105,7 +105,7 @@ def _written(page: Page, budget: Budget) -> str:
 
 
 def _tags(name: str, attributes: Mapping[str, str]) -> tuple[str, str]:
-    """Return the start tag and end tag of an element of a page; empty ones for one that shows nothing."""
+    """Return the start and end tag of an element of a page; empty strings if it shows nothing."""
     if name == "img":
         alternative = attributes.get("alt", "").strip()[:_MAX_ALTERNATIVE]
         return (f'<span data-alt="{html.escape(alternative)}">', "</span>") if alternative else ("", "")

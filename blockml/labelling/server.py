@@ -1,8 +1,7 @@
-"""The web server of the labelling page, for one person on this machine.
+"""Web server of the labelling page, for one user of this machine.
 
-It listens on the loopback address. Every request must name that address as its host, which stops pages of other sites
-that point their own name at it, and carry the token that only the printed address has; a change must also come from the
-page itself.
+It listens on the loopback address. Every request must have that address as its host, which prevents DNS rebinding by
+other sites, and the token of the printed address; a change must also come from the page itself.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from blockml.page import Label, Page
 from blockml.storage.lock import locked_output
 
 _ADDRESS = "127.0.0.1"
-#: Bytes of a change: pages have at most some hundred thousand blocks.
+#: Maximum bytes of a change: pages have at most a few hundred thousand blocks.
 _MAX_BODY = 8_000_000
-#: Ranges of blocks around a block that a selection can grow to.
+#: Maximum number of ranges around a block that a selection can grow to.
 _MAX_RANGES = 16
 _TYPES = {"label.html": "text/html", "label.js": "text/javascript", "label.css": "text/css"}
 _HEADERS = {
@@ -44,13 +43,13 @@ _HEADERS = {
 
 
 class _Server(ThreadingMixIn, WSGIServer):
-    """Threads, as browsers open connections ahead of their requests."""
+    """Uses threads, because browsers open connections ahead of their requests."""
 
     daemon_threads = True
 
 
 class _Quiet(WSGIRequestHandler):
-    """Handler that logs nothing, and ends a connection whose client is silent."""
+    """Handler that logs nothing, and closes a connection when the client is silent."""
 
     timeout = 30  # seconds
 
@@ -78,7 +77,7 @@ class LabelServer:
     MissingExtraError
         bottle or nh3 is not installed.
     UsageError
-        Another server writes labels to the folder of the store.
+        Another server is writing labels to the folder of the store.
     OSError
         The port is in use.
     """
@@ -86,7 +85,7 @@ class LabelServer:
     def __init__(self, store: LabelStore, port: int = 0) -> None:
         with needed("blockml label", "label"):
             import bottle
-            import nh3  # noqa: F401 (each page needs it)
+            import nh3  # noqa: F401 (needed for each page)
         self.store = store
         self.token = secrets.token_urlsafe(24)
         app = bottle.Bottle()
@@ -104,7 +103,7 @@ class LabelServer:
 
     @property
     def url(self) -> str:
-        """Address to open, with the token."""
+        """URL to open, with the token."""
         return f"http://{_ADDRESS}:{self.port}/?token={self.token}"
 
     def serve(self) -> None:
@@ -187,14 +186,14 @@ class LabelServer:
     def _page(self, page_id: str | None) -> PageToLabel:
         page = self.store.pages.get(page_id or "")
         if page is None:
-            raise UsageError(f"there is no page {page_id!r}")
+            raise UsageError(f"unknown page {page_id!r}")
         return page
 
 
 def _read_change(request: Any) -> Any:  # noqa: ANN401 (bottle has no types)
-    """Read the JSON of a request; raise ValueError or RecursionError for a body that is none or too large.
+    """Read the JSON of a request; raise ValueError or RecursionError for a body that is not JSON or too large.
 
-    It is read here because bottle would read a body in chunks to its end, and write a large one to a file.
+    It is read here because bottle would read a chunked body to its end, and write a large one to a file.
     """
     if "HTTP_TRANSFER_ENCODING" in request.environ or request.content_length < 0:
         raise ValueError("the request has no Content-Length")
@@ -212,7 +211,7 @@ def _static(name: str) -> bytes:
 
 
 def _ranges(page: Page) -> list[list[list[int]]]:
-    """Return, for each block, ranges of blocks of the elements around it that grow outwards, as [first, last]."""
+    """Return, for each block, the growing ranges [first, last] of blocks in the elements around it."""
     nodes, blocks = page.nodes, page.blocks
     low = blocks.node.searchsorted(np.arange(len(nodes) + 1)).tolist()  # number of blocks that start before a node
     known: dict[int, list[list[int]]] = {}

@@ -1,4 +1,4 @@
-"""Pages to label and their labels on disk."""
+"""Pages to label, and their labels on disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from blockml.storage.atomic import atomic_write
 
 @dataclass(slots=True)
 class PageToLabel:
-    """A page of the folder, and how far its labels are."""
+    """A page of the folder, and the state of its labels."""
 
     id: str  #: Path below the folder, without suffix.
     source: Path | bytes  #: Page file, or the page itself.
@@ -32,33 +32,33 @@ class PageToLabel:
     title: str = ""
     confidence: float = 0.0  #: Predicted quality of the model's proposal, in [0, 1].
     state: str = "open"  #: ``open``, ``unfinished`` or ``done``.
-    note: str = ""  #: Why it is asked, such as ``2 of 5 of cats.example``.
-    order: int = 0  #: Pages of a lower order are shown first, whatever their confidence.
+    note: str = ""  #: Why it was chosen, such as ``2 of 5 from cats.example``.
+    order: int = 0  #: Pages with a lower order are shown first, whatever their confidence.
 
 
 class LabelStore:
     """Reads pages from a folder and writes labelled ones as page folders to another.
 
     Every change is written at once, atomically: ``page.html`` and ``meta.json`` before the labels, so that a page
-    folder is complete as soon as it has labels. Files of the folder with the pages are never changed, unless it is a
-    folder of page folders and ``output`` too.
+    folder is complete as soon as it has labels. Files in ``folder`` are never changed, unless it is a folder of page
+    folders and is also ``output``.
 
     Parameters
     ----------
     folder
         Page files or page folders, at any depth; or the pages to label, whose ids are paths below ``output``.
     output
-        Folder of the labelled pages; labels that it holds already are shown.
+        Folder of the labelled pages; labels that are already in it are shown.
     extractor
         Proposes the labels.
 
     Raises
     ------
     InputError
-        The folder is missing, or has no pages.
+        The folder is missing or has no pages.
     UsageError
-        Two pages would have the same page folder, or ``output`` is the folder itself and holds page files, whose layout
-        page folders would destroy.
+        Two pages would have the same page folder, or ``output`` is ``folder`` itself and contains page files, whose
+        layout page folders would destroy.
     """
 
     def __init__(self, folder: Path | Sequence[PageToLabel], output: Path, extractor: Extractor) -> None:
@@ -71,7 +71,7 @@ class LabelStore:
             page.state = self._state(page)
 
     def rank(self) -> None:
-        """Predict every page, and sort the pages: the most uncertain first, then those without text, then the done."""
+        """Predict every page, and sort the pages: most uncertain first, then pages without text, then done ones."""
         empty = set()
         for page in self.pages.values():
             try:
@@ -135,7 +135,7 @@ class LabelStore:
         Raises
         ------
         UsageError
-            The number of labels is not that of the blocks.
+            The numbers of labels and blocks differ.
         OSError
             A file can't be written.
         """
@@ -172,16 +172,16 @@ def _pages_below(folder: Path, output: Path) -> list[PageToLabel]:
     """Return the pages of a folder; raises the errors of :class:`LabelStore`."""
     found = [_page(path, folder) for path in _files(folder, output)]
     if not found:
-        raise InputError(f"no pages: found no {' or '.join(PAGES)} files", source=folder)
+        raise InputError(f"no pages: there are no {' or '.join(PAGES)} files", source=folder)
     if len({page.id for page in found}) < len(found):
-        raise UsageError("two pages have the same name but for their suffix", source=folder)
+        raise UsageError("two pages have the same name except for the suffix", source=folder)
     if output.resolve() == folder.resolve() and any(_folder_of(page) != _place(page, output) for page in found):
-        raise UsageError("has page files, so labels need another folder: give -o", source=folder)
+        raise UsageError("contains page files; give another folder for the labels with -o", source=folder)
     return found
 
 
 def _files(folder: Path, output: Path) -> list[Path]:
-    """List the page files of a folder, but for copies in the folder of labelled pages inside it."""
+    """List the page files of a folder, except copies in the folder of labelled pages inside it."""
     if not folder.is_dir():
         raise InputError("not a folder" if folder.exists() else "no such folder", source=folder)
     inside = output.resolve() != folder.resolve()
@@ -191,7 +191,7 @@ def _files(folder: Path, output: Path) -> list[Path]:
 
 
 def labelled_pages(output: Path) -> list[tuple[str, str]]:
-    """Return the site and the record's id of each page of a survey that is labelled in a folder."""
+    """Return the site and record id of each surveyed page that is labelled in a folder."""
     found = []
     for path in sorted(output.rglob("labels.jsonl")) if output.is_dir() else ():
         meta = _meta(path.parent)
@@ -205,7 +205,7 @@ def _folder_of(page: PageToLabel) -> Path | None:
 
 
 def _copy_page(source: Path | bytes, place: Path) -> None:
-    """Write a page to a page folder, unless it has the same bytes; a source may change after its first labels."""
+    """Write a page to a page folder unless the bytes are the same; a source may change after its first labels."""
     content = read_page_file(source) if isinstance(source, Path) else source
     found = html_files(path for path in place.iterdir() if is_page_of_folder(path.name))
     if [read_page_file(path) for path in found] == [content]:
@@ -218,7 +218,7 @@ def _copy_page(source: Path | bytes, place: Path) -> None:
 
 
 def _page(path: Path, folder: Path) -> PageToLabel:
-    """Return the page of a file: a page folder has the name of the folder, another file its own."""
+    """Return the page of a file: its name is that of the page folder, or of the file."""
     below = path.relative_to(folder)
     if is_page_of_folder(path.name) and below.parent.parts:
         return PageToLabel(below.parent.as_posix(), path, _meta(path.parent))
@@ -226,7 +226,7 @@ def _page(path: Path, folder: Path) -> PageToLabel:
 
 
 def _meta(folder: Path) -> dict[str, Any]:
-    """Read ``meta.json`` of a page folder; an empty one if it is missing or damaged."""
+    """Read ``meta.json`` of a page folder; empty if it is missing or damaged."""
     path = folder / "meta.json"
     try:
         return parse_record(path.read_text(encoding="utf-8-sig"), "the file", path)

@@ -1,7 +1,7 @@
-"""HTML reports: why blocks of a page were kept, how systems compare, and which pages share a template.
+"""HTML reports on the blocks that a page keeps, on systems compared, and on pages that share a template.
 
-Every file is self-contained: styles and figures are embedded, nothing is loaded. Only the view of a page has a
-script. Needs the extra ``report`` (jinja2).
+Every file is self-contained: styles and figures are embedded, and nothing is loaded. Only the view of a page has a
+script. Reports need the extra ``report`` (jinja2).
 """
 
 from blockml.reports.comparison import write_comparison, write_comparison_views

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-#: Width of a figure: shown 1:1, it fits a telephone of 390 pixels with its margins.
+#: Width of a figure: at 1:1 it fits a phone screen of 390 pixels with margins.
 WIDTH = 366.0
 
-# Tick intervals of scores that are tried, smallest first.
+# Tick intervals to try for scores, smallest first.
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 # Maximum number of intervals between the ticks of a scale.
@@ -52,7 +52,7 @@ class Axis:
 def axis_over(values: Iterable[float], start: float, stop: float, *, most: int = 5, least: float = 0.0) -> Axis:
     """Return an axis over scores in [0, 1] whose ends are round numbers.
 
-    Values outside of [0, 1] are clipped; ``start`` and ``stop`` are the coordinates of the ends. There are at most
+    Values outside [0, 1] are clipped; ``start`` and ``stop`` are the coordinates of the ends. There are at most
     ``most`` steps, which must be 5 or more to cover [0, 1]; ``least`` is the minimum length, so that small differences
     don't look large.
 

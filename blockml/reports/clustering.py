@@ -22,7 +22,7 @@ from blockml.reports.ranking import Row
 from blockml.reports.templating import NONE, count, shorten, write_html
 from blockml.text.plurals import counted
 
-# Maximum number of leaves of the drawn tree: it fits a screen.
+# Maximum number of leaves of the drawn tree, so that it fits a screen.
 _MAX_LEAVES = 40
 # Maximum number of rows of the first table, and of known groups named in a row.
 _MAX_ROWS, _MAX_GROUPS = 25, 3
@@ -32,13 +32,16 @@ DISTANCES = {
     "rtdm": "edits that turn one tree of elements into the other (restricted top-down mapping)",
     "cp": "paths from the root to a leaf that only one of two pages has",
     "cps": "runs of elements on such paths that only one of two pages has",
-    "tv": "Euclidean distance of how often each tag is used",
-    "lcts": "tags outside of the longest common subsequence of two pages' tags",
+    "tv": "Euclidean distance of the tag counts",
+    "lcts": "tags outside the longest common subsequence of two pages' tags",
     "ctss": "runs of consecutive tags that only one of two pages has",
 }
 #: Titles and interpretation of the indices.
 INDICES = {
-    "dunn": ("Dunn index", "smallest distance between groups by largest distance within one; separate above 1"),
+    "dunn": (
+        "Dunn index",
+        "smallest distance between groups divided by largest distance within one; groups are separate above 1",
+    ),
     "rand": ("Rand index", "share of page pairs that clusters and known groups both join or both separate"),
     "rand_ordered": ("Rand index, ordered", "over all ordered pairs, each page with itself included (Gottron 2008)"),
     "adjusted_rand": ("adjusted Rand index", "Rand index corrected for chance: 0 is chance, 1 is full agreement"),
@@ -46,7 +49,7 @@ INDICES = {
     "purity_weighted": ("weighted purity", "purity with clusters weighted by their number of pages"),
     "mutual_information": ("mutual information", "information shared by clusters and groups (Strehl et al. 2000)"),
     "mutual_information_gottron": ("mutual information (Gottron 2008)", "mutual information as normalised there"),
-    "nmi": ("normalised mutual information", "mutual information by mean entropy: 1 is full agreement"),
+    "nmi": ("normalised mutual information", "mutual information divided by mean entropy: 1 is full agreement"),
 }
 # Quality of a map of points by the maximum stress (Kruskal 1964).
 _STRESS = ((0.025, "excellent"), (0.05, "good"), (0.1, "fair"), (math.inf, "poor"))
@@ -62,13 +65,13 @@ _CLUSTER_OPTIONAL = ("median", "within", "largest", "common_words", "truth")
 def write_clustering(result: Row, path: str | os.PathLike[str]) -> Path:
     """Write the report of a clustering as a self-contained HTML file.
 
-    Raises UsageError if matrix, merges, map or histogram don't fit the pages or one another, or a page is of an
+    Raises UsageError if matrix, merges, map or histogram don't fit the pages or one another, or a page belongs to an
     unlisted cluster, and the errors of :func:`blockml.reports.templating.write_html`.
 
     Parameters
     ----------
     result
-        The clustering; whatever may be None may also be missing.
+        The clustering; keys whose value may be None may also be missing.
 
         ``distance``, ``settings``, ``command``, ``version``, ``seconds``
             Name of the distance, how the result was computed, and the duration of each step.
@@ -138,7 +141,7 @@ def _shaped(result: Row, name: str, shape: tuple[int, int]) -> NDArray[np.float6
     if array.size == 0 and 0 in shape:  # an empty list has no columns
         return np.zeros(shape)
     if array.shape != shape:
-        raise UsageError(f"{name} must have the shape {shape}, for {len(given)} rows it has {array.shape}")
+        raise UsageError(f"{name} must have the shape {shape}, got {array.shape} from {len(given)} rows")
     return array
 
 
@@ -158,7 +161,7 @@ class Cluster:
     number: int
     about: Row
     style: Style
-    pages: tuple[PageLine, ...]  #: The medoid page, then the others by their distance to it, if known
+    pages: tuple[PageLine, ...]  #: The medoid page, then the others by distance to it, if known
     medoid: Row
     n_subclusters: int | None  #: None if subclusters were not computed
     truth: str  #: Known groups of its pages, most frequent first
@@ -237,7 +240,7 @@ def _trees(merges: NDArray[np.float64], result: Row, clusters: Sequence[Cluster]
     """Return the tree of clusters and, if it hides branches within them, the upper branches of the tree of pages."""
     pages, labels, threshold = result["pages"], [page["cluster"] for page in result["pages"]], result["threshold"]
     sizes = {cluster.number: len(cluster.pages) for cluster in clusters}
-    # Few pages are all shown at once, and a tree of one leaf shows nothing.
+    # A few pages are all shown at once, and a tree with one leaf shows nothing.
     whole = len(pages) > _MAX_LEAVES and len(clusters) > 1
     drawn = [dendrogram(merges, labels, most=_MAX_LEAVES, whole=whole, threshold=threshold)]
     if whole and len(drawn[0].leaves) < _MAX_LEAVES:
@@ -271,7 +274,7 @@ def _cloud(points: NDArray[np.float64], result: Row, clusters: Sequence[Cluster]
     for page, (x, y) in zip(result["pages"], figure.places, strict=True):
         cluster = by_number[page["cluster"]]
         size = len(cluster.pages)
-        is_medoid = size > 2 and cluster.medoid["id"] == page["id"]  # of two pages, either is the medoid
+        is_medoid = size > 2 and cluster.medoid["id"] == page["id"]  # with two pages, either is the medoid
         note = ", its medoid" if is_medoid else ""
         title = f"{page['id']}: {page['title'] or NONE}; cluster {cluster.number}{note}"
         drawn.append((is_medoid, -size, (x, y, cluster.style, is_medoid, title)))
@@ -286,7 +289,7 @@ def _histogram(given: Row | None, threshold: float | None) -> HistogramFigure | 
         return None
     edges, counts = [float(edge) for edge in given["edges"]], [int(n) for n in given["counts"]]
     if len(edges) != len(counts) + 1 or any(left > right for left, right in pairwise(edges)):
-        raise UsageError(f"{len(counts)} bins need {len(counts) + 1} increasing edges, not {len(edges)}")
+        raise UsageError(f"{len(counts)} bins need {len(counts) + 1} increasing edges, got {len(edges)}")
     return histogram_figure(edges, counts, threshold)
 
 

@@ -15,14 +15,14 @@ from blockml.reports.panels import MIN_PAGES, HeatTable, coloured_by_column, pan
 from blockml.reports.ranking import Index, Row, Standing, index_tables
 from blockml.reports.templating import write_html
 
-#: Number of leading systems whose worst pages get a view.
+#: Number of leading systems whose worst pages have a view.
 _LEADING = 3
 
 
 def write_comparison(tables: Mapping[str, Any], directory: str | os.PathLike[str]) -> Path:
     """Write the report of a comparison to ``report.html`` in a directory, as a self-contained HTML file.
 
-    ``tables`` are the comparison's tables; UsageError is raised for another version of them. Pages are linked if
+    ``tables`` are the comparison's tables; UsageError is raised if they are of another version. Pages are linked if
     :func:`blockml.reports.write_page_views` has already written their views to the directory. For other errors see
     :func:`blockml.reports.templating.write_html`.
     """
@@ -52,7 +52,7 @@ def write_comparison_views(
 ) -> None:
     """Write views of the hardest pages, and of the worst pages of the leading systems.
 
-    Views of an earlier comparison that the report would link to are written anew.
+    Views of an earlier comparison that the report would link to are replaced.
     """
     for sample in samples:
         name = sample.dataset.name
@@ -71,7 +71,7 @@ def write_comparison_views(
         }
         outputs: dict[str, dict[str, list[int] | str]] = {page_id: {} for page_id in wanted}
         for system in (row["system"] for row in tables["outcomes"] if row["dataset"] == name):
-            # The view shows the blocks of the default segmentation; those of another one are not comparable.
+            # The view shows the blocks of the default segmentation; those of another segmentation are not comparable.
             has_blocks = parsings.get(system) == ParsingOptions()
             for output in store.read("outputs", name, system):
                 if output["id"] in wanted:
@@ -102,7 +102,7 @@ def _overall(tables: Mapping[str, Any], index: Index, panels: Sequence[Mapping[s
 
 
 def _published(about: Row) -> dict[str, Any]:
-    """Combine a published table with our measurements: a line per data set (and metric, if there are several)."""
+    """Combine a published table with our measurements: one line per data set (and per metric, if there are several)."""
     entries = about.get("ours") or ()
     metrics = {entry["metric"] for entry in entries}
     lines: dict[str, dict[str, float]] = {}

@@ -1,4 +1,4 @@
-"""The report of coverage: F1 of the pages above each confidence over their share."""
+"""The report of coverage: F1 of the pages above each confidence against their share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_coverage(path: str | os.PathLike[str], tables: Sequence[tuple[str, Seq
 
 
 def _curve(title: str, rows: Sequence[Coverage]) -> str:
-    """Draw mean F1 with its interval over the share of pages."""
+    """Draw mean F1 with its interval against the share of pages."""
     known = [(row.share.mean, row.f1, row.threshold) for row in rows if row.f1 is not None]
     x = Axis(0.0, 1.0, _LEFT, _RIGHT, 0.2)
     y = axis_over([value for _, f1, _ in known for value in f1], _BOTTOM, _TOP, least=0.1)

@@ -1,4 +1,4 @@
-"""The figure of a method that reads a page along its length: vector, curve, threshold and kept text."""
+"""Figure of a method that reads a page from start to end: vector, curve, threshold and kept text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STRIP = 16.0
 #: Top of the strip of content and code, top and bottom of the curve, top of the strip of kept text.
 _VECTOR, _TOP, _BOTTOM, _KEPT = 26.0, 56.0, 206.0, 216.0
 
-#: Columns of the figure: more entries are not visible, and become their mean.
+#: Maximum columns of the figure; more entries would not be visible and are averaged.
 _COLUMNS = 900
 
 _LINE = 14.0  #: Height of a line of text.
@@ -53,8 +53,8 @@ def write_curve(path: str | os.PathLike[str], curve: PageCurve, kept: NDArray[np
 def curve_svg(curve: PageCurve, kept: NDArray[np.bool_], title: str = "") -> str:
     """Draw the curve of a page from its first entry to its last; ``kept`` are the (n_blocks,) decisions.
 
-    The upper strip is the vector, content dark and code light, the lower one the text, kept text dark. A column stands
-    for equally many entries, and shows their mean.
+    The upper strip is the vector, content dark and code light; the lower one is the text, kept text dark. Each column
+    shows the mean of the same number of entries.
     """
     n = len(curve.values)
     of_blocks = np.append(kept, False)[curve.block] & curve.is_content
@@ -62,7 +62,7 @@ def curve_svg(curve: PageCurve, kept: NDArray[np.bool_], title: str = "") -> str
     most = min(1.0, max(float(curve.values.max(initial=0.0)), curve.threshold, 0.1) * 1.05)
     y = Axis(0.0, 1.0, _BOTTOM, _TOP, 0.25) if most > 0.5 else Axis(0.0, most, _BOTTOM, _TOP, most / 4)
     side = "above" if curve.keeps_above else "below"
-    legend = [f"line: {curve.name}", f"dashed red: {curve.threshold:.3g}; text at it or {side} is kept"]
+    legend = [f"line: {curve.name}", f"dashed red: {curve.threshold:.3g}; text at or {side} it is kept"]
     legend += [f"dashed brown: {curve.total_name}, up to 1"] if curve.total is not None else []
     lines = [*legend, *(f"{name}: {value}" for name, value in curve.facts.items())]
     height = brief(_KEPT + 42 + _LINE * len(lines))

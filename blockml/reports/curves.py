@@ -18,7 +18,7 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a6a00", "#56b4e9", "#
 _LEFT, _TOP, _RIGHT, _BOTTOM = 54.0, 34.0, 454.0, 354.0
 _WIDTH, _HEIGHT = 700.0, 400.0
 
-#: Points of a line: more are not visible at this size.
+#: Maximum points of a line: more are not visible at this size.
 _MOST_POINTS = 400
 
 
@@ -34,10 +34,9 @@ def write_curves(
 
 
 def curves_svg(title: str, curves: Mapping[str, tuple[PrecisionRecall, tuple[float, float] | None]]) -> str:
-    """Draw curves of precision over recall.
+    """Draw precision-recall curves.
 
-    ``curves`` has the curve of each system, and recall and precision of its own decision, drawn as a dot; None for
-    none.
+    ``curves`` has the curve of each system, and the recall and precision of its decision, drawn as a dot, or None.
     """
     x, y = Axis(0.0, 1.0, _LEFT, _RIGHT, 0.2), Axis(0.0, 1.0, _BOTTOM, _TOP, 0.2)
     parts = [
@@ -77,7 +76,7 @@ def curves_svg(title: str, curves: Mapping[str, tuple[PrecisionRecall, tuple[flo
 def _line(curve: PrecisionRecall, x: Axis, y: Axis) -> str:
     """Return the SVG path of a curve in steps, thinned to as many points as are visible.
 
-    Blocks of equal score are kept together, so no threshold reaches what lies between two points.
+    Blocks of equal score are kept together, so no threshold gives a value between two points.
     """
     chosen = np.unique(np.linspace(0, len(curve.recall) - 1, min(len(curve.recall), _MOST_POINTS)).astype(int))
     recalls, precisions = curve.recall[chosen].tolist(), curve.precision[chosen].tolist()
@@ -87,7 +86,7 @@ def _line(curve: PrecisionRecall, x: Axis, y: Axis) -> str:
 
 
 def _equal_f(f: float, x: Axis, y: Axis) -> str:
-    """Return the line on which F1 has a value, with its label."""
+    """Return the line of a constant F1, with its label."""
     recalls = np.linspace(f / (2 - f), 1.0, 60).tolist()
     points = [(x.at(recall), y.at(f * recall / (2 * recall - f))) for recall in recalls]
     path = "M" + "L".join(f"{brief(px)} {brief(py)}" for px, py in points)

@@ -31,7 +31,7 @@ def _tree(merges: ArrayLike) -> _Tree:
     sizes, heights, first = [1] * n, [0.0] * n, list(range(n))
     children = []
     for a, b in rows[:, :2].astype(np.int64).tolist():
-        # Chains, which single linkage is prone to, then begin with their core, followed by later pages in turn.
+        # Chains, which single linkage tends to form, then start with their core, followed by the pages added later.
         large, small = (a, b) if (-sizes[a], first[a]) <= (-sizes[b], first[b]) else (b, a)
         children.append((large, small))
         sizes.append(sizes[a] + sizes[b])
@@ -90,7 +90,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Dendrogram:
-    """A tree of merges with its leaves one below the other and distances to the right."""
+    """A tree of merges with its leaves below each other and distances to the right."""
 
     width: float
     height: float
@@ -98,7 +98,7 @@ class Dendrogram:
     top: float
     bottom: float
     leaves: tuple[Leaf, ...]
-    #: SVG path of the branches within each cluster; None: between clusters
+    #: SVG path of the branches within each cluster; None is the key for branches between clusters
     branches: tuple[tuple[int | None, str], ...]
     threshold: float | None  #: Coordinate of the threshold
 

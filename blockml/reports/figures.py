@@ -12,7 +12,7 @@ from blockml.reports.axes import WIDTH, Axis, axis_over, brief
 # Names are left of this range, values right of it.
 _LEFT, _RIGHT = 144.0, 318.0
 _ROW, _TALL_ROW, _TOP = 19.0, 23.0, 22.0
-# Width of a semibold character, as of the names of own systems, as a share of the font size: a mean over the letters of
+# Width of a semibold character, which names of own systems use, as a share of the font size: the mean over letters of
 # common sans-serif faces.
 _BOLD_CHARACTER = 0.61
 _FONT = 11.0
@@ -45,11 +45,11 @@ class DotPlot:
     width: float
     height: float
     axis: Axis
-    top: float  #: Upper border of the first row
-    bottom: float  #: Lower border of the last row
+    top: float  #: Upper edge of the first row
+    bottom: float  #: Lower edge of the last row
     row: float  #: Height of a row
     dots: tuple[Dot, ...]
-    shades: tuple[tuple[float, float], ...]  #: Upper border and height of each run of shaded rows
+    shades: tuple[tuple[float, float], ...]  #: Upper edge and height of each run of shaded rows
 
 
 def dot_plot(rows: Sequence[DotRow]) -> DotPlot:
@@ -87,7 +87,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class Histograms:
-    """Histograms of scores in [0, 1], one below the other, at one scale."""
+    """Histograms of scores in [0, 1], one below the other, on one scale."""
 
     width: float
     height: float
@@ -137,9 +137,9 @@ class Point:
     x: float
     y: float
     text: str
-    #: SVG's ``text-anchor`` of the label: the end next to the point, as widths of letters differ between fonts.
+    #: SVG's ``text-anchor`` of the label: the end next to the point, because letter widths differ between fonts.
     anchor: str
-    text_x: float  #: Place of the label's anchor
+    text_x: float  #: Horizontal position of the label's anchor
     text_y: float  #: Baseline of the label
     leader: str  #: SVG path from the point to a distant label; empty if the label is adjacent
 
@@ -166,7 +166,7 @@ _Box = tuple[float, float, float, float]
 def scatter(points: Sequence[tuple[float, float, Sequence[str]]]) -> Scatter:
     """Lay out points and their labels.
 
-    Labels are placed greedily, those of the first points first, where they cover neither a point nor a label. Each
+    Labels are placed greedily, in the order of the points, where they cover neither a point nor another label. Each
     point has recall, precision, and the labels to try, best first.
 
     Examples
@@ -254,7 +254,7 @@ class Profile:
 def profile(scores: Sequence[float], groups: Sequence[str], threshold: float | None) -> Profile:
     """Lay out scores in [0, 1] as bars, one per block.
 
-    ``scores`` and ``groups`` are the (n_blocks,) score and colour group of each block; ``threshold`` is the minimum
+    ``scores`` and ``groups`` are the (n_blocks,) scores and colour groups of the blocks; ``threshold`` is the minimum
     score of a kept block, if known.
 
     Examples

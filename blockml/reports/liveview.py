@@ -1,4 +1,4 @@
-"""Data of a page view that its script needs: decisions at any threshold, and contributions."""
+"""Data for the script of a page view: decisions at any threshold, and contributions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from blockml.page import Extraction, Flag
 class LiveView:
     """Script of a page view and its data."""
 
-    data: str  #: JSON without characters that could end its element.
+    data: str  #: JSON without characters that could close its element.
     script: str  #: The script.
 
 
@@ -42,7 +42,7 @@ def live_view(
     result
         The extraction.
     threshold
-        The decision threshold; without one, or without ``extractor``, decisions can't be changed in the view.
+        The decision threshold; without it, or without ``extractor``, decisions can't be changed in the view.
     labels
         Gold of the blocks, if known.
     extractor
@@ -62,7 +62,7 @@ def live_view(
     if labels is not None:
         data["truth"] = [bool(m) if k else None for m, k in zip(labels.main, labels.known, strict=True)]
     if extractor is not None and threshold is not None:
-        # At the threshold 0 every block is kept but those that another rule removes at any threshold.
+        # At threshold 0 all blocks are kept except those that another rule removes at any threshold.
         policy = replace(extractor.policy, threshold=0.0)
         included, excluded = options.labels(extractor)
         found = decide(policy, page, extractor.predict(page), include=included, exclude=excluded)
@@ -98,5 +98,5 @@ def script() -> str:
 
 
 def script_policy() -> str:
-    """Return the source expression of the content security policy that allows this script alone."""
+    """Return the source expression of the content security policy that allows only this script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()}'"

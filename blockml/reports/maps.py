@@ -1,6 +1,6 @@
-"""Coordinates of the figures of many pages: heat map, map of points, histogram of distances; and their marks.
+"""Coordinates of the figures of many pages: heat map, map of points, histogram of distances, and their marks.
 
-Lengths are those of :mod:`blockml.reports.axes`.
+Lengths are in the units of :mod:`blockml.reports.axes`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHAPES = (
     "m-1.7-4.8h3.4v3.1h3.1v3.4h-3.1v3.1h-3.4v-3.1h-3.1v-3.4h3.1z",  # cross
 )
 _DOT = "m-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0-4.4 0z"
-# Colours of the style sheet, ``k0`` to ``k5``: more can't be distinguished under every kind of colour blindness (our
+# Colours of the style sheet, ``k0`` to ``k5``: more can't be told apart with every kind of colour blindness (our
 # choice). Each is used with three shapes.
 _N_COLOURS = 6
 _N_STYLES = 3 * _N_COLOURS
@@ -39,7 +39,7 @@ class Style:
     """Colour and shape of a cluster's marks."""
 
     colour: str  #: Class of the style sheet: ``k0`` to ``k5``, or ``other``
-    shape: str  #: SVG path of the mark, to follow a move to its centre
+    shape: str  #: SVG path of the mark, to be drawn after a move to its centre
 
 
 def styles(clusters: Sequence[int]) -> dict[int, Style]:
@@ -62,7 +62,7 @@ def styles(clusters: Sequence[int]) -> dict[int, Style]:
 def png(pixels: NDArray[np.uint8], palette: NDArray[np.uint8]) -> bytes:
     """Encode an image with a palette (ISO/IEC 15948), without an imaging library.
 
-    ``pixels`` are (height, width) indices of colours, ``palette`` the (n ≤ 256, 3) red, green and blue of each colour.
+    ``pixels`` are (height, width) colour indices, ``palette`` the (n ≤ 256, 3) red, green and blue values.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def png(pixels: NDArray[np.uint8], palette: NDArray[np.uint8]) -> bytes:
     )
 
 
-# Colours at equal steps from near to far; each is darker than the one before, to be readable in grey, too.
+# Colours at equal steps from near to far; each is darker than the one before, so that it also works in grey.
 _SHADES = ((0xF7, 0xFB, 0xF9), (0xA9, 0xD9, 0xCF), (0x3A, 0x9D, 0x93), (0x14, 0x56, 0x66), (0x0A, 0x1C, 0x2B))
 
 
@@ -117,7 +117,7 @@ class HeatMap:
     side: float  #: Side length of the drawn image
     image: str
     strip: str  #: The image, and the colours from near to far, as ``data:`` URIs
-    high: float  #: Distance of the darkest colour; 0 has the lightest
+    high: float  #: Distance shown by the darkest colour; the lightest is 0
     bands: tuple[Band, ...]
 
 
@@ -145,7 +145,7 @@ def heat_map(matrix: ArrayLike, order: Sequence[int], labels: Sequence[int]) -> 
     place = 0
     for cluster, pages in groupby(order, key=lambda page: labels[page]):
         n = len(list(pages))
-        # A number needs the height of a line beside the image, and its own width above it.
+        # A number needs the height of a line next to the image, and its own width above it.
         named = unit * n >= 4 + 6 * len(str(cluster))
         bands.append(Band(cluster, round(unit * place, 2), round(unit * n, 2), named))
         place += n
@@ -164,7 +164,7 @@ def heat_map(matrix: ArrayLike, order: Sequence[int], labels: Sequence[int]) -> 
 
 @dataclass(frozen=True, slots=True)
 class PointMap:
-    """Points in the plane; both directions have the same scale, as only distances have a meaning."""
+    """Points in the plane; both directions have the same scale, because only distances have a meaning."""
 
     width: float
     height: float
@@ -178,7 +178,7 @@ _MARGIN, _MAX_HEIGHT = 12.0, 366.0
 def point_map(points: ArrayLike) -> PointMap:
     """Lay out points.
 
-    Takes (n, 2) coordinates, the second upwards.
+    The coordinates are (n, 2); the second one points upwards.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def point_map(points: ArrayLike) -> PointMap:
 
 @dataclass(frozen=True, slots=True)
 class HistogramFigure:
-    """Numbers of pairs by their distance, on a logarithmic scale that shows single pairs next to thousands."""
+    """Histogram of pairs by distance, on a logarithmic scale that shows single pairs next to thousands."""
 
     width: float
     height: float
@@ -226,7 +226,7 @@ def histogram_figure(edges: Sequence[float], counts: Sequence[float], threshold:
     """
     x = scale_over(edges[0], max(edges[-1], threshold or 0.0), _BARS_LEFT, _BARS_RIGHT)
     most = max((*counts, 1))
-    # The scale begins at half a pair: the logarithm of one pair would leave no bar.
+    # The scale starts at half a pair, because the logarithm of one pair would leave no bar.
     unit = (_BARS_BASE - _BARS_TOP) / math.log(2 * most)
     base = brief(_BARS_BASE)
     bars = [

@@ -1,4 +1,4 @@
-"""Views of labelled pages as HTML files: why each block was kept or dropped, and which system keeps which block."""
+"""Views of pages as HTML files: why each block was kept or dropped, and which system keeps which block."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from blockml.reports.liveview import live_view, script_policy
 from blockml.reports.templating import NONE, figure, shorten, write_html
 from blockml.storage.names import safe_file_name
 
-#: Bytes that a view may have beside 8 for each byte of its page.
+#: Bytes that a view may have in addition to 8 for each byte of its page.
 VIEW_SPARE = 1 << 20
-#: Bytes of a listed block with its part of the script's data, beside its text; characters of its text and of headings.
+#: Bytes of a listed block and its script data, without its text; maximum characters of its text and of headings.
 _LISTED, _MAX_TEXT, _MAX_HEADING = 1_200, 2_000, 300
 
 
@@ -42,8 +42,8 @@ class PagePredictions:
 
     dataset: str
     page: LabelledPage
-    #: System to the indices of the blocks that it kept, or (n_blocks,) whether it kept each, of the page as
-    #: :func:`blockml.parse` segments it by default; or to the extracted text
+    #: System to the extracted text, to the indices of the kept blocks, or to (n_blocks,) whether each block is kept;
+    #: blocks are those of :func:`blockml.parse` by default
     systems: Mapping[str, Sequence[int] | NDArray[np.bool_] | str]
 
 
@@ -76,9 +76,9 @@ def write_view(
 ) -> Path:
     """Write why each block of a page was kept or dropped, as a self-contained HTML file.
 
-    The file has at most 8 bytes for each byte of the page and a megabyte more, beside ``title`` and ``curve``. If it
-    needed more, it lists only the first blocks, without a slider and contributions, or does not show the page itself,
-    and says so.
+    The file has at most 8 bytes per byte of the page plus a megabyte, not counting ``title`` and ``curve``. If it needs
+    more, it lists only the first blocks, without the slider and contributions, or omits the page itself, and shows a
+    warning.
 
     Raises UsageError if the numbers of notes and blocks differ, and the errors of
     :func:`blockml.reports.templating.write_html`.
@@ -92,9 +92,9 @@ def write_view(
     gold
         Gold standard; if given, blocks are marked as right, missed or superfluous.
     explain
-        (n_blocks,) notes as returned by :meth:`blockml.extractors.Extractor.explain`; empty for none.
+        (n_blocks,) notes as returned by :meth:`blockml.extractors.Extractor.explain`, or empty.
     threshold
-        The decision threshold, to be drawn.
+        The decision threshold to draw.
     title
         Heading; the page's title or URL if None.
     curve
@@ -103,7 +103,7 @@ def write_view(
         The extractor of ``result``: with it, the view has a slider for the threshold, and for a trained model the
         contributions of its features.
     options
-        The options of ``result``, for the labels that its decision at other thresholds includes and excludes too.
+        The options of ``result``, for the labels to include and exclude at other thresholds.
     """
     page, blocks = result.page, result.page.blocks
     extractor = None if extractor is None else extractor.at_page(page)
@@ -168,7 +168,7 @@ def write_view(
 
 
 def _rendered(page: Page, budget: Budget) -> tuple[str | None, tuple[str, ...]]:
-    """Return the page as harmless HTML, None without nh3 or if it would be too long, and what is left out in it."""
+    """Return the page as harmless HTML (None without nh3, or if it is too long), and warnings about omitted parts."""
     own = Budget(page)
     try:
         written = sanitised(page, own)
@@ -183,7 +183,7 @@ def _rendered(page: Page, budget: Budget) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _listed(page: Page, explain: Sequence[str], budget: Budget) -> list[str]:
-    """Return the paths of the first blocks, as many as the budget lets a view list."""
+    """Return the paths of as many blocks as the budget lets a view list, from the first on."""
     blocks = page.blocks
     found = page.nodes.xpaths(blocks.parent[: budget.left // _LISTED].tolist())
     for row, (text, xpath) in enumerate(zip(blocks.texts, found, strict=False)):
@@ -195,7 +195,7 @@ def _listed(page: Page, explain: Sequence[str], budget: Budget) -> list[str]:
 
 
 def _script_size(texts: Iterable[str]) -> int:
-    """Return the most bytes of texts in the script's data, where angle brackets take six."""
+    """Return the maximum bytes of texts in the script's data, where an angle bracket takes six."""
     return sum(len(json.dumps(text)) + 5 * (text.count("<") + text.count(">")) for text in texts)
 
 
@@ -205,7 +205,7 @@ def _size(text: str) -> int:
 
 
 def _agreements(labels: BlockLabels | None, kept: NDArray[np.bool_]) -> list[str]:
-    """Return ``right``, ``missed``, ``superfluous`` or, without gold, an empty string for each block."""
+    """Return ``right``, ``missed``, ``superfluous`` or, without gold, an empty string, for each block."""
     if labels is None:
         return [""] * len(kept)
     found = np.where(labels.main == kept, "right", np.where(kept, "superfluous", "missed"))
@@ -216,7 +216,7 @@ def write_page_views(items: Iterable[PagePredictions], directory: str | os.PathL
     """Write which system keeps which block, one self-contained HTML file per page.
 
     The files contain the text of the pages, and are subject to the terms of the data set. Pages are read and parsed one
-    after the other. Files are written to the directory of the report, named by :func:`view_name`, and returned. Raises
+    at a time. The files are written to the report's directory, named by :func:`view_name`, and returned. Raises
     UsageError if the number of predictions of a system differs from the number of blocks, DatasetError if a page can't
     be read, and the errors of :func:`blockml.reports.templating.write_html`.
     """
@@ -246,7 +246,7 @@ def _column(
 ) -> dict[str, Any]:
     """Return name, F1 (over blocks with gold, weighted by words), and decision and agreement on each block."""
     if isinstance(predicted, str):
-        # Blocks of a text are found like those of a gold text.
+        # The blocks of an extracted text are found like those of a gold text.
         kept = TextGold(predicted).label(page).main
     elif isinstance(predicted, np.ndarray):
         kept = predicted.astype(bool)

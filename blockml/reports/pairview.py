@@ -1,4 +1,4 @@
-"""View of two pages with the nodes that mappings of their trees map to each other, as an HTML file."""
+"""View of two pages and the nodes that mappings of their trees pair, as an HTML file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.reports.templating import write_html
 
-#: Rows of an outline that are shown: more make the file slow to open.
+#: Maximum rows of an outline: more make the file slow to open.
 _MOST_ROWS = 4000
 
 
@@ -36,12 +36,12 @@ class MappedTrees:
     right: Sequence[str]  #: (m,)
     left_depths: NDArray[np.int64]  #: (n,)
     right_depths: NDArray[np.int64]  #: (m,)
-    partner: NDArray[np.int32]  #: (n,) node of the second tree; −1 without one
+    partner: NDArray[np.int32]  #: (n,) node of the second tree, or −1
     renamed: NDArray[np.bool_]  #: (n,) whether the mapped nodes have different names
 
 
 def outline(trees: MappedTrees) -> list[OutlineRow]:
-    """Merge two trees into one list in document order; nodes of the second page alone follow the mapped one before.
+    """Merge two trees into one list in document order; nodes only on the second page follow the preceding mapped node.
 
     Examples
     --------
@@ -87,10 +87,10 @@ def write_pair_view(
     distances: Sequence[Mapping[str, object]],
     mappings: Sequence[MappedTrees],
 ) -> Path:
-    """Write the distances of two pages and their mapped nodes side by side, as a self-contained HTML file.
+    """Write the distances of two pages and their mapped nodes side by side, in a self-contained HTML file.
 
-    ``names`` are those of the pages, ``distances`` rows of ``distance``, ``value`` and ``meaning``. Raises the errors
-    of :func:`blockml.reports.templating.write_html`.
+    ``names`` are the names of the pages, ``distances`` rows with ``distance``, ``value`` and ``meaning``. Raises the
+    errors of :func:`blockml.reports.templating.write_html`.
     """
     sections = []
     for trees in mappings:

@@ -20,11 +20,11 @@ SLICES = {
     "language": "language",
     "gold_length": "length of the gold text, in quartiles",
 }
-#: Minimum number of pages of a slice for a colour: means of fewer have little meaning.
+#: Minimum number of pages of a coloured slice: means over fewer pages say little.
 MIN_PAGES = 5
-# Number of slices shown first, those with most pages.
+# Number of slices shown first: those with the most pages.
 _N_SLICES = 8
-# Number of systems of the small matrix, which fits a telephone.
+# Number of systems in the small matrix, which fits a phone screen.
 _N_MATRIX = 8
 
 
@@ -33,12 +33,12 @@ class HeatTable:
     """A table of systems by columns, with coloured cells."""
 
     columns: tuple[tuple[str, int | None], ...]  #: Heading and number of pages
-    #: System, and value and colour strength, in [0, 1], of each cell
+    #: System, and the value and colour strength (in [0, 1]) of each cell
     rows: tuple[tuple[Standing, tuple[tuple[float | None, float | None], ...]], ...]
 
 
 def panel(tables: Mapping[str, Any], index: Index, about: Row, anchor: str, folder: Path) -> dict[str, Any]:
-    """Return the template variables of one data set. Pairs are for the systems shown first and for all systems.
+    """Return the template variables of one data set. Pairs hold a value for the systems shown first and one for all.
 
     ``about`` is the data set's row, ``anchor`` the prefix of the ids of its figures, unique in the report, and
     ``folder`` the directory of the report, to find the views of its pages.
@@ -54,7 +54,7 @@ def panel(tables: Mapping[str, Any], index: Index, about: Row, anchor: str, fold
     dots = [dot_plot([DotRow(row.mean, row.low, row.high, shaded=row.tied_with_best) for row in rows]) for rows in both]
 
     def linked(rows: Sequence[Row]) -> list[tuple[Row, str | None]]:
-        """Add links to the views of pages that have one."""
+        """Add links to the views of pages."""
         names = [view_name(name, row["id"]) for row in rows]
         return [(row, link if (folder / link).is_file() else None) for row, link in zip(rows, names, strict=True)]
 
@@ -175,7 +175,7 @@ def coloured_by_column(
 
 
 def _metrics(index: Index, dataset: str, metric: str | None, table: Sequence[Standing]) -> HeatTable:
-    """Build the table of every metric, and of the ranking metric over clean gold and over sites."""
+    """Build the table of all metrics, and of the ranking metric on clean gold and over sites."""
     columns = [(name, index.whole(dataset, name), index.better[name]) for name in index.titles]
     for kind, title in (("clean", "clean gold"), ("site_mean", "mean of sites")):
         rows = next(iter(index.means.get((dataset, metric or "", kind), {}).values()), {})
@@ -190,7 +190,7 @@ def _metrics(index: Index, dataset: str, metric: str | None, table: Sequence[Sta
 def run_costs(tables: Mapping[str, Any], index: Index, dataset: str | None) -> list[dict[str, Any]]:
     """Return outcomes and cost of each system on one data set, or on all: pages summed, times weighted by pages.
 
-    ``ratio`` is the mean time by that of the fastest system. Medians and percentiles are for single data sets only.
+    ``ratio`` is the mean time relative to the fastest system. Only single data sets have medians and percentiles.
     """
     costs = {(row["dataset"], row["system"]): row for row in tables.get("cost") or ()}
     found: list[dict[str, Any]] = []

@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PairwiseResult:
-    """One system against another on the pages that both have."""
+    """Comparison of two systems on the pages that both have."""
 
     mean: float | None  #: Difference of the means; positive if the first is better
     low: float | None
@@ -45,10 +45,10 @@ class PairwiseResult:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Rows of the tables by the keys they are looked up with."""
+    """Rows of the tables by lookup key."""
 
     kinds: Mapping[str, str]  #: System to one of :data:`SYSTEM_KINDS`, in the order of the tables
-    trained_on: Mapping[str, frozenset[str]]  #: System to the data sets on which it isn't ranked: it has seen them
+    trained_on: Mapping[str, frozenset[str]]  #: System to the data sets that it has seen, on which it isn't ranked
     #: Data set and system to what the system has seen of it in training
     seen: Mapping[tuple[str, str], Seen]
     better: Mapping[str, str]  #: Metric to ``high`` or ``low``
@@ -81,7 +81,7 @@ def index_tables(tables: Mapping[str, Any]) -> Index:
     Raises UsageError for tables of another version.
     """
     if tables.get("schema_version") != TABLES_VERSION:
-        raise UsageError(f"tables of schema {TABLES_VERSION} are needed, not of {tables.get('schema_version')!r}")
+        raise UsageError(f"tables must have schema version {TABLES_VERSION}, got {tables.get('schema_version')!r}")
     means: dict[tuple[str, str, str], dict[str, dict[str, Row]]] = {}
     for row in tables["means"]:
         slices = means.setdefault((row["dataset"], row["metric"], row["slice_kind"]), {})
@@ -94,7 +94,7 @@ def index_tables(tables: Mapping[str, Any]) -> Index:
         pages = 0 if None in counts else sum(counts)
         won, lost = (counts[0] / pages, counts[1] / pages) if pages else (None, None)
         result = PairwiseResult(row["mean"], row["low"], row["high"], bool(row["significant"]), won, lost)
-        # The tables subtract scores, and count a greater score as a win, even if lower is better.
+        # Tables contain plain differences of scores and count the greater score as a win, even if lower is better.
         low_is_better = better.get(metric) == "low"
         pairwise[dataset, metric, a, b] = result.reversed() if low_is_better else result
         pairwise[dataset, metric, b, a] = result if low_is_better else result.reversed()
@@ -119,7 +119,7 @@ class Standing:
     system: str
     kind: str
     rank: int | None  #: From 1 for the best; None for a system that is in sample or has no value
-    in_sample: bool  #: Whether it has seen too many of the pages in training to be ranked
+    in_sample: bool  #: Whether it has seen too many of the pages in training to have a rank
     mean: float | None
     low: float | None = None
     high: float | None = None

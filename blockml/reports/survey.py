@@ -11,9 +11,9 @@ from typing import Any, Protocol
 from blockml.reports.ranking import Row
 from blockml.reports.templating import html_text, write_html
 
-#: Rows of the tables of sites, templates and changes; the Parquet files have all.
+#: Maximum rows of the tables of sites, templates and changes; the Parquet files have all rows.
 _MOST_ROWS = 200
-#: Sites whose repeated lines are listed.
+#: Maximum number of sites whose repeated lines are listed.
 _LISTED_SITES = 40
 
 

@@ -11,7 +11,7 @@ from blockml.datasets.tags import TagPoints, TagRow
 from blockml.reports.axes import brief, scale_over
 from blockml.reports.templating import figure, write_html
 
-#: Tags drawn: those that occur less often say little.
+#: Number of tags to draw: rarer ones say little.
 _MOST_TAGS = 45
 
 _ROW = 17.0
@@ -20,7 +20,7 @@ _ROW = 17.0
 def write_tags(
     path: str | os.PathLike[str], rows: Sequence[TagRow], *, name: str, page: str = "", points: TagPoints | None = None
 ) -> Path:
-    """Write counts of tags inside and outside of the main content as a self-contained HTML file with figures.
+    """Write counts of tags inside and outside the main content as a self-contained HTML file with figures.
 
     ``rows`` come from :func:`blockml.datasets.tags.tag_distribution` of the data set ``name``; ``points`` are those of
     the page ``page``. Raises the errors of :func:`blockml.reports.templating.write_html`.
@@ -39,7 +39,7 @@ def write_tags(
 
 
 def shares_svg(rows: Sequence[TagRow]) -> str:
-    """Draw the share of each tag's start tags inside the main content, and of its blocks that are content.
+    """Draw the share of each tag's start tags that are inside the main content, and of its blocks that are content.
 
     The most frequent tags are drawn, the tag with the largest share first.
     """
@@ -80,7 +80,7 @@ def _share(part: int, rest: int) -> float:
 
 
 def points_svg(points: TagPoints) -> str:
-    """Draw the start tags of a page: line in the refined document to the right, a row for each tag."""
+    """Draw the start tags of a page: lines of the refined document to the right, one row per tag."""
     tags = sorted(set(points.tag), key=lambda tag: (-points.tag.count(tag), tag))
     left, right, top = 120.0, 740.0, 12.0
     bottom = top + 14 * len(tags)

@@ -1,4 +1,4 @@
-"""View of the blocks of a page that belong to its template, next to the template, as an HTML file."""
+"""View of the page blocks that belong to the template, next to the template, as an HTML file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from blockml.reports.templating import write_html
 # Without their style sheets, icons would fill the frame.
 _ICONS = "<!DOCTYPE html><style>svg { max-width: 2em; max-height: 2em }</style>"
 
-# Tags for which a browser may connect to other hosts, or leave the page, before it applies the security policy, under
-# which they show nothing anyway.
+# Tags that may make a browser connect to other hosts, or leave the page, before it applies the security policy. Under
+# that policy they show nothing anyway.
 _SILENT = re.compile(r"<(?:link|meta|base|i?frame)\b[^>]*>?", re.IGNORECASE)
 # Minimum share of a block's text in the template for the block to count as template (our choice).
 _MAJORITY = 0.5
@@ -35,7 +35,7 @@ def write_template_view(
     shares: Sequence[float] | NDArray[np.floating] | None = None,
     info: Mapping[str, object] | None = None,
 ) -> Path:
-    """Write which blocks of a page are in its template, and the template itself, as a self-contained HTML file.
+    """Write which blocks of a page are in its template, and the template itself, to a self-contained HTML file.
 
     The template is rendered in a sandboxed frame that runs and loads nothing. Raises UsageError if ``in_template``
     doesn't fit the nodes, or ``shares`` the blocks, and the errors of :func:`blockml.reports.templating.write_html`.

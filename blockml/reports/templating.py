@@ -39,7 +39,7 @@ def html_text(template: str, **data: object) -> str:
 
 
 def figure(svg: str) -> Markup:
-    """Mark what this package wrote, an SVG with escaped texts or a sanitised page, as markup for a template."""
+    """Mark output of this package (an SVG with escaped texts, or a sanitised page) as markup for a template."""
     with needed("An HTML report", "report"):
         from markupsafe import Markup
     return Markup(svg)  # noqa: S704 - written by this package
@@ -105,7 +105,7 @@ def count(value: float | None) -> str:
 
 
 def shorten(text: str, length: int = 18) -> str:
-    """Abbreviate a long name in the middle, as names of variants mostly differ at the end.
+    """Abbreviate a long name in the middle, because names of variants mostly differ at the end.
 
     Examples
     --------

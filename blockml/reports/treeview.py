@@ -11,7 +11,7 @@ from blockml.predictors.tree_ensemble import Trees
 from blockml.reports.axes import brief
 from blockml.reports.templating import figure, write_html
 
-#: Leaves listed from either end.
+#: Maximum number of leaves listed from either end.
 _MOST_LEAVES = 250
 
 _BOX_WIDTH, _BOX_HEIGHT, _GAP, _LEVEL = 128.0, 34.0, 8.0, 66.0
@@ -76,7 +76,7 @@ def _leaves_below(trees: Trees, root: int) -> dict[int, int]:
 
 
 def tree_text(rows: list[TreeRow], *, paths: bool = False) -> str:
-    """Write a tree as indented text, a line for each node, or a line for each leaf with its whole path.
+    """Write a tree as indented text with one line per node, or one line per leaf with its whole path.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def tree_text(rows: list[TreeRow], *, paths: bool = False) -> str:
 
 def tree_svg(rows: list[TreeRow]) -> str:
     """Draw a tree from the top; the lowest level drawn has leaves and, dashed, subtrees that were cut off."""
-    # Leaves of the drawing get columns from left to right; a node stands over the middle of its children.
+    # Leaves of the drawing get columns from left to right; a node is centred above its children.
     children: dict[int, list[int]] = {place: [] for place in range(len(rows))}
     above: list[int] = []
     for place, row in enumerate(rows):
@@ -154,9 +154,9 @@ def tree_svg(rows: list[TreeRow]) -> str:
 def write_tree(
     path: str | os.PathLike[str], drawn: list[TreeRow], whole: list[TreeRow], *, name: str, about: str
 ) -> Path:
-    """Write a tree as a self-contained HTML file: the drawing of its upper levels, then every leaf with its path.
+    """Write a tree as a self-contained HTML file: a drawing of its upper levels, then its leaves with their paths.
 
-    ``drawn`` are the rows of the levels drawn, ``whole`` those of the whole tree. Raises the errors of
+    ``drawn`` are the rows of the drawn levels, ``whole`` those of the whole tree. Raises the errors of
     :func:`blockml.reports.templating.write_html`.
     """
     leaves = sorted((row for row in whole if not row.test), key=lambda row: -row.value)

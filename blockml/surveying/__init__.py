@@ -1,7 +1,7 @@
-"""Survey of a run over many pages: what came out, by site and template, what repeats, and which pages to label.
+"""Survey of a run over many pages: results by site and template, repeated lines, and pages to label.
 
-An output of ``blockml predict`` or of an engine goes in; tables, a report in HTML, and a choice of pages come out.
-Only commands and :func:`blockml.survey` import this package.
+A survey reads an output of ``blockml predict`` or of an engine, and makes tables, an HTML report, and a choice of
+pages. Only commands and :func:`blockml.survey` import this package.
 """
 
 from blockml.surveying.report import TABLES, Survey, survey

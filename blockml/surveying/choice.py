@@ -1,4 +1,4 @@
-"""Choice of the pages to label: a few of each site that matters, the least sure first."""
+"""Choice of pages to label: a few from each site that matters, lowest confidence first."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class ChosenPage:
 
     id: str
     site: str
-    rank: int  #: Its place among the pages to label of the site, from 1; those that were labelled before come first.
-    of: int  #: Number of pages to label of the site.
+    rank: int  #: Its place among the site's pages to label, starting at 1; pages already labelled come first.
+    of: int  #: Number of pages to label from the site.
     confidence: float
 
 
 @dataclass(slots=True)
 class _Site:
-    """Least sure pages of a site that are not labelled."""
+    """Unlabelled pages of a site with the lowest confidence."""
 
     n_pages: int = 0
     loss: float = 0.0
     least: list[tuple[float, int, str]] = field(default_factory=list)
-    texts: set[tuple[int, ...]] = field(default_factory=set)  #: Least hashes of the texts of pages that were chosen.
+    texts: set[tuple[int, ...]] = field(default_factory=set)  #: MinHashes of the texts of chosen pages.
 
 
 def choose_pages(
@@ -48,8 +48,8 @@ def choose_pages(
 ) -> list[ChosenPage]:
     """Choose pages to label, site by site.
 
-    Sites with most pages × (1 - confidence) come first, each with its least sure pages. Sites with fewer pages than are
-    asked of each are left out, since a model can't be adapted to them. Of pages with nearly equal texts one is chosen.
+    Sites with most pages × (1 - confidence) come first, each with its lowest-confidence pages. Sites with fewer than
+    ``per_site`` pages are left out, since a model can't be adapted to them. Of near-duplicate pages only one is chosen.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def choose_pages(
     pages
         Number of pages.
     per_site
-        Pages of each site, those that are labelled included.
+        Number of pages of each site, including those already labelled.
     labelled
-        Site and id of each page that is labelled already; it is not chosen again.
+        Site and id of each page already labelled, which is not chosen again.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def choose_pages(
                 if len(site.least) > wanted:
                     heapq.heappop(site.least)
     if not n_rated:
-        raise UsageError("no record has a confidence, by which pages are chosen", source=output.name)
+        raise UsageError("pages are chosen by confidence, but no record has one", source=output.name)
     ranked = sorted(sites.items(), key=lambda item: (-item[1].loss, item[0]))
     chosen: list[ChosenPage] = []
     for name, site in ranked:
@@ -116,12 +116,12 @@ def choose_pages(
 
 
 def pages_to_label(chosen: Sequence[ChosenPage], inputs: Inputs) -> list[PageToLabel]:
-    """Read the chosen pages from the inputs of the run; pages that are not there are left out.
+    """Read the chosen pages from the inputs of the run; pages that are not found are left out.
 
     Raises
     ------
     InputError
-        None of them is there.
+        None of them is found.
     """
     wanted = {page.id: (order, page) for order, page in enumerate(chosen)}
     found: dict[str, PageToLabel] = {}
@@ -131,7 +131,9 @@ def pages_to_label(chosen: Sequence[ChosenPage], inputs: Inputs) -> list[PageToL
             if len(found) == len(wanted):
                 break
     if wanted and not found:
-        raise InputError("none of the chosen pages is in the inputs; give those of the run", source=inputs.names[0])
+        raise InputError(
+            "none of the chosen pages is in the inputs; give the inputs of the run", source=inputs.names[0]
+        )
     return sorted(found.values(), key=lambda page: page.order)
 
 
@@ -149,6 +151,6 @@ def _to_label(item: Item, order: int, chosen: ChosenPage) -> PageToLabel | None:
         f"{safe_file_name(chosen.site or 'no-site')}/{safe_file_name(chosen.id)}",
         html.encode("utf-8", "replace") if isinstance(html, str) else html,
         {name: value for name, value in meta.items() if value},
-        note=f"{chosen.rank} of {chosen.of} of {chosen.site or NO_SITE}",
+        note=f"{chosen.rank} of {chosen.of} from {chosen.site or NO_SITE}",
         order=order,
     )

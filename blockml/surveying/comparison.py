@@ -16,11 +16,11 @@ from blockml.surveying.records import Record, RunOutput
 from blockml.surveying.sites import Sites
 from blockml.text.hashing import stable_hash64
 
-#: Pages with the largest changes that are shown, lines of each change, and characters of each.
+#: Maximum number of changed pages to show, lines of each change, and characters of each line.
 _SHOWN_PAGES, _SHOWN_LINES, _SHOWN_CHARACTERS = 30, 12, 240
-#: Pages of one site among them, and sites from which they are taken.
+#: Maximum number of them from one site, and of sites they are taken from.
 _PAGES_OF_SITE, _MOST_SITES = 3, 200
-#: Lines of a text that are compared.
+#: Maximum lines of a text to compare.
 _COMPARED_LINES = 2_000
 
 
@@ -28,16 +28,16 @@ _COMPARED_LINES = 2_000
 class Earlier:
     """Facts about the records of an earlier output: about 50 bytes for each."""
 
-    keys: NDArray[np.uint64]  #: Hashes of the ids, rising.
+    keys: NDArray[np.uint64]  #: Hashes of the ids, ascending.
     texts: NDArray[np.int64]  #: Hashes of the texts.
-    hashes: NDArray[np.uint32]  #: (n, 6) least hashes of the texts.
+    hashes: NDArray[np.uint32]  #: (n, 6) MinHashes of the texts.
     confidence: NDArray[np.float32]  #: NaN if unknown.
     statuses: NDArray[np.int16]  #: Index in ``names``.
     names: list[str]
 
     @classmethod
     def read(cls, output: RunOutput) -> Earlier:
-        """Read an output; of several records of one id, the last counts."""
+        """Read an output; if an id occurs several times, its last record counts."""
         keys, texts, least = array("Q"), array("q"), array("I")
         confidence, statuses = array("f"), array("h")
         names: dict[str, int] = {}
@@ -59,7 +59,7 @@ class Earlier:
         )
 
     def place(self, record: Record) -> int | None:
-        """Return the row of a record's id; None for one that was not there."""
+        """Return the row of a record's id; None if the output doesn't have it."""
         key = stable_hash64([record.id])[0]
         place = int(np.searchsorted(self.keys, key))
         return place if place < len(self.keys) and self.keys[place] == key else None
@@ -74,7 +74,7 @@ class Changes:
     n_changed: int = 0
     n_new: int = 0  #: Pages that the earlier output does not have.
     statuses: Counter[tuple[str, str]] = field(default_factory=Counter)
-    by_site: dict[str, list[float]] = field(default_factory=dict)  #: Pages, changed ones, sums of confidence.
+    by_site: dict[str, list[float]] = field(default_factory=dict)  #: Pages, changed pages, sums of confidence.
     _largest: dict[str, list[tuple[float, int, Record]]] = field(default_factory=dict)  #: Largest changes by site.
 
     def add(self, record: Record, number: int, hashes: NDArray[np.uint32], site: str) -> None:
@@ -110,7 +110,7 @@ class Changes:
         return max(len(self.earlier.keys) - self.n_same - self.n_changed, 0)
 
     def rows(self, sites: Sites) -> list[dict[str, Any]]:
-        """Return the rows of the table of changes by site, those with most changed pages first."""
+        """Return the rows of the table of changes by site, those with the most changed pages first."""
         rows = []
         for site in sites.ranked():
             pages, changed, old, new, rated = self.by_site.get(site.name, (0, 0, 0.0, 0.0, 0))
@@ -123,7 +123,7 @@ class Changes:
         return sorted(rows, key=lambda row: -row["changed"])
 
     def pages(self, output: RunOutput) -> list[dict[str, Any]]:
-        """Return the pages that changed most, with their lines that came and went; reads the earlier output again."""
+        """Return the pages that changed most, with their added and removed lines; reads the earlier output again."""
         largest = sorted((item for heap in self._largest.values() for item in heap), reverse=True)[:_SHOWN_PAGES]
         later = {record.id: (moved, record) for moved, _, record in largest}
         texts = {record.id: record for record in output if record.id in later} if later else {}
@@ -143,7 +143,7 @@ def _confidences(before: Record, after: Record) -> dict[str, Any]:
 
 
 def _lines(before: str, after: str) -> dict[str, Any]:
-    """Return the first lines that only one of two texts has, and how many there are."""
+    """Return the first lines that only one of two texts has, and the number of such lines."""
     old, new = ([line for line in text.split("\n")[:_COMPARED_LINES] if line.strip()] for text in (before, after))
     gone, came = _only(old, new), _only(new, old)
     return {

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-#: Words of a shingle, permutations, and words of a text that are read (our choice: boilerplate ends a text, if any).
+#: Words of a shingle, permutations, and maximum words read of a text (our choice: boilerplate is at the end, if
+#: anywhere).
 _SHINGLE, _PERMUTATIONS, _MAX_WORDS = 4, 6, 2_000
 #: Odd factors of the permutations, modulo 2**64.
 _FACTORS = np.array(
@@ -17,14 +18,14 @@ _FACTORS = np.array(
      0xE7037ED1A0B428DB], dtype=np.uint64,
 )  # fmt: skip
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
-#: Pages that are compared; 48 MB of numbers.
+#: Maximum number of pages to compare; takes 48 MB.
 MOST_COMPARED_PAGES = 3_000_000
 
 
 def min_hashes(words: list[str]) -> NDArray[np.uint32]:
-    """Return the least hash of a text's shingles of four words under each of six permutations, (6,).
+    """Return the smallest hash of a text's four-word shingles under each of six permutations, (6,).
 
-    Of two texts that share the share ``s`` of their shingles, each entry is equal with probability ``s``.
+    If the Jaccard similarity of two texts' shingles is ``s``, each entry is equal with probability ``s``.
 
     Examples
     --------
@@ -49,10 +50,10 @@ def min_hashes(words: list[str]) -> NDArray[np.uint32]:
 
 @dataclass(slots=True)
 class Duplicates:
-    """Texts that repeat others of their site, nearly or exactly.
+    """Finds texts that repeat others of their site, nearly or exactly.
 
-    Two texts count as near duplicates if three of their six least hashes are equal, in one of two fixed triples. Texts
-    that share 95 % of their shingles are found with a probability of .98, those that share half with one of .23.
+    Two texts count as near duplicates if three of their six MinHashes are equal, in one of two fixed triples. Texts
+    that share 95 % of their shingles are found with probability .98, those that share half with probability .23.
     """
 
     _keys: tuple[array[int], array[int]] = field(default_factory=lambda: (array("Q"), array("Q")))
@@ -60,7 +61,7 @@ class Duplicates:
     _pages: array[int] = field(default_factory=lambda: array("l"))
 
     def add(self, page: int, site: int, hashes: NDArray[np.uint32]) -> None:
-        """Add the text of a page by its number in the output, the number of its site, and its least hashes."""
+        """Add the text of a page, given its number in the output, the number of its site, and its MinHashes."""
         if len(self._sites) >= MOST_COMPARED_PAGES:
             return
         parts = hashes.tolist()
@@ -70,14 +71,14 @@ class Duplicates:
         self._pages.append(page)
 
     def by_site(self, n_sites: int) -> tuple[NDArray[np.int64], dict[int, tuple[int, int]]]:
-        """Count the repeats.
+        """Count the repeated texts.
 
         Returns
         -------
         NDArray[np.int64]
             (n_sites,) pages whose text nearly repeats that of an earlier page of the site.
         dict
-            Site to the number of the first page of its most frequent text, and how many pages have that text.
+            Site to the number of the first page with its most frequent text, and how many pages have that text.
         """
         sites, pages = np.asarray(self._sites), np.asarray(self._pages)
         if not len(sites):

@@ -8,13 +8,13 @@ from typing import Any
 
 from blockml.surveying.records import Record
 
-#: Pages of a site whose lines are counted, drawn by the hash of their ids, and lines of each of them.
+#: Maximum pages of a site whose lines are counted (sampled by the hash of their ids), and lines of each page.
 _PAGES, _LINES = 200, 400
-#: Different lines that are counted at once, before the rarest are dropped; about 100 MB.
+#: Maximum number of distinct lines before the rarest are dropped; about 100 MB.
 _MOST_COUNTED = 1_000_000
-#: Fewest pages, and least share of the sampled pages of its site, of a line that is reported (our choice).
+#: Minimum number of pages, and minimum share of its site's sampled pages, to report a line (our choice).
 LEAST_PAGES_OF_LINE, LEAST_SHARE = 3, 0.1
-#: Lines that are reported for a site, and characters of each.
+#: Maximum lines reported for a site, and characters of each.
 _REPORTED, _SHOWN = 30, 160
 
 
@@ -25,14 +25,14 @@ class RepeatedLines:
     Parameters
     ----------
     n_pages
-        Number of pages of each site, by its number.
+        Number of pages of each site, by the site's number.
     """
 
     n_pages: list[int]
     _counts: dict[int, int] = field(default_factory=dict)
     _texts: dict[int, tuple[int, str]] = field(default_factory=dict)  #: Site and text of lines seen often enough.
     _sampled: list[int] = field(init=False)
-    _error: int = 0  #: Pages that a count may lack because rare lines were dropped.
+    _error: int = 0  #: Maximum number of pages missing from a count because rare lines were dropped.
 
     def __post_init__(self) -> None:
         self._sampled = [0] * len(self.n_pages)
@@ -46,7 +46,7 @@ class RepeatedLines:
         self._sampled[site] += 1
         counts = self._counts
         for line in {line.strip() for line in record.text.split("\n", _LINES)[:_LINES]}:
-            if any(map(str.isalpha, line)):  # no line numbers and brackets of code
+            if any(map(str.isalpha, line)):  # not line numbers or brackets of code
                 key = hash((site, line))
                 counts[key] = count = counts.get(key, 0) + 1
                 if count == LEAST_PAGES_OF_LINE:
@@ -62,7 +62,7 @@ class RepeatedLines:
         self._error += median
 
     def rows(self, names: list[str]) -> list[dict[str, Any]]:
-        """Return the rows of the table of lines: those of a site together, the most frequent first."""
+        """Return the rows of the table of lines: grouped by site, the most frequent first."""
         by_site: dict[int, list[tuple[int, str]]] = {}
         for key, (site, line) in self._texts.items():
             pages = self._counts[key]

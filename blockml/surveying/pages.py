@@ -15,9 +15,9 @@ from blockml.parsing import Limits, parse
 from blockml.surveying.sites import PageNote, SiteStats
 from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, PageSummary, cluster_pages, summarise_page
 
-#: Runs of kept or removed blocks that a view shows, and characters of each.
+#: Maximum runs of kept or removed blocks that a view shows, and characters of each.
 _RUNS, _KEPT_CHARACTERS, _REMOVED_CHARACTERS = 60, 500, 160
-#: Least number of pages of a site whose templates are told apart.
+#: Minimum number of pages of a site to cluster them by template.
 LARGE_SITE = 10
 
 
@@ -32,7 +32,7 @@ class BlockRun:
 
 @dataclass(slots=True)
 class PagesRead:
-    """The pages of the inputs that a survey shows or clusters, by the ids of their records."""
+    """Pages of the inputs that a survey shows or clusters, by record id."""
 
     views: dict[str, list[BlockRun]] = field(default_factory=dict)
     summaries: dict[str, PageSummary] = field(default_factory=dict)
@@ -46,7 +46,7 @@ def read_chosen_pages(inputs: Inputs, texts: Mapping[str, str], clustered: froze
     inputs
         The inputs of the run.
     texts
-        Text of the record of each page to view, by its id.
+        Text of the record of each page to view, by id.
     clustered
         Ids of the pages to cluster.
     """
@@ -68,7 +68,7 @@ def read_chosen_pages(inputs: Inputs, texts: Mapping[str, str], clustered: froze
 def _parsed(item: Item) -> Page | None:
     try:
         html = item.read(Limits().bytes + 1)
-    except OSError:  # the record of the run says so
+    except OSError:  # the run's record reports it
         return None
     return parse(html, url=item.url, charset=item.charset)
 

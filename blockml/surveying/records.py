@@ -1,4 +1,4 @@
-"""Records of a run as a survey reads them, whatever their fields hold."""
+"""Records of a run as a survey reads them; any field may hold anything."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from blockml.rendering.record import FAILURES, UNSURE
 
 __all__ = ["Record", "RunOutput", "RunRecords"]
 
-#: What a survey takes: the output of a run by its path, or records that can be read twice.
+#: Inputs of a survey: the path of a run's output, or records that can be read twice.
 RunRecords: TypeAlias = str | Path | Sequence[Mapping[str, Any]] | Any
 
-#: Most characters of an id, URL or title, and most bytes of a line; longer lines are counted as damaged.
+#: Maximum characters of an id, URL or title, and maximum bytes of a line; longer lines are counted as damaged.
 _MAX_NAME, _MAX_LINE = 500, 64 << 20
-#: Columns of a table that a survey reads, and rows that are decoded at a time.
+#: Columns of a table that a survey reads, and number of rows to decode at a time.
 _COLUMNS = ("id", "url", "status", "title", "text", "confidence", "n_blocks", "n_kept_blocks", "model", "metadata")
 _BATCH_ROWS = 64
 _PARTS = {"metadata": ("metadata.language", "metadata.published")}
 _PARQUET = b"PAR1"
-#: Statuses of a run that say that the page failed.
+#: Statuses of pages that failed.
 _FAILED = frozenset(FAILURES)
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Record of a page; fields that are missing or of another type are None, or empty."""
+    """Record of a page; missing fields and fields of the wrong type are None or empty."""
 
     id: str
     url: str | None
-    site: str  #: Registrable domain of the URL, else the first folder of the id; empty if neither is known.
+    site: str  #: Registrable domain of the URL, else the first folder of the id; empty if it has neither.
     status: str
     title: str
     text: str | None
@@ -58,12 +58,12 @@ class Record:
 
     @property
     def is_unsure(self) -> bool:
-        """Whether the run marked the page as one below its least confidence."""
+        """Whether the run marked the page as below its minimum confidence."""
         return self.status == UNSURE
 
 
 def record_of(row: Mapping[str, Any], number: int) -> Record:
-    """Return the record of a row, of which nothing is trusted.
+    """Return the record of an untrusted row.
 
     Examples
     --------
@@ -125,24 +125,24 @@ def _known_site(start: str) -> str:
 
 @dataclass(slots=True)
 class RunOutput:
-    """The output of a run, which is read as often as needed; nothing of it stays in memory.
+    """The output of a run, which is read as often as needed and not kept in memory.
 
     Parameters
     ----------
     source
-        A file of JSON lines (compressed or not) or Parquet, a folder of such part files as engines write, a
+        A file of JSON lines (compressed or not) or Parquet, a folder of such files as engines write it, a
         ``pyarrow.Table``, or a list of records.
 
     Raises
     ------
     InputError
-        There is no such file, or a folder has no records.
+        The file doesn't exist, or a folder has no record files.
     UsageError
-        It is something else, or can be read only once.
+        ``source`` has another type, or can be read only once.
     """
 
     source: RunRecords
-    n_damaged: int = field(default=0, init=False)  #: Lines that are not records, in the last reading.
+    n_damaged: int = field(default=0, init=False)  #: Number of lines that are not records, in the last reading.
 
     def __post_init__(self) -> None:
         if isinstance(self.source, str | Path):
@@ -216,7 +216,7 @@ def _line_rows(path: Path) -> Iterator[Any]:
 
 
 def _loader() -> Any:  # noqa: ANN401 (a function of bytes)
-    """Return a parser of JSON: that of orjson where it is installed, which is faster."""
+    """Return a JSON parser: orjson's if it is installed, which is faster."""
     try:
         import orjson
     except ImportError:
@@ -232,7 +232,10 @@ def _table_rows(path: Path) -> Iterator[Any]:
         with pq.ParquetFile(path) as file:
             names = [name for name in _COLUMNS if name in file.schema_arrow.names]
             if not names:
-                raise UsageError(f"no column of a record: {', '.join(file.schema_arrow.names)}", source=path)
+                raise UsageError(
+                    f"none of the columns of a record; the columns are: {', '.join(file.schema_arrow.names)}",
+                    source=path,
+                )
             names = [part for name in names for part in _PARTS.get(name, (name,))]
             for batch in file.iter_batches(_BATCH_ROWS, columns=names):
                 yield from batch.to_pylist()

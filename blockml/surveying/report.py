@@ -30,9 +30,9 @@ __all__ = ["TABLES", "Survey", "survey"]
 
 #: Tables of a survey.
 TABLES = ("sites", "templates", "lines", "pages", "confidence", "changes", "changed_pages")
-#: Sites whose pages are shown; the table of sites has all.
+#: Maximum number of sites whose pages are shown; the table of sites has all.
 _SHOWN_SITES = 20
-#: Characters of a text that is compared with its page for a view.
+#: Maximum characters of a text that is compared with its page for a view.
 _VIEWED = 20_000
 
 _Rows = list[dict[str, Any]]
@@ -40,11 +40,11 @@ _Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Survey:
-    """Result of :func:`survey`: what came out of a run, and where to look."""
+    """Result of :func:`survey`: tables, a report, and pages to look at."""
 
     name: str  #: Path of the output.
     glance: Mapping[str, Any]  #: Counts of the whole run.
-    tables: Mapping[str, _Rows]  #: Rows of each of :data:`TABLES`; those that don't apply are empty.
+    tables: Mapping[str, _Rows]  #: Rows of each of :data:`TABLES`; tables that don't apply are empty.
     views: Mapping[str, Any]  #: Runs of kept and removed blocks of each page that is shown, by its id.
 
     def __repr__(self) -> str:
@@ -53,12 +53,12 @@ class Survey:
         return f"Survey({pages}, {sites}{'' if mean is None else f', mean confidence {mean:.3f}'})"
 
     def to_frame(self, table: str = "sites") -> Any:  # noqa: ANN401 (pandas, or pyarrow)
-        """Return a table as a ``pandas.DataFrame``, or as a ``pyarrow.Table`` where pandas is not installed.
+        """Return a table as a ``pandas.DataFrame``, or as a ``pyarrow.Table`` if pandas is not installed.
 
         Raises
         ------
         UnknownNameError
-            There is no such table: see :data:`TABLES`.
+            ``table`` is not one of :data:`TABLES`.
         """
         check_name("table", table, TABLES)
         rows = self.tables[table]
@@ -71,7 +71,7 @@ class Survey:
         return pandas.DataFrame(rows)
 
     def html(self) -> str:
-        """Return the report as HTML, which needs no other file."""
+        """Return the report as self-contained HTML."""
         return survey_html(self)
 
     def save(self, path: str | Path) -> Path:
@@ -118,7 +118,7 @@ def survey(
     template_pages: int = SAMPLED_PAGES,
     progress: Callable[[Iterable[Record]], Iterable[Record]] = iter,
 ) -> Survey:
-    """Survey the output of a run over many pages: what came out, by site and template, and where to look.
+    """Survey the output of a run over many pages: results by site and template, and pages to look at.
 
     The output is read twice, and memory does not grow with the pages of a site. Sites are ranked by their pages times
     1 - confidence.
@@ -129,12 +129,12 @@ def survey(
         Output of :func:`blockml.predict`, ``blockml predict`` or an engine: a file of JSON lines or Parquet, a folder
         of part files, a ``pyarrow.Table``, or a list of records.
     before
-        Earlier output for the same pages, to be compared with.
+        Earlier output for the same pages, to compare with.
     inputs
-        The pages of the run: files, folders, globs or archives. With them the survey has templates of large sites, and
-        views of pages.
+        The pages of the run: files, folders, globs or archives. With them the survey includes templates of large sites,
+        and views of pages.
     template_pages
-        Pages of each large site that are clustered by template, drawn by the hash of their ids.
+        Number of pages of each large site to cluster by template, sampled by the hash of their ids.
     progress
         Wraps the iteration over the records, to show progress.
 
@@ -148,7 +148,7 @@ def survey(
     InputError
         The output or an input can't be read.
     UsageError
-        The output has no records, or an argument is of another type.
+        The output has no records, or an argument has the wrong type.
     MissingExtraError
         Parquet needs the extra ``arrow``, templates need ``train``, the report needs ``report``.
 
@@ -180,7 +180,9 @@ def survey(
         if changes is not None:
             changes.add(record, number, hashes, site.name)
     if not sites.total.n_pages:
-        raise UsageError(f"no records; {counted(records.n_damaged, 'line')} of something else", source=records.name)
+        raise UsageError(
+            f"no records, only {counted(records.n_damaged, 'line')} of something else", source=records.name
+        )
     repeats, frequent = duplicates.by_site(len(sites.by_name))
     ranked = sites.ranked()
     shown = {note.number: note for site in ranked[:_SHOWN_SITES] for note in (*site.least_sure(), *site.typical())}
@@ -200,7 +202,7 @@ def survey(
         drawn = frozenset(note.record_id for site in large for note in site.sample())
         pages = read_chosen_pages(given, texts, drawn)
     line_rows = lines.rows(list(sites.by_name))
-    repeated_lines = {row["site"]: row for row in reversed(line_rows)}  # the most frequent one of each
+    repeated_lines = {row["site"]: row for row in reversed(line_rows)}  # the most frequent line of each site
     site_rows = []
     for site in ranked:
         count = frequent.get(site.number, (0, 0))[1]
@@ -276,10 +278,10 @@ def _page_row(site: SiteStats, note: PageNote, kind: str) -> dict[str, Any]:
 
 @cache
 def held_out() -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """Return what confidences meant on collections that a model was not trained on, by the id of the model.
+    """Return, by model id, the quality at each confidence on collections that the model was not trained on.
 
-    ``python -m research.benchmarks.survey_coverage --write`` measures it: of the pages whose confidence is in an
-    interval, the number, their mean F1, and the share with F1 above .8.
+    ``python -m research.benchmarks.survey_coverage --write`` measures it: for each interval of confidence the number of
+    pages, their mean F1, and the share with F1 above .8.
     """
     found: dict[str, list[dict[str, Any]]] = json.loads(
         files("blockml.surveying").joinpath("held_out.json").read_text()
@@ -288,7 +290,7 @@ def held_out() -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 
 def _confidence_rows(sites: Sites) -> _Rows:
-    """Return the rows of the table of confidences: pages in each interval, and what it meant on held-out pages."""
+    """Return the rows of the table of confidences: pages in each interval, and the quality of held-out pages in it."""
     model = sites.models.most_common(1)[0][0] if sites.models else ""
     n_bins = len(sites.histogram)
     rows = []

@@ -11,22 +11,22 @@ from typing import Any
 from blockml.datasets.soft_errors import soft_error_message
 from blockml.surveying.records import Record
 
-#: Sites that are counted by themselves; pages of further ones are counted as ``(other sites)``.
+#: Maximum number of sites counted separately; pages of further sites are counted as ``(other sites)``.
 MOST_SITES = 20_000
 OTHER_SITES, NO_SITE = "(other sites)", "(no site)"
-#: Least sure pages that are shown of a site, typical ones, and pages from whose sample these are chosen.
+#: Number of lowest-confidence pages to show of a site, of typical ones, and of sampled pages to choose these from.
 N_LEAST, N_TYPICAL, SAMPLED_PAGES = 3, 3, 16
-#: Bins of the confidence.
+#: Number of bins of the confidence.
 CONFIDENCE_BINS = 20
-#: Characters of a text that are shown where the page itself isn't given.
+#: Maximum characters of a text to show if the page itself isn't given.
 _SHOWN = 400
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class PageNote:
-    """A page that a survey shows, in the order of its key."""
+    """A page that a survey shows; pages are sorted by ``key``."""
 
-    key: tuple[float, int]  #: What it was chosen by, and its number in the output.
+    key: tuple[float, int]  #: The value it was chosen by, and its number in the output.
     record_id: str = field(compare=False)
     url: str | None = field(compare=False)
     title: str = field(compare=False)
@@ -54,7 +54,7 @@ class SiteStats:
 
     name: str
     number: int
-    sample_size: int = SAMPLED_PAGES  #: Pages that are drawn for :meth:`typical` and for templates.
+    sample_size: int = SAMPLED_PAGES  #: Number of pages to sample for :meth:`typical` and for templates.
     n_pages: int = 0
     n_failed: int = 0
     n_unsure: int = 0
@@ -78,7 +78,7 @@ class SiteStats:
 
     @property
     def expected_loss(self) -> float:
-        """Number of pages times 1 - confidence, by which sites are ranked."""
+        """Number of pages times 1 - confidence; sites are ranked by it."""
         return self.n_rated - self.confidence_sum
 
     @property
@@ -107,7 +107,7 @@ class SiteStats:
             self.soft_error = self.soft_error or message[:120]
 
     def note_page(self, record: Record, number: int, n_words: int) -> None:
-        """Keep the page if it is among the least sure ones, or in the sample for typical ones."""
+        """Keep the page if its confidence is among the lowest, or if it is in the sample for typical pages."""
         confidence = 1.0 if record.confidence is None else record.confidence
         sure, drawn = confidence, zlib.crc32(record.id.encode("utf-8", "replace"))
         is_least = len(self._least) < N_LEAST or -sure > self._least[0][0]
@@ -214,7 +214,7 @@ class Sites:
         return site
 
     def of(self, record: Record) -> SiteStats:
-        """Return the statistics of the site of a record, which is counted as another one if there are too many."""
+        """Return the statistics of a record's site, or of ``(other sites)`` if there are too many sites."""
         name = record.site or NO_SITE
         if name not in self.by_name and len(self.by_name) >= MOST_SITES:
             name = OTHER_SITES
@@ -228,5 +228,5 @@ class Sites:
 
 
 def _count_name(counter: Counter[str], name: str) -> None:
-    """Count a name; hostile records may have any number of different ones."""
+    """Count a name; hostile records may contain any number of different names."""
     counter[name if name in counter or len(counter) < 1000 else "other"] += 1

@@ -80,7 +80,7 @@ def test_of_json_lines(tmp_path: Path) -> None:
     """The line is an error, and the next line is read."""
     before = b'{"id": "huge", "html": "'
     write_sparse(tmp_path / "a.jsonl", before, b'"}\n{"id": "next", "html": "<p>x"}\n')
-    error = f"the line has {len(before) + SIZE + 3} bytes, more than a page may have"
+    error = f"the line has {len(before) + SIZE + 3} bytes, more than allowed for a page"
     assert read_with_little_memory(tmp_path / "a.jsonl") == [("a.jsonl:1", error, 0), ("next", None, 4)]
 
 

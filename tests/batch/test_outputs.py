@@ -125,7 +125,7 @@ def test_a_stopped_run_continues(tmp_path: Path, name: str) -> None:
     assert out.read_bytes() == b"old"
     summary = run(source, out, resume=True)
     assert 0 < summary.n_earlier < 2000
-    assert str(summary) == f"2,000 pages: 2,000 ok; {summary.n_earlier:,} of them done before"
+    assert str(summary) == f"2,000 pages: 2,000 ok; {summary.n_earlier:,} of them done earlier"
     assert out.read_bytes() == whole.read_bytes()
     assert not parts_path(out).exists()
     parts_path(out).mkdir()  # as a kill leaves it behind in the moment when the output is complete
@@ -287,7 +287,7 @@ def test_documents_never_replace_gold(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("gold", encoding="utf-8")
     for name in (tmp_path, tmp_path / "a.html"):
         for resume in (False, True):
-            with pytest.raises(UsageError, match=r"a\.txt: is beside its page and may be its gold"):
+            with pytest.raises(UsageError, match=r"a\.txt: is next to its page and may be its gold"):
                 run(find_inputs([str(name)]), tmp_path, resume=resume)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "a.txt"]
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "gold"

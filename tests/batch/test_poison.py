@@ -78,4 +78,4 @@ def test_poison_costs_itself_alone(tmp_path: Path, jobs: int) -> None:
     failures = [json.loads(line) for line in failures_path(out).read_text(encoding="utf-8").splitlines()]
     assert [row["id"] for row in failures] == ["loop", "hog", "segfault", "exit", "raise", place]
     assert failures[1]["error"] == "needed more than 1,024 MB of memory"
-    assert failures[2]["error"] == "the process was ended by SIGSEGV"
+    assert failures[2]["error"] == "the process was killed by SIGSEGV"

@@ -93,7 +93,7 @@ def test_poison_pages_cost_themselves_alone(jobs: int) -> None:
     assert failed == {
         50: ("timeout", "took longer than 2 seconds"),
         333: ("crashed", "needed more than 1,024 MB of memory"),
-        334: ("crashed", "the process was ended by SIGSEGV"),
+        334: ("crashed", "the process was killed by SIGSEGV"),
         600: ("crashed", "the process ended with exit code 9"),
         999: ("crashed", "ZeroDivisionError: as asked"),
     }
@@ -206,9 +206,9 @@ def test_wrong_options_are_errors(options: dict[str, Any], words: str) -> None:
     for jobs in (0, -1, 1.5, "2"):
         with pytest.raises(UsageError, match="jobs must be a positive integer, got"):
             predict_items(items(), Plain(), jobs=jobs)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r"extractor must be an extractor, as of .*resolve, got str"):
+    with pytest.raises(UsageError, match=r"extractor must be an extractor, as returned by .*resolve, got str"):
         predict_items(items(), "default")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r"a pyarrow\.Table is needed, got list; give rows to the method records"):
+    with pytest.raises(UsageError, match=r"table must be a pyarrow\.Table, got list; pass rows to \.records\(\)"):
         BatchExtractor("plain")([{"html": "<p>row"}])
     table = pa.table({"html": ["<p>row"], "url": ["http://a.example"]})
     for keep in (("url",), ("html", "html", "url")):

@@ -155,7 +155,7 @@ def test_json_lines(tmp_path: Path, suffix: str) -> None:
     assert (items[4].charset, items[4].site) == ("utf-8", "mine")
     assert "not JSON" in str(items[2].error)
     assert (items[3].error, items[3].url) == (
-        "the record has no string 'html'; --columns names other fields",
+        "the record has no string 'html'; --columns can name another",
         "http://a.example/4",
     )
     assert items[7].error == "not a JSON object"
@@ -245,7 +245,7 @@ def test_lines_are_bounded(tmp_path: Path) -> None:
         stream.write(b'"}\n{"id": "next", "html": "<p>x"}\n')
     items = items_of(path, reading=Reading(limit=1000))
     assert [item.id for item in items] == ["in.jsonl.gz:1", "next"]
-    assert items[0].error == "the line has 100000027 bytes, more than a page may have"
+    assert items[0].error == "the line has 100000027 bytes, more than allowed for a page"
 
 
 @pytest.mark.parametrize("n_lines", [1, 3000])

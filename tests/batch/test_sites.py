@@ -101,7 +101,7 @@ def test_predict_by_site(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "no such site template" in capsys.readouterr().err
     SiteTemplate.count([]).save(tmp_path / "empty.template")
     assert main(["predict", str(zoo), "--by-site", "--template", str(tmp_path / "empty.template")]) == 2
-    assert "exclude each other" in capsys.readouterr().err
+    assert "can't be combined" in capsys.readouterr().err
     assert main(["predict", str(zoo), "--template", ""]) == 4
 
 

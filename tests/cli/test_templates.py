@@ -128,7 +128,7 @@ def test_update_from_another_site_warns(capsys: Output, tmp_path: Path) -> None:
     assert main(["templates", "detect", *pages[8:12], "-o", file, "--update"]) == 0
     assert "another site" not in capsys.readouterr().err
     assert main(["templates", "detect", *others[:4], "-o", file, "--update"]) == 0
-    assert "are they of another site?" in capsys.readouterr().err
+    assert "are they from another site?" in capsys.readouterr().err
 
 
 def test_numbers_are_of_no_site(capsys: Output, tmp_path: Path) -> None:

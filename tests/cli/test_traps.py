@@ -43,7 +43,7 @@ def test_an_address_that_is_no_unicode(tmp_path: Path) -> None:
 def test_an_address_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     """The message says what to give; a missing file is a missing file."""
     assert main(["extract", "https://cat.example/a"]) == 3
-    assert "https://cat.example/a: is an address, and pages are not fetched; give a file" in capsys.readouterr().err
+    assert "https://cat.example/a: is a URL, and pages are not fetched; give a file" in capsys.readouterr().err
     assert main(["extract", "none.html"]) == 3
     assert "none.html: No such file or directory" in capsys.readouterr().err
 
@@ -55,7 +55,7 @@ def test_files_passed_over_are_counted(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["predict", str(tmp_path), "--model", "plain"]) == 0
     shown = capsys.readouterr()
     assert shown.out.count("\n") == 1
-    assert 'files passed over: 2 ".txt"' in shown.err
+    assert 'files skipped: 2 ".txt"' in shown.err
 
 
 def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         (["predict", PAGE, "--engine", "spark", "--jobs", "2"], "--jobs has no effect with --engine spark; --master"),
         (["predict", PAGE, "--engine", "datatrove", "--by-site"], "--by-site has no effect with --engine datatrove"),
         (["predict", PAGE, "--engine", "spark", "-o", "x"], "ends in one of: .parquet, .jsonl"),
-        (["predict", PAGE, "--engine", "spark", "-o", SITE + ".jsonl", "--fields", "id"], "needs the field status"),
+        (["predict", PAGE, "--engine", "spark", "-o", SITE + ".jsonl", "--fields", "id"], "add status to --fields"),
         (["compare", "plain", "--dataset", SITE, "-o", "x", "--seed", "3"], "--seed has no effect without --limit"),
         (["compare", "--list", "plain"], "--list lists all systems; leave out plain"),
         (["compare", "--list", "--dataset", SITE, "--limit", "3"], "--dataset and --limit have no effect with --list"),
@@ -98,7 +98,7 @@ def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             ["train", "--dataset", SITE, "-o", "x", "--recipe", "kim2013", "--block-type-dataset", SITE],
-            "--block-type-dataset has no effect with recipe kim2013, which learns no block types",
+            "--block-type-dataset has no effect with recipe kim2013, which does not learn block types",
         ),
         (["model", "show", "none", "--repeats", "3"], "--repeats needs --importance"),
         (["model", "show", "kim2013", "--tree", "--format", "json"], "--format has no effect with --tree"),
@@ -106,8 +106,8 @@ def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         (["features", "--backend", "lexbor"], "--backend has no effect without --tags"),
         (["datasets", "--jobs", "2"], "--jobs has no effect without a folder to check"),
         (["predict", PAGE, "--fields", "id", "--format", "html"], "--format has no effect without the field text"),
-        (["extract", "none", "--template", "x", "--source", "x"], "--template and --source exclude each other"),
-        (["templates", "cluster", "none", "--jobs", "2"], "--jobs has no effect but with --distance rtdm or lcts"),
+        (["extract", "none", "--template", "x", "--source", "x"], "--template and --source can't be combined"),
+        (["templates", "cluster", "none", "--jobs", "2"], "--jobs has no effect except with --distance rtdm or lcts"),
     ],
 )
 def test_options_without_effect_are_refused(
@@ -248,4 +248,4 @@ def test_the_first_reason_is_printed_where_pages_fail(tmp_path: Path, capsys: py
     lines = tmp_path / "in.jsonl"
     lines.write_text('{"content": "<p>Cats rule"}\n' * 2, encoding="utf-8")
     assert main(["predict", str(lines), "-o", str(tmp_path / "out.jsonl"), "--model", "plain"]) == 3
-    assert "the first: the record has no string 'html'; --columns names other fields" in capsys.readouterr().err
+    assert "the first: the record has no string 'html'; --columns can name another" in capsys.readouterr().err

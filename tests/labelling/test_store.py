@@ -74,7 +74,7 @@ def test_unfinished_pages_are_flagged_and_resumed(folder: Path) -> None:
 def test_page_folders_can_be_labelled_in_place(folder: Path) -> None:
     """The output may be the folder itself if it holds page folders only; a copy below it is not a page to label."""
     before = sorted(folder.rglob("*"))
-    with pytest.raises(UsageError, match="has page files, so labels need another folder"):
+    with pytest.raises(UsageError, match="contains page files; give another folder for the labels"):
         store_of(folder, folder)
     assert sorted(folder.rglob("*")) == before
     inside = store_of(folder, folder / "out")

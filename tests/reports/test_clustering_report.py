@@ -396,8 +396,8 @@ def test_a_lone_surrogate_is_no_trouble(tmp_path: Path) -> None:
         ({"matrix": [[0.0, 1.0]]}, r"matrix must have the shape \(3, 3\)"),
         ({"merges": [[0, 1, 0.5, 2]]}, r"merges must have the shape \(2, 4\)"),
         ({"map": {"points": [[0, 0]], "stress": 0}}, r"points must have the shape \(3, 2\)"),
-        ({"histogram": {"edges": [0, 1], "counts": [1, 2]}}, "2 bins need 3 increasing edges, not 2"),
-        ({"histogram": {"edges": [0, 2, 1], "counts": [1, 2]}}, "2 bins need 3 increasing edges, not 3"),
+        ({"histogram": {"edges": [0, 1], "counts": [1, 2]}}, "2 bins need 3 increasing edges, got 2"),
+        ({"histogram": {"edges": [0, 2, 1], "counts": [1, 2]}}, "2 bins need 3 increasing edges, got 3"),
         ({"clusters": [{"number": 0}]}, "cluster 1, which is not among the clusters"),
     ],
 )

@@ -80,7 +80,7 @@ def test_system_trained_on_the_pages_is_not_the_best(page: html.HtmlElement) -> 
     """The next one is, and it is said why."""
     said = sentences(page)["news-2010"]
     assert said.startswith("trafilatura is best")
-    assert "blockml-wide† has 0.905, but has seen these pages in training" in said
+    assert "blockml-wide† has 0.905, but was trained on these pages" in said
 
 
 def test_insignificant_best_is_called_so(page: html.HtmlElement) -> None:

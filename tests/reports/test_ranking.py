@@ -116,5 +116,5 @@ def test_outputs_of_unknown_kind_are_outputs() -> None:
 
 def test_other_schemas_are_refused() -> None:
     """The error names both versions."""
-    with pytest.raises(UsageError, match="schema 2 are needed, not of 99"):
+    with pytest.raises(UsageError, match="schema version 2, got 99"):
         index_tables({"schema_version": 99})

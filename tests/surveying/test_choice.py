@@ -60,7 +60,7 @@ def test_what_is_labelled_is_not_asked_again() -> None:
 
 def test_wrong_calls() -> None:
     """An output without confidences can't choose."""
-    with pytest.raises(UsageError, match="no record has a confidence"):
+    with pytest.raises(UsageError, match="by confidence, but no record has one"):
         choose_pages(RunOutput([{"id": "a"}]))
     with pytest.raises(UsageError, match="per_site must be positive, got 0"):
         choose_pages(RunOutput([{"id": "a", "confidence": 1}]), per_site=0)

@@ -39,7 +39,7 @@ def test_sites_that_gain_get_a_model_and_others_the_base(tmp_path: Path, capsys:
     err = capsys.readouterr().err
     assert "few.example: 3 labelled pages, but at least 4 are needed" in err
     assert "fine.example: does not gain; page F1" in err
-    assert "1 model for 3 groups; other pages get default" in err
+    assert "1 model for 3 groups; other pages use default" in err
     table = json.loads((output / ROUTES).read_text())
     assert [(row["site"], row["host"], row["about"]["pages"]) for row in table["routes"]] == [("odd.example", None, 5)]
     assert {row["group"]: row["pages"] for row in table["refused"]} == {"few.example": 3, "fine.example": 5}
@@ -113,5 +113,5 @@ def test_wrong_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     at_host(tmp_path / "fine", "fine.example", range(5), odd=False)
     given = ["--dataset", str(tmp_path / "fine"), "-o", str(tmp_path / "m")]
     assert main(["train", "--base", "default", "--by", "site", *given]) == 1
-    assert "no models written: of 1 group none gains" in capsys.readouterr().err
+    assert "no models written: none of 1 group gains" in capsys.readouterr().err
     assert not (tmp_path / "m").exists()

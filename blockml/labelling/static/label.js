@@ -1,6 +1,6 @@
 "use strict";
-// The labelling page. The state of a page is one label per block; every change sends all of them, so that the server
-// holds a complete page at any time.
+// The labelling page. The state of a page is one label per block; every change sends all labels, so that the server
+// always has a complete page.
 
 const CONTENT = new Set(["main", "heading", "supplement"]);
 const UNSURE = [0.25, 0.75];
@@ -11,7 +11,7 @@ let names = [];
 let current = null;
 let labels = [];
 let history = [];
-let first = 0; // block where the selection began
+let first = 0; // first block of the selection
 let level = 0; // how far the selection has been widened
 let dragged = null;
 let pending = Promise.resolve();
@@ -122,7 +122,7 @@ async function open(id) {
   listed();
   window.scrollTo(0, 0);
   $("page").focus({ preventScroll: true });
-  const proposal = labels.length ? "proposal of the model" : "no text to label";
+  const proposal = labels.length ? "labels proposed by the model" : "no text to label";
   const { note } = pages.find((page) => page.id === id);
   say([note, current.state === "open" ? proposal : current.state].filter(Boolean).join(" · "));
 }
@@ -152,7 +152,7 @@ function blockAt(event) {
 
 function pressed(event) {
   const block = blockAt(event);
-  // A finger that is put down may be about to scroll: its click comes later.
+  // A touch may be the start of scrolling; a tap sends a click later.
   if (block === null || event.button !== 0 || (event.pointerType === "touch") !== (event.type === "click")) return;
   event.preventDefault();
   $("page").focus({ preventScroll: true });
@@ -192,7 +192,7 @@ function key(event) {
   event.preventDefault();
 }
 
-// The labels have the keys 1 to 9; the last one, text that may be content or not, has 0.
+// Keys 1 to 9 set labels; 0 sets the last one, for text that may be content or not.
 function keyOf(number) {
   return String((number + 1) % 10);
 }

@@ -1,6 +1,6 @@
 "use strict";
 // Page view: the threshold changes decisions and text, search and labels filter the blocks, and a block and its place in
-// the rendered page lead to each other.
+// the rendered page link to each other.
 
 const view = JSON.parse(document.getElementById("view-data").textContent);
 const items = [...document.querySelectorAll("ol.blocks > .block")];
@@ -19,7 +19,7 @@ function decided(threshold) {
   return view.scores.map((score, block) => Boolean(view.asked_for?.[block]) || keep(score, block));
 }
 
-// The text of kept blocks, by the rules of the plain text output.
+// Text of the kept blocks, following the rules of the plain text output.
 function rendition() {
   let text = "";
   let before = -1;
@@ -43,7 +43,7 @@ function rendition() {
 function paint() {
   kept.forEach((keep, block) => {
     for (const span of rendered.get(block) || []) span.classList.toggle("is-kept", keep);
-    const item = items[block]; // not all blocks of a long page are listed
+    const item = items[block]; // long pages don't list all blocks
     if (!item) return;
     const truth = view.truth === null ? null : view.truth[block];
     item.classList.toggle("kept", keep);
