@@ -19,7 +19,7 @@ def extract_column(column: Any, *, model: AnyModel = "default", **options: Any) 
     Parameters
     ----------
     column
-        A pandas or polars series, an Arrow array, or any iterable; its cells are ``str`` or ``bytes``.
+        A pandas or polars series, an Arrow array, or any iterable of ``str`` or ``bytes``.
     model
         A model as accepted by :func:`blockml.load`.
     **options

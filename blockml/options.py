@@ -29,8 +29,9 @@ __all__ = ["FAVOURED", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
 #: Formats of the field ``text`` of a record.
 TEXT_FORMATS = ("text", "markdown", "html")
-#: Change of the log odds that a block needs, by what is favoured. Chosen on the curve of ``default`` on collections
-#: that it was not trained on (``python -m research.benchmarks.presets --dataset dragnet-2012 --dataset cleaneval``).
+#: Shift of the log odds that a block needs, for each value of ``favour``. Chosen on the curve of ``default`` on
+#: collections that it was not trained on (``python -m research.benchmarks.presets --dataset dragnet-2012 --dataset
+#: cleaneval``).
 FAVOURED: Mapping[str, float] = MappingProxyType({"precision": 1.5, "recall": -1.4})
 _FAVOUR_HELP = (
     "favour precision or recall, instead of --threshold (default on dragnet-2012, not in its training: mean P .939, R "
@@ -218,6 +219,6 @@ class Options:
 
 
 def flags(*, of_records: bool) -> Mapping[str, CommandFlag]:
-    """Return the flags by the names of their options; ``of_records`` includes those of ``blockml predict``."""
+    """Return the flags by option name; ``of_records`` includes those that affect records."""
     found = {item.name: item.metadata["flag"] for item in fields(Options)}
     return {name: flag for name, flag in found.items() if flag and (of_records or not flag.of_records)}

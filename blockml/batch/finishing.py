@@ -31,7 +31,7 @@ def finishing_fields(options: Options) -> tuple[str, ...]:
 
 
 def finishes(options: Options) -> bool:
-    """Tell whether the records of a run with these options need a :class:`Finisher`."""
+    """Return whether the records of a run with these options need a :class:`Finisher`."""
     return bool(options.languages or options.deduplicate or "duplicate_of" in options.record_fields)
 
 

@@ -120,7 +120,7 @@ class Folder:
         return JsonLines()
 
     def assemble(self, parts: Iterable[Path]) -> None:
-        """Write the documents of pages with text; a second page with the same name gets the next free number."""
+        """Write the documents of pages with text; a second page with the same name has the next free number."""
         self.path.mkdir(parents=True, exist_ok=True)
         for folder, _, names in os.walk(self.path):  # left by a run that was killed while it wrote documents
             for name in names:

@@ -181,7 +181,7 @@ def record_fields(columns: Mapping[str, str]) -> RecordFields:
 
 
 def as_inputs(inputs: AnyInputs, columns: RecordFields, limit: int) -> Inputs:
-    """Return the inputs of :func:`predict` as inputs that are read in units."""
+    """Convert the inputs of :func:`predict` to inputs that are read in units."""
     if isinstance(inputs, str | os.PathLike):
         return find_inputs([os.fsdecode(inputs)], columns)
     if isinstance(inputs, Dataset):

@@ -57,7 +57,7 @@ class Slot:
 
 @dataclass(slots=True)
 class Replay:
-    """A unit that is extracted page by page."""
+    """State of a unit that is extracted page by page."""
 
     packer: Packer
     n_done: int  #: Number of records so far.

@@ -182,7 +182,7 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
 
 
 def given_datasets(arguments: argparse.Namespace, specs: Sequence[str]) -> list[Dataset]:
-    """Open data sets, with ``--columns`` for the tables among them; say which rows are left out.
+    """Open data sets, with ``--columns`` for the tables among them; print which rows are left out.
 
     Raises
     ------

@@ -72,7 +72,7 @@ def _check(arguments: argparse.Namespace, options: Options) -> None:
 
 
 def _model(arguments: argparse.Namespace) -> str:
-    """Return the name by which the workers load the extractor."""
+    """Return the name that the workers load the extractor by."""
     name: str = arguments.model
     return str(Path(name).resolve()) if Path(name).is_file() or is_routed(name) else name
 

@@ -52,7 +52,7 @@ COMMANDS = {"label": add_label}
 
 
 def _chosen(arguments: argparse.Namespace, output: Path, extractor: Extractor) -> LabelStore:
-    """Choose pages by the output of a run and read them."""
+    """Choose pages from the output of a run and read them."""
     from blockml.batch import find_inputs
     from blockml.labelling.store import LabelStore, labelled_pages
     from blockml.surveying.choice import choose_pages, pages_to_label
@@ -89,13 +89,13 @@ def run_label(arguments: argparse.Namespace) -> int:
     extractor = resolve(arguments.model)
     store = LabelStore(folder, output, extractor) if arguments.survey is None else _chosen(arguments, output, extractor)
     if not store.pages:
-        note(f"nothing to label: every site has its {arguments.per_site} labelled pages, or too few pages")
+        note(f"nothing to label: every site has {arguments.per_site} labelled pages already, or too few pages")
         return 0
     try:
         server = LabelServer(store, arguments.port)
     except OSError as error:
         raise UsageError(f"port {arguments.port} can't be used: {error.strerror or error}") from error
-    note(f"predicting {counted(len(store.pages), 'page')}, to begin with the most uncertain")
+    note(f"predicting {counted(len(store.pages), 'page')}, to show the most uncertain first")
     store.rank()
     note(f"labels are written to {output}; press Ctrl+C to stop")
     show(server.url)

@@ -367,7 +367,7 @@ def _write_curves(path: Path, dataset: str, results: Mapping[str, Sequence[PageR
 
 
 def _print_reports(reports: Sequence[dict[str, Any]], *, by_page_type: bool) -> None:
-    """Print the table of means, then what its metrics mean and the blocks and cost of each extractor."""
+    """Print the table of means, then the meaning of its metrics, and the block scores and cost of each extractor."""
     from blockml.evaluation.comparison.grid import METRIC_INFO
 
     rows: list[dict[str, Any]] = []

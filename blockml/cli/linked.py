@@ -37,7 +37,7 @@ _UNKNOWN_URL = "http://page.invalid/some/page.html"
 
 def add_linked_extract(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml templates extract``."""
-    add_page(parser, url="URL of the page, instead of that of the source")
+    add_page(parser, url="URL of the page, instead of the one in the source")
     add = parser.add_argument
     text = (
         "where to read linked pages; web fetches them. A template of 'templates detect' is applied directly: no page "

@@ -32,7 +32,7 @@ __all__ = ["COMMANDS"]
 
 def add_features(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml features``."""
-    parser.description = "List feature columns with unit, range, value without a block, and source."
+    parser.description = "List feature columns with unit, range, value where there is no block, and source."
     parser.add_argument("set", nargs="?", metavar="SET", help="feature set, instead of all base columns")
     text = "count tags inside and outside the main content of these labelled pages"
     parser.add_argument("--tags", metavar="[NAME=]PATH", help=text)

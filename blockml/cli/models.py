@@ -17,9 +17,9 @@ from blockml.text.plurals import counted
 
 __all__ = ["COMMANDS"]
 
-#: Levels of a tree that are drawn.
+#: Number of tree levels to draw.
 _DRAWN_DEPTH = 4
-#: Permutations of each unit.
+#: Number of permutations of each unit.
 _REPEATS = 5
 
 

@@ -55,7 +55,7 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     add("--max-memory", type=positive, default=2048, metavar="MB", help="memory limit of a page (on Linux)")
     add("--quiet", action="store_true", help="print no progress bar and no summary")
     group = parser.add_argument_group("on an engine", "the output is a folder of part files: OUT.parquet or OUT.jsonl")
-    group.add_argument("--engine", choices=ENGINES, help="what schedules the work, instead of --jobs processes")
+    group.add_argument("--engine", choices=ENGINES, help="engine that schedules the work, instead of --jobs processes")
     group.add_argument("--master", metavar="URL", help="Spark cluster, or local[N] for N processes")
     group.add_argument("--tasks", type=positive, metavar="N", help="number of datatrove tasks (default: one per file)")
     add_choice(parser, of_records=True)
@@ -138,7 +138,7 @@ def _run(arguments: argparse.Namespace, inputs: Inputs, pages: PageExtractor, gu
 
 
 def _is_stream(path: Path) -> bool:
-    """Tell whether a path is a device, a FIFO or a socket, which is written to and never replaced."""
+    """Return whether a path is a device, a FIFO or a socket, which is written to and never replaced."""
     try:
         mode = path.stat().st_mode
     except OSError:

@@ -40,7 +40,7 @@ __all__ = ["COMMANDS"]
 
 _INPUT_HELP = "page file, folder, glob, or .jsonl file of {id, html, url}"
 
-#: Entries of the indices that are counts; the report shows them elsewhere.
+#: Indices that are counts; the report shows them elsewhere.
 _COUNTS = ("documents", "clusters", "groups")
 
 #: Best distance with an automatic threshold (research/studies/templates-results.md); cp is a little faster.

@@ -26,7 +26,7 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     add_page(parser)
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="HTML file to write")
     parser.add_argument("--gold", metavar="FILE", help="main content as text, or labels as .jsonl, to mark errors")
-    text = "also draw the curve along the page by which the extractor decides (blurring, dsc)"
+    text = "also draw the curve along the page that the extractor decides by (blurring, dsc)"
     parser.add_argument("--curve", metavar="FILE.svg", help=text)
     parser.add_argument("--charset", help="encoding given by the transport (Content-Type header)")
     add_choice(parser)

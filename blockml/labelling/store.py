@@ -218,7 +218,7 @@ def _copy_page(source: Path | bytes, place: Path) -> None:
 
 
 def _page(path: Path, folder: Path) -> PageToLabel:
-    """Return the page of a file: its name is that of the page folder, or of the file."""
+    """Return the page of a file, named after its page folder or the file."""
     below = path.relative_to(folder)
     if is_page_of_folder(path.name) and below.parent.parts:
         return PageToLabel(below.parent.as_posix(), path, _meta(path.parent))

@@ -50,7 +50,7 @@ class PagePredictions:
 def view_name(dataset: str, page_id: str) -> str:
     """Return the path of a page's view relative to the report, with ``/`` as separator.
 
-    Names that are not safe as file names everywhere are changed, and made unique by a hash.
+    Names that are not safe file names on every system are changed, and made unique with a hash.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def _rendered(page: Page, budget: Budget) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _listed(page: Page, explain: Sequence[str], budget: Budget) -> list[str]:
-    """Return the paths of as many blocks as the budget lets a view list, from the first on."""
+    """Return the paths of the first blocks, as many as the budget allows a view to list."""
     blocks = page.blocks
     found = page.nodes.xpaths(blocks.parent[: budget.left // _LISTED].tolist())
     for row, (text, xpath) in enumerate(zip(blocks.texts, found, strict=False)):

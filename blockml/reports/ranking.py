@@ -49,7 +49,7 @@ class Index:
 
     kinds: Mapping[str, str]  #: System to one of :data:`SYSTEM_KINDS`, in the order of the tables
     trained_on: Mapping[str, frozenset[str]]  #: System to the data sets that it has seen, on which it isn't ranked
-    #: Data set and system to what the system has seen of it in training
+    #: Data set and system to the pages and sites that the system has seen in training
     seen: Mapping[tuple[str, str], Seen]
     better: Mapping[str, str]  #: Metric to ``high`` or ``low``
     titles: Mapping[str, str]  #: Metric to its title

@@ -34,7 +34,7 @@ class Surveyed(Protocol):
 
     @property
     def views(self) -> Mapping[str, Any]:
-        """Runs of blocks of each page that is shown."""
+        """Runs of blocks of each page to show."""
 
 
 def survey_html(found: Surveyed) -> str:

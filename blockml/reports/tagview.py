@@ -1,4 +1,4 @@
-"""View of how often each tag holds content, with the points of one page as in figure 2 of Kim et al. 2013."""
+"""View of how often each tag contains content, with the points of one page as in figure 2 of Kim et al. 2013."""
 
 from __future__ import annotations
 

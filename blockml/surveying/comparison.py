@@ -143,7 +143,7 @@ def _confidences(before: Record, after: Record) -> dict[str, Any]:
 
 
 def _lines(before: str, after: str) -> dict[str, Any]:
-    """Return the first lines that only one of two texts has, and the number of such lines."""
+    """Return the first lines that only one of two texts has, and their total number."""
     old, new = ([line for line in text.split("\n")[:_COMPARED_LINES] if line.strip()] for text in (before, after))
     gone, came = _only(old, new), _only(new, old)
     return {

@@ -130,7 +130,7 @@ class RunOutput:
     Parameters
     ----------
     source
-        A file of JSON lines (compressed or not) or Parquet, a folder of such files as engines write it, a
+        A file of JSON lines (compressed or not) or Parquet, a folder of part files as engines write it, a
         ``pyarrow.Table``, or a list of records.
 
     Raises

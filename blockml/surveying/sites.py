@@ -181,7 +181,7 @@ def _push(heap: list[Any], item: tuple[float, int, PageNote], most: int) -> None
 
 
 def _soft_error(record: Record, n_words: int) -> str | None:
-    """Return the message of a page whose title and text are those of an error page."""
+    """Return the error message of a page whose title and text look like an error page."""
     if record.text is None:
         return None
     return soft_error_message(record.title, record.text.split("\n") if n_words <= 60 else [], n_words)

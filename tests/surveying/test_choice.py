@@ -127,4 +127,4 @@ def test_the_command_refuses_what_has_no_effect(
         (place / "meta.json").write_text(json.dumps({"site": "cats.example", "record": f"{n}"}))
     call = ["label", inputs, "--survey", output, "--per-site", "2", "-o", str(tmp_path / "labelled"), "--no-browser"]
     assert main(call) == 0
-    assert "nothing to label: every site has its 2 labelled pages" in capsys.readouterr().err
+    assert "nothing to label: every site has 2 labelled pages already" in capsys.readouterr().err

@@ -80,8 +80,8 @@ class InputFile:
     """A file of the input."""
 
     path: Path
-    top: Path  #: Folder to which its site is relative.
-    base: Path  #: Folder to which its id is relative.
+    top: Path  #: Folder that its site is relative to.
+    base: Path  #: Folder that its id is relative to.
     labelled: LabelledPage | None = None  #: The page, if it belongs to a data set.
 
     def page(self) -> PageFile:
@@ -103,7 +103,7 @@ class Inputs:
     listed: bool = False
 
     def files(self) -> Iterator[InputFile]:
-        """Yield the files, those of a folder in the order of their paths."""
+        """Yield the files; files of a folder are sorted by path."""
         self.passed_over.clear()
         for name in self.names:
             path = Path(name)
@@ -124,7 +124,7 @@ class Inputs:
 
     def _below(self, top: Path) -> Iterator[InputFile]:
         for path in _walk(top, self.passed_over):
-            # Files of records, such as labels or an output, must be named.
+            # Files of records are only read if named: they may be labels or an output.
             if is_page_file(path.name) or split_compression(path.name.lower())[0].endswith(ARCHIVES):
                 yield InputFile(path, top, top)
             else:
@@ -266,7 +266,7 @@ def _items(units: Iterator[Unit], reading: Reading) -> Iterator[Item]:
 
 
 def is_data_set(folder: Path) -> bool:
-    """Tell whether a folder has labelled pages whose ids are not their paths: a corpus, or page folders with gold."""
+    """Return whether a folder has labelled pages whose ids are not their paths: a corpus, or page folders with gold."""
     if find_table(folder) and (folder / "pages").is_dir():
         return True
     for place, folders, names in os.walk(folder):
@@ -318,7 +318,7 @@ def _fixed_part(pattern: str) -> Path:
 
 
 def _kind(found: InputFile) -> str:
-    """Return the kind of a file: ``page``, ``stdin``, or one of those of ``_KINDS``, ``_SUFFIXES`` and ``_REFUSED``."""
+    """Return the kind of a file: ``page``, ``stdin``, or a kind of ``_KINDS``, ``_SUFFIXES`` or ``_REFUSED``."""
     path = found.path
     if found.labelled is not None:
         return "page"
@@ -327,7 +327,7 @@ def _kind(found: InputFile) -> str:
     if is_page_file(path.name):
         return "page"
     name = split_compression(path.name.lower())[0]
-    # If the start of a file is damaged, only the name tells the kind.
+    # If the start of a file is damaged, only the name shows its kind.
     by_name = next((kind for end, kind in _SUFFIXES.items() if name.endswith(end)), "page")
     return _kind_of(_start(path)) or by_name
 

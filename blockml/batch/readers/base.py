@@ -40,7 +40,7 @@ class Reading:
 
     limit: int = Limits().bytes + 1  #: One byte more than is parsed, so that parsing notices the limit.
     skipped: Counter[str] = field(default_factory=Counter)  #: Records that are not pages, by reason.
-    #: Offset at which reading ended, if the unit is a range of a file in which records were searched for.
+    #: Offset where reading ended, if the unit is a range of a file that was searched for records.
     end: int | None = None
 
 
@@ -66,7 +66,7 @@ class Unit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Pages that were read by the parent process."""
+    """Pages read by the parent process."""
 
     name: str
     pages: tuple[Item, ...]
