@@ -126,14 +126,14 @@ class Folder:
             for name in names:
                 if name.endswith(f"{self.suffix}.{UNFINISHED}.part"):
                     Path(folder, name).unlink()
-        seen: dict[str, int] = {}  # latest number of each name, and 1 for each name that includes a number
+        seen: dict[str, int] = {}  # latest number of each name; numbered names count as names too
         for part in parts:
             for record in read_lines(part):
                 if record["text"]:
                     self._write(record["id"], record["text"], seen)
 
     def place(self, page_id: str, number: int = 1) -> Path:
-        """Return the path of the document of the ``number``-th page whose id gives this name."""
+        """Return the path of the document of the ``number``-th page with this name."""
         return self.path / f"{file_name(page_id, self.suffix)}{f'~{number}' if number > 1 else ''}{self.suffix}"
 
     def _write(self, page_id: str, text: str, seen: dict[str, int]) -> None:

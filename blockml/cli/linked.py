@@ -112,7 +112,7 @@ def opened(
 
 
 def run_linked_extract(arguments: argparse.Namespace) -> int:
-    """Write the template of a page, or the text outside it; return 1 if there isn't one."""
+    """Write the template of a page, or the text outside it; return 1 if no template is found."""
     if arguments.container and not arguments.content:
         raise UsageError("--container needs --content")
     is_stored = Path(arguments.source).is_file() and read_page(arguments.source, 2) == b"PK"

@@ -300,7 +300,7 @@ def run_detect(arguments: argparse.Namespace) -> int:
     if len(sites) > 1:
         shown = ", ".join(sites[:_LISTED]) + (", …" if len(sites) > _LISTED else "")
         note(f"the pages are of {len(sites)} sites ({shown}); 'blockml predict --by-site' learns one template for each")
-    # Two updates at the same time would keep the pages of one of them.
+    # Without the lock, one of two simultaneous updates would be lost.
     with locked_output(Path(arguments.output)) if arguments.update else nullcontext():
         if arguments.update:
             before = SiteTemplate.load(arguments.output)

@@ -27,7 +27,7 @@ class PageToLabel:
     """A page of the folder, and the state of its labels."""
 
     id: str  #: Path below the folder, without suffix.
-    source: Path | bytes  #: Page file, or the page itself.
+    source: Path | bytes  #: Page file, or the bytes of the page.
     meta: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     confidence: float = 0.0  #: Predicted quality of the model's proposal, in [0, 1].

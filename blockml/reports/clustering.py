@@ -51,7 +51,7 @@ INDICES = {
     "mutual_information_gottron": ("mutual information (Gottron 2008)", "mutual information as normalised there"),
     "nmi": ("normalised mutual information", "mutual information divided by mean entropy: 1 is full agreement"),
 }
-# Quality of a map of points by the maximum stress (Kruskal 1964).
+# Quality of a map of points, by maximum stress (Kruskal 1964).
 _STRESS = ((0.025, "excellent"), (0.05, "good"), (0.1, "fair"), (math.inf, "poor"))
 
 # Keys that a result, a page and a cluster may lack.

@@ -59,7 +59,7 @@ def leaf_order(merges: ArrayLike) -> list[int]:
 
 
 def page_order(labels: Sequence[int], leaves: Sequence[int] | None) -> list[int]:
-    """Return the pages cluster by cluster, clusters and pages in the order of the leaves if given.
+    """Return the pages sorted by cluster; clusters and pages follow the order of the leaves, if given.
 
     Without leaves the largest cluster comes first.
 

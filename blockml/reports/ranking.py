@@ -55,7 +55,7 @@ class Index:
     titles: Mapping[str, str]  #: Metric to its title
     #: Data set, metric and kind of slice to slice to system to row
     means: Mapping[tuple[str, str, str], Mapping[str, Mapping[str, Row]]]
-    #: Data set, metric, system and system to their result, in both directions
+    #: Data set, metric and two systems to the systems' result, in both directions
     pairwise: Mapping[tuple[str, str, str, str], PairwiseResult]
 
     def whole(self, dataset: str, metric: str) -> Mapping[str, Row]:

@@ -89,7 +89,7 @@ def write_template_view(
 
 
 def _shares(page: Page, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return (n_blocks,) the share of each block's characters in marked text nodes."""
+    """Return the (n_blocks,) shares of the blocks' characters in marked text nodes."""
     lengths = np.array([len(text.strip()) for text in page.nodes.texts], dtype=np.int64)
     total = np.concatenate([[0], np.cumsum(lengths)])
     marked = np.concatenate([[0], np.cumsum(lengths * mask)])

@@ -120,8 +120,8 @@ def survey(
 ) -> Survey:
     """Survey the output of a run over many pages: results by site and template, and pages to look at.
 
-    The output is read twice, and memory does not grow with the pages of a site. Sites are ranked by their pages times
-    1 - confidence.
+    The output is read twice, and memory does not grow with the number of pages of a site. Sites are ranked by their
+    pages times 1 - confidence.
 
     Parameters
     ----------

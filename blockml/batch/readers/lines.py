@@ -183,7 +183,7 @@ def _parse(line: bytes, field: str) -> Any:  # noqa: ANN401 (any JSON)
 
 
 def _parse_around(line: bytes, field: str) -> dict[str, Any] | None:
-    """Parse a line whose field the C extension reads separately; None if the line isn't simple enough."""
+    """Parse a line, reading one field with the C extension; None if the line isn't simple enough."""
     start = _start_of(field).search(line)
     if start is None or _kernel.compiled is None:
         return None

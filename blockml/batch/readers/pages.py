@@ -40,7 +40,7 @@ class PageFile:
 
 @dataclass(frozen=True, slots=True)
 class PageFiles:
-    """Page files, which the worker opens."""
+    """Page files, to be opened by the worker."""
 
     name: str
     files: tuple[PageFile, ...]
