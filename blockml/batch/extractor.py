@@ -115,7 +115,7 @@ class BatchExtractor:
         names = [*self.keep, *self.options.record_fields]
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
             raise UsageError(
-                f"keep gives two columns {', '.join(twice)}; Options(fields=...) chooses fields of records"
+                f"two columns would be named {', '.join(twice)}; choose other fields with Options(fields=...)"
             )
         return schema(self.options.record_fields)
 

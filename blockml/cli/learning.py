@@ -159,9 +159,9 @@ def run_train(arguments: argparse.Namespace) -> int:
 
 def _refuse_recipe(arguments: argparse.Namespace) -> None:
     """Refuse options of recipes."""
-    refuse(arguments, "with --base, which adapts a model as it is", recipe=None, parameters=[], cv=None)
-    refuse(arguments, "with --base, which adapts a model as it is", block_type_datasets=[], backend=None, folds=None)
-    refuse(arguments, "with --base, which adapts a model as it is", seed=0, jobs=1)
+    refuse(arguments, "with --base, which adapts an existing model", recipe=None, parameters=[], cv=None)
+    refuse(arguments, "with --base, which adapts an existing model", block_type_datasets=[], backend=None, folds=None)
+    refuse(arguments, "with --base, which adapts an existing model", seed=0, jobs=1)
 
 
 def _run_adapt_groups(arguments: argparse.Namespace) -> int:

@@ -204,7 +204,9 @@ def key_url(page: str, url: str | None, source: PageSource) -> str:
 def note_unlinked(page: str, url: str | None, n_links: int) -> None:
     """Print a hint if no link of a page in a copy of a site leads to another page."""
     if not n_links and url is None:
-        note(f"{page}: no link leads to a page of the source; if its links are absolute, give the page's own --url")
+        note(
+            f"{page}: no link leads to a page of the source; if its links are absolute, give the page's URL with --url"
+        )
 
 
 def _write_view(arguments: argparse.Namespace, template: PageTemplate) -> None:

@@ -299,7 +299,9 @@ def run_detect(arguments: argparse.Namespace) -> int:
     sites = sorted({item.site for item, _ in read if item.url})
     if len(sites) > 1:
         shown = ", ".join(sites[:_LISTED]) + (", …" if len(sites) > _LISTED else "")
-        note(f"the pages are of {len(sites)} sites ({shown}); 'blockml predict --by-site' learns one template for each")
+        note(
+            f"the pages come from {len(sites)} sites ({shown}); 'blockml predict --by-site' learns a template for each"
+        )
     # Without the lock, one of two simultaneous updates would be lost.
     with locked_output(Path(arguments.output)) if arguments.update else nullcontext():
         if arguments.update:

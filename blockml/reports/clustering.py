@@ -31,7 +31,7 @@ _MAX_ROWS, _MAX_GROUPS = 25, 3
 DISTANCES = {
     "rtdm": "edits that turn one tree of elements into the other (restricted top-down mapping)",
     "cp": "paths from the root to a leaf that only one of two pages has",
-    "cps": "runs of elements on such paths that only one of two pages has",
+    "cps": "runs of elements on these paths that only one of two pages has",
     "tv": "Euclidean distance of the tag counts",
     "lcts": "tags outside the longest common subsequence of two pages' tags",
     "ctss": "runs of consecutive tags that only one of two pages has",
@@ -48,7 +48,10 @@ INDICES = {
     "purity": ("purity", "mean share of the most frequent known group in a cluster"),
     "purity_weighted": ("weighted purity", "purity with clusters weighted by their number of pages"),
     "mutual_information": ("mutual information", "information shared by clusters and groups (Strehl et al. 2000)"),
-    "mutual_information_gottron": ("mutual information (Gottron 2008)", "mutual information as normalised there"),
+    "mutual_information_gottron": (
+        "mutual information (Gottron 2008)",
+        "mutual information, normalised as in that paper",
+    ),
     "nmi": ("normalised mutual information", "mutual information divided by mean entropy: 1 is full agreement"),
 }
 # Quality of a map of points, by maximum stress (Kruskal 1964).

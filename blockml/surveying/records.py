@@ -233,7 +233,7 @@ def _table_rows(path: Path) -> Iterator[Any]:
             names = [name for name in _COLUMNS if name in file.schema_arrow.names]
             if not names:
                 raise UsageError(
-                    f"none of the columns of a record; the columns are: {', '.join(file.schema_arrow.names)}",
+                    f"has none of the columns of a record; its columns are: {', '.join(file.schema_arrow.names)}",
                     source=path,
                 )
             names = [part for name in names for part in _PARTS.get(name, (name,))]

@@ -112,7 +112,7 @@ def test_records_of_several_sites_are_noticed(capsys: Output, tmp_path: Path) ->
         rows = [{"id": f"{n}{host}", "url": f"http://{host}/{n}", "html": f"<p>{n}"} for host in hosts for n in "012"]
         file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
         assert main(["templates", "detect", str(file), "-o", str(tmp_path / "x")]) == 0
-        assert ("the pages are of 2 sites (a.example, b.example)" in capsys.readouterr().err) == noticed
+        assert ("the pages come from 2 sites (a.example, b.example)" in capsys.readouterr().err) == noticed
     assert main(["templates", "cluster", str(file)]) == 0
     assert "http://b.example/" not in (table := capsys.readouterr().out)
     assert "http://a.example/0 http://a.example/1 http://a.example/2" in table
@@ -205,7 +205,7 @@ def test_absolute_links_of_a_copy_are_followed(capsys: Output, tmp_path: Path) -
     command = ["extract", page, "--source", str(tmp_path / "copy"), "--model", "df", "--set", "fallback=plain"]
     assert main(["templates", *command[:4]]) == 1
     assert main(command) == 0
-    assert capsys.readouterr().err.count("if its links are absolute, give the page's own --url") == 2
+    assert capsys.readouterr().err.count("if its links are absolute, give the page's URL with --url") == 2
     for url in ("https://a.example/docs/b/", "https://a.example/docs/b/index.html"):
         assert main([*command, "--url", url]) == 0
         shown = capsys.readouterr()
