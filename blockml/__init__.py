@@ -51,7 +51,7 @@ def __dir__() -> list[str]:
 if not typing.TYPE_CHECKING:  # type checkers would take any name for granted
 
     def __getattr__(name: str) -> typing.Any:  # noqa: ANN401
-        """Import a name of :data:`_LATER` when it is first used."""
+        """Import a name of :data:`_LATER` on first use."""
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = globals()[name] = getattr(importlib.import_module(_LATER[name]), name)

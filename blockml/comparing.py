@@ -65,9 +65,9 @@ class Comparison:
     def differences(self) -> list[dict[str, Any]]:
         """One row per data set and two systems: score of ``a`` minus score of ``b`` by ``metric``, paired by page.
 
-        ``low`` and ``high`` are its 95 % interval, ``significant`` says whether that excludes 0, and
-        ``significant_by_site`` the same when whole sites are resampled. Pages that one of the two was trained on are
-        left out and counted in ``seen_pages``. The metric is the first of
+        ``low`` and ``high`` are its 95 % interval, ``significant`` is True if it excludes 0, and
+        ``significant_by_site`` if it still does when whole sites are resampled. Pages that one of the two was trained
+        on are left out and counted in ``seen_pages``. The metric is the first of
         :data:`~blockml.evaluation.comparison.tables.PREFERRED` that the data set has gold for; :attr:`tables` has the
         others.
         """
@@ -85,7 +85,7 @@ class Comparison:
         return {(dataset, row["name"]): Seen(**seen) for row in systems for dataset, seen in row["seen"].items()}
 
     def to_frame(self) -> Frame:
-        """Return :attr:`means` as a pandas DataFrame; UsageError without pandas."""
+        """Return :attr:`means` as a pandas DataFrame; raises UsageError without pandas."""
         return to_frame(self.means)
 
     def write_report(self) -> Path:

@@ -125,9 +125,9 @@ def predict(
     languages
         Language codes, such as ``("en", "de")``; pages in other languages are left out.
     deduplicate
-        Whether pages whose text nearly repeats that of an earlier one are left out.
+        Whether near duplicates of earlier pages are left out.
     min_confidence
-        Pages that are less confident get the status ``unsure`` instead of ``ok``.
+        Pages below this confidence have the status ``unsure`` instead of ``ok``.
 
     Returns
     -------

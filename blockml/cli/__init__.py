@@ -27,7 +27,7 @@ _FLAGS: Mapping[str, str] = {
     "resume=True": "--resume",
 }
 
-#: Module and help text of each command. Only the module of the given command is imported; its ``COMMANDS`` holds the
+#: Module and help text of each command. Only the module of the given command is imported; its ``COMMANDS`` has the
 #: function that adds the arguments.
 _COMMANDS: Mapping[str, tuple[str, str]] = {
     "extract": ("extracting", "extract the main content of one page"),

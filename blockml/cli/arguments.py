@@ -87,7 +87,7 @@ def add_options(parser: argparse.ArgumentParser, *names: str, of_records: bool =
 
 
 def chosen_options(arguments: argparse.Namespace, *, left_out: Collection[str] = ()) -> Options:
-    """Return the options that the flags of :func:`add_options` set; errors speak of flags instead of arguments.
+    """Return the options that the flags of :func:`add_options` set; errors name flags instead of arguments.
 
     ``left_out`` has the names of arguments that mean something else in this command.
     """

@@ -18,8 +18,7 @@ from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.bounds import Budget
 
-#: Elements that are written as they are; others become ``div`` or ``span``. Without ``details`` and ``dialog``, which
-#: hide their content.
+#: Elements to keep; others become ``div`` or ``span``, including ``details`` and ``dialog``, which hide their content.
 SHOWN_ELEMENTS = frozenset(
     "abbr article aside blockquote br caption cite dd del dfn div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 "
     "header hr ins kbd li main mark nav ol p pre q rp rt ruby samp section span sub sup table tbody td tfoot th thead "
@@ -62,7 +61,7 @@ def sanitised(page: Page, budget: Budget | None = None) -> str:
     """
     with needed("showing pages in a browser", "label"):
         import nh3
-    # nh3 reads what _written gives: its own guarantee does not depend on our list.
+    # nh3 sanitises the output of _written, so its guarantee does not depend on our list.
     attributes = {name: set(names) for name, names in SHOWN_ATTRIBUTES.items()}
     written = _written(page, budget or Budget(page))
     return str(nh3.clean(written, tags=set(SHOWN_ELEMENTS), attributes=attributes, url_schemes=set(), link_rel=None))
@@ -123,7 +122,7 @@ def _tags(name: str, attributes: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _attributes(tag: str, attributes: Mapping[str, str]) -> str:
-    """Return the attributes of an element that may be written."""
+    """Return the allowed attributes of an element."""
     legal = SHOWN_ATTRIBUTES["*"] | SHOWN_ATTRIBUTES.get(tag, frozenset())
     found = [(name, value) for name, value in attributes.items() if name in _VALUES and name in legal]
     return "".join([f' {name}="{value}"' for name, value in found if _VALUES[name].fullmatch(value)])
