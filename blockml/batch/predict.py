@@ -127,7 +127,7 @@ def predict(
     deduplicate
         Whether near duplicates of earlier pages are left out.
     min_confidence
-        Pages that are less confident get the status ``unsure`` instead of ``ok``.
+        Pages below this confidence have the status ``unsure`` instead of ``ok``.
 
     Returns
     -------

@@ -20,7 +20,7 @@ from blockml.errors import BlockmlError, DatasetError, InputError, ModelError, m
 
 __all__ = ["main"]
 
-#: Arguments that errors of the library name, and the options for them.
+#: Arguments named in errors of the library, and the options to show instead.
 _FLAGS: Mapping[str, str] = {
     "accept_defects=True": "--accept-defects",
     'protocols="page"': "--cv page",
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _with_flags(text: str) -> str:
-    """Replace arguments of Python functions in an error by the options of the command."""
+    """Replace arguments of Python functions in an error with the options of the command."""
     for argument, flag in _FLAGS.items():
         text = text.replace(argument, flag)
     return text

@@ -63,7 +63,7 @@ def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
 def run_extract(arguments: argparse.Namespace) -> int:
     """Extract one page; return 1 if there is no text."""
     options = {name: getattr(arguments, name) for name in ("with_title", "paragraphs", "chunk_size")}
-    chosen = chosen_options(arguments, left_out=("format",))  # one page may be JSON, and a text in a record may not
+    chosen = chosen_options(arguments, left_out=("format",))  # a page can be JSON, a record's text can't
     options |= chosen.switches
     check_options(arguments.format, **options)
     if arguments.template and arguments.source:

@@ -87,7 +87,7 @@ def test_labels_become_a_data_set_with_sites(run: tuple[Path, Path], tmp_path: P
     store = LabelStore(pages_to_label(chosen, find_inputs([str(inputs)])), labelled, resolve("kim2013"))
     store.rank()
     first, second, *_ = store.pages.values()
-    assert [page.note for page in store.pages.values()] == [f"{n} of 5 of cats.example" for n in range(1, 6)]
+    assert [page.note for page in store.pages.values()] == [f"{n} of 5 from cats.example" for n in range(1, 6)]
     for page, done in ((first, True), (second, False)):
         parsed, _ = store.propose(page)
         store.save(page, parsed, [Label.NAVIGATION, Label.HEADING, Label.MAIN], done=done)
