@@ -197,7 +197,7 @@ class _Reader:
 
 
 def declared_url(path: Path) -> str | None:
-    """Return the URL that a page file declares with ``link`` or ``og:url``; None if there is none of either.
+    """Return the URL that a page file declares with ``link`` or ``og:url``, or None.
 
     Examples
     --------

@@ -175,7 +175,7 @@ def _check_texts(header: Mapping[str, Any]) -> None:
     if not all(isinstance(label, str) and label in legal for label in header["labels"]):
         raise ModelFormatError(f"labels must be among: {', '.join(sorted(legal))}")
     if not all(isinstance(text, str) for text in header["notes"]):
-        raise ModelFormatError("the header's notes must be texts")
+        raise ModelFormatError("the header's notes must be strings")
     check_values(header["training"], TRAINING_SCHEMA, "training")
     check_values(header["metrics"], METRICS_SCHEMA, "metrics")
 

@@ -238,7 +238,7 @@ class MLP:
         Raises
         ------
         ModelFormatError
-            Names the rule that is broken.
+            A rule is broken; the message names it.
         """
         arrays = self.__getstate__()
         if self.input_v.ndim != 2:

@@ -152,7 +152,7 @@ class Trees:
         Raises
         ------
         ModelFormatError
-            Names the rule that is broken.
+            A rule is broken; the message names it.
         """
         if any(getattr(self, name).ndim != 1 for name in TREE_ARRAYS):
             raise ModelFormatError("tree arrays must have one dimension")

@@ -41,7 +41,7 @@ class Measured:
 
 
 def predictors(study: Study, predictions: Predictions, seed: int) -> list[Measured]:
-    """Evaluate trees and MLPs each and together, with the rest of the recipe unchanged; the last row is the recipe."""
+    """Evaluate only trees, only MLPs, and both, with the rest of the recipe unchanged; the last row is the recipe."""
     trees, recipe, numbers = predictions.trees, study.recipe, predictions.all_mlps
     n = len(numbers)
     found = [

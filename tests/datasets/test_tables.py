@@ -120,7 +120,7 @@ def test_spooled_pages_outlive_their_data_set_and_travel() -> None:
 
 
 def test_open_data_sets_and_lists_of_pages() -> None:
-    """What is open already is taken as it is."""
+    """An open data set is returned unchanged."""
     data = open_dataset(ROWS, name="x")
     assert open_dataset(data) is data
     assert open_dataset(data, name="y").name == "y"

@@ -268,7 +268,7 @@ def test_the_last_of_equally_large_branches_is_raised() -> None:
 
 
 def test_a_leaf_must_also_be_no_worse_than_the_largest_branch() -> None:
-    """Six one-row branches make the sub-tree worse than a leaf, but its largest branch is better than both."""
+    """Six one-row branches make the sub-tree worse than a leaf, but its largest branch is better than either."""
     matrix = np.array([[0.0, 0.0]] * 20 + [[0.0, 1.0]] * 3 + [[code, 0.0] for code in range(1, 7)])
     sample = Sample(matrix, np.eye(2)[matrix[:, 1].astype(int)].T)
     large = made_node(sample, range(23), 1, 0.5, made_node(sample, range(20)), made_node(sample, range(20, 23)))

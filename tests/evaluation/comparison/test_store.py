@@ -83,7 +83,7 @@ SCORE |= {"gold_words": 9, "tp": 1, "fp": 2, "fn": 3, "tn": 4, "flagged": False,
 
 
 def replaced(store: Store, kind: str, table: bytes) -> None:
-    """Write a table with a description that fits; the checksum does not sign: whoever wrote one wrote the other."""
+    """Write a table with a description that fits; the checksum proves nothing about its author."""
     store.write(kind, "d", "s", [{}], {})
     path = store.table(kind, "d", "s")
     path.write_bytes(gzip.compress(table) if path.suffix == ".gz" else table)
