@@ -94,9 +94,9 @@ def class_table() -> NDArray[np.uint8]:
         for run in re.finditer(pattern, everything):
             table[run.start() : run.end()] |= bit
     for begin in range(0, _LAST_CAPITAL, _RUN):
-        run = everything[begin : begin + _RUN]
-        if not f"a{run}".islower():  # few runs have a capital or title letter
-            table[begin : begin + _RUN] |= np.array([sign.isupper() for sign in run]) * np.uint8(UPPER)
+        signs = everything[begin : begin + _RUN]
+        if not f"a{signs}".islower():  # few runs have a capital or title letter
+            table[begin : begin + _RUN] |= np.array([sign.isupper() for sign in signs]) * np.uint8(UPPER)
     table.flags.writeable = False
     return table
 
