@@ -118,16 +118,19 @@ def word_bits() -> Mapping[str, NDArray[np.uint8]]:
     ``in_word`` tells whether words of :func:`blockml.text.tokens.metric_tokens` hold a code point, ``is_cased`` whether
     its lower case may differ.
     """
-    in_word = class_table() & ALNUM > 0
-    in_word[ord("_")] = True
-    cased = np.ones(len(in_word), dtype=bool)
+    in_word = class_table() & np.uint8(ALNUM)
+    in_word[ord("_")] = 1
+    cased = np.zeros(_LAST_CASED, dtype=bool)
     characters = characters_below(_LAST_CASED)
     for begin in range(0, _LAST_CASED, _RUN):
         run = characters[begin : begin + _RUN]
-        cased[begin : begin + _RUN] = False if run.lower() == run else [sign.lower() != sign for sign in run]
-    found = np.packbits([in_word, cased], axis=1, bitorder="little")
-    found.flags.writeable = False
-    return {"in_word": found[0], "is_cased": found[1]}
+        if run.lower() != run:
+            cased[begin : begin + _RUN] = [sign.lower() != sign for sign in run]
+    found = {"in_word": np.packbits(in_word, bitorder="little"), "is_cased": np.full(len(in_word) // 8, 0xFF, np.uint8)}
+    found["is_cased"][: _LAST_CASED // 8] = np.packbits(cased, bitorder="little")
+    for bits in found.values():
+        bits.flags.writeable = False
+    return found
 
 
 def page_stats(context: PageContext) -> Mapping[str, float]:

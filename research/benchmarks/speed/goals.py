@@ -1,0 +1,177 @@
+"""All figures of speed that blockml is held to, each beside what it is compared with, in turns in one run.
+
+CPU time; the minimum of some rounds counts for each page, program and run. Threads are timed by the clock, which only
+means something on a quiet machine. Pages are split in two halves by their hash: tune on the first and look at the
+second when all is done.
+
+    python -m research.benchmarks.speed.goals --corpora CORPORA
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import logging
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+
+import blockml
+from blockml.cli.output import write_output
+from blockml.evaluation.comparison.peers import PEERS
+from research.benchmarks.speed.clock import WHOLE, Laps, Subject, cpu_seconds, measured
+from research.benchmarks.speed.pages import Source, sample
+from research.benchmarks.speed.processes import child
+from research.benchmarks.speed.subjects import extracting, floor
+from research.benchmarks.speed.tables import Table, markdown, whole_table
+
+#: Programs whose start is measured; the first two are what blockml can't do without.
+_STARTS = {
+    "Python": "",
+    "import numpy, lxml.etree": "import numpy, lxml.etree",
+    "import blockml": "import blockml",
+    "blockml extract FILE": (
+        "import os, sys, blockml.cli\nout = os.dup(1); os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
+        "blockml.cli.main(['extract', sys.argv[1]])\nos.dup2(out, 1)"
+    ),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure everything and print the tables."""
+    parser = argparse.ArgumentParser(prog="python -m research.benchmarks.speed.goals", description=__doc__)
+    parser.add_argument("--corpora", default=os.environ.get("BLOCKML_CORPORA", ""))
+    parser.add_argument("--dataset", default="wcxb", help="folder of the data set within it (default: %(default)s)")
+    parser.add_argument("--pages", type=int, default=60, help="of each kind (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=4)
+    options = parser.parse_args(argv)
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    folder = Path(options.corpora) / options.dataset
+    kinds = {"20 to 200 kB": (20, 200), "all sizes": (0, 10**6)}
+    drawn = {kind: sample(folder, options.pages, sizes) for kind, sizes in kinds.items()}
+    for kind, sources in drawn.items():
+        for second in (False, True):
+            if not (half := [source for source in sources if _is_second(source) is second]):
+                continue
+            times = measured(half, subjects := _subjects(), options.rounds)
+            _print(
+                f"Pages of {kind}, {'second' if second else 'first'} half",
+                whole_table(times, [subject.name for subject in subjects]),
+            )
+    sources = drawn["20 to 200 kB"]
+    _print("Start", _starts(sources[0], options.rounds))
+    _print("Threads", _threads(sources, options.rounds))
+    _print("Batches", _batches(sources, options.rounds))
+    return 0
+
+
+def _is_second(source: Source) -> bool:
+    return hashlib.sha256(source.html).digest()[0] % 2 == 1
+
+
+def _print(title: str, rows: Table) -> None:
+    write_output(f"\n## {title}\n\n{markdown(rows)}\n", None)
+
+
+def _subjects() -> list[Subject]:
+    """Return all systems: parsers, resiliparse if it is installed, and models without and with metadata."""
+    found = floor()
+    if find_spec("resiliparse"):
+        adapter = PEERS["resiliparse"].adapter
+
+        def by_resiliparse(laps: Laps, source: Source) -> None:
+            text = source.text
+            laps(WHOLE, lambda: adapter(text, source.url))
+
+        found.append(Subject("resiliparse", by_resiliparse, may_fail=True))
+    models = {name: blockml.load(name) for name in ("kim2013", "default")}
+    found += [extracting(name, model) for name, model in models.items()]
+
+    def with_metadata(laps: Laps, source: Source) -> None:
+        laps(WHOLE, lambda: blockml.extract(source.html, url=source.url, model=models["default"]).metadata)
+
+    return [*found, Subject("default, with metadata", with_metadata)]
+
+
+def _starts(page: Source, rounds: int) -> Table:
+    """Measure processes from their start on: least CPU time and memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "page.html"
+        path.write_bytes(page.html)
+        runs = [{name: child(program, str(path)) for name, program in _STARTS.items()} for _ in range(rounds)]
+    return [
+        {
+            "": name,
+            "CPU ms": 1000 * min(run[name]["cpu"] for run in runs),
+            "MB": min(run[name]["height"] for run in runs),
+        }
+        for name in _STARTS
+    ]
+
+
+def _threads(sources: Sequence[Source], rounds: int) -> Table:
+    """Measure extractions by one and by two threads of this process."""
+    model = blockml.load("default")
+    least: dict[int, float] = {}
+    for _ in range(rounds):
+        for n in (1, 2):
+            start = time.perf_counter()
+            with ThreadPoolExecutor(n) as pool:
+                list(pool.map(lambda source: blockml.extract(source.html, model=model).text, sources))
+            least[n] = min(least.get(n, float("inf")), time.perf_counter() - start)
+    return [
+        {"threads": n, "wall ms a page": 1000 * least[n] / len(sources), "speed": least[1] / least[n]} for n in least
+    ]
+
+
+def _batches(sources: Sequence[Source], rounds: int) -> Table:
+    """Measure :func:`blockml.predict` on files of pages beside a bare loop of extractions, all in this process."""
+    model = blockml.load("default")
+    with tempfile.TemporaryDirectory() as folder:
+        lines, archive, out = Path(folder, "pages.jsonl"), Path(folder, "pages.warc"), Path(folder, "out.jsonl")
+        lines.write_text(
+            "".join(
+                json.dumps({"id": str(i), "url": page.url, "html": page.text}) + "\n" for i, page in enumerate(sources)
+            ),
+            encoding="utf-8",
+            errors="replace",
+        )
+        archive.write_bytes(b"".join(map(_warc_record, sources)))
+
+        def predict(path: Path) -> None:
+            out.unlink(missing_ok=True)
+            blockml.predict(path, model=model, output=out)
+
+        ways: dict[str, Callable[[], object]] = {
+            "bare loop": lambda: [blockml.extract(page.html, url=page.url, model=model).text for page in sources],
+            "loop, with metadata": lambda: [
+                blockml.extract(page.html, url=page.url, model=model).metadata for page in sources
+            ],
+            "JSON lines": lambda: predict(lines),
+            "WARC": lambda: predict(archive),
+        }
+        runs = [{name: cpu_seconds(work) for name, work in ways.items()} for _ in range(rounds)]
+    least = {name: min(run[name] for run in runs) for name in ways}
+    return [
+        {"": name, "CPU ms a page": 1000 * least[name] / len(sources), "of the loop": least[name] / least["bare loop"]}
+        for name in ways
+    ]
+
+
+def _warc_record(source: Source) -> bytes:
+    body = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + source.text.encode("utf-8", "replace")
+    head = f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {source.url or 'http://page.example/'}\r\n"
+    head += "WARC-Date: 2026-01-01T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\n"
+    head += f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body + b"\r\n\r\n"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
