@@ -215,7 +215,7 @@ def test_a_model_without_words_of_classes_does_not_look_at_them(monkeypatch: pyt
 _FORKS = """
 import os, sys, threading, time
 import blockml
-from blockml.extractors import TrainedExtractor, load
+from blockml.extractors import TrainedExtractor, trained
 from dataclasses import replace
 
 held = trained("default").model

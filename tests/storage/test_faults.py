@@ -60,7 +60,7 @@ def run(path: Path, writer: str, fault: str = "") -> subprocess.CompletedProcess
 
 def output(folder: Path, writer: str) -> Path:
     """Return the file that a writer writes; those of a comparison and of pages have their place in a folder."""
-    places = {"comparison": "outputs/news/plain.jsonl.gz", "page texts": "output.jsonl/page.txt"}
+    places = {"comparison": "outputs/news/plain.jsonl.gz", "page texts": "output.jsonl/short-article.txt"}
     return folder / places.get(writer, "output.jsonl")
 
 
