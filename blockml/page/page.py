@@ -118,7 +118,7 @@ class Extraction:
 
     @property
     def comments(self) -> str:
-        """Readers' comments that are not part of the text; empty if there are none or the model has no block labels."""
+        """Readers' comments that are not part of the text; empty if none are found or the model has no block labels."""
         return self._deferred.comments.value
 
     @property
