@@ -322,5 +322,5 @@ def test_unknown_names_and_shapes_are_refused() -> None:
         rand(CLUSTERS, TRUTH, pairs="all")
     with pytest.raises(UnknownNameError, match="gottron, log_kg, nats, strehl"):
         mutual_information(CLUSTERS, TRUTH, normalise="max")
-    with pytest.raises(UsageError, match="5 documents are a square"):
+    with pytest.raises(UsageError, match="5 documents must be a square"):
         dunn(np.zeros((4, 4)), TRUTH)
