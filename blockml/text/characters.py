@@ -55,6 +55,8 @@ _RUN = 64
 #: Upper bound of classified code points: planes 4 to 13 are unassigned, 14 to 16 contain tags and private-use
 #: characters.
 _LAST_CLASSIFIED = 0x40000
+#: Planes 2 and 3, from here on, hold only ideographs.
+_FIRST_EXTENSION = 0x20000
 
 
 def readable(text: str) -> str:
@@ -92,7 +94,8 @@ def class_table() -> NDArray[np.uint8]:
     everything = characters_below(_LAST_CLASSIFIED)
     table = np.zeros(0x110000, dtype=np.uint8)
     for bit, pattern in _PATTERNS.items():
-        for run in re.finditer(pattern, everything):
+        stop = _LAST_CLASSIFIED if bit in (ALNUM, CJK) else _FIRST_EXTENSION
+        for run in re.compile(pattern).finditer(everything, 0, stop):
             table[run.start() : run.end()] |= bit
     for begin in range(0, _LAST_CAPITAL, _RUN):
         signs = everything[begin : begin + _RUN]
