@@ -141,7 +141,7 @@ class Packer:
         return self.flush() if full else None
 
     def flush(self) -> Piece | None:
-        """Return the remaining records as a piece, or None if there are none left."""
+        """Return the remaining records as a piece, or None if no records are left."""
         if not self._records:
             return None
         payload = self._encoder.encode([record.values for record in self._records])

@@ -159,7 +159,7 @@ def _stored(arguments: argparse.Namespace) -> PageTemplate:
 
 
 def _linked(arguments: argparse.Namespace) -> PageTemplate | None:
-    """Learn the template from pages that link to each other; if there is none, print the reason and return None."""
+    """Learn the template from pages that link to each other; without one, print the reason and return None."""
     parsing = parsing_options(arguments)
     with opened(
         arguments.source,

@@ -255,7 +255,7 @@ def read_items(inputs: Inputs, reading: Reading | None = None) -> Iterator[Item]
 
 
 def _items(units: Iterator[Unit], reading: Reading) -> Iterator[Item]:
-    """Yield the pages of units in order, like a pool of workers yields their records."""
+    """Yield the pages of units in order, as a pool of workers yields their records."""
     before: Unit | None = None
     end: int | None = None
     for unit in units:
