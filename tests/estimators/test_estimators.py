@@ -247,7 +247,7 @@ def test_pages_prepared_for_another_recipe(sites: Dataset, prepared: str, fitted
         BlockClassifier(fitted).fit(rows)
     with pytest.raises(UsageError, match="pages were prepared for another recipe"):
         block_rows(rows, fitted)
-    with pytest.raises(UsageError, match="prepared for another feature set than boilerpipe6"):
+    with pytest.raises(UsageError, match="prepared for a feature set other than boilerpipe6"):
         BlockFeatures("boilerpipe6").transform(rows)
     small = BlockClassifier("boilerpipe6").fit(prepare_pages(sites.pages, "boilerpipe6"))
     for call in (small.predict, small.predict_proba, small.score):

@@ -105,7 +105,7 @@ def test_shingle_case_option() -> None:
 
 def test_impossible_shingle_calls_are_refused() -> None:
     """A shingle has words."""
-    with pytest.raises(UsageError, match="at least 1 word, not 0"):
+    with pytest.raises(UsageError, match="size must be at least 1, got 0"):
         shingle_scores("a", "a", size=0)
 
 

@@ -47,7 +47,7 @@ def test_a_correction_sums_weights(implementation: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"keys": np.array([2, 1], np.uint64)}, "must rise"),
+        ({"keys": np.array([2, 1], np.uint64)}, "must be in ascending order"),
         ({"keys": np.array([1, 2])}, "'keys' is missing"),
         ({"weights": np.array([1.0])}, "one weight per key"),
         ({"weights": np.array([1.0, np.nan])}, "within"),

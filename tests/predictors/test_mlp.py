@@ -232,7 +232,7 @@ def test_missing_and_wrongly_typed_arrays_are_refused() -> None:
     arrays = small_mlp().to_arrays()
     with pytest.raises(ModelFormatError, match="lacks the array 'output_weights'"):
         MLP.from_arrays({name: array for name, array in arrays.items() if name != "output_weights"}, COLUMNS)
-    with pytest.raises(ModelFormatError, match="wrong type"):
+    with pytest.raises(ModelFormatError, match="must be of type"):
         MLP.from_arrays(arrays | {"scale": np.zeros(5, np.float64)}, COLUMNS)
 
 

@@ -111,7 +111,7 @@ def test_pages_without_content_are_no_gold(tmp_path: Path, capsys: pytest.Captur
     for path in labels:
         write_labels(path, [text for text, _ in read_labels(path).runs], [Label.OTHER for _ in read_labels(path).runs])
     assert main(given) == 2
-    assert "blocks is content, so there is nothing to tell apart" in capsys.readouterr().err
+    assert "blocks is content, so there is nothing to learn" in capsys.readouterr().err
     for path in labels:
         path.rename(path.with_name("expected.txt"))
         path.with_name("expected.txt").write_text("")

@@ -68,7 +68,7 @@ def test_outputs_that_cannot_be_written(tmp_path: Path, capsys: Output) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--folds", "1"], "at least 2 folds, not 1"),
+        (["--folds", "1"], "at least 2 folds, got 1"),
         (["--recipe", "boosted", "--set", "learner=boosted", "--cv", "block"], "are tested on whole pages"),
         (["--recipe", "boosted"], "is trained with LightGBM"),
     ],
@@ -199,7 +199,7 @@ def test_unknown_sites(tmp_path: Path, capsys: Output) -> None:
     """Folds by site need sites; pages of one host are one site."""
     pages = write_pages(tmp_path / "pages")
     assert trained(pages, "--cv", "site") == 2
-    assert "folds by site can't be made; --cv page" in capsys.readouterr().err
+    assert "folds by site are impossible; --cv page" in capsys.readouterr().err
     assert trained(pages) == 0
     shown = capsys.readouterr().err
     assert "by page, 5 folds" in shown
