@@ -21,7 +21,7 @@ def test_a_table_becomes_a_model_and_predictions(tmp_path: Path) -> None:
     """Pages in a CSV; the script writes a model, a report and a row for each new page."""
     parquet = pytest.importorskip("pyarrow.parquet")
     [code] = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    assert len([line for line in code.splitlines() if line.strip()]) <= 41
+    assert len([line for line in code.splitlines() if line.strip()]) <= 42  # with the guard that worker processes need
     pages = [page for name in ("sites", "pages") for page in open_dataset(ROOT / "data" / name).pages][:N_PAGES]
     with (tmp_path / "labels.csv").open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
