@@ -14,7 +14,7 @@ from blockml.datasets import open_dataset
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "table-to-predictions.md"
-N_PAGES = 40  # enough for every step of the script; training on more takes minutes
+N_PAGES = 40  # enough for every step of the script
 
 
 def test_a_table_becomes_a_model_and_predictions(tmp_path: Path) -> None:
