@@ -1,4 +1,4 @@
-"""All figures of speed that blockml is held to, each beside what it is compared with, in turns in one run.
+"""Cost of pages, of the start and of threads, each beside what it is compared with, in turns in one run.
 
 CPU time; the minimum of some rounds counts for each page, program and run. Threads are timed by the clock, which only
 means something on a quiet machine. Pages are split in two halves by their hash: tune on the first and look at the
@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import logging
 import os
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +24,7 @@ from pathlib import Path
 import blockml
 from blockml.cli.output import write_output
 from blockml.evaluation.comparison.peers import PEERS
-from research.benchmarks.speed.clock import WHOLE, Laps, Subject, cpu_seconds, measured
+from research.benchmarks.speed.clock import WHOLE, Laps, Subject, measured
 from research.benchmarks.speed.pages import Source, sample
 from research.benchmarks.speed.processes import child
 from research.benchmarks.speed.subjects import extracting, floor
@@ -68,7 +67,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     sources = drawn["20 to 200 kB"]
     _print("Start", _starts(sources[0], options.rounds))
     _print("Threads", _threads(sources, options.rounds))
-    _print("Batches", _batches(sources, options.rounds))
     return 0
 
 
@@ -129,48 +127,6 @@ def _threads(sources: Sequence[Source], rounds: int) -> Table:
     return [
         {"threads": n, "wall ms a page": 1000 * least[n] / len(sources), "speed": least[1] / least[n]} for n in least
     ]
-
-
-def _batches(sources: Sequence[Source], rounds: int) -> Table:
-    """Measure :func:`blockml.predict` on files of pages beside a bare loop of extractions, all in this process."""
-    model = blockml.load("default")
-    with tempfile.TemporaryDirectory() as folder:
-        lines, archive, out = Path(folder, "pages.jsonl"), Path(folder, "pages.warc"), Path(folder, "out.jsonl")
-        lines.write_text(
-            "".join(
-                json.dumps({"id": str(i), "url": page.url, "html": page.text}) + "\n" for i, page in enumerate(sources)
-            ),
-            encoding="utf-8",
-            errors="replace",
-        )
-        archive.write_bytes(b"".join(map(_warc_record, sources)))
-
-        def predict(path: Path) -> None:
-            out.unlink(missing_ok=True)
-            blockml.predict(path, model=model, output=out)
-
-        ways: dict[str, Callable[[], object]] = {
-            "bare loop": lambda: [blockml.extract(page.html, url=page.url, model=model).text for page in sources],
-            "loop, with metadata": lambda: [
-                blockml.extract(page.html, url=page.url, model=model).metadata for page in sources
-            ],
-            "JSON lines": lambda: predict(lines),
-            "WARC": lambda: predict(archive),
-        }
-        runs = [{name: cpu_seconds(work) for name, work in ways.items()} for _ in range(rounds)]
-    least = {name: min(run[name] for run in runs) for name in ways}
-    return [
-        {"": name, "CPU ms a page": 1000 * least[name] / len(sources), "of the loop": least[name] / least["bare loop"]}
-        for name in ways
-    ]
-
-
-def _warc_record(source: Source) -> bytes:
-    body = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + source.text.encode("utf-8", "replace")
-    head = f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {source.url or 'http://page.example/'}\r\n"
-    head += "WARC-Date: 2026-01-01T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000000>\r\n"
-    head += f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body + b"\r\n\r\n"
 
 
 if __name__ == "__main__":
