@@ -74,7 +74,7 @@ class Evaluation:
 
     @property
     def pages(self) -> list[dict[str, Any]]:
-        """One row per page, with its fields, whether it was seen in training (None: unknown), all metrics, and CPU time."""
+        """One row per page: its fields, whether it was seen in training (None: unknown), all metrics, and CPU time."""
         return [
             {
                 "id": result.id,
