@@ -20,7 +20,7 @@ from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison.fingerprints import scoring_fingerprint
 from blockml.evaluation.comparison.reference import PageScore, Reference
 from blockml.evaluation.comparison.store import PageSample, ProgressBar, Store, no_progress
-from blockml.evaluation.comparison.systems import Chosen, System, read_outputs
+from blockml.evaluation.comparison.systems import Chosen, System, check_ids, read_outputs
 from blockml.evaluation.comparison.tables import build_tables, write_tables
 from blockml.evaluation.comparison.workers import CannotRunError, TaskResult, run_pages
 from blockml.evaluation.seen import find_seen, page_hashes
@@ -75,6 +75,10 @@ def compare_systems(
             report(f"{name} can't be run: {install}")
         # Files of outputs come first, so that a fault in one shows before hours of running.
         ordered = sorted(chosen.systems, key=lambda system: system.kind != "outputs")
+        ids = {page.id for sample in samples for page in sample.dataset.pages}
+        for system in ordered:
+            if system.kind == "outputs":
+                check_ids(system, ids)
         for sample in samples:
             if sample.without_gold:
                 report(f"{sample.dataset.name}: left out {counted(sample.without_gold, 'page')} without gold")

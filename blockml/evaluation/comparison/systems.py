@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -286,3 +286,24 @@ def read_outputs(system: System, ids: Sequence[str]) -> tuple[dict[str, str], in
         else:
             n_others += 1
     return texts, n_others
+
+
+def check_ids(system: System, ids: Collection[str]) -> None:
+    """Check that a file of outputs has a page with one of these ids.
+
+    Raises
+    ------
+    DatasetError
+        It has none: the pages would all count as missing.
+    """
+    first = None
+    for row in read_rows(Path(str(system.source))):
+        if row["id"] in ids:
+            return
+        first = row["id"] if first is None else first
+    if first is not None and ids:
+        raise DatasetError(
+            f"no line has the id of a page: ids are like {first!r} here, and like {min(ids)!r} in the data sets; "
+            "'blockml predict' with the folder of a data set writes the ids of its pages",
+            source=system.source,
+        )

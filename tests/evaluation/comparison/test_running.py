@@ -118,7 +118,7 @@ def test_what_has_changed_is_run_again(
     changed = replace(drawn, checksum=checksum or drawn.checksum)
     run_system(system, changed, store, timeout=timeout, report=said.append)
     assert calls == ["fake", "fake"]
-    assert said == [f"fake is run on made up again: {reason}"]
+    assert said == [f"running fake on made up again: {reason}"]
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: data[:0], lambda data: data + b"x"])
@@ -131,7 +131,7 @@ def test_damaged_outputs_are_made_again(
     table.write_bytes(damage(table.read_bytes()))
     said: list[str] = []
     again = run_system(fake(), sample, store, report=said.append)
-    assert said == ["fake is run on made up again: the file is damaged"]
+    assert said == ["running fake on made up again: the file is damaged"]
     assert again["sha256"] == first["sha256"]
     assert [row["id"] for row in store.read("outputs", "made up", "fake")] == ["a", "b", "c"]
     assert calls == ["fake", "fake"]
@@ -190,6 +190,15 @@ def test_damaged_outputs_of_another_tool_are_refused(
     chosen = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", rows)])
     with pytest.raises(DatasetError, match=fault):
         compare_systems(chosen, [sample], store)
+
+
+def test_outputs_without_an_id_of_the_pages_are_refused(sample: PageSample, store: Store, tmp_path: Path) -> None:
+    """All pages would count as missing, and the scores would be 0; a file without lines has only missing pages."""
+    rows = [{"id": f"{page.id}/page", "text": "x"} for page in sample.dataset.pages]
+    with pytest.raises(DatasetError, match="ids are like 'a/page' here, and like 'a' in the data sets"):
+        compare_systems(choose([], [write_outputs(tmp_path / "tool.jsonl.gz", rows)]), [sample], store)
+    tables = compare_systems(choose([], [write_outputs(tmp_path / "none.jsonl.gz", [])]), [sample], store)
+    assert tables["systems"][0]["name"] == "tool"
 
 
 def test_files_of_outputs_are_read_before_anything_runs(
