@@ -138,7 +138,7 @@ def decide(
 
 
 def _checked(prediction: Prediction, n_blocks: int) -> Prediction:
-    """Return a prediction whose scores are legal with scores in 32 bits; an extractor of one's own may give any."""
+    """Return a prediction whose scores are legal with scores in 32 bits; a custom extractor may give any."""
     scores = np.asarray(prediction.scores)
     is_column = scores.shape == (n_blocks,) and scores.dtype.kind in "bfiu"
     if not is_column or not ((scores >= 0) & (scores <= 1)).all():
@@ -259,7 +259,7 @@ def with_threshold(policy: DecisionPolicy, threshold: float | None) -> DecisionP
     Raises
     ------
     UsageError
-        The threshold is no number, or outside [0, 1].
+        The threshold is not a number, or is outside [0, 1].
     """
     if threshold is None:
         return policy
@@ -279,7 +279,7 @@ def label_names(
     UnknownNameError
         A label is unknown.
     UsageError
-        A label is both included and excluded, or the labels are no iterable.
+        A label is both included and excluded, or the labels are not iterable.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Declared articles, and lines whose text a page declares: parts of a recipe, and the summary before an article.
 
-Short lines of a list are hard to tell from a menu, and a summary in an element of its own from a teaser. JSON-LD and
+Short lines of a list are hard to tell from a menu, and a summary in a separate element from a teaser. JSON-LD and
 ``meta`` elements repeat their texts.
 """
 
@@ -182,7 +182,7 @@ def summary_line(context: PageContext, among: NDArray[np.bool_], kept: NDArray[n
 
 
 def _begins(summary: str, description: str) -> bool:
-    """Tell whether a text is the begin of a description, or continues one that was cut off in its last word."""
+    """Tell whether a text is the start of a description, or continues one that was cut off in its last word."""
     shown = description[: max(_BEGIN, len(description) - _LAST_WORD)]
     return description.startswith(summary) or (len(shown) >= _BEGIN and summary.startswith(shown))
 

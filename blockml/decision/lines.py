@@ -1,7 +1,7 @@
 """Lines of a page: the blocks of one line of text are kept or removed together, and duplicated lines once.
 
-Text stands on a page more than once as variants for small and wide screens, quotes, carousels, drawers. A reader sees
-such text once, and a gold text mostly contains it once. Which of the duplicates it was made from is unknown, but one is
+Text occurs more than once on a page as variants for small and wide screens, quotes, carousels, drawers. A reader sees
+that text once, and a gold text mostly contains it once. Which of the duplicates it was made from is unknown, but one is
 enough: the most probable one, the first of several.
 """
 

@@ -87,7 +87,7 @@ class DecisionPolicy:
     certain_p: float = 0.9  #: Minimum probability of certain running text; see ``min_certain_words``.
     #: Minimum words of certain running text, without a link block in between, that form the body of a page.
     min_certain_words: float = 120.0
-    #: Penalty of lines whose text stands on the page more than once, but for the one that stays: see
+    #: Penalty of lines whose text occurs on the page more than once, except for the one that stays: see
     #: :mod:`blockml.decision.lines`.
     duplicate_penalty: float = 0.0
     #: Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table.
@@ -105,7 +105,8 @@ class DecisionPolicy:
     sidebar_probability: float = 0.0
     #: Minimum probability of a reader's comment, which is removed on pages that are not forums.
     comment_probability: float = 0.5
-    #: The same in elements whose class, or the begin of whose id, names comments, if words outside of them are kept.
+    #: The same in elements whose class is a comment word, or whose id starts with one, if words outside of them are
+    #: kept.
     named_comment_probability: float = 1.0
     #: Minimum probability of a line whose score is 0.5 at least because the page declares its text: a part of a recipe,
     #: or the summary before an article. See :mod:`blockml.decision.declared`.
@@ -191,7 +192,7 @@ def comment_limits(policy: DecisionPolicy) -> CommentLimits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PolicyColumns:
-    """Inputs of the policy beside probabilities: columns of the blocks of a page, (n_blocks,) each."""
+    """Inputs of the policy besides probabilities: columns of the blocks of a page, (n_blocks,) each."""
 
     amounts: BlockAmounts
     line: NDArray[np.intp]  #: Number of each block's line: see :func:`blockml.decision.lines.line_numbers`.

@@ -1,4 +1,4 @@
-"""Sidebars: elements that the page names so, whose improbable blocks are removed beside other content."""
+"""Sidebars: elements with a name of sidebars, whose improbable blocks are removed next to other content."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def group_blocks(
     ``chain`` holds the (levels, n_blocks) nodes above each block, see
     :class:`blockml.features.page_context.PageContext`; ``levels`` the ancestors to compare, for each grouping: without
     ancestors all blocks are one group. ``classes`` are (n_nodes + 1,) numbers of values of ``class``, the last one for
-    "no node"; without them tags alone count. Returns (len(levels), n_blocks) groups, numbered in the order of their
+    "no node"; without them only tags count. Returns (len(levels), n_blocks) groups, numbered in the order of their
     first blocks.
     """
     codes = np.zeros(len(nodes) + 1, dtype=np.uint64)

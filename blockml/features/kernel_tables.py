@@ -24,7 +24,7 @@ from blockml.features import (
 from blockml.features.page_context import COUNTED
 from blockml.text.characters import class_table
 
-#: Lists whose items make names of columns, in the order of ``features_page_tree.h``; the first stands for no list.
+#: Lists whose items make names of columns, in the order of ``features_page_tree.h``; the first means no list.
 _LISTS: tuple[Iterable[object], ...] = (
     ("",), structure.LANDMARKS, keywords.KEYWORDS, vocabulary.ROLES, position.WINDOWS, structure.ANCESTOR_LEVELS,
     repetition.GROUP_LEVELS, block_groups.GROUPINGS,

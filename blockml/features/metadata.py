@@ -15,7 +15,7 @@ from blockml.features.tags import TagTable
 from blockml.text.characters import ALNUM, characters_below, class_table
 from blockml.text.tokens import token_lists
 
-#: Maximum number of words of a block that is compared with the title; longer blocks are no titles.
+#: Maximum number of words of a block that is compared with the title; longer blocks are not titles.
 TITLE_WORDS = 30
 
 #: Kinds of pages, with the values of ``og:type`` and the schema.org types that declare them.

@@ -74,7 +74,7 @@ def matrix(
         tag as a code, lines to the block before and after, of the block and two neighbours on each side);
         ``kim2013-onehot`` has a 0/1 column for each parent tag instead, 140 in all.
     given
-        (n_blocks,) values of base columns that the page alone doesn't determine, by name. For sets with such columns
+        (n_blocks,) values of base columns that other pages also determine, by name. For sets with such columns
         call :func:`blockml.extractors.matrix.page_matrix`, which computes them.
     context
         The page's context, if it was made before.
@@ -113,7 +113,7 @@ def _fill(
     for base, row in plan.given:
         if base not in given:
             raise UsageError(
-                f"column {base!r} can't be computed from the page alone: use blockml.extractors.matrix.page_matrix"
+                f"column {base!r} can't be computed only from the page: use blockml.extractors.matrix.page_matrix"
             )
         rows[row] = given[base]
     for source, offset, empty, row in plan.shifted:

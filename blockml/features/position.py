@@ -126,7 +126,7 @@ COLUMNS = (
             "wordplace": ("words before / words", 0, 1),
             "wordsbefore": "words",
             "wordsafter": "words",
-            "proseplace": ("words of running text before / all such words", 0, 1),
+            "proseplace": ("words of running text before / all words of running text", 0, 1),
             "heading": ("level of the heading the block is, 0 for none", 0, 6),
             "sinceh1": ("blocks, -1 without h1 before", -1, np.inf),
             "wordssinceh1": ("words, -1 without h1 before", -1, np.inf),

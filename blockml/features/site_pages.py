@@ -27,7 +27,7 @@ COLUMNS = tuple(
         ("sitetree", "share of the block's words in the tree that its layout's pages have in common", 1, _ETDM),
         ("siteibdf", "inverse number of pages with a similar block", 1, "Debnath et al. 2005"),
         ("sitepath", "share of other pages with a block at the same path", 1, _PATH),
-        ("sitenovel", "share of the texts at this path of other pages that stand on one page only", 1, _PATH),
+        ("sitenovel", "share of the texts at this path of other pages that occur on only one page", 1, _PATH),
         ("sitewords", "mean words of blocks at this path of other pages", np.inf, _PATH),
         ("sitelinks", "share of these words that is linked", 1, _PATH),
     )

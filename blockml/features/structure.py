@@ -14,7 +14,7 @@ from blockml.features.tags import TagTable
 from blockml.page import Flag
 from blockml.text.characters import SENTENCE
 
-#: Tags with a code of their own; all others have that of ``other``.
+#: Tags with their own code; all others have that of ``other``.
 TAGS = (
     "none", "other", "div", "p", "li", "ul", "ol", "span", "td", "th", "tr", "tbody", "table", "dd", "dt", "dl", "h1",
     "h2", "h3", "h4", "h5", "h6", "strong", "b", "em", "i", "a", "section", "article", "main", "header", "footer",

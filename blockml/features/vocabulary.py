@@ -31,7 +31,7 @@ _NAMES = (*(f"cls{name}" for name in KEYWORDS), *ROLES)
 
 
 def vocabulary_distance(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
-    """Count levels up to the nearest element whose class or id holds a word of a group, or that has such a role."""
+    """Count levels up to the nearest element whose class or id has a word of a group, or that has one of its roles."""
     held = context.attribute_values
     roles = np.array(list(map(role_bits, held.values)), dtype=np.int64) << len(KEYWORDS)
     bits = context.keywords | np.bitwise_or.reduce(roles[held.columns[_ROLE_ROWS]], axis=0)

@@ -40,7 +40,7 @@ class Recipe:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     main: frozenset[Label] = MAIN_LABELS  #: Labels that count as content.
     parsing: ParsingOptions = field(default_factory=ParsingOptions)  #: Options of parsing, in training and prediction.
-    #: Score from which on single trees keep a block; None: tuned by :func:`blockml.training.tuning.tune`.
+    #: Minimum score of blocks that single trees keep; None: tuned by :func:`blockml.training.tuning.tune`.
     threshold: float | None = None
     #: Strength of :func:`blockml.training.single_tree.shrink`, for single trees; None: tuned.
     shrinkage: float | None = None
