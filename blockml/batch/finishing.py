@@ -6,18 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from blockml.errors import needed
 from blockml.options import Options
 from blockml.page import Extraction
 from blockml.rendering.record import FAILURES
+from blockml.text.languages import detected_language
 from blockml.text.sketches import DuplicateIndex
 
 __all__ = ["SKETCH", "Finisher", "finishes", "finishing_fields", "language_of"]
 
 #: Field of records between a worker and the end of a run.
 SKETCH = "sketch"
-#: Maximum and minimum number of words to detect the language of a text.
-_MOST_WORDS, _LEAST_WORDS = 200, 5
 
 
 def finishing_fields(options: Options) -> tuple[str, ...]:
@@ -74,9 +72,4 @@ def language_of(extraction: Extraction) -> str | None:
     """
     if declared := extraction.metadata.language:
         return declared.partition("-")[0].lower()
-    words = extraction.text.split(maxsplit=_MOST_WORDS)[:_MOST_WORDS]
-    if len(words) < _LEAST_WORDS:
-        return None
-    with needed("detecting the language of pages that declare none", "language"):
-        import py3langid
-    return str(py3langid.classify(" ".join(words))[0])
+    return detected_language(extraction.text)

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,12 +18,13 @@ from numpy.typing import NDArray
 
 from blockml.datasets import BlockLabels, LabelledPage, SnippetGold, TextGold
 from blockml.datasets.gold import MATCHED_SHARE, block_tokens
-from blockml.errors import DatasetError
+from blockml.errors import DatasetError, MissingExtraError
 from blockml.evaluation.blocks import block_scores
 from blockml.evaluation.words import SnippetRates, WordScores, scores_from_counts, shingles, snippet_rates
 from blockml.page import Page
 from blockml.parsing import parse
 from blockml.parsing.options import ParsingOptions
+from blockml.text.languages import detected_language
 from blockml.text.lcs import lcs_alignment, lcs_length
 from blockml.text.tokens import metric_tokens
 
@@ -118,7 +120,7 @@ class Reference:
         self.bag = Counter(self.tokens)
         self.shingles = shingles(text or "")
         self.snippets = gold if isinstance(gold, TextGold | SnippetGold) else SnippetGold((), ())
-        self.language = _language(pages[default], labelled.extra)
+        self.language = _language(pages[default], labelled.extra, text or "")
         self.script = _script(text or "") or _script(" ".join(pages[default].blocks.texts)) or "other"
         self.labelled = labelled
 
@@ -199,12 +201,15 @@ class Reference:
         )
 
 
-def _language(page: Page, extra: Mapping[str, Any]) -> str:
+def _language(page: Page, extra: Mapping[str, Any], text: str) -> str:
+    """Return the declared language of a page, else that of its gold where it can be detected, else ``unknown``."""
     root = page.nodes.find("/html")
     attributes: Mapping[str, str] = {} if root is None else page.nodes.attributes[root]
     for value in (attributes.get("lang"), attributes.get("xml:lang"), extra.get("language"), extra.get("lang")):
         if isinstance(value, str) and (match := _LANGUAGE.match(value.strip().lower())):
             return match[0]
+    with suppress(MissingExtraError):
+        return detected_language(text) or "unknown"
     return "unknown"
 
 

@@ -185,3 +185,11 @@ def test_scores_are_numbers() -> None:
     score = referred("", TextGold("")).score(row(""))
     assert (score.bag_f1, score.lcs_f1, score.shingle_f1, score.script) == (1, 1, 1, "other")
     assert not any(isinstance(value, float) and math.isnan(value) for value in (score.bag_f1, score.with_rate))
+
+
+def test_a_language_that_is_not_declared_is_detected() -> None:
+    """Where the extra is installed; a short gold text has none."""
+    pytest.importorskip("py3langid")
+    gold = "Die Katzen des Hauses schlafen den ganzen Tag, und niemand hat sie jemals um etwas anderes gebeten."
+    assert referred(f"<p>{gold}</p>", TextGold(gold)).language == "de"
+    assert referred("<p>Katzen</p>", TextGold("Katzen")).language == "unknown"
