@@ -129,7 +129,7 @@ def test_a_stopped_run_continues(tmp_path: Path, name: str) -> None:
     assert out.read_bytes() == whole.read_bytes()
     assert not parts_path(out).exists()
     parts_path(out).mkdir()  # as a kill leaves it behind in the moment when the output is complete
-    with pytest.raises(UsageError, match="complete already"):
+    with pytest.raises(UsageError, match="already complete"):
         run(source, out, resume=True)
     assert not parts_path(out).exists()
 

@@ -681,7 +681,7 @@ def test_a_column_that_a_table_has_twice(tmp_path: Path) -> None:
     twice = pa.Table.from_arrays([html, html], names=["html", "html"])
     pq.write_table(twice, tmp_path / "a.parquet")
     for call in (lambda: items_of(tmp_path / "a.parquet"), lambda: BatchExtractor("plain")(twice)):
-        with pytest.raises(UsageError, match="the table has two columns 'html'"):
+        with pytest.raises(UsageError, match="the table has two columns named 'html'"):
             call()
     others = pa.Table.from_arrays([html, html, html], names=["html", "x", "x"])
     pq.write_table(others, tmp_path / "b.parquet")

@@ -183,7 +183,7 @@ def test_predict_writes_json_lines(model: str, tmp_path: Path, capsys: pytest.Ca
     assert f"{n_pages} pages" in capsys.readouterr().err
     first = out.read_bytes()
     assert main([*arguments, "--resume", "--jobs", "2"]) == 2
-    assert "complete already" in capsys.readouterr().err
+    assert "already complete" in capsys.readouterr().err
     assert out.read_bytes() == first
 
 

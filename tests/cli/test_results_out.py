@@ -119,5 +119,5 @@ def test_favour_moves_precision_and_recall() -> None:
         blockml.extract(page, favour=favour).kept.sum() for favour in ("precision", None, "recall")
     )
     assert precise <= usual <= complete
-    with pytest.raises(UsageError, match="exclude each other"):
+    with pytest.raises(UsageError, match="can't be combined"):
         blockml.extract(page, favour="recall", threshold=0.5)

@@ -59,7 +59,7 @@ def test_ids_of_a_corpus_are_unique(tmp_path: Path) -> None:
 
 def test_names_of_data_sets_are_not_empty(tmp_path: Path) -> None:
     """As with a variable of the shell that isn't set; results are kept under the name."""
-    with pytest.raises(UsageError, match="the name is empty"):
+    with pytest.raises(UsageError, match="the name before '=' is empty"):
         open_dataset(f"={tmp_path}")
 
 

@@ -50,7 +50,7 @@ def test_weights_count_as_blocks() -> None:
 @pytest.mark.parametrize(
     ("truth", "scores", "message"),
     [
-        ([True], [0.5, 0.5], "as many"),
+        ([True], [0.5, 0.5], "must have equal shapes"),
         ([True], [np.nan], "finite"),
         ([False], [0.5], "no block is main content"),
         ([], [], "no block is main content"),

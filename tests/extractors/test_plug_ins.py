@@ -96,7 +96,7 @@ def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installed package adds a name, which errors list too."""
     monkeypatch.syspath_prepend(str(folder))
     entry = EntryPoint("long", "longblocks:LongBlocks", registry.PLUG_INS)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == registry.PLUG_INS else [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry] if group == registry.PLUG_INS else [])
     assert resolve("long", {"words": 7}).id == "long-blocks(words=7)"
     assert blockml.extract("<p>one two three</p>", model="long").text == "one two three"
     with pytest.raises(UnknownNameError, match="long, "):
@@ -108,7 +108,7 @@ def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("no_such_module:X", "can't be imported"),
         ("longblocks:Missing", "can't be imported"),
-        ("longblocks:NoExtractor", "no subclass"),
+        ("longblocks:NoExtractor", "not a subclass"),
         ("longblocks:Nameless", "longblocks:Nameless needs the class attribute 'name'"),
         ("longblocks:Abstract", "longblocks:Abstract can't be constructed: .* abstract .*score"),
         ("longblocks:Argument", "longblocks:Argument can't be constructed: .*length"),

@@ -81,7 +81,7 @@ def test_real_selectors() -> None:
 @pytest.mark.parametrize("value", [None, 3, ["<p>"], Selector("<p>"), Selector(None)])
 def test_other_values_are_refused(value: object) -> None:
     """The error names what is accepted."""
-    with pytest.raises(UsageError, match="bytes, str, a tree of lxml or a selector"):
+    with pytest.raises(UsageError, match="bytes, str, a path, an open file, an lxml tree or a selector"):
         blockml.extract(value)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not a tree"):
         tree_bytes(value)  # type: ignore[arg-type]

@@ -171,7 +171,7 @@ def test_an_adapted_model_is_stored_and_not_adapted_twice(tmp_path: Path) -> Non
     assert model.correction is not None
     assert stored.correction.keys.tolist() == model.correction.keys.tolist()
     assert render_card(stored) == render_card(model)
-    with pytest.raises(UsageError, match="adapted already"):
+    with pytest.raises(UsageError, match="already adapted"):
         adapt(stored, [pages])
 
 

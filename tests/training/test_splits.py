@@ -99,7 +99,7 @@ def test_fold_sizes_are_even_and_seeded() -> None:
     assert np.bincount(fold).tolist() == [12] * 5
     assert np.array_equal(fold, fold_pages(groups, 5, seed=0))
     assert not np.array_equal(fold, fold_pages(groups, 5, seed=1))
-    with pytest.raises(UsageError, match="31 folds"):
+    with pytest.raises(UsageError, match="the number of folds must be between 2 and the number of groups, 30; got 31"):
         fold_pages(groups, 31, seed=0)
 
 

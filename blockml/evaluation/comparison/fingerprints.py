@@ -20,7 +20,7 @@ _SUFFIXES = frozenset({".py", ".c", ".h"})
 # Packages that extraction does not use, except to fit extractors to a site.
 _NOT_EXTRACTING = frozenset(
     "archives batch cli columns.py comparing.py datasets estimators evaluation labelling progress.py reports "
-    "training".split()
+    "surveying training".split()
 )
 _FITTING = "evaluation/site_pages.py"
 

@@ -35,7 +35,7 @@ def test_every_package_is_classified() -> None:
     }  # fmt: skip
     assert {path.parts[0] for path in SOURCES} - extracting == {
         "archives", "batch", "cli", "columns.py", "comparing.py", "datasets", "estimators", "labelling", "progress.py",
-        "reports", "training",
+        "reports", "surveying", "training",
     }  # fmt: skip
     assert [path for path in SOURCES if path.parts[0] == "evaluation" and runs_in_extraction(path)] == [
         PurePath("evaluation/site_pages.py")
@@ -79,5 +79,5 @@ def test_code_in_no_file_has_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "notebook", notebook)
     for file in (None, "<stdin>"):
         notebook.__file__ = file
-        with pytest.raises(UsageError, match="class Typed must be in a file"):
+        with pytest.raises(UsageError, match="class Typed must be defined in a file"):
             class_fingerprint(typed)

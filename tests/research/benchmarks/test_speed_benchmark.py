@@ -306,7 +306,7 @@ def test_without_corpora_the_measurements_say_so(capsys: pytest.CaptureFixture[s
     """Missing corpora, an unknown section and a fraction of zero each give a message."""
     assert main(["floor", "--corpora", ""]) == 3
     assert "BLOCKML_CORPORA" in capsys.readouterr().err
-    for arguments, complaint in ((["nothing"], "no such section: nothing"), (["--share", "0"], "share is above 0")):
+    for arguments, complaint in ((["nothing"], "no such section: nothing"), (["--share", "0"], "share above 0")):
         with pytest.raises(SystemExit):
             main([*arguments, "--corpora", str(DATA)])
         assert complaint in capsys.readouterr().err

@@ -493,7 +493,7 @@ def test_json_lines_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     found = source.get("http://a.example/7")
     assert found is not None
     assert found.blocks.texts == ("7xxxxxxx",)
-    assert "no JSON object" in source.warnings[0]
+    assert "not a JSON object" in source.warnings[0]
 
 
 def test_json_lines_that_break_off_are_read_so_far(tmp_path: Path) -> None:
