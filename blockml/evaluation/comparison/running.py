@@ -75,7 +75,7 @@ def compare_systems(
             report(f"{name} can't be run: {install}")
         # Files of outputs come first, so that a fault in one shows before hours of running.
         ordered = sorted(chosen.systems, key=lambda system: system.kind != "outputs")
-        ids = {page.id for sample in samples for page in sample.dataset.pages}
+        ids = frozenset[str]().union(*(sample.ids for sample in samples))
         for system in ordered:
             if system.kind == "outputs":
                 check_ids(system, ids)

@@ -50,6 +50,7 @@ class PageSample:
     pages: str  #: SHA-256 of ids, URLs and encodings, in order
     gold: str  #: SHA-256 of the other data that the scores depend on
     without_gold: int = 0  #: Number of pages left out because they have no gold
+    ids: frozenset[str] = frozenset()  #: Ids of all pages of the data set
 
 
 def draw_sample(dataset: Dataset, limit: int | None = None, seed: int = 0) -> PageSample:
@@ -76,6 +77,7 @@ def draw_sample(dataset: Dataset, limit: int | None = None, seed: int = 0) -> Pa
         pages=_digest((page.id, page.url, page.charset) for page in pages),
         gold=_digest((p.id, p.site, p.page_type, p.flags, gold[p.id], sorted(p.extra.items())) for p in pages),
         without_gold=sum(found is None for found in gold.values()),
+        ids=frozenset(gold),
     )
 
 
