@@ -13,9 +13,9 @@ from blockml import _kernel
 
 #: The costliest shapes of each back end and output, of those in research/robustness.md.
 SHAPES = ("base of 2,000 characters", "deep paragraphs", "paragraphs in nested quotations")
-#: Bytes of memory for a byte of the page. The memory of html5lib's tree, two thirds of it, is free again when JSON is
-#: written, but not for objects as small as those of JSON.
-MOST = {("html5lib", "JSON"): 110}
+#: Bytes of memory for a byte of the page, where 100 don't suffice: 92 to 110 were seen. The memory of html5lib's tree,
+#: two thirds of it, is free again when JSON is written, but not for objects as small as those of JSON.
+MOST = {("html5lib", "JSON"): 120, ("html5lib", "view"): 120}
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux to measure memory")
