@@ -32,15 +32,17 @@ _REDRAWN = 0.2
 _MAX_CELL = 500
 
 
-def show(text: str, *, as_message: bool = False) -> None:
+def show(text: str, *, as_message: bool = False, redraws: bool = False) -> None:
     """Print lines on standard output, or ``as_message`` on standard error if that can be written.
 
-    Characters that control the terminal or disguise a text are printed as escapes. Only :func:`write_output` prints
-    data unescaped; nothing else writes to the terminal.
+    Characters that control the terminal or disguise a text are printed as escapes. A text that ``redraws`` replaces the
+    line where the cursor is, and leaves the cursor there. Only :func:`write_output` prints data unescaped; nothing else
+    writes to the terminal.
     """
     shown = _UNSAFE.sub(_escape, text.removesuffix("\n"))
+    start, end = ("\r", "") if redraws else ("", "\n")
     with suppress(OSError) if as_message else nullcontext():
-        print(shown, file=sys.stderr if as_message else sys.stdout, flush=as_message)
+        print(start + shown, end=end, file=sys.stderr if as_message else sys.stdout, flush=as_message)
 
 
 def note(text: str) -> None:
@@ -139,14 +141,15 @@ class TerminalProgress:
         line = stage if total is None or not total else f"{stage}: {done / total:4.0%}"
         if total and now - self._start > _REDRAWN and 0 < done < total:
             line += f", {duration((now - self._start) * (total - done) / done)} left"
-        line = _UNSAFE.sub(_escape, one_line(line, shutil.get_terminal_size().columns - 1))
-        print("\r" + line.ljust(self._width), end="", file=sys.stderr, flush=True)
+        line = one_line(line, shutil.get_terminal_size().columns - 1)
+        show(line.ljust(self._width), as_message=True, redraws=True)
         self._width = len(line)
 
     def clear(self) -> None:
         """Remove the line, so that other messages can be printed."""
         if self._width:
-            print("\r" + " " * self._width + "\r", end="", file=sys.stderr, flush=True)
+            show(" " * self._width, as_message=True, redraws=True)
+            show("", as_message=True, redraws=True)
             self._width = 0
 
     def report(self, text: str) -> None:

@@ -22,7 +22,7 @@ EVIL = "\x1b[2J\x1b]0;title\x07\x9b2J\x9d52;c;eA==\x9c\u202egnp.\u2066\x7f\x08\r
 NAME = f"a{EVIL}\nblockml: fine\udcff"
 COMMANDS = sorted(Path(blockml.cli.__file__).parent.glob("*.py"))
 WRITING = re.compile(r"sys\.(__)?std(out|err)(__)?(\.buffer)?\.write(lines)?")
-ALLOWED = {"output.py": {"show", "write_output", "__call__", "clear"}}
+ALLOWED = {"output.py": {"show", "write_output"}}
 
 
 def unsafe(text: str) -> list[str]:
