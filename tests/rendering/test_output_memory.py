@@ -13,9 +13,21 @@ from blockml import _kernel
 
 #: The costliest shapes of each back end and output, of those in research/robustness.md.
 SHAPES = ("base of 2,000 characters", "deep paragraphs", "paragraphs in nested quotations")
-#: Bytes of memory for a byte of the page, where 100 don't suffice: 92 to 110 were seen. The memory of html5lib's tree,
-#: two thirds of it, is free again when JSON is written, but not for objects as small as those of JSON.
-MOST = {("html5lib", "JSON"): 120, ("html5lib", "view"): 120}
+#: Bytes of memory for a byte of the page. The memory of html5lib's tree, two thirds of it, is free again when JSON is
+#: written, but not for objects as small as those of JSON.
+MOST = {("html5lib", "JSON"): 110}
+#: Measurements, of which the least counts: where the allocator puts objects can only add to what is needed.
+N_RUNS = 3
+
+
+def measured(backend: str) -> dict[tuple[str, str], float]:
+    """Return the bytes of memory for a byte of the page, by output and shape."""
+    command = [sys.executable, "-m", "research.benchmarks.hostile.outputs", "--backends", backend, "--outputs", "JSON",
+               "view", "--sizes", "1000", "240000", "--shapes", *SHAPES]  # fmt: skip
+    root = Path(__file__).parents[2]
+    found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)  # noqa: S603 (our own module)
+    lines = [json.loads(line) for line in found.stdout.splitlines() if line.startswith("{")]
+    return {(line["output"], line["shape"]): line["memory"] for line in lines}
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux to measure memory")
@@ -25,11 +37,12 @@ def test_outputs_take_100_bytes_for_a_byte(backend: str) -> None:
     """Of views and JSON, which take most."""
     for package in ("nh3", "jinja2", {"lexbor": "selectolax"}.get(backend, backend)):
         pytest.importorskip(package)
-    command = [sys.executable, "-m", "research.benchmarks.hostile.outputs", "--backends", backend, "--outputs", "JSON",
-               "view", "--sizes", "1000", "240000", "--shapes", *SHAPES]  # fmt: skip
-    root = Path(__file__).parents[2]
-    found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)  # noqa: S603 (our own module)
-    lines = [json.loads(line) for line in found.stdout.splitlines() if line.startswith("{")]
-    assert len(lines) == 2 * len(SHAPES)
-    for line in lines:
-        assert 1 < line["memory"] <= MOST.get((backend, line["output"]), 100), line
+    least: dict[tuple[str, str], float] = {}
+    for _ in range(N_RUNS):
+        least = {key: min(value, least.get(key, value)) for key, value in measured(backend).items()}
+        too_much = {key: value for key, value in least.items() if value > MOST.get((backend, key[0]), 100)}
+        if not too_much:
+            break
+    assert too_much == {}
+    assert len(least) == 2 * len(SHAPES)
+    assert min(least.values()) > 1
