@@ -199,7 +199,8 @@ engines:
 	$(OUT)/engines-venv/bin/python -m pip install --quiet --editable ".[spark,datatrove,ray,frames]" pandas polars duckdb datasets scrapy langchain-core llama-index-core haystack-ai --group test
 	$(OUT)/engines-venv/bin/python -m pytest -q tests/batch/engines tests/datasets/test_tables.py
 
-# The oldest dependencies, without the extension and with it. OLDEST limits the tests without it, which take longest.
+# The oldest dependencies, without the extension and with it. PURE limits the tests without it, OLDEST those with it.
+PURE ?=
 OLDEST ?=
 
 oldest:
@@ -207,10 +208,10 @@ oldest:
 	$(PYTHON) -m venv --clear $(OUT)/oldest-venv
 	$(OUT)/oldest-venv/bin/python -m pip install --quiet --upgrade pip
 	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[all]" --group test
-	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q $(OLDEST)
+	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q $(PURE)
 	$(OUT)/oldest-venv/bin/python -m pip install --quiet hatchling setuptools
 	$(OUT)/oldest-venv/bin/python -c "from pathlib import Path; import hatch_build; hatch_build.compiled(Path('.').resolve())"
-	$(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q tests/parsing tests/features tests/predictors tests/decision tests/model
+	$(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q $(OLDEST)
 
 $(VENV)/.peers: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[compare,compare-more]"
