@@ -157,15 +157,15 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {"cart": _KIM, "c45": _KIM, "booste
 
 _NOTES = (
     "Block types (headings, comments, related links, navigation, advertisements, footers) are learnt from the training "
-    "pages, labelled by the names in their markup, and from pages with labelled blocks. On pages that are no forum, "
-    "comments are left out, unless hardly any running text is left or they are paragraphs of the page's body; the "
-    "numbers above were measured without that rule. How good the labels are: research/studies/block-types.md.",
-    "Known weaknesses: people do not agree on the content of a product page or a list; there it keeps too much more "
-    "often than too little. Pages whose content is loaded by scripts give what their noscript text gives, or nothing. "
-    "Headlines that stand apart from their text are often left out, lines such as 'Related Posts' at the end of an "
-    "article sometimes kept; of home pages about half of the teasers are kept. Of text that stands on a page more than "
-    "once one copy is kept, the visible one, also where the author meant it to be read twice. Captions of pictures are "
-    "kept more often than some gold texts have them. Its calibration was chosen on the folds that it is measured on: "
+    "pages, labelled by the names in their markup, and from pages with labelled blocks. Except on forums, comments are "
+    "left out, unless hardly any running text remains or they are paragraphs of the page's body; the numbers above "
+    "were measured without that rule. How good the labels are: research/studies/block-types.md.",
+    "Known weaknesses: people disagree about the content of product pages and lists, where too much is kept more often "
+    "than too little. Pages whose content is loaded by scripts give the text of their noscript elements, or nothing. "
+    "Headlines far from their text are often left out, and lines such as 'Related Posts' at the end of an article are "
+    "sometimes kept; of home pages about half of the teasers are kept. If a page contains a text more than once, only "
+    "the visible copy is kept, even where the author meant it to be read twice. Captions of pictures are kept more "
+    "often than in some gold texts. The calibration was chosen on the folds that it is measured on; "
     "research/studies/model-log.md has other folds.",
 )
 
