@@ -139,7 +139,7 @@ READERS = (
 def test_every_reader_reads_every_suffix(
     reader: Callable[[Path, str], list[str]], suffix: str, case: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """Every reader finds the page, derives its id and decompresses it, also if the suffix is in upper case."""
+    """Every reader finds the page, derives its id and decompresses it, even if the suffix is in upper case."""
     assert reader(tmp_path / "in", case(suffix)) == [TEXT]
 
 
@@ -235,7 +235,7 @@ def test_every_compression_has_a_reader() -> None:
 
 
 def test_content_decides_for_files_of_many_pages(tmp_path: Path) -> None:
-    """The content of a file tells whether it is compressed, so the suffix may be missing, except for Brotli."""
+    """Compression is detected from the content, so the suffix may be missing, except for Brotli."""
     for content in (gzip.compress(HTML), zstandard.compress(HTML), HTML):
         (tmp_path / "pages").write_bytes(content)
         with open_decompressed(tmp_path / "pages") as stream:

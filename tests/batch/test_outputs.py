@@ -202,7 +202,7 @@ def test_formats_of_files(tmp_path: Path) -> None:
 
 
 def test_ids_never_collide_as_paths(tmp_path: Path) -> None:
-    """Every id gets a file inside the folder, even if it is very long, leaves the folder or equals another's folder."""
+    """Every id gets a separate file inside the folder, even a very long one or one that contains ``..``."""
     ids = [
         "a.txt/b", "a", "b", "b.TXT/c", "b.TXT", "../../x", "/etc/x", "x\0y", "..", "." * 999, "d/" * 3000 + "e",
         "é" * 300, "C:\\x", "~/x", "new\nline", "a/../a",

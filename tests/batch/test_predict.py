@@ -100,7 +100,7 @@ def test_poison_pages_fail_without_affecting_others(jobs: int) -> None:
 
 
 def children() -> list[int]:
-    """Return the ids of the child processes, except joblib's resource tracker, which runs until the end."""
+    """Return the ids of the child processes, except joblib's resource tracker, which runs until the process exits."""
     tasks = Path(f"/proc/{os.getpid()}/task").iterdir()
     found = []
     for number in [number for task in tasks for number in (task / "children").read_text(encoding="ascii").split()]:
@@ -128,7 +128,7 @@ def test_killed_workers_lose_no_page() -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 @pytest.mark.parametrize(("n", "jobs", "expected"), [(3, 4, 1), (300, 2, 2)])
 def test_no_more_workers_than_work(n: int, jobs: int, expected: int) -> None:
-    """Only as many worker processes start as the pages keep busy."""
+    """No more worker processes start than the pages can keep busy."""
     items = [Item(str(i), html=f"<p>page {i} " + "word " * 20000) for i in range(n)]
     others = set(children())
     records = predict_items(items, Plain(), jobs=jobs)
@@ -216,7 +216,7 @@ def test_wrong_options_are_errors(options: dict[str, Any], words: str) -> None:
             BatchExtractor("plain", keep=keep)(table)
         with pytest.raises(UsageError, match="two columns would be named"):
             next(BatchExtractor("plain", keep=keep).partition(table.to_batches()))
-        assert len(list(BatchExtractor("plain", keep=keep).records([{"html": "<p>row"}]))) == 1  # rows have no columns
+        assert len(list(BatchExtractor("plain", keep=keep).records([{"html": "<p>row"}]))) == 1  # rows ignore keep
     kept = BatchExtractor("plain", Options(fields=("text",)), keep=("url",))(table)
     assert kept.to_pydict() == {"url": ["http://a.example"], "text": ["row"]}
 

@@ -186,7 +186,7 @@ LINE_PIECES = [
     space=st.sampled_from([b"", b" ", b"\t \r"]),
     after=st.sampled_from([b'"}', b'", "url": "http://a.example"}', b'", "html": ""}', b'", "html": null}', b'"', b""]),
 )
-def test_lines_are_read_as_by_the_json_module(before: bytes, pieces: list[bytes], space: bytes, after: bytes) -> None:
+def test_lines_are_read_like_by_json(before: bytes, pieces: list[bytes], space: bytes, after: bytes) -> None:
     """The C extension reads the same page from a line as Python's ``json``."""
     line = b"{" + before + b'"html"' + space + b":" + space + b'"' + b"".join(pieces) + after
     found = page_of(line, len(line), "x:1", RecordFields())
@@ -261,7 +261,7 @@ def test_ranges_of_lines_cover_the_file(tmp_path: Path, n_lines: int) -> None:
 
 @pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".zst", zstandard.compress)])
 def test_damaged_files_end_with_an_error(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
-    """Pages before the damage are read, also if the damage is in the second member of the file."""
+    """Pages before the damage are read, even if the damage is in the second member of the file."""
     lines = b"".join(json.dumps({"html": f"<p>{random.Random(i).random()}"}).encode() + b"\n" for i in range(5000))  # noqa: S311
     path = tmp_path / f"cut.jsonl{suffix}"
     for before in (b"", compress(lines)):
@@ -276,8 +276,8 @@ def test_damaged_files_end_with_an_error(tmp_path: Path, suffix: str, compress: 
 
 
 @pytest.mark.parametrize("value", [0, 255])
-def test_no_byte_of_a_parquet_file_ends_the_process(tmp_path: Path, value: int) -> None:
-    """No damaged byte crashes the process, as some would inside of pyarrow."""
+def test_no_damaged_byte_of_a_parquet_file_crashes(tmp_path: Path, value: int) -> None:
+    """No damaged byte crashes the process, although some would crash pyarrow."""
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"id": ["a", "b"], "html": [b"<p>one", b"<p>two"]}), path)
     whole = path.read_bytes()
@@ -452,7 +452,7 @@ def test_a_wrong_length_in_an_uncompressed_file_loses_only_its_record(tmp_path: 
 
 @pytest.mark.parametrize("kept", [20, 150, 900])
 def test_a_truncated_record_loses_only_itself(tmp_path: Path, kept: int) -> None:
-    """The next record is found without a line break before it, as after a crawler was killed and continued."""
+    """The next record is found even without a line break before it, as when a crawler was killed and restarted."""
     records = [warc_record(n, response(page(n))) for n in range(8)]
     records[3] = records[3][:kept]
     write_warc(tmp_path / "a.warc", records)
@@ -463,7 +463,7 @@ def test_a_truncated_record_loses_only_itself(tmp_path: Path, kept: int) -> None
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_damaged_first_member_loses_only_its_record(tmp_path: Path, place: int) -> None:
-    """The suffix of the file tells that more records follow the damaged one."""
+    """The suffix of the file shows that more records follow the damaged one."""
     write_warc(tmp_path / "a.warc.gz", [warc_record(n, response(page(n))) for n in range(300)])
     data = bytearray((tmp_path / "a.warc.gz").read_bytes())
     data[place] ^= 1
@@ -474,7 +474,7 @@ def test_a_damaged_first_member_loses_only_its_record(tmp_path: Path, place: int
 
 
 def test_a_small_damaged_file_is_recognised_by_its_content(tmp_path: Path) -> None:
-    """The bytes before the damage tell the format, whatever the name of the file is."""
+    """The format is recognised by the bytes before the damage, regardless of the file's name."""
     write_warc(tmp_path / "a.gz", [warc_record(n, response(page(n))) for n in range(3)])
     (tmp_path / "a.gz").write_bytes((tmp_path / "a.gz").read_bytes()[:-20])
     (tmp_path / "b.gz").write_bytes(gzip.compress(f"{ROW}\n".encode() * 20)[:-8])
@@ -511,7 +511,7 @@ def test_truncated_files_are_noticed(tmp_path: Path) -> None:
 
 
 def test_an_archive_inside_a_page_is_not_read(tmp_path: Path) -> None:
-    """Records inside of pages, gzipped or not, aren't read as records, wherever a file is split."""
+    """Records inside pages, gzipped or not, aren't read as records, no matter where a file is split."""
     inner = gzip.compress(warc_record(9999, response(b"<p>inner")), mtime=0)
     plain = warc_record(8888, response(b"<p>inner"))
     for name in ("a.warc", "a.warc.gz"):
@@ -754,6 +754,6 @@ def test_damaged_standard_input(kind: str, suffix: str, monkeypatch: pytest.Monk
         with piped(b"".join(COMPRESSIONS[suffix](text) for text in texts[kind])[:end], monkeypatch):
             *items, last = items_of("-")
         assert "Compressed file ended" in str(last.error)
-        whole = kind != "page" and end < 0  # except the last record, in which the damage may be
+        whole = kind != "page" and end < 0  # except for the last record, which may be damaged
         assert [item.error for item in items] == [None] * len(items)
         assert len(items) in ({298, 299, 300} if whole else {0})

@@ -48,7 +48,7 @@ def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[st
 
 
 def test_extract_reads_standard_input() -> None:
-    """``-`` reads standard input, here that of a separate process."""
+    """``-`` reads the page from standard input."""
     result = subprocess.run(
         [sys.executable, "-m", "blockml", "extract", "-", "--model", "plain"],
         input="<p>grüß dich</p>".encode(),
@@ -89,7 +89,7 @@ def test_compressed_standard_input_is_decompressed() -> None:
     ],
 )
 def test_streams_that_fail_give_a_message(command: str, code: int, message: str, tmp_path: Path) -> None:
-    """A closed stream or a full device gives a message of one line instead of a traceback."""
+    """A closed stream or a full device gives a one-line message instead of a traceback."""
     (tmp_path / "a_file").touch()
     options = "--model plain" if "extract" in command else "--model plain --fields id,text"
     program = f"{sys.executable} -m blockml {command} {options}".replace("PAGES", str(DATA)).replace("PAGE", PAGE)
@@ -232,7 +232,7 @@ def test_evaluate_compares(model: str, tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_evaluate_on_few_pages_gives_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One page gives neither an interval nor significance, and missing gold is reported."""
+    """A single page gives neither an interval nor a significance test, and missing gold is reported."""
     for name in ("a", "b"):
         (tmp_path / f"{name}.html").write_text("<p>Home</p><p>The text of the page.</p>", encoding="utf-8")
     (tmp_path / "a.txt").write_text("The text of the page.", encoding="utf-8")
@@ -271,7 +271,7 @@ def test_datasets_checks_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_datasets_reads_each_page_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Each page is loaded only once, also when its gold is inside of the page."""
+    """Each page is loaded only once, even if its gold is inside the page."""
     (tmp_path / "a.html").write_text("<p><span class=x-nc-sel2>Cats rule the world.</span></p>", encoding="utf-8")
     read: list[str] = []
     load = LabelledPage.load

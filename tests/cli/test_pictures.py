@@ -99,7 +99,7 @@ def test_wrong_calls_of_show(options: list[str], message: str, capsys: pytest.Ca
 
 
 def test_importance_names_families(capsys: pytest.CaptureFixture[str]) -> None:
-    """Shares of impurity sum to one, and permuting the container features increases the error."""
+    """Shares of impurity sum to one, and permuting the container features lowers the score."""
     arguments = ["--importance", "--dataset", DATA / "pages", "--repeats", "1", "--format", "json"]
     code, printed, told = run(capsys, "model", "show", "default", *arguments)
     assert code == 0, told
@@ -127,7 +127,7 @@ def test_two_pages_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_precision_recall_curves_of_several_data_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each data set gets its file of curves, and each extractor a line with its average precision."""
+    """Each data set has its curves in a separate file, and each extractor has a line with its average precision."""
     arguments = ["--dataset", DATA / "pages", "--dataset", f"courier={SITE}", "--metric", "bag_f2"]
     code, printed, told = run(capsys, "evaluate", "kim2013", "dsc", *arguments, "--curves", tmp_path / "c.svg")
     assert code == 0
@@ -163,7 +163,7 @@ def test_the_parser_can_be_chosen(backend: str, tmp_path: Path, capsys: pytest.C
     assert "tbody" in rows
 
 
-def test_templates_of_the_algorithm_and_the_container(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_of_the_algorithm_and_the_container(capsys: pytest.CaptureFixture[str]) -> None:
     """Both options are accepted for a page and its links, and wrong combinations are errors."""
     base = ["templates", "extract", PAGE, "--source", SITE]
     assert run(capsys, *base, "--successive")[0] == 0

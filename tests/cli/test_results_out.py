@@ -79,7 +79,7 @@ def test_filters_of_languages_and_duplicates(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_a_language_is_declared_or_detected() -> None:
-    """The declared language is used, else the detected one, and short texts without a declaration have none."""
+    """The declared language is used, otherwise the detected one, and short undeclared texts have none."""
     pytest.importorskip("py3langid")
     text = (
         "Die Katzen des Hauses schlafen den ganzen Tag, und niemand hat sie jemals darum gebeten, damit aufzuhören. "

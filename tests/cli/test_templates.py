@@ -194,7 +194,7 @@ def test_a_page_without_links_has_no_template(capsys: Output, tmp_path: Path) ->
 
 
 def test_absolute_links_of_a_copy_are_followed(capsys: Output, tmp_path: Path) -> None:
-    """The URL of the page tells which site the folder is a copy of, and a message asks for it if it is missing."""
+    """The URL of the page identifies the site that the folder is a copy of; without it, a message asks for it."""
     names = ["", "b/", "c/", "d/", "e/"]
     menu = "".join(f"<li><a href=https://a.example/docs/{name}>Page {name}</a>" for name in names)
     for name in names:
@@ -244,7 +244,7 @@ def test_extract_learns_from_links(capsys: Output, tmp_path: Path) -> None:
     assert "the template was learned from too few pages and accb was used instead" in capsys.readouterr().err
 
 
-def test_a_page_may_come_by_standard_input(capsys: Output, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_page_may_come_from_standard_input(capsys: Output, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A page is read from standard input, and an unreadable source gives exit code 3."""
 
     class Input:

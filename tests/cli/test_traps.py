@@ -148,7 +148,7 @@ def test_impossible_numbers_are_refused(arguments: list[str], words: str, capsys
     ],
 )
 def test_empty_values_are_refused(arguments: list[str], name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """An empty value, for example of an unset shell variable, is refused instead of meaning the current folder."""
+    """An empty value, for example of an unset shell variable, is refused and doesn't mean the current folder."""
     assert main(arguments) == 2
     assert f"the value of {name} is empty" in capsys.readouterr().err
     with pytest.raises(UsageError, match="the name of an input is empty"):
@@ -210,7 +210,7 @@ def test_missing_pages_have_one_exit_code(command: list[str], capsys: pytest.Cap
 @pytest.mark.parametrize("seed", ["-1", "4294967296", "1.5", "9" * 5000])
 @pytest.mark.parametrize("command", ["train", "compare"])
 def test_seeds_have_a_range(command: str, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Seeds outside the range of 32 bits are refused."""
+    """Seeds that don't fit into 32 bits are refused."""
     with pytest.raises(SystemExit) as caught:
         main([command, "--dataset", SITE, "-o", "x", "--seed", seed])
     assert caught.value.code == 2

@@ -56,7 +56,7 @@ def test_two_pages_with_one_id(tmp_path: Path) -> None:
 
 
 def test_sites_of_page_folders(tmp_path: Path) -> None:
-    """The site is that of meta.json, else that of the declared URL, else a parent folder, else the page."""
+    """The site comes from meta.json, the declared URL, a parent folder or the page's id, in this order."""
     pages = {
         "a": ({"site": "mine"}, PAGE),
         "b": ({"url": "http://dog.example/"}, PAGE),

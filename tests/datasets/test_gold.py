@@ -96,7 +96,7 @@ def test_wordless_block_is_labelled_by_its_characters() -> None:
 
 
 def test_run_gold_text_contains_the_main_labels() -> None:
-    """The text contains the runs with main labels, which can be passed as an argument."""
+    """The text consists of the runs with main labels, which can be passed as an argument."""
     gold = RunGold((("T", Label.HEADING), ("B", Label.MAIN), ("C", Label.COMMENT)))
     assert gold.text() == "T\nB"
     assert gold.text(MAIN_LABELS | {Label.COMMENT}) == "T\nB\nC"

@@ -47,18 +47,18 @@ CASES = {
 
 @pytest.mark.parametrize(("html", "words"), CASES.values(), ids=CASES)
 def test_uncovered_text(html: str, words: int) -> None:
-    """Only running text after the gold, at the layout position of the gold's own text, is counted."""
+    """Running text after the gold is counted only if it is at the layout position of gold text."""
     assert n_uncovered(html, text("a")) == words
 
 
 def test_a_sentence_quoted_elsewhere_is_not_a_position() -> None:
-    """A teaser that repeats a small part of the gold doesn't make its layout position one of content."""
+    """A layout position isn't one of content if it only repeats a small part of the gold."""
     teasers = f"<li>{text('a', 30)}</li><li>{text('b', 200)}</li>"
     assert n_uncovered(f"<p>{text('a', 300)}</p>{teasers}", text("a", 300)) == 0
 
 
 def test_first_words_of_uncovered_text() -> None:
-    """The reported first words are spelt like in the page."""
+    """The reported first words are spelt as on the page."""
     page = blockml.parse(f"<p>{text('a')}</p><p>Then {text('B')}</p>")
     assert uncovered_text(page, *block_tokens(page), metric_tokens(text("a"))).begins == "Then B0 B1 B2 B3 B4"
 
@@ -77,7 +77,7 @@ def test_first_words_of_uncovered_text() -> None:
     ],
 )
 def test_repeated_words(page: str, gold: str, words: int) -> None:
-    """Passages count as repeated if the gold contains them more often than the page (a letter is sixty words)."""
+    """Passages that the gold contains more often than the page are repeated; each letter represents sixty words."""
     texts = {letter: text(letter).split() for letter in "ab"}
     tokens, wanted = ([word for letter in letters for word in texts[letter]] for letters in (page, gold))
     assert repeated_words(tokens, wanted) == words

@@ -26,7 +26,7 @@ def dataset(folder: Path, *, flags: tuple[str, ...] = ()) -> Dataset:
 
 
 def test_flags_come_first_and_valid_pages_are_left_out(tmp_path: Path) -> None:
-    """Defects are the flags in their order and then sorted kinds, without duplicates, in the order of the pages."""
+    """The flags of a page come first, then the kinds in sorted order, without duplicates."""
     found = gold_defects(dataset(tmp_path, flags=("z", "empty gold", "a")))
     assert list(found.items()) == [
         ("wrong", ("missing words",)),

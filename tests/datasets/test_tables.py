@@ -180,7 +180,7 @@ def test_columns_can_be_named() -> None:
         open_dataset(rows, columns={"html": "page"})
     with pytest.raises(UnknownNameError, match="unknown kind of column 'main'; choose one of: encoding, flags, html"):
         open_dataset(rows, columns={"main": "inhalt"})
-    # A column is either the page or the gold.
+    # A column can't be both the page and the gold.
     assert content(open_dataset([{"content": CATS, "main_text": GOLD}]))[0][2:] == (CATS, GOLD)
     assert content(open_dataset([{"html": CATS, "content": GOLD}]))[0][2:] == (CATS, GOLD)
 

@@ -34,7 +34,7 @@ def labels_of(html: str, content: str = "", page_type: str | None = None) -> lis
     ],
 )
 def test_words_of_classes_and_ids(word: str, label: str) -> None:
-    """Whole words match, in a class among others or as an id."""
+    """Whole words match, in a class with other words or as an id."""
     assert labels_of(f"<div class='x {word}'><p>Text</div>") == [label]
     assert labels_of(f"<div id='{word}'><p>Text</div>") == [label]
 
@@ -57,7 +57,7 @@ def test_footers_of_articles_and_sections_are_unknown() -> None:
 
 
 def test_names_of_the_body_and_of_links_give_no_label() -> None:
-    """A class of the body or of a link doesn't label its text: ``body class=comments`` is a page that has comments."""
+    """A class of the body or of a link doesn't label its text, because it only says that there are comments."""
     assert labels_of("<body class=comments><p>One<p><a class=comments>Two</a>") == ["?", "?"]
 
 
@@ -69,7 +69,7 @@ def test_main_content_comes_from_the_gold() -> None:
 
 
 def test_half_covered_blocks_are_unknown() -> None:
-    """A block of which the gold covers about half is unknown."""
+    """A block that is only partly covered by the gold is unknown."""
     assert labels_of("<p>one two three four five", "one two three") == ["?"]
     assert labels_of("<nav>one two three four five</nav>", "one two") == ["?"]
 

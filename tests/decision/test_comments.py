@@ -64,7 +64,7 @@ def test_a_removed_headline_is_a_heading() -> None:
 
 
 def test_blocks_named_as_comments_need_a_smaller_probability() -> None:
-    """Blocks in elements named as comments have their own minimum probability, unless nothing else is kept."""
+    """Blocks in elements named as comments have a separate minimum probability, unless nothing else is kept."""
     story = "Cats rule the world. " * 5
     page = blockml.parse(f"<p>{story}</p><div class=comments><p>One</p><p>Two</p></div>")
     types = typed_page(page, {Label.MAIN: [0.0] * 3, Label.COMMENT: np.log([0.25, 0.5, 0.25]).tolist()})
@@ -116,7 +116,7 @@ def test_the_body_of_an_article_is_not_a_comment(p_article: float, stays: bool) 
 
 @pytest.mark.parametrize("comments", [[0, 1, 2], [1, 2, 3], [0, 3], [3]])
 def test_paragraphs_in_the_element_of_the_body_are_not_comments(comments: list[int]) -> None:
-    """The element with most of the certain text has no comments, unless it starts with one."""
+    """The element with most of the certain text contains no comments, unless it starts with one."""
     page = blockml.parse(f"<div><p>{TEXT * 2}<p>{TEXT}<p>{TEXT}</div><section><p>{TEXT * 2}</section>")
     labels = [Label.COMMENT if number in comments else Label.MAIN for number in range(4)]
     one, limits = scored(with_labels(page, labels), [True] * 4), comment_limits(DecisionPolicy())
@@ -128,7 +128,7 @@ def test_paragraphs_in_the_element_of_the_body_are_not_comments(comments: list[i
 
 @pytest.mark.parametrize(("n_words", "expected"), [(49, False), (50, False), (51, True)])
 def test_a_forum_has_most_of_its_words_in_messages(n_words: int, expected: bool) -> None:  # noqa: FBT001
-    """A page is a forum if its messages contain more than half of the words and it isn't declared an article."""
+    """A page is a forum if messages contain more than half of its words and it doesn't declare an article."""
     share = comment_limits(DecisionPolicy()).forum_share
     words = f"<div class=message><p>{'word ' * n_words}</p></div><p>{'word ' * (100 - n_words)}"
     assert is_forum(page_matrix(blockml.parse(words), FEATURES), share) is expected

@@ -37,14 +37,14 @@ def test_half_of_the_word_sequences_are_enough() -> None:
     ]
 
 
-def test_text_without_a_visible_copy_stays() -> None:
+def test_text_without_a_visible_copy_is_kept() -> None:
     """Text that is only hidden isn't a copy, and neither are texts of one or two words."""
     assert copies(f"<div hidden>{STORY}</div><div hidden>{STORY}</div>") == [False, False]
     assert copies("<p>Read more<div hidden>Read more</div>") == [False, False]
 
 
 def test_the_outermost_hidden_element_is_compared() -> None:
-    """A hidden element inside of another one isn't compared separately."""
+    """A hidden element inside another one isn't compared separately."""
     long = "Nothing of this is on the page elsewhere, neither this sentence nor the one that follows after it."
     assert copies(f"<p>{STORY}<div hidden><p>{long}<div hidden>{STORY}</div></div>") == [False, False, False]
 

@@ -136,7 +136,7 @@ def test_comments_are_removed_with_a_reason() -> None:
     assert [str(reason) for reason in without.reasons[:2]] == ["excluded", "comment"]
 
 
-def test_confidence_is_that_of_the_text() -> None:
+def test_confidence_refers_to_the_extracted_text() -> None:
     """Words that the policy removes lower the confidence, except for comments."""
     long = "word " * 20
     page = blockml.parse(f"<p>{long}<p>{long}<div><p>{long}</div>")
@@ -170,7 +170,7 @@ def test_template_blocks_are_removed_with_a_reason() -> None:
 
 @pytest.mark.parametrize("threshold", [0.0, 0.2, 0.5])
 def test_kept_template_blocks_have_a_reason_that_keeps(threshold: float) -> None:
-    """Template blocks are kept at the threshold 0 or inside of kept code, with a reason that keeps."""
+    """Template blocks are kept at the threshold 0 or inside kept code, and have the reason for keeping them."""
     page = blockml.parse("<pre>one two three\n<b>four</b> five</pre><p>x y<p>z")
     removed = np.array([True, False, False, False, True])
     policy = with_threshold(DecisionPolicy(), threshold)

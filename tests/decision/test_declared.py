@@ -90,7 +90,7 @@ def test_the_summary_before_a_text(meta: str, html: str, expected: list[str]) ->
 
 
 def test_declared_lines_have_their_reason() -> None:
-    """A declared line needs the policy's probability on an article, and a lower threshold never keeps less."""
+    """A declared line is kept on an article if it has the policy's probability, with a reason that says so."""
     page = blockml.parse(f'<meta name="description" content="{SUMMARY}"><div>{SUMMARY}</div><p>Text of an article')
     policy = DecisionPolicy("expected_f1", declared_probability=0.2)
 

@@ -38,7 +38,7 @@ def numbers(html: str) -> list[int]:
     ],
 )
 def test_lines_with_the_same_text(html: str, found: list[int]) -> None:
-    """Lines of at least three words that aren't preformatted are compared, however they are split into blocks."""
+    """Lines of at least three words that aren't preformatted are compared, no matter how they are split into blocks."""
     assert numbers(html) == found
 
 
@@ -63,7 +63,7 @@ def test_equal_numbers_mean_equal_lines(html: str) -> None:
     st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 2), st.floats(-5, 5), st.booleans()), max_size=30),
     st.sampled_from([0.0, 4.0, 1e6]),
 )
-def test_one_duplicate_stays(blocks: list[tuple[int, int, float, bool]], penalty: float) -> None:
+def test_one_duplicate_is_not_penalised(blocks: list[tuple[int, int, float, bool]], penalty: float) -> None:
     """The penalties equal those computed line by line."""
     blocks = [(min(text, len(blocks) - 1), where, odds, new) for text, where, odds, new in blocks]
     line = np.cumsum([new for *_, new in blocks], dtype=np.intp)

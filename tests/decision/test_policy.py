@@ -18,7 +18,7 @@ def test_defaults_are_legal_and_come_back() -> None:
     assert DecisionPolicy.from_header(asdict(policy)) == policy
 
 
-def test_values_of_fields_that_a_file_lacks() -> None:
+def test_defaults_of_missing_fields() -> None:
     """Missing fields get the values that keep the decisions of existing models unchanged."""
     assert asdict(DecisionPolicy.from_header({})) == {
         "rule": "threshold",
@@ -59,7 +59,7 @@ def test_shares_are_at_most_one(name: str) -> None:
         DecisionPolicy.from_header(asdict(DecisionPolicy()) | {name: 1.5})
 
 
-def test_numbers_of_words_in_a_line_are_whole() -> None:
+def test_numbers_of_words_are_integers() -> None:
     """A fraction is refused, because the C extension compares integers."""
     with pytest.raises(ModelFormatError, match=r"'min_duplicate_words' must be a whole number, got 2.5"):
         DecisionPolicy.from_header(asdict(DecisionPolicy()) | {"min_duplicate_words": 2.5})

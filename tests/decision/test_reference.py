@@ -55,7 +55,7 @@ def pages(draw: st.DrawFn) -> Blocks:
 
 
 @given(pages())
-def test_page_features_are_those_of_the_reference(page: Blocks) -> None:
+def test_page_features_equal_the_reference(page: Blocks) -> None:
     """The compiled page features equal the reference bit by bit."""
     amounts, _, first, probabilities = page
     found = page_features(amounts, first, probabilities)
@@ -66,7 +66,7 @@ def test_page_features_are_those_of_the_reference(page: Blocks) -> None:
 
 @settings(max_examples=300)
 @given(policies, pages(), st.none() | st.floats(0, 1))
-def test_scores_are_those_of_the_reference(policy: DecisionPolicy, page: Blocks, p_article: float | None) -> None:
+def test_scores_equal_the_reference(policy: DecisionPolicy, page: Blocks, p_article: float | None) -> None:
     """The compiled scores equal the reference bit by bit, for any policy."""
     _, columns, _, probabilities = page
     found = score_blocks(policy, probabilities, columns, p_article)

@@ -116,7 +116,7 @@ def test_blocks_of_a_line_score_the_same() -> None:
 
 
 def test_penalties_of_articles() -> None:
-    """The penalty is larger on certain articles, and differences between blocks don't change."""
+    """The penalty applies to all blocks equally and is larger on certain articles."""
     probabilities, page = likely(0.9, 0.6, 0.2), columns([50.0, 20.0, 10.0])
     careful = replace(PLAIN, base_penalty=0.2, article_penalty=0.6)
     for p_article, penalty in ((0.0, 0.2), (1.0, 0.8), (None, 0.2)):

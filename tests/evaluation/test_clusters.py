@@ -278,7 +278,7 @@ def test_dunn_index_equals_a_search_over_pairs() -> None:
 
 
 def test_dunn_index_of_edge_cases() -> None:
-    """The Dunn index is infinite without distances inside of groups, and undefined without distances between them."""
+    """The Dunn index is infinite without distances inside groups, and undefined without distances between them."""
     assert dunn([[0, 1], [1, 0]], [0, 1]) == math.inf
     assert math.isnan(dunn(np.zeros((2, 2)), [0, 1]))
     assert math.isnan(dunn([[0, 1], [1, 0]], [0, 0]))

@@ -40,17 +40,17 @@ def test_unknown_token_mode_names_the_legal_ones() -> None:
 
 
 def test_lcs_example() -> None:
-    """Four of six gold and seven extracted words are in common order."""
+    """Four words are in the same order in the gold (six words) and in the output (seven words)."""
     assert lcs_scores(GOLD, EXTRACTED) == pytest.approx((0.571429, 0.666667, 0.615385), abs=1e-6)
 
 
 def test_bag_example() -> None:
-    """Five of six gold and seven extracted words are in common."""
+    """Five words are shared by the gold (six words) and the output (seven words)."""
     assert bag_scores(GOLD, EXTRACTED) == pytest.approx((0.714286, 0.833333, 0.769231), abs=1e-6)
 
 
 def test_shingle_example() -> None:
-    """Two of three 4-grams are in common."""
+    """Two of three 4-grams are shared."""
     assert shingle_scores("a b c d e f", "x a b c d e") == pytest.approx((2 / 3, 2 / 3, 2 / 3), abs=1e-6)
 
 
@@ -116,6 +116,6 @@ def test_snippets_ignore_case_and_white_space() -> None:
 
 
 def test_no_snippets_give_no_rate() -> None:
-    """Without snippets that have words there is no rate, and an empty text contains no snippet."""
+    """Without snippets, or with only blank ones, there is no rate, and an empty text contains no snippet."""
     assert snippet_rates("text", [], [" "]) == (None, None)
     assert snippet_rates("", ["a"], ["b"]) == (0, 0)

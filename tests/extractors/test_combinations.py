@@ -122,7 +122,7 @@ def test_combinations_can_be_nested() -> None:
 
 @every_class
 def test_a_combination_cannot_contain_itself(kind: Any) -> None:
-    """The name of a combination means the default one, and an object inside of itself is an error at any depth."""
+    """The name of a combination means the default one, and an object inside itself is an error at any depth."""
     by_name = resolve(kind.name, {"members": [kind.name]})
     assert kept_by(by_name, PAGE).tolist() == kept_by(kind(), PAGE).tolist()
     combination = kind()
@@ -137,7 +137,7 @@ def test_a_combination_cannot_contain_itself(kind: Any) -> None:
 @every_class
 @pytest.mark.parametrize("members", ["plain", [], (), None, [1], ["plain", Plain], {"plain": 1}])
 def test_members_are_a_list_of_names_and_extractors(kind: Any, members: Any) -> None:
-    """Other values for the members are an error that says what is legal."""
+    """Members that aren't a list of names and extractors are an error."""
     with pytest.raises(UsageError, match=r"'members'.*list of one or more names or extractors"):
         kind(members).score(PAGE)
 
@@ -155,7 +155,7 @@ def test_unknown_and_illegal_members(kind: Any) -> None:
     "weights", [[1], [1, 2, 3], [1, -1], [0, 0], ["1", 2], [1, float("nan")], [1, float("inf")], "12", 2, []]
 )
 def test_weights_are_checked(weights: Any) -> None:
-    """There must be one weight per member, none negative or infinite and not all 0."""
+    """Weights must be finite and not negative, not all 0, and as many as there are members."""
     with pytest.raises(UsageError, match=r"'weights'.*2 members"):
         Majority(["plain", "numwords"], weights=weights).score(PAGE)
 

@@ -130,7 +130,7 @@ def test_the_threshold_of_a_model_is_checked_and_in_its_id() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pages_of_data_give_text(name: str) -> None:
+def test_every_method_finds_an_article(name: str) -> None:
     """Every method finds the text of an ordinary article."""
     paragraph = "<p>" + "A sentence of some length that says what there is to say. " * 6 + "</p>"
     html = (

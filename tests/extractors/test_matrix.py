@@ -91,7 +91,7 @@ def test_the_columns_name_their_extractors() -> None:
 
 
 def test_the_version_of_the_set_follows_the_extractors_defaults() -> None:
-    """If a default changes, raise the version of the set in the catalogue and add a line here, because models break."""
+    """If a default changes, old models are wrong: raise the set's version in the catalogue and add a line here."""
     defaults = {name: resolve(name).get_params() for name in VOTERS.values()}
     text = json.dumps(defaults, sort_keys=True)
     assert DEFAULTS[SET.version] == hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -50,7 +50,7 @@ def test_everything_else_is_that_of_the_extractor() -> None:
 
 
 def test_used_models_are_found() -> None:
-    """Models inside of other extractors are found, and methods have none."""
+    """Models inside other extractors are found, and methods have none."""
     model = resolve("kim2013")
     assert [used.name for used in ParsedBy(model, "html5lib").used_models()] == ["kim2013"]
     assert [used.name for used in resolve("union", {"members": ["ccb", "kim2013"]}).used_models()] == ["kim2013"]

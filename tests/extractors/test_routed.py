@@ -162,7 +162,7 @@ def test_invalid_json_and_another_base_are_refused(folder: Path) -> None:
 
 
 def test_routes_of_many_sites_are_found() -> None:
-    """The right one of thousands of sites is used."""
+    """The right model is found among those of thousands of sites."""
     base = trained("kim2013").model
     extractor = RoutedExtractor(base, routes=[Route(f"s{n}.example", replace(base, name=f"m{n}")) for n in range(3000)])
     assert blockml.extract(TEXT, url="https://a.s2999.example/", model=extractor).model == "m2999 0.1.0"

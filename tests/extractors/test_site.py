@@ -348,7 +348,7 @@ def test_the_main_container_can_be_selected() -> None:
 
 
 def test_a_template_does_not_split_sentences() -> None:
-    """A repeated word inside of a sentence is kept, and a repeated line is removed as a whole."""
+    """A repeated word inside a sentence is kept, and a repeated line is removed as a whole."""
     pages = [
         blockml.parse(f"<p>Home <b>page</b> {name}s<p>Each {name} <strong>always</strong> sleeps near a {name}.</p>")
         for name in ("cat", "dog", "bird", "fish", "cow")

@@ -53,7 +53,7 @@ def test_candidates_by_hand() -> None:
 
 
 def test_missing_candidates() -> None:
-    """Without h1, article, main or a paragraph with a score, the columns have their values for missing candidates."""
+    """If a candidate doesn't exist, its columns have the values for missing candidates."""
     found = columns("<p>one<p>two three")
     for name in ("titled", "article", "main", "scored"):
         assert found[f"outof{name}"] == found[f"below{name}"] == [-2, -2]
@@ -63,7 +63,7 @@ def test_missing_candidates() -> None:
 
 
 def test_main_by_its_role() -> None:
-    """The one with most words is chosen from several elements with the role main."""
+    """Of several elements with the role main, the one with most words is chosen."""
     found = columns(f"<div role=main>one</div><div role=main>{LONG}</div><div role=note>{LONG * 2}</div>")
     assert found["offmain"] == [-1, 0, 1, 2]
     found = columns("<article>one</article><article>two three</article><article>four</article>")

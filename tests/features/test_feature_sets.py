@@ -16,7 +16,7 @@ EVERY_COLUMN = sorted({column for item in FEATURE_SETS.values() for column in it
 
 
 def test_order_of_the_25_columns() -> None:
-    """Five attributes each are listed for two blocks before, the block and two blocks after it."""
+    """The set has five attributes of each of two blocks before, the block, and two blocks after it."""
     expected = [
         f"{base}_{offset}"
         for offset in ("m2", "m1", "0", "p1", "p2")

@@ -15,7 +15,7 @@ from blockml.page.attribute_words import blocks_in
      "id=Comments", "id=disqus_thread", "class=kommentare", "class=blog-comentarios"],
 )  # fmt: skip
 def test_names_of_comments(name: str) -> None:
-    """A class or id names comments, possibly among other words."""
+    """Comments are recognised by a class or id, also among other words."""
     assert blocks_in(blockml.parse(f"<p>Story</p><div {name}><p>One</p><p>Two</p></div>"), COMMENTS).tolist() == [
         False,
         True,
@@ -30,12 +30,12 @@ def test_names_of_comments(name: str) -> None:
      "class=comments-open", "class=recommended", "id=respond-to-review-comments"],
 )  # fmt: skip
 def test_other_names(name: str) -> None:
-    """Parts of other words and other attributes don't name comments."""
+    """Parts of other words and other attributes don't mark comments."""
     assert not blocks_in(blockml.parse(f"<p>Story</p><div {name}><p>One</p></div>"), COMMENTS).any()
 
 
 def test_names_of_pages_and_headings_are_ignored() -> None:
-    """The name of the body or of a heading doesn't make its text a comment."""
+    """A name on the body or on a heading doesn't mark comments."""
     page = blockml.parse(
         "<html class=comments><body class='post comment-open'><h2 id=comments>Comments</h2><p>Story</p>"
         "<p class=comment>One</p>"
@@ -49,7 +49,7 @@ def test_names_of_pages_and_headings_are_ignored() -> None:
      "class=Sidebar-Left", "class=sidebars", "class='module-typelist module'", "id=rightSidebar-sidebar"],
 )  # fmt: skip
 def test_names_of_sidebars(name: str) -> None:
-    """A class or id names a sidebar, possibly with a word for its kind or side."""
+    """Sidebars are recognised by a class or id, also with a word for the kind or side."""
     page = blockml.parse(f"<p>Story</p><div {name}><p>One</p><p>Two</p></div>")
     assert blocks_in(page, SIDEBARS).tolist() == [False, True, True]
 
@@ -60,7 +60,7 @@ def test_names_of_sidebars(name: str) -> None:
      "class=sidebar-layout", "class=sidebarless-page", "data-sidebar=1", "title=sidebar", "id='my sidebar'"],
 )  # fmt: skip
 def test_names_of_layouts_with_sidebars(name: str) -> None:
-    """A name that describes a layout with a sidebar, another attribute or a part of a word doesn't name a sidebar."""
+    """Names of layouts with a sidebar, other attributes and parts of words don't mark a sidebar."""
     assert not blocks_in(blockml.parse(f"<p>Story</p><div {name}><p>One</p></div>"), SIDEBARS).any()
 
 

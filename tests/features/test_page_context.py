@@ -80,7 +80,7 @@ def test_chains_contain_the_ancestors(html: str) -> None:
 
 @given(html=messy_html)
 def test_totals_are_sums_over_blocks_that_start_inside_an_element(html: str) -> None:
-    """The total of an element sums the blocks that start inside of it."""
+    """The total of an element is the sum over the blocks that start inside it."""
     view = PageContext(blockml.parse(html))
     total = view.total_of(np.arange(len(view.nodes)), view.words)
     starts = list(zip(view.blocks.node.tolist(), view.words.tolist(), strict=True))

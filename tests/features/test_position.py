@@ -49,7 +49,7 @@ def test_positions_by_hand() -> None:
 
 
 def test_positions_without_a_reference() -> None:
-    """Without headings and running text, distances to them have their values for missing ones."""
+    """Distances have fixed values on a page without headings or running text."""
     found = columns("<p>one<p>two")
     for name in ("sinceh1", "wordssinceh1", "sinceheading", "wordssinceheading", "sinceprose", "untilprose"):
         assert found[name] == [-1, -1], name

@@ -112,7 +112,7 @@ HTML = (
 
 
 def test_every_compiled_column_is_in_the_catalogue() -> None:
-    """Every column of the set ``page`` is compiled, except for declared metadata."""
+    """Compiled columns are in the catalogue and include the set ``page``, except for declared metadata."""
     known = kernel_tables.kernel_columns(compiled())
     assert [column.place for column in known.values()] == list(range(len(known)))
     declared = {name.partition("_")[0] for name in FEATURE_SETS["page"].columns} - set(known)
@@ -302,7 +302,7 @@ def test_wrong_trees_are_refused(name: str, wrong: object) -> None:
 @pytest.mark.parametrize("pairs", [b"class\0", b"class\0nav", b"class\0\xff\0", b"class"])
 @pytest.mark.parametrize("ends", [[0, 7], [0, 6], [0, 12], [0, -1], [7, 0], [0], []])
 def test_wrong_sets_of_attributes_are_refused(pairs: bytes, ends: list[int]) -> None:
-    """Attribute sets with invalid ends or bytes are refused, unless the last value is just empty."""
+    """Attribute sets with invalid ends are refused, unless they end after a name, whose value is then what follows."""
     page = page_of(Attributes(np.array([1], dtype=np.int32), [None] * len(ends), pairs, np.array(ends, dtype=np.int64)))
     if ends == [0, 6] and pairs in {b"class\0", b"class\0nav"}:
         assert levels(page, ["clsnavigation"]) == [[0 if pairs.endswith(b"nav") else FAR]]

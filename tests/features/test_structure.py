@@ -74,7 +74,7 @@ def test_amounts_in_ancestors_by_hand() -> None:
 
 
 def test_words_in_paragraphs_are_not_always_running_text() -> None:
-    """Words in paragraphs and running text differ, and quotes and preformatted text count as paragraphs."""
+    """Words in paragraphs need not be running text, and quotes and preformatted text count as paragraphs."""
     found = columns(f"<div><p>a b<pre>c</pre><blockquote>d</blockquote><div>{'w ' * 12}</div></div>")
     assert found["inp1up"][:3] == pytest.approx([4 / 16] * 3)
     assert found["prose1up"][:3] == pytest.approx([12 / 16] * 3)

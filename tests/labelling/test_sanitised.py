@@ -112,7 +112,7 @@ def test_values_of_attributes_are_checked() -> None:
     assert "xxx" not in written
 
 
-def test_white_space_between_cells_stays_there() -> None:
+def test_white_space_between_cells_gets_no_span() -> None:
     """White space between cells gets no span, which a parser would move out of the table."""
     written = sanitised(blockml.parse("<table> <tr> <td>one</td> <td>two</td></tr></table>"))
     assert "<span>" not in written

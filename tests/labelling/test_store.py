@@ -72,7 +72,7 @@ def test_unfinished_pages_are_flagged_and_resumed(folder: Path) -> None:
 
 
 def test_page_folders_can_be_labelled_in_place(folder: Path) -> None:
-    """A folder that only has page folders may also be the output, and an output inside of it isn't labelled."""
+    """A folder that only has page folders may also be the output, and an output inside it isn't labelled."""
     before = sorted(folder.rglob("*"))
     with pytest.raises(UsageError, match="contains page files; give another folder for the labels"):
         store_of(folder, folder)
@@ -124,7 +124,7 @@ def test_folders_named_like_pages_are_not_pages(folder: Path) -> None:
 
 
 def test_unknown_encodings_are_reported(folder: Path) -> None:
-    """An unknown encoding is an error of the page, but not of ranking all pages."""
+    """An unknown encoding is an error when the page is opened, but not when pages are ranked."""
     (folder / "c" / "meta.json").write_text('{"encoding": "klingon"}')
     store = store_of(folder)
     store.rank()

@@ -42,7 +42,7 @@ def warc_records(tmp_path: Path, file: Path) -> list[dict[str, Any]]:
 
 
 def test_iterables(wanted: list[dict[str, Any]]) -> None:
-    """Rows and items both give records, also with an extractor that was pickled."""
+    """Rows and items both give records, even with an extractor that was pickled."""
     extractor = pickle.loads(pickle.dumps(GUARDED))  # noqa: S301
     assert list(extractor.records(rows())) == wanted
     assert list(extractor.records(Item(row["id"], html=row["html"], url=row["url"]) for row in rows())) == wanted
@@ -84,7 +84,7 @@ def test_cells_of_any_kind() -> None:
 
 
 def test_columns_of_data_frames() -> None:
-    """The result has the same type of column as the input."""
+    """The result is a column of the same type as the input."""
     cells = ["<p>One two three.", None]
     options: Any = {"model": "kim2013", "threshold": 0.0}
     assert blockml.extract_column(cells, **options) == ["One two three.", ""]

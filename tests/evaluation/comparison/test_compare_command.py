@@ -53,7 +53,7 @@ def test_compare_writes_tables_and_is_resumed(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_linked_views_belong_to_this_comparison(tmp_path: Path) -> None:
-    """Old views are replaced and unlinked ones deleted, also if only a system that isn't leading links to them."""
+    """A view of an earlier comparison is replaced, even if only a system that doesn't lead links to it."""
     pytest.importorskip("jinja2", reason="needs the extra report")
     folder, out = tmp_path / "own", tmp_path / "out"
     folder.mkdir()

@@ -44,7 +44,7 @@ def test_papers_conclude_what_their_numbers_show(table: PublishedTable, claim: C
 
 
 def test_means_over_packages() -> None:
-    """Means, means weighted by pages and numbers of wins over the 14 packages are computed, with ties for both."""
+    """Means, weighted means and numbers of wins over the 14 packages are as expected; a tie counts for both."""
     table = TABLES["blurring"]
     assert table.columns == ("ACCB", "CCB", "TCCB", "DSC", "Crunch", "LQF", "Plain")
     assert len(table.rows) == 14
@@ -193,7 +193,7 @@ def test_claims_about_clusterings_are_tested_on_our_scores() -> None:
 
 
 def test_the_first_measured_system_of_a_column_is_used() -> None:
-    """Our trained tree is listed before boilerpipe's rules, and means are equal within a tolerance."""
+    """A trained tree is listed before boilerpipe's rules, and claims of equality allow a tolerance."""
     blocks = {"block_f1": {"boilerpipe6": {"a": 0.6}, "density": {"a": 0.7, "b": 0.5}, "kim2013": {"a": 0.8, "b": 0.6}}}
     table = {row["name"]: row for row in compare_with_published(blocks)}["context-965-gweb"]
     found = [(entry["system"], entry["dataset"]) for entry in table["ours"]]

@@ -43,7 +43,7 @@ few_words = st.lists(st.sampled_from(["the", "The", "cat", "sat", "on", "你好"
 
 @given(few_words | messy_texts, few_words | messy_texts)
 def test_word_scores_equal_the_public_metrics(gold: str, text: str) -> None:
-    """Scores of bags, order and shingles equal the public metrics."""
+    """Bag-of-words, LCS and shingle scores equal the public metrics."""
     words = referred("<p>x</p>", TextGold(gold)).words(text)
     assert words is not None
     assert words.bag == pytest.approx(bag_scores(gold, text))
@@ -62,7 +62,7 @@ def test_blocks_of_a_text_are_those_of_equal_gold(html: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", ["plain", "kim2013"])
 def test_scores_equal_those_of_evaluate(name: str) -> None:
-    """Comparing and evaluating one of our extractors give the same scores."""
+    """Comparing and evaluating an extractor give the same scores."""
     dataset = open_dataset(DATA)
     expected = evaluate_extractor(resolve(name), dataset)
     [system] = choose([name]).systems
@@ -122,7 +122,7 @@ def test_gold_without_text_has_no_word_scores() -> None:
 
 
 def test_scores_of_very_long_texts_are_marked_as_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The order score of a very long text is a lower bound and is marked as approximate."""
+    """The LCS score of a very long text is a lower bound and is marked as approximate."""
     gold, text = "a b c d e f " * 30, "b a c d x e f " * 30
     measured = referred("<p>x</p>", TextGold(gold))
     exact = measured.score(row(text))
@@ -147,7 +147,7 @@ def test_scores_of_very_long_texts_are_marked_as_approximate(monkeypatch: pytest
         ("", {"language": None}, "unknown"),
     ],
 )
-def test_language_of_the_page_else_of_the_data_set(attributes: str, extra: dict[str, object], language: str) -> None:
+def test_language_of_the_page_or_the_data_set(attributes: str, extra: dict[str, object], language: str) -> None:
     """The language is the primary subtag in lower case, from the page or else from the data set."""
     assert referred(f"<html {attributes}><p>x</p>", TextGold("x"), extra=extra).language == language
 

@@ -222,7 +222,7 @@ def test_pooled_block_differences() -> None:
     assert row["mean"] == rounded(16 / 22 - 8 / 14)
     assert (row["wins"], row["losses"], row["ties"]) == (1, 4, 0)
     assert row["low"] == -1  # samples without page x: F1 of 0 against 1
-    assert 0 < row["high"] < 16 / 18 - 8 / 14  # many of page x
+    assert 0 < row["high"] < 16 / 18 - 8 / 14  # samples with many copies of page x
     assert not row["significant"]
 
 
@@ -269,7 +269,7 @@ def test_a_system_is_ranked_unless_it_has_seen_many_pages(n_seen: int, in_sample
 
 
 def test_failed_pages_count_and_have_their_outcome() -> None:
-    """A crash counts with the score of an empty text, and the outcomes are counted."""
+    """A crash scores like an empty text in the mean, and outcomes are counted."""
     pages = [page("x", 1.0), page("y", 0.0, outcome="crash"), page("z", 0.0, outcome="empty")]
     found = build({"one": pages, "two": [page("x", outcome="timeout"), page("y", outcome="missing")]})
     assert only(found["means"], system="one", metric="bag_f1", slice="all")["mean"] == rounded(1 / 3)

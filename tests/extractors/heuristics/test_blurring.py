@@ -116,7 +116,7 @@ def test_the_result_equals_the_direct_sum_for_shades(seed: int, length: int, sca
 
 
 def test_the_result_equals_the_direct_sum_for_the_size_of_a_page() -> None:
-    """Values equal those of the direct sum for the default radius and both kinds of ends."""
+    """Values equal those of the direct sum for the default radius, whether the vector ends with zeros or ones."""
     random = np.random.default_rng(0)
     for n_runs in (700, 701):
         values = stripes(random.geometric(1 / 30, n_runs).tolist())

@@ -20,7 +20,7 @@ TOKENS = st.lists(st.booleans(), max_size=30)
 
 
 def objective(is_tag: NDArray[np.bool_], start: int, end: int) -> int:
-    """Count tags before, words inside of and tags after the tokens ``start`` to ``end`` (Finn et al. 2001)."""
+    """Return the number of words inside ``start:end`` plus the number of tags outside (Finn et al. 2001)."""
     return int(np.count_nonzero(is_tag[:start]) + np.count_nonzero(~is_tag[start:end]) + np.count_nonzero(is_tag[end:]))
 
 

@@ -181,7 +181,7 @@ def test_the_best_block_has_words_and_ratio() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_texts_without_words_follow_their_surroundings(method: type[CCB]) -> None:
-    """A row of stars is content inside of an article, but not inside of a menu."""
+    """A row of stars is content inside an article, but not inside a menu."""
     article, menu = f"<p>{'word ' * 99}</p>", "<div class=entry><a href=/x>x</a></div>" * 30
     page = blockml.parse(f"{menu}<hr><p>* * *</p><hr>{menu}{article}<p>* * *</p>{article}")
     scores = method().score(page)

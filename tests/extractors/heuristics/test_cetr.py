@@ -42,7 +42,7 @@ def lines_of(html: str, *, rewrap: bool = True) -> SourceLines:
     ],
 )
 def test_tag_ratios_of_lines(line: str, ratios: list[float]) -> None:
-    """The ratio is the number of characters by tags, and empty lines don't count."""
+    """The ratio is the number of characters divided by the number of tags, and empty lines don't count."""
     assert lines_of(line).ratio.tolist() == pytest.approx(ratios)
     assert lines_of(f"<p>ab</p>\n{line}\n<p>cd</p>").ratio.tolist() == pytest.approx([1, *ratios, 1])
 
@@ -172,7 +172,7 @@ def test_distant_clusters_are_separated(
     far: list[tuple[float, float]],
     random_state: int,
 ) -> None:
-    """All of three distant clusters are content, except the one at the origin."""
+    """Of three distant clusters, all except the one at the origin are content."""
     chosen = away_from_origin(np.array(near + middle + far), n_init=10, random_state=random_state)
     assert chosen.tolist() == [False] * len(near) + [True] * (len(middle) + len(far))
 

@@ -55,7 +55,7 @@ def test_link_lists_are_removed() -> None:
 
 
 def test_inner_link_lists_are_removed_first() -> None:
-    """A container is kept if it has few links after the menus inside of it have been removed."""
+    """A container is kept if it has few links after the menus inside it have been removed."""
     words = "<span>one two three four five six seven eight</span>"
     assert text(f"<div>{MENU}{words}{MENU}</div>", Crunch()) == "one two three four five six seven eight"
     assert text(f"<div>{words}{'<a>go</a>' * 4}</div>", Crunch()) == ""
@@ -147,7 +147,7 @@ def test_lists_of_short_items_are_removed_if_requested() -> None:
 
 
 def test_empty_remains_are_removed() -> None:
-    """Separators between removed links are removed, but those inside of a sentence are kept."""
+    """Separators between removed links are removed, but those inside a sentence are kept."""
     html = f"<div><p><a>One</a> | <a>Two</a></p>|<b>*</b></div><p>a<b>|</b>b</p>{LONG}"
     assert removed(html, Crunch()) == {"link_lists": ["One | Two"], "empty": ["|", "*"]}
     assert removed(html, Crunch(empty=False)) == {"link_lists": ["One | Two"]}
@@ -179,7 +179,7 @@ def test_blocks_score_the_share_of_their_remaining_words() -> None:
     assert Crunch().explain(page)[:3] == ("", "", "adverts: /html/body/p[3]/a")
 
 
-def test_scripts_without_blanks_have_words() -> None:
+def test_scripts_without_spaces_have_words() -> None:
     """A Chinese sentence with two links isn't a link list."""
     html = "<p>这是一个很长的句子<a>链接</a>里面有两个<a>链接</a>但是还有很多别的字</p>"
     assert Crunch().score(blockml.parse(html)).tolist() == [1]

@@ -70,7 +70,7 @@ def descendants(nodes: Nodes, node: int) -> list[int]:
 
 
 def is_linked(nodes: Nodes, node: int) -> bool:
-    """Tell whether a node is inside of a link."""
+    """Tell whether a node is inside a link."""
     return any(nodes.name(above) == "a" for above in path_of(nodes, node))
 
 
