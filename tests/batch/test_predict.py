@@ -216,7 +216,7 @@ def test_wrong_options_are_errors(options: dict[str, Any], words: str) -> None:
             BatchExtractor("plain", keep=keep)(table)
         with pytest.raises(UsageError, match="two columns would be named"):
             next(BatchExtractor("plain", keep=keep).partition(table.to_batches()))
-        assert len(list(BatchExtractor("plain", keep=keep).records([{"html": "<p>row"}]))) == 1  # rows ignore keep
+        assert len(list(BatchExtractor("plain", keep=keep).records([{"html": "<p>row"}]))) == 1  # keep is for tables
     kept = BatchExtractor("plain", Options(fields=("text",)), keep=("url",))(table)
     assert kept.to_pydict() == {"url": ["http://a.example"], "text": ["row"]}
 

@@ -166,6 +166,6 @@ def test_no_command_prints_an_escape(line: list[str], hostile: Path, capfd: pyte
 
 
 def test_page_text_is_printed_unchanged(hostile: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The text of a page is printed with all of its characters."""
+    """The text of a page is printed unchanged."""
     printed = run(["extract", f"{hostile}/{NAME}.html", "--model", "plain"], capfd)
     assert "\u202egnp.\u2066" in printed

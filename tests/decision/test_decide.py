@@ -114,7 +114,7 @@ def test_signs_do_not_decide_about_code_with_words() -> None:
 
 
 def typed(page: Page, scores: Sequence[float], labels: Sequence[Label]) -> Prediction:
-    """Return a prediction with certain block types."""
+    """Return a prediction whose block types are certain."""
     types, matrix = with_labels(page, labels)
     return Prediction(np.array(scores, np.float32), matrix=matrix, block_types=types)
 

@@ -99,7 +99,7 @@ def test_an_unknown_probability_has_no_penalty(compiled: bool, monkeypatch: pyte
 
 
 def test_extreme_probabilities_and_empty_pages() -> None:
-    """Nothing overflows, and on a page without words only certain blocks are kept."""
+    """Nothing overflows, and a probability of 0.9 isn't enough to keep a block on a page without words."""
     for values in ([1.0], [0.0, 1.0], [1.0, 1.0, 0.0], [0.5] * 3):
         scores = score_blocks(PLAIN, likely(*values), columns([1.0] * len(values)), None)
         assert ((scores >= 0.5) == (np.array(values) >= 0.5)).all()

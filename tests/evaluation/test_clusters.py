@@ -231,7 +231,7 @@ def test_scores_equal_counts_by_hand(pairs: list[tuple[int, int]]) -> None:
 
 @given(pairs_of_labels)
 def test_scores_equal_those_of_sklearn(pairs: list[tuple[int, int]]) -> None:
-    """Scores that scikit-learn also has equal its values."""
+    """Scores equal those of scikit-learn, as far as it has them."""
     from sklearn import metrics
 
     clusters, truth = split(pairs)

@@ -17,7 +17,7 @@ from blockml.extractors.site.at_site import at_site
 from blockml.templates.site import SiteTemplate
 
 PAGE = Path(__file__).parents[2] / "data" / "pages" / "short-article" / "page.html"
-#: lxml keeps the first words inside of the table, and the standard's tree moves them before it.
+#: lxml keeps the first words inside the table, and the standard's tree moves them before it.
 FOSTERED = "<table>words before the table<tr><td>words of a cell</table>"
 
 

@@ -107,7 +107,7 @@ def test_long_white_space_is_read_once() -> None:
     ],
 )
 def test_urls(address: str, expected: dict[str, float]) -> None:
-    """The path of the declared URL gives the columns, from either element, and its host is ignored."""
+    """Columns describe the path of the URL that either element declares, and ignore its host."""
     names = ("parts", "dashes", "digits", "forum", "shop", "shelf", "news", "docs")
     whole = {f"url{name}": 0 for name in names} | expected
     for head in (f"<meta property=og:url content='{address}'>", f"<link rel=Canonical href='{address}'>"):

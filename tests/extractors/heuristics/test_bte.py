@@ -124,7 +124,7 @@ def test_letters_do_not_matter(html: str) -> None:
     ("parameters", "message"), [({"body_only": "yes"}, "body_only.*True, False"), ({"view": "dom"}, "view.*raw, tree")]
 )
 def test_illegal_parameters_name_the_legal_ones(parameters: dict[str, object], message: str) -> None:
-    """The error is raised when the parameter is set, or else when the first page is scored."""
+    """The error is raised when the parameter is set or when the first page is scored."""
     with pytest.raises(UsageError, match=message):
         BTE(**parameters).score(blockml.parse("x"))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=message):

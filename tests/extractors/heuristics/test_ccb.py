@@ -237,7 +237,7 @@ def test_only_counts_matter(elements: list[tuple[str, str]], method: type[CCB], 
     ],
 )
 def test_illegal_values_name_the_legal_ones(method: type[CCB], parameter: str, value: Any, legal: str) -> None:
-    """The error is raised when a value is set, or else when a page is scored."""
+    """The error is raised when a value is set or when a page is scored."""
     with pytest.raises(UsageError, match=f"'{parameter}' of {method.name} must be {legal}"):
         method().set_params(**{parameter: value})
     with pytest.raises(UsageError, match=legal):

@@ -169,7 +169,7 @@ def test_ratios_of_elements_equal_the_slow_ones(html: str, seed: int, prior: flo
     ],
 )
 def test_illegal_values_name_the_legal_ones(parameter: str, value: Any, legal: str) -> None:
-    """The error is raised when a value is set, or else when a page is scored."""
+    """The error is raised when a value is set or when a page is scored."""
     with pytest.raises(UsageError, match=f"'{parameter}' of dccb must be {legal}"):
         TreeCCB().set_params(**{parameter: value})
     with pytest.raises(UsageError, match=legal):

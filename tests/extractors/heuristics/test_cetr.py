@@ -258,7 +258,7 @@ def test_letters_do_not_matter(kind: type[Extractor], html: str) -> None:
 def test_illegal_parameters_name_the_legal_ones(
     kind: type[Extractor], parameters: dict[str, object], message: str
 ) -> None:
-    """The error is raised when the parameter is set, or else when the first page is scored."""
+    """The error is raised when the parameter is set or when the first page is scored."""
     with pytest.raises(UsageError, match=message):
         kind(**parameters).score(blockml.parse("x"))
     with pytest.raises(UsageError, match=message):

@@ -130,7 +130,7 @@ def test_ideographs_count_as_words() -> None:
 def test_a_block_scores_its_share_of_words_in_a_section() -> None:
     """A block that is partly outside of a section scores the share that is inside."""
     page = blockml.parse("<br>" * 3 + "word " * 30 + "<br>" * 40)
-    # Tokens 3 to 32 are words. Windows without tags cover 4 to 32; those around them contain three tags.
+    # Tokens 3 to 32 are words. Windows without tags cover tokens 4 to 32; those at the ends contain three tags.
     assert DSC(window=8).score(page).tolist() == pytest.approx([28 / 30])
 
 
@@ -166,7 +166,7 @@ def test_letters_do_not_matter(html: str) -> None:
     ],
 )
 def test_illegal_parameters_name_the_legal_ones(parameters: dict[str, object], message: str) -> None:
-    """The error is raised when the parameter is set, or else when the first page is scored."""
+    """The error is raised when the parameter is set or when the first page is scored."""
     with pytest.raises(UsageError, match=message):
         DSC(**parameters).score(blockml.parse("x"))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=message):

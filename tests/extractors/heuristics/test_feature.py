@@ -20,7 +20,7 @@ from tests.strategies import messy_html, path_of
 
 COUNTED = {"images": {"img"}, "scripts": {"script"}, "links": {"a"}, "lists": {"ul", "ol", "dl"}}
 
-#: One part with most of each feature, and one that is only a word.
+#: Parts that each have most of one feature, and a part of a single word.
 PARTS = (
     "<div>Images<img><img></div><div>Scripts<script>1</script><script></script></div>"
     "<div><a>Two</a> <a>links</a></div><table><tr><td>Lists<ul></ul><dl></dl></table>"
