@@ -1,4 +1,4 @@
-"""Headless Chromium, driven by playwright, that records what a page does."""
+"""Headless Chromium, driven by playwright, which records the messages and requests of a page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "hei
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start the system's Chromium; skip the test if Chromium or playwright is not installed."""
+    """Start the system's Chromium, or skip the test if Chromium or playwright is not installed."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         pytest.skip("needs Chromium: apt-get install chromium")
@@ -36,20 +36,20 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Watched:
-    """A page of the browser, with messages of its console and the addresses that it asked for."""
+    """A page of the browser, with its console messages and requested URLs."""
 
     page: Page
     problems: list[str] = field(default_factory=list)  #: Errors and warnings of the console, uncaught errors, dialogs
     addresses: list[str] = field(default_factory=list)
 
     def leaving(self, *allowed: str) -> list[str]:
-        """Return the addresses that begin with none of the given ones."""
+        """Return the requested URLs that start with none of the allowed prefixes."""
         return [address for address in self.addresses if not address.startswith((*allowed, "data:", "blob:"))]
 
 
 @contextmanager
 def watched(browser: Browser, size: str) -> Iterator[Watched]:
-    """Open an empty page of a size of :data:`SIZES`."""
+    """Open an empty page with a viewport from :data:`SIZES`."""
     width = SIZES[size]
     context = browser.new_context(viewport={"width": width["width"], "height": width["height"]})
     try:

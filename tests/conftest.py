@@ -1,4 +1,4 @@
-"""Settings that all tests share: the hypothesis profile and the folder of labelled corpora."""
+"""Settings shared by all tests: the hypothesis profile and the folder of labelled corpora."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from blockml import _kernel
 
-# Parsers load lazily and the machine may be busy, so neither a first call nor a slow one is a fault.
+# Parsers load lazily and the machine may be busy, so a slow call is not an error.
 # Continuous integration uses the same examples every time; local runs search for new ones.
 settings.register_profile(
     "blockml",
@@ -25,7 +25,7 @@ settings.load_profile("blockml")
 
 @pytest.fixture(scope="session")
 def corpora() -> Path:
-    """Folder of the labelled corpora."""
+    """Return the folder of the labelled corpora."""
     folder = os.environ.get("BLOCKML_CORPORA")
     if not folder:
         pytest.skip("needs labelled corpora: set BLOCKML_CORPORA to their folder")
@@ -37,7 +37,7 @@ def corpora() -> Path:
 
 @pytest.fixture(params=["python", "compiled"])
 def implementation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Run a test with the Python implementation, and with the C extension."""
+    """Run a test with the Python implementation and with the C extension."""
     if request.param == "python":
         monkeypatch.setattr(_kernel, "compiled", None)
     elif _kernel.compiled is None:
@@ -47,12 +47,12 @@ def implementation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def compiled() -> _kernel.Compiled:
-    """The compiled kernel."""
+    """Return the compiled kernel."""
     if _kernel.compiled is None:
         pytest.skip("needs the compiled kernel: there was no compiler, or BLOCKML_PURE is set")
     return _kernel.compiled
 
 
 def pytest_collection_finish() -> None:
-    """Keep what was collected out of later garbage collections, which would look at it again each time."""
+    """Exclude the collected tests from later garbage collections, which would scan them each time."""
     gc.freeze()

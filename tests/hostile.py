@@ -1,4 +1,4 @@
-"""A page that tries to run scripts, to load things, to hide text and to break out of its place."""
+"""A page that tries to run scripts, load resources, hide text and break out of its container."""
 
 __all__ = ["HOSTILE"]
 

@@ -1,4 +1,4 @@
-"""Every reader finds and decompresses page files with every suffix."""
+"""Every reader finds and decompresses page files, whatever their suffix."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ SUFFIXES = [page + end for page in PAGES for end in ("", *COMPRESSIONS)]
 
 
 def write(path: Path, html: bytes = HTML) -> Path:
-    """Write a page, compressed as its name says."""
+    """Write a page, compressed according to the suffix of its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(COMPRESS["".join(path.suffixes[1:]).lower()](html))
     return path
 
 
 def by_batch(folder: Path, suffix: str) -> list[str]:
-    """Texts of the pages of a folder."""
+    """Return the texts that a batch extracts from a folder."""
     write(folder / f"B{suffix}")
     items = list(read_items(find_inputs([str(folder)])))
     assert [item.id for item in items] == ["B"]
@@ -52,13 +52,13 @@ def by_batch(folder: Path, suffix: str) -> list[str]:
 
 
 def by_name(folder: Path, suffix: str) -> list[str]:
-    """Text of a file that is named itself."""
+    """Return the text that a batch extracts from a file given by name."""
     items = read_items(find_inputs([str(write(folder / f"B{suffix}"))]))
     return [record["text"] for record in predict_items(items, Plain(), isolation="none")]
 
 
 def by_flat_data_set(folder: Path, suffix: str) -> list[str]:
-    """Texts of a folder with the gold beside its page."""
+    """Return the texts of a flat data set, with the gold next to the page."""
     write(folder / f"B{suffix}")
     (folder / "B.txt").write_text(TEXT)
     dataset = open_dataset(folder)
@@ -68,7 +68,7 @@ def by_flat_data_set(folder: Path, suffix: str) -> list[str]:
 
 
 def by_page_folders(folder: Path, suffix: str) -> list[str]:
-    """Texts of page folders."""
+    """Return the texts of a data set of page folders."""
     write(folder / "cats" / f"page{suffix}")
     (folder / "cats" / "expected.txt").write_text(TEXT)
     dataset = open_dataset(folder)
@@ -77,7 +77,7 @@ def by_page_folders(folder: Path, suffix: str) -> list[str]:
 
 
 def by_corpus(folder: Path, suffix: str) -> list[str]:
-    """Texts of a corpus, whose table is compressed in the same way."""
+    """Return the texts of a corpus whose table has the same compression as its pages."""
     write(folder / "pages" / "a" / f"B{suffix}")
     end = suffix[suffix.find(".", 1) :].lower() if suffix.count(".") > 1 else ""
     (folder / f"gold.jsonl{end}").write_bytes(COMPRESS[end](json.dumps({"id": "a/B", "main_content": TEXT}).encode()))
@@ -87,7 +87,7 @@ def by_corpus(folder: Path, suffix: str) -> list[str]:
 
 
 def by_annotated_data_set(folder: Path, suffix: str) -> list[str]:
-    """Texts of a folder of annotated files."""
+    """Return the texts of a folder of annotated files."""
     write(folder / f"B{suffix}", HTML.replace(b"<p>", b"<p><span class=x-nc-sel1>"))
     dataset = open_dataset(folder)
     assert (dataset.format, [page.id for page in dataset.pages]) == ("annotated", ["B"])
@@ -95,7 +95,7 @@ def by_annotated_data_set(folder: Path, suffix: str) -> list[str]:
 
 
 def by_labelling(folder: Path, suffix: str) -> list[str]:
-    """Texts of the pages that the labelling page shows."""
+    """Return the texts of the pages that the labelling tool shows."""
     write(folder / f"B{suffix}")
     store = LabelStore(folder, folder / "labels", Plain())
     assert list(store.pages) == ["B"]
@@ -103,14 +103,14 @@ def by_labelling(folder: Path, suffix: str) -> list[str]:
 
 
 def by_site_copy(folder: Path, suffix: str) -> list[str]:
-    """Texts of a copy of a site."""
+    """Return the texts of a copy of a site."""
     write(folder / f"B{suffix}")
     source = open_source(folder, base="http://a.example/")
     return [page.blocks.texts[-1] for url in source.urls if (page := source.get(url))]
 
 
 def by_link_map(folder: Path, suffix: str) -> list[str]:
-    """Texts of pages with a map of their links."""
+    """Return the texts of pages that come with a map of their URLs."""
     write(folder / "pages" / f"B{suffix}")
     (folder / "pages.jsonl").write_text('{"id": "B", "url": "http://a.example/b"}\n')
     source = open_source(folder)
@@ -119,7 +119,7 @@ def by_link_map(folder: Path, suffix: str) -> list[str]:
 
 
 def by_described_folders(folder: Path, suffix: str) -> list[str]:
-    """Texts of page folders with a URL."""
+    """Return the texts of page folders that contain a URL."""
     write(folder / "cats" / f"page{suffix}")
     (folder / "cats" / "meta.json").write_text('{"url": "http://a.example/b"}')
     source = open_source(folder)
@@ -139,7 +139,7 @@ READERS = (
 def test_every_reader_reads_every_suffix(
     reader: Callable[[Path, str], list[str]], suffix: str, case: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """A page is found, has its id and is decompressed, whatever the case of its suffix."""
+    """Every reader finds the page, derives its id and decompresses it, even if the suffix is in upper case."""
     assert reader(tmp_path / "in", case(suffix)) == [TEXT]
 
 
@@ -148,7 +148,7 @@ def test_every_reader_reads_every_suffix(
 def test_commands_read_every_compression(
     name: str, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``extract`` decompresses any file that it is given by name."""
+    """``extract`` decompresses every file that is given by name."""
     path = write(tmp_path / f"{name}{suffix}") if "." in name else tmp_path / f"{name}{suffix}"
     path.write_bytes(COMPRESS[suffix.lower()](HTML))
     assert main(["extract", str(path), "--model", "plain"]) == 0
@@ -157,7 +157,7 @@ def test_commands_read_every_compression(
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_name_of_a_page_file_is_not_a_page(suffix: str) -> None:
-    """``extract`` refuses the name of a file with any suffix."""
+    """``extract`` refuses a string that is a file name with any of the suffixes."""
     for name in (f"crawl/a{suffix}", f"A{suffix.upper()}"):
         with pytest.raises(UsageError, match="is the name of a file; pass a Path"):
             blockml.extract(name)
@@ -165,7 +165,7 @@ def test_the_name_of_a_page_file_is_not_a_page(suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", ["", *COMPRESSIONS])
 def test_tables_and_archives_are_decompressed(suffix: str, tmp_path: Path) -> None:
-    """JSON lines and WARC files are read from any compression."""
+    """JSON lines and WARC files are read with every compression."""
     line = json.dumps({"id": "a", "html": HTML.decode()}).encode()
     (tmp_path / f"pages.jsonl{suffix}").write_bytes(COMPRESS[suffix](line))
     body = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + HTML
@@ -182,7 +182,7 @@ def test_tables_and_archives_are_decompressed(suffix: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
 def test_damaged_files(suffix: str, tmp_path: Path) -> None:
-    """A file that is cut off, or is not compressed as its name says, is damaged rather than a page."""
+    """A file that is cut off, or whose content isn't compressed as its suffix says, is reported as damaged."""
     path = tmp_path / f"a.html{suffix}"
     whole = COMPRESS[suffix](HTML * 50)
     for content in (whole[:-6], b"<!doctype html><title>Not compressed at all</title>" * 20):
@@ -195,7 +195,7 @@ def test_damaged_files(suffix: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
 def test_a_small_file_does_not_fill_the_memory(suffix: str, tmp_path: Path) -> None:
-    """Reading stops at the limit, far before the end of what the file decompresses to."""
+    """Reading stops at the limit, long before the end of the decompressed data."""
     path = tmp_path / f"a.html{suffix}"
     path.write_bytes(COMPRESS[suffix](bytes(1 << 28)))
     code = (
@@ -211,7 +211,7 @@ def test_a_small_file_does_not_fill_the_memory(suffix: str, tmp_path: Path) -> N
 def test_a_missing_package_is_named(
     suffix: str, package: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error names the extra; a run does not go on without the pages."""
+    """The error names the extra to install, and a batch stops instead of skipping the pages."""
     monkeypatch.setitem(sys.modules, package, None)
     path = write(tmp_path / f"a.html{suffix}")
     with pytest.raises(MissingExtraError, match=rf"\[{extra}\]"):
@@ -220,8 +220,8 @@ def test_a_missing_package_is_named(
         list(predict_items(read_items(find_inputs([str(path)])), Plain(), isolation="none"))
 
 
-def test_of_several_files_of_a_page_the_compressed_one_is_read(tmp_path: Path) -> None:
-    """A data set may hold a page twice."""
+def test_the_compressed_file_of_a_page_is_preferred(tmp_path: Path) -> None:
+    """If a folder has a page both compressed and uncompressed, the compressed file is read."""
     for name in ("a.html", "a.htm", "a.html.gz", "a.HTML.br", "b/c.xhtml"):
         write(tmp_path / name)
     found = pages_below(tmp_path)
@@ -229,13 +229,13 @@ def test_of_several_files_of_a_page_the_compressed_one_is_read(tmp_path: Path) -
 
 
 def test_every_compression_has_a_reader() -> None:
-    """A suffix that no code reads would be found and then fail."""
+    """Every suffix that is searched for can also be opened."""
     assert set(compression._OPENERS) == {"", *COMPRESSIONS} == set(COMPRESS)
     assert [page_stem(f"a{suffix}") for suffix in SUFFIXES] == ["a"] * len(SUFFIXES)
 
 
 def test_content_decides_for_files_of_many_pages(tmp_path: Path) -> None:
-    """JSON lines need not say in their name that they are compressed, except by Brotli."""
+    """Compression is detected from the content, so the suffix may be missing, except for Brotli."""
     for content in (gzip.compress(HTML), zstandard.compress(HTML), HTML):
         (tmp_path / "pages").write_bytes(content)
         with open_decompressed(tmp_path / "pages") as stream:
@@ -243,7 +243,7 @@ def test_content_decides_for_files_of_many_pages(tmp_path: Path) -> None:
 
 
 def test_outputs_are_not_written_as_brotli(tmp_path: Path) -> None:
-    """An output with that suffix would not be what its name says."""
+    """An output file with the suffix of Brotli is refused because blockml doesn't write Brotli."""
     write(tmp_path / "a.html")
     assert main(["predict", str(tmp_path / "a.html"), "-o", str(tmp_path / "out.jsonl.br"), "--quiet"]) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]

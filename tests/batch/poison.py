@@ -1,4 +1,4 @@
-"""Extractor that fails in every way that a page can make a process fail."""
+"""Extractor whose pages can make a process fail in every possible way."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from blockml.page import Page
 
 
 class Poison(Extractor):
-    """Keeps everything; a page whose text begins with a poison has its effect.
+    """Keeps everything, unless the first word of a page asks it to fail.
 
-    ``kill FILE`` kills the process once: not if the file exists, which it makes.
+    ``kill FILE`` creates the file and kills the process, but only if the file doesn't exist yet.
     """
 
     name: ClassVar[str] = "poison"
     traits: ClassVar[Traits] = Plain.traits
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Score 1, or fail."""
+        """Return 1 for every block, or fail as the page asks."""
         word, *rest = page.blocks.texts[0].split() if len(page.blocks) else [""]
         if word == "raise":
             raise ZeroDivisionError("as asked")

@@ -1,4 +1,4 @@
-"""Neither a clock that is set nor a system without shared memory matters to a batch."""
+"""Batches work while the system clock is changed, and without shared memory."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ import blockml
 from blockml.cli import main
 
 PACKAGE = Path(blockml.__file__).parent
-#: Functions that tell the time of day, by module.
+#: Functions that return the time of day, by module.
 WALL_CLOCKS = {"time": {"time", "time_ns", "localtime", "gmtime"}, "datetime": {"now", "utcnow", "today"},
                "date": {"today"}}  # fmt: skip
-#: The description of a comparison has its day.
+#: The description of a comparison contains the date.
 KEPT_TIMES = {"evaluation/comparison/running.py": 1}
 
 
 def wall_clocks(source: str) -> Iterator[str]:
-    """Yield what a module calls to get the time of day.
+    """Yield the calls in a module that return the time of day.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def wall_clocks(source: str) -> Iterator[str]:
 
 
 def test_no_limit_depends_on_the_time_of_day() -> None:
-    """Limits and measurements use clocks that nobody can set."""
+    """Limits and measurements use monotonic clocks."""
     for path in PACKAGE.rglob("*.py"):
         name = path.relative_to(PACKAGE).as_posix()
         assert len(list(wall_clocks(path.read_text(encoding="utf-8")))) == KEPT_TIMES.get(name, 0), name
@@ -50,7 +50,7 @@ def test_no_limit_depends_on_the_time_of_day() -> None:
 def test_a_batch_survives_jumps_of_the_clock_without_shared_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The clock jumps by years at each look, and semaphores, which are in /dev/shm, can't be made."""
+    """A batch runs although the clock jumps by years at each call and no semaphore can be created in /dev/shm."""
     jumps = itertools.cycle([0.0, 4e9, 1.0, 2e9])
     monkeypatch.setattr(time, "time", lambda: next(jumps))
     monkeypatch.setattr(time, "time_ns", lambda: int(next(jumps) * 1e9))

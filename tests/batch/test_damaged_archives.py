@@ -1,4 +1,4 @@
-"""Damaged WARC files: every way to read them gives the same pages, and damage costs only the record that it is in."""
+"""All ways to read a damaged WARC file give the same pages, and damage loses only the record that contains it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ N_RECORDS = 12
 
 
 def record(number: int, *, ends: bytes = b"\r\n", size: int = 300, named: bool = True) -> bytes:
-    """Make a record with a page of random words."""
+    """Return a record with a page of random words."""
     chance = random.Random(number)  # noqa: S311 (no secret)
     block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
     block += f"<p>page {number} {''.join(chance.choices('abcdefghij ', k=size))}".encode()
@@ -42,17 +42,17 @@ def record(number: int, *, ends: bytes = b"\r\n", size: int = 300, named: bool =
 
 
 def each(compress: Callable[[bytes], bytes]) -> Callable[[list[bytes]], bytes]:
-    """Compress each record."""
+    """Return a function that compresses each record separately."""
     return lambda records: b"".join(map(compress, records))
 
 
 def whole(compress: Callable[[bytes], bytes]) -> Callable[[list[bytes]], bytes]:
-    """Compress all records together."""
+    """Return a function that compresses all records together."""
     return lambda records: compress(b"".join(records))
 
 
 def cut_anywhere(records: list[bytes]) -> bytes:
-    """Compress pieces that end inside of records."""
+    """Compress pieces that end in the middle of records."""
     data = b"".join(records)
     return b"".join(gzip.compress(data[place : place + 400], mtime=0) for place in range(0, len(data), 400))
 
@@ -70,7 +70,7 @@ LAYOUTS: Mapping[str, Callable[[list[bytes]], bytes]] = {
 
 
 def damaged(data: bytes, chance: random.Random) -> tuple[bytes, str]:
-    """Damage a file at a random place; also return how."""
+    """Damage a file at a random place and return the data and the kind of damage."""
     place = chance.randrange(len(data))
     length = chance.choice((1, 1, 3, 20, 300))
     kind = chance.choice(("flip", "zero", "remove", "insert", "repeat", "end"))
@@ -87,7 +87,7 @@ def damaged(data: bytes, chance: random.Random) -> tuple[bytes, str]:
 
 
 def rows(items: Iterator[Item]) -> list[tuple[str, str | None, str]]:
-    """Return what tells one page from another."""
+    """Return id, URL, and error or content of each item."""
     return [(item.id, item.url, item.error or str(item.read())) for item in items]
 
 
@@ -103,7 +103,7 @@ def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_reader_gives_the_pages_of_a_damaged_file(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading by ranges, by engines and by one range gives equal pages, none twice and none without a trace."""
+    """Reading by small ranges, by an engine or as one range gives the same pages, without duplicates or losses."""
     for seed in range(25):
         chance = random.Random(f"{name} {seed}")  # noqa: S311 (no secret)
         path = tmp_path / f"{seed}-{name}"
@@ -123,13 +123,13 @@ def test_every_reader_gives_the_pages_of_a_damaged_file(
         pages = [text for _, _, text in expected if not text.startswith("damaged")]
         assert len(pages) == len(set(pages)) or kind == "repeat"
         if kind != "end" and name in {"plain.warc", "members.warc.gz", "stored.warc.gz"}:
-            assert len(pages) >= N_RECORDS - 3  # 300 bytes of the file are parts of at most three records
+            assert len(pages) >= N_RECORDS - 3  # 300 bytes touch at most three records
 
 
 @pytest.mark.usefixtures("small_ranges")
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_workers_give_the_rows_of_a_damaged_file(tmp_path: Path, name: str) -> None:
-    """The records of a run with two processes are those of one that reads in order."""
+    """Two worker processes write the same records as one process that reads in order."""
     paths = []
     for seed in range(8):
         chance = random.Random(f"{name} {seed}")  # noqa: S311 (no secret)
@@ -148,7 +148,7 @@ def test_workers_give_the_rows_of_a_damaged_file(tmp_path: Path, name: str) -> N
 @pytest.mark.parametrize("name", LAYOUTS)
 @pytest.mark.parametrize("bad", [0, 4, N_RECORDS - 1])
 def test_records_with_line_feeds_are_read(tmp_path: Path, name: str, bad: int) -> None:
-    """Some writers end the lines of a header, or of all of it, with line feeds; no neighbour is lost."""
+    """Records are read if some or all of their header lines end with a line feed only, and so are their neighbours."""
     path = tmp_path / name
     for records in (
         [record(number, ends=b"\n" if number == bad else b"\r\n") for number in range(N_RECORDS)],
@@ -169,7 +169,7 @@ def test_records_with_line_feeds_are_read(tmp_path: Path, name: str, bad: int) -
 
 
 def test_odd_headers(tmp_path: Path) -> None:
-    """Values over several lines and repeated fields are read; a header without end costs its record only."""
+    """Folded values and repeated fields are read, and a header without an end loses only its record."""
     folded = (
         record(1)
         .replace(b"WARC-Target-URI: ", b"WARC-Target-URI:\r\n\t ")
@@ -203,7 +203,7 @@ def test_odd_headers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["plain.warc", "members.warc.gz"])
 def test_each_record_with_a_wrong_length_has_a_row(tmp_path: Path, name: str) -> None:
-    """Lengths that go past all records behind them hide none of these."""
+    """Every record has a row, even if the lengths of all records extend past the records that follow."""
     records = [record(number).replace(b"Content-Length: ", b"Content-Length: 99999") for number in range(200)]
     path = tmp_path / name
     path.write_bytes(LAYOUTS[name](records))

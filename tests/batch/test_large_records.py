@@ -1,4 +1,4 @@
-"""Records of two gigabytes: read to their end in bounded memory, and the next one is read."""
+"""Records of two gigabytes are read with bounded memory, and the next record is read as well."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
 
 SIZE = (2 << 30) + 5
-#: Bytes of memory beyond those of the modules: pages have at most 64 MB, lines of JSON three times as much.
+#: Extra memory in bytes that a program may use: pages have at most 64 MB, lines of JSON three times as much.
 MEMORY = 700 << 20
 PROGRAM = """
 import json, resource, sys
@@ -34,7 +34,7 @@ print(json.dumps([[item.id, item.error, length] for item, length in zip(items, l
 def read_with_little_memory(
     path: Path, limit: int = (64 << 20) + 1, memory: int = MEMORY
 ) -> list[tuple[str, str | None, int]]:
-    """Return ids, errors and lengths of the items of a file."""
+    """Return ids, errors and lengths of the items of a file, read by a process with limited memory."""
     command = [sys.executable, "-c", PROGRAM, str(path), str(memory), str(limit)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own program)
     assert done.returncode == 0, done.stderr
@@ -42,7 +42,7 @@ def read_with_little_memory(
 
 
 def record(name: str, size: int) -> bytes:
-    """Return the header of a WARC record and the beginning of its page."""
+    """Return the header of a WARC record and of the response in it."""
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
     return (
         f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <{name}>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
@@ -51,23 +51,23 @@ def record(name: str, size: int) -> bytes:
 
 
 def write_sparse(path: Path, before: bytes, after: bytes) -> None:
-    """Write a file with a hole of two gigabytes, which takes no place on the disk."""
+    """Write a sparse file with a hole of two gigabytes, which uses no disk space."""
     with path.open("wb") as file:
         file.write(before)
         file.seek(SIZE, 1)
         file.write(after)
 
 
-def test_of_a_warc_file(tmp_path: Path) -> None:
-    """The page is cut off after the limit, because its extraction needs no more."""
+def test_large_warc_record(tmp_path: Path) -> None:
+    """A page in a WARC file is cut off after the limit."""
     next_one = record("next", 4) + b"<p>x\r\n\r\n"
     write_sparse(tmp_path / "a.warc", record("huge", SIZE), b"\r\n\r\n" + next_one)
     limit = (64 << 20) + 1
     assert read_with_little_memory(tmp_path / "a.warc") == [("huge", None, limit), ("next", None, 4)]
 
 
-def test_of_a_parquet_file(tmp_path: Path) -> None:
-    """A page that each row refers to is stored once, and read for one row at a time by the parent process."""
+def test_large_parquet_cells(tmp_path: Path) -> None:
+    """A page that is stored once and shared by all rows is loaded for one row at a time."""
     pages = pa.DictionaryArray.from_arrays(pa.array([0] * 32, pa.int32()), [b"x" * (140 << 20)])
     options = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30, "store_schema": False}
     pq.write_table(pa.table({"html": pages}), tmp_path / "a.parquet", **options)
@@ -76,16 +76,16 @@ def test_of_a_parquet_file(tmp_path: Path) -> None:
     assert [(error, length) for _, error, length in found] == [(None, 1000)] * 32
 
 
-def test_of_json_lines(tmp_path: Path) -> None:
-    """The line is an error, and the next line is read."""
+def test_large_json_line(tmp_path: Path) -> None:
+    """A line that is too long becomes an error, and the next line is read."""
     before = b'{"id": "huge", "html": "'
     write_sparse(tmp_path / "a.jsonl", before, b'"}\n{"id": "next", "html": "<p>x"}\n')
     error = f"the line has {len(before) + SIZE + 3} bytes, more than allowed for a page"
     assert read_with_little_memory(tmp_path / "a.jsonl") == [("a.jsonl:1", error, 0), ("next", None, 4)]
 
 
-def test_of_a_page_file(tmp_path: Path) -> None:
-    """The page is cut off behind the limit."""
+def test_large_page_file(tmp_path: Path) -> None:
+    """A page file is cut off after the limit."""
     write_sparse(tmp_path / "a.html", b"<p>x", b"<p>y")
     ((_, error, length),) = read_with_little_memory(tmp_path / "a.html")
     assert (error, length) == (None, (64 << 20) + 1)

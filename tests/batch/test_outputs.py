@@ -1,4 +1,4 @@
-"""Outputs of a batch: files, folders, continued runs and what kills leave behind."""
+"""Outputs of a batch: files, folders, resumed runs and the state after a kill."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tests.models import small_model
 
 
 def lines_file(path: Path, n: int, poisons: dict[int, str] | None = None) -> Path:
-    """Write a JSON lines file of pages that fill several units."""
+    """Write a JSON lines file with enough pages for several units of work."""
     words = "word " * 800
     rows = [{"id": f"p{i}", "html": f"<p>{(poisons or {}).get(i, 'page')} {i} {words}"} for i in range(n)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -74,8 +74,8 @@ def stop_after(n_units: int) -> Any:
     return progress
 
 
-#: The command; each unit takes a tenth of a second with ``SLOW``, so that a run lasts until a signal reaches it. Tests
-#: that were started in the background of a shell have inherited that Ctrl-C is ignored.
+#: The command; with ``SLOW`` each unit takes a tenth of a second, so that a signal arrives before the run ends. A
+#: shell that starts tests in the background makes them ignore Ctrl-C, so the default handler is restored.
 COMMAND = """
 import os, signal, sys, time
 from blockml.batch.parts import PartWriter
@@ -90,7 +90,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Complete a part with each unit."""
+    """Complete a part after each unit."""
     monkeypatch.setattr("blockml.batch.parts._PART_SECONDS", 0.0)
 
 
@@ -102,7 +102,7 @@ _VALUES = (
 
 @given(st.lists(st.dictionaries(st.sampled_from(["id", "text", "metadata"]), _VALUES), max_size=3))
 def test_lines_are_those_of_the_json_module(values: list[dict[str, Any]]) -> None:
-    """With orjson and without it."""
+    """The lines equal those of Python's ``json``, with and without orjson."""
     wanted = "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values).encode(
         "utf-8", "backslashreplace"
     )
@@ -115,7 +115,7 @@ def test_lines_are_those_of_the_json_module(values: list[dict[str, Any]]) -> Non
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet"])
 def test_a_stopped_run_continues(tmp_path: Path, name: str) -> None:
-    """The output appears whole, and is the same as without the interruption."""
+    """After an interruption, the resumed run writes the same bytes as an uninterrupted one."""
     source = lines_file(tmp_path / "in.jsonl", 2000)
     whole, out = tmp_path / "whole" / name, tmp_path / name
     assert str(run(source, whole)) == "2,000 pages: 2,000 ok"
@@ -128,7 +128,7 @@ def test_a_stopped_run_continues(tmp_path: Path, name: str) -> None:
     assert str(summary) == f"2,000 pages: 2,000 ok; {summary.n_earlier:,} of them done earlier"
     assert out.read_bytes() == whole.read_bytes()
     assert not parts_path(out).exists()
-    parts_path(out).mkdir()  # as a kill leaves it behind in the moment when the output is complete
+    parts_path(out).mkdir()  # left behind by a kill just after the output was completed
     with pytest.raises(UsageError, match="already complete"):
         run(source, out, resume=True)
     assert not parts_path(out).exists()
@@ -136,7 +136,7 @@ def test_a_stopped_run_continues(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.usefixtures("often")
 def test_failed_pages_stay_in_their_place(tmp_path: Path) -> None:
-    """Failures are in the output in order and listed in a separate file, also after an interruption."""
+    """Failures keep their place in the output and are listed in a separate file, also in a resumed run."""
     source = lines_file(tmp_path / "in.jsonl", 1500, {3: "raise", 800: "exit", 1400: "raise"})
     out = tmp_path / "out.jsonl"
     with pytest.raises(Stopped):
@@ -152,7 +152,7 @@ def test_failed_pages_stay_in_their_place(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("often")
 def test_a_run_with_other_options_is_not_continued(tmp_path: Path) -> None:
-    """The message names the difference; without ``resume`` the run starts anew."""
+    """The error names the difference, and without ``resume`` the run starts over."""
     source = lines_file(tmp_path / "in.jsonl", 1500)
     out = tmp_path / "out.jsonl"
     with pytest.raises(Stopped):
@@ -172,7 +172,7 @@ def test_a_run_with_other_options_is_not_continued(tmp_path: Path) -> None:
 def test_a_run_with_a_model_that_was_trained_again_is_not_continued(
     tmp_path: Path, wrap: Callable[[Extractor], Extractor]
 ) -> None:
-    """Its name and version are those of the file that it replaced."""
+    """A run isn't resumed with a retrained model, even if its name and version are the same."""
     source, out = lines_file(tmp_path / "in.jsonl", 3), tmp_path / "out.jsonl"
     before, after = (
         wrap(TrainedExtractor(small_model(policy=DecisionPolicy(base_penalty=penalty)))) for penalty in (0.0, 1.0)
@@ -186,7 +186,7 @@ def test_a_run_with_a_model_that_was_trained_again_is_not_continued(
 
 
 def test_formats_of_files(tmp_path: Path) -> None:
-    """JSON lines, compressed or not, and Parquet hold the same records."""
+    """JSON lines (compressed or not) and Parquet hold the same records."""
     source = lines_file(tmp_path / "in.jsonl", 100)
     for name in ("o.jsonl", "o.jsonl.gz", "o.jsonl.zst", "o.parquet"):
         run(source, tmp_path / name)
@@ -201,8 +201,8 @@ def test_formats_of_files(tmp_path: Path) -> None:
     assert rows == records(tmp_path / "o.jsonl")
 
 
-def test_no_id_is_in_the_way_of_another(tmp_path: Path) -> None:
-    """A folder never has the name of a document, no path is too long, and all stay inside."""
+def test_ids_never_collide_as_paths(tmp_path: Path) -> None:
+    """Every id gets a separate file inside the folder, even a very long one or one that contains ``..``."""
     ids = [
         "a.txt/b", "a", "b", "b.TXT/c", "b.TXT", "../../x", "/etc/x", "x\0y", "..", "." * 999, "d/" * 3000 + "e",
         "é" * 300, "C:\\x", "~/x", "new\nline", "a/../a",
@@ -217,7 +217,7 @@ def test_no_id_is_in_the_way_of_another(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_documents(tmp_path: Path) -> None:
-    """Documents are named by the ids of their pages, and none is overwritten."""
+    """Documents are named after the ids of their pages, and none is overwritten."""
     rows = [("a/b", "one"), ("a/b", "two"), ("../up", "three"), ("A/B", "four"), ("none", "")]
     rows += [("a/b~2", "five"), ("c~2", "six"), ("c", "seven"), ("C", "eight")]
     source = tmp_path / "in.jsonl"
@@ -234,7 +234,7 @@ def test_a_folder_of_documents(tmp_path: Path) -> None:
 
 
 def test_impossible_output_is_refused(tmp_path: Path) -> None:
-    """Nothing is left behind."""
+    """An output that can't be written is refused, and nothing is left behind."""
     source = lines_file(tmp_path / "in.jsonl", 2)
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(UsageError, match="can't be written"):
@@ -248,7 +248,7 @@ def test_impossible_output_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_an_input_is_never_replaced(tmp_path: Path, suffix: str) -> None:
-    """Not through a link or by the list of failures either."""
+    """An output can't replace an input, neither through a link nor by its list of failures."""
     source, link = tmp_path / f"in.jsonl{suffix}", tmp_path / f"link.jsonl{suffix}"
     data = b'{"html": "<p>x"}\n'
     source.write_bytes(gzip.compress(data) if suffix else data)
@@ -267,7 +267,7 @@ def test_an_input_is_never_replaced(tmp_path: Path, suffix: str) -> None:
 
 
 def test_documents_never_replace_pages(tmp_path: Path) -> None:
-    """Documents with another suffix may be written beside the pages."""
+    """HTML documents that could replace input pages are refused; documents with another suffix are written."""
     mirror, link = tmp_path / "mirror", tmp_path / "link"
     (mirror / "a").mkdir(parents=True)
     (mirror / "a" / "page.html").write_text("<p>text", encoding="utf-8")
@@ -282,7 +282,7 @@ def test_documents_never_replace_pages(tmp_path: Path) -> None:
 
 
 def test_documents_never_replace_gold(tmp_path: Path) -> None:
-    """A data set has ``NAME.txt`` beside ``NAME.html``; documents of pages that have none may be written there."""
+    """A document isn't written over ``NAME.txt`` next to ``NAME.html``, which may be the page's gold."""
     (tmp_path / "a.html").write_text("<p>text", encoding="utf-8")
     (tmp_path / "a.txt").write_text("gold", encoding="utf-8")
     for name in (tmp_path, tmp_path / "a.html"):
@@ -293,16 +293,16 @@ def test_documents_never_replace_gold(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "gold"
 
 
-def test_a_run_that_never_began_leaves_nothing_behind(tmp_path: Path) -> None:
-    """A wrong column is noticed when the file is opened."""
+def test_a_run_that_cannot_start_leaves_nothing_behind(tmp_path: Path) -> None:
+    """A missing column is noticed when the file is opened, before anything is written."""
     pq.write_table(pa.table({"content": ["<p>x"]}), tmp_path / "in.parquet")
     with pytest.raises(UsageError, match="no column 'html'"):
         run(tmp_path / "in.parquet", tmp_path / "out.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
 
 
-def test_the_parts_of_an_output_are_no_input(tmp_path: Path) -> None:
-    """A glob or a folder may contain the output; a run that is stopped and continued reads the same files."""
+def test_parts_of_an_output_are_not_read_as_input(tmp_path: Path) -> None:
+    """A resumed run reads the same files, even if the output is in the folder or matches the glob of the input."""
     for name in ("a.html", "b.txt"):
         (tmp_path / name).write_text(f"<p>{name}", encoding="utf-8")
     for name in (f"{tmp_path}/**", str(tmp_path)):
@@ -319,7 +319,7 @@ def test_the_parts_of_an_output_are_no_input(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills a process")
 @pytest.mark.parametrize("name", ["out.jsonl", "out.parquet", "out/"])
 def test_a_kill_while_the_output_is_written_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
-    """The run that continues replaces the file that was being written."""
+    """A resumed run replaces the unfinished file that a kill has left behind."""
     source, out = lines_file(tmp_path / "in.jsonl", 3), tmp_path / name
     program = (
         "import os, sys\n"
@@ -339,7 +339,7 @@ def test_a_kill_while_the_output_is_written_leaves_nothing_behind(tmp_path: Path
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
 def test_a_fifo_is_written_to(tmp_path: Path) -> None:
-    """A device, FIFO or link is written to and never replaced."""
+    """A FIFO or the target of a link is written to, and never replaced."""
     source = lines_file(tmp_path / "in.jsonl", 3)
     fifo, link, target = tmp_path / "fifo", tmp_path / "link.jsonl", tmp_path / "target.jsonl"
     os.mkfifo(fifo)
@@ -359,7 +359,7 @@ def test_a_fifo_is_written_to(tmp_path: Path) -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="kills process groups")
 @pytest.mark.parametrize(("jobs", "name"), [(1, "out.jsonl"), (2, "out.jsonl.gz")])
 def test_killed_runs_continue(tmp_path: Path, jobs: int, name: str) -> None:
-    """Whenever the process is killed, the continued run gives the bytes of an uninterrupted one."""
+    """Whenever the process is killed, the resumed run writes the same bytes as an uninterrupted one."""
     source = lines_file(tmp_path / "in.jsonl", 4000, {1000: "raise"})
     whole, out = tmp_path / "whole" / name, tmp_path / name
     run(source, whole, Poison())
@@ -399,13 +399,13 @@ def test_killed_runs_continue(tmp_path: Path, jobs: int, name: str) -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_a_run_cleanly(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    """The workers end, at most one line is printed, and the run continues to the same bytes."""
+    """The workers end, at most one line is printed, and the resumed run writes the same bytes."""
     source, whole, out = lines_file(tmp_path / "in.jsonl", 3000), tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
     options = ["predict", str(source), "--quiet", "--jobs", "2", "--model", "plain"]
     program = [sys.executable, "-c", COMMAND, *options]
     subprocess.run([*program, "-o", str(whole)], check=True)  # noqa: S603
     for _ in range(9):  # a run may end before the signal reaches it
-        # A separate process group, to which a terminal sends the signal.
+        # A terminal sends the signal to all processes of a group.
         process = subprocess.Popen(  # noqa: S603 (our own program)
             [*program, "-o", str(out)], stderr=subprocess.PIPE, start_new_session=True, env={**os.environ, "SLOW": "1"}
         )
@@ -423,7 +423,7 @@ def test_signals_end_a_run_cleanly(tmp_path: Path, number: signal.Signals, code:
         out.unlink()
     assert process.returncode == code, messages
     assert len(messages.splitlines()) <= 1
-    for _ in range(2000):  # one that was about to start ends when it finds its connection closed
+    for _ in range(2000):  # a worker that is just starting ends when its connection is closed
         workers = [worker for worker in workers if Path(f"/proc/{worker}").exists()]
         time.sleep(0.01 if workers else 0)
     assert workers == []
@@ -434,7 +434,7 @@ def test_signals_end_a_run_cleanly(tmp_path: Path, number: signal.Signals, code:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_archive_that_is_given_twice_is_read_twice(tmp_path: Path, jobs: int) -> None:
-    """The end of its first reading has nothing to do with the second one."""
+    """The same archive given three times gives its pages three times."""
     header = "WARC/1.0\r\nWARC-Type: resource\r\nContent-Type: text/html\r\nWARC-Record-ID: <a>\r\n"
     source, out = tmp_path / "a.warc", tmp_path / "out.jsonl"
     source.write_text(f"{header}Content-Length: 6\r\n\r\n<p>One\r\n\r\n", encoding="utf-8", newline="")

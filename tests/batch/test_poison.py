@@ -1,4 +1,4 @@
-"""Pages and records that harm the process that reads them, among a thousand good ones of one archive."""
+"""Pages and records that harm the process that reads them, among a thousand good ones in one archive."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.batch.poison import Poison
 N_GOOD = 1000
 #: Time limit in seconds: long enough for the largest page on a busy machine.
 SECONDS = 8.0
-#: Numbers of good pages before which a page comes that has this effect.
+#: Poison pages, by the number of the good page that follows.
 POISONS = {100: "loop", 300: "hog", 301: "segfault", 500: "exit", 700: "raise"}
-#: Bytes of a page of more elements than the limit, and of one that is compressed to a thousandth.
+#: Size in bytes of a page with more elements than the limit, and of a page compressed to a thousandth of its size.
 LARGE, BOMB = 12_000_000, 1_000_000_000
 
 
 def record(name: str, body: bytes, encoding: str = "") -> bytes:
-    """Return a member of a WARC file with a page."""
+    """Return a gzip member of a WARC file with one page."""
     block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{encoding}\r\n".encode() + body
     header = (
         f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <{name}>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
@@ -33,13 +33,13 @@ def record(name: str, body: bytes, encoding: str = "") -> bytes:
 
 
 def bomb() -> bytes:
-    """Return a page that is a thousand times as long without its compression."""
+    """Return a compressed page that is a thousand times as large when decompressed."""
     member = gzip.compress(b"<p>word</p>" * 1_000_000)
     return member * (BOMB // 11_000_000)
 
 
 def archive(path: Path) -> None:
-    """Write the pages: good ones, those of the extractor :class:`Poison`, a large one, a bomb and a damaged one."""
+    """Write good pages, pages that make :class:`Poison` fail, a large page, a compression bomb and a damaged record."""
     words = "word " * 500
     with path.open("wb") as stream:
         for number in range(N_GOOD):
@@ -58,8 +58,8 @@ def archive(path: Path) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_poison_costs_itself_alone(tmp_path: Path, jobs: int) -> None:
-    """Every good page is extracted; each of the others is named with what happened to it."""
+def test_poison_loses_only_its_page(tmp_path: Path, jobs: int) -> None:
+    """Every good page is extracted, and each bad one has a record with the reason."""
     source, out = tmp_path / "pages.warc.gz", tmp_path / "out.jsonl"
     archive(source)
     pages = PageExtractor(Poison(), Options(fields=("id", "status", "text", "error")))

@@ -1,4 +1,4 @@
-"""Extraction of many pages: completeness, order and statuses of records, and what the guard does."""
+"""Extraction of many pages: completeness, order and statuses of records, and the limits of the guard."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ GUARD = Guard(seconds=2.0, memory=1 << 30)
 
 
 def pages(n: int) -> list[Item]:
-    """Make pages 0 … n - 1."""
+    """Return pages with the numbers 0 to n - 1."""
     return [Item(f"p{i}", html=f"<p>page {i}</p>") for i in range(n)]
 
 
 @pytest.mark.parametrize(("jobs", "isolation"), [(1, "none"), (1, "process"), (2, "process")])
 def test_records_come_in_order(jobs: int, isolation: str) -> None:
-    """One record per page, in the order of the input, with the documented fields."""
+    """Each page has one record with the documented fields, in the order of the input."""
     result = list(predict_items(pages(600), Plain(), jobs=jobs, isolation=isolation))
     assert [record["id"] for record in result] == [f"p{i}" for i in range(600)]
     assert [record["text"] for record in result] == [f"page {i}" for i in range(600)]
@@ -44,8 +44,8 @@ def test_records_come_in_order(jobs: int, isolation: str) -> None:
 
 
 @pytest.mark.parametrize("isolation", ["none", "process"])
-def test_one_failing_page_stops_nothing(tmp_path: Path, isolation: str) -> None:
-    """An exception, an unreadable file, an empty page, an image and an archive are different records."""
+def test_a_failing_page_does_not_stop_the_others(tmp_path: Path, isolation: str) -> None:
+    """Exceptions, unreadable files, empty pages, images and archives each have a record with their status."""
     (tmp_path / "broken.html.gz").write_bytes(b"no gzip")
     (tmp_path / "archive.html").write_bytes(b"WARC/1.0\r\nWARC-Type: response\r\n")
     items = [
@@ -83,8 +83,8 @@ def test_one_failing_page_stops_nothing(tmp_path: Path, isolation: str) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_poison_pages_cost_themselves_alone(jobs: int) -> None:
-    """A loop, a memory hog, a segmentation fault and an exit are named; every other page is extracted."""
+def test_poison_pages_fail_without_affecting_others(jobs: int) -> None:
+    """Pages that loop, hog memory, crash or exit have a record with the reason, and every other page is extracted."""
     poisons = {50: "loop", 333: "hog", 334: "segfault", 600: "exit", 999: "raise"}
     items = [Item(str(i), html=f"<p>{poisons.get(i, '')} page {i}") for i in range(1000)]
     result = list(predict_items(items, Poison(), jobs=jobs, guard=GUARD))
@@ -100,19 +100,19 @@ def test_poison_pages_cost_themselves_alone(jobs: int) -> None:
 
 
 def children() -> list[int]:
-    """Return the ids of the child processes without the one that joblib leaves for the whole life of a process."""
+    """Return the ids of the child processes, except joblib's resource tracker, which runs until the process exits."""
     tasks = Path(f"/proc/{os.getpid()}/task").iterdir()
     found = []
     for number in [number for task in tasks for number in (task / "children").read_text(encoding="ascii").split()]:
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it may have ended meanwhile
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the process may have ended meanwhile
             if b"resource_tracker" not in Path(f"/proc/{number}/cmdline").read_bytes():
                 found.append(int(number))
     return found
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
-def test_killed_workers_cost_nothing() -> None:
-    """Every page of workers that were killed from outside is extracted by others."""
+def test_killed_workers_lose_no_page() -> None:
+    """If a worker is killed from outside, another one extracts its pages."""
     items = [Item(str(i), html=f"<p>page {i} " + "word " * 20000) for i in range(300)]
     result, others = [], set(children())
     for number, record in enumerate(predict_items(items, Plain(), jobs=2)):
@@ -128,7 +128,7 @@ def test_killed_workers_cost_nothing() -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 @pytest.mark.parametrize(("n", "jobs", "expected"), [(3, 4, 1), (300, 2, 2)])
 def test_no_more_workers_than_work(n: int, jobs: int, expected: int) -> None:
-    """A few pages are one process's work, however many were allowed."""
+    """No more worker processes start than the pages can keep busy."""
     items = [Item(str(i), html=f"<p>page {i} " + "word " * 20000) for i in range(n)]
     others = set(children())
     records = predict_items(items, Plain(), jobs=jobs)
@@ -139,7 +139,7 @@ def test_no_more_workers_than_work(n: int, jobs: int, expected: int) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
-    """A killed parent leaves no worker and no file behind, not even if a page hangs."""
+    """If the parent is killed, no worker or file is left behind, even if a page hangs."""
     program = tmp_path / "program.py"
     program.write_text(
         "from blockml.batch import Guard, Item, predict_items\n"
@@ -169,7 +169,7 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
 
 
 def test_limits_reach_the_pages() -> None:
-    """A limit that was reached is reported in the record."""
+    """A record warns about a limit that was reached."""
     options = Options(limits=Limits(bytes=50))
     (record,) = predict_items([Item("a", html="<p>" + "word " * 100)], Plain(), options, isolation="none")
     assert record["status"] == "truncated"
@@ -177,7 +177,7 @@ def test_limits_reach_the_pages() -> None:
 
 
 def test_fields_and_formats() -> None:
-    """Records have the chosen fields in the chosen order, and texts the chosen format."""
+    """Records have the chosen fields in the chosen order and text in the chosen format."""
     options = Options(fields=("text", "id"), format="markdown")
     (record,) = predict_items([Item("a", html="<h2>One</h2><p>two")], Plain(), options, isolation="none")
     assert list(record) == ["text", "id"]
@@ -193,7 +193,7 @@ def test_fields_and_formats() -> None:
     ],
 )
 def test_wrong_options_are_errors(options: dict[str, Any], words: str) -> None:
-    """They are checked before any page is read."""
+    """Invalid options are refused before any page is read."""
 
     def items() -> Iterator[Item]:
         raise AssertionError("a page was read")
@@ -216,14 +216,14 @@ def test_wrong_options_are_errors(options: dict[str, Any], words: str) -> None:
             BatchExtractor("plain", keep=keep)(table)
         with pytest.raises(UsageError, match="two columns would be named"):
             next(BatchExtractor("plain", keep=keep).partition(table.to_batches()))
-        assert len(list(BatchExtractor("plain", keep=keep).records([{"html": "<p>row"}]))) == 1  # of rows none is kept
+        assert len(list(BatchExtractor("plain", keep=keep).records([{"html": "<p>row"}]))) == 1  # keep is for tables
     kept = BatchExtractor("plain", Options(fields=("text",)), keep=("url",))(table)
     assert kept.to_pydict() == {"url": ["http://a.example"], "text": ["row"]}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files without names")
 def test_a_clock_has_no_file_that_a_kill_could_leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even before the worker starts."""
+    """The file of a clock has no name, even before the worker starts."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     clock = Clock.create()
     assert list(tmp_path.iterdir()) == []
@@ -233,7 +233,7 @@ def test_a_clock_has_no_file_that_a_kill_could_leave(tmp_path: Path, monkeypatch
 
 
 def test_an_extractor_that_cannot_be_sent_is_an_error() -> None:
-    """The class of an extractor must be importable."""
+    """An extractor whose class can't be imported in a worker is an error."""
 
     class Local(Plain):
         pass
@@ -242,8 +242,8 @@ def test_an_extractor_that_cannot_be_sent_is_an_error() -> None:
         list(predict_items(pages(1), Local()))
 
 
-def test_a_clock_tells_how_long_a_page_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock shows 0 between pages."""
+def test_a_clock_shows_how_long_a_page_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock measures the time since a page was started, and shows 0 between pages."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     mine = Clock.create()
     theirs = Clock(mine.stream)

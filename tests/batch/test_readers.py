@@ -33,7 +33,7 @@ from tests.reference import python_reference
 
 
 def items_of(*names: Path | str, fields: RecordFields = RecordFields(), reading: Reading | None = None) -> list[Item]:  # noqa: B008
-    """Read the pages of inputs."""
+    """Return the items of inputs."""
     return list(read_items(find_inputs([str(name) for name in names], fields), reading))
 
 
@@ -41,7 +41,7 @@ def items_of(*names: Path | str, fields: RecordFields = RecordFields(), reading:
 
 
 def test_ids_of_files(tmp_path: Path) -> None:
-    """An id is the path below the input without suffix, and doesn't depend on other files; others are passed over."""
+    """An id is the path below the input without its suffix, and files that aren't pages are counted but not read."""
     for name in ("a.html", "b.htm", "x/page.html", "y/page.html", "y/notes.txt", "z.HTML", "labels.jsonl"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"<p>{name}", encoding="utf-8")
@@ -56,7 +56,7 @@ def test_ids_of_files(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="makes links")
 def test_links_in_a_folder(tmp_path: Path) -> None:
-    """One to a file is that file, one to a folder counted, one to nothing unreadable; those to others are left out."""
+    """Links to files are read, links to folders counted, broken links unreadable, and links to devices left out."""
     (tmp_path / "a.html").write_text("<p>a", encoding="utf-8")
     os.mkfifo(tmp_path / "fifo")
     links = {"b": "a.html", "c": "none.html", "d": ".", "e": ".", "f": "f.html", "g": "fifo", "h": "/dev/null"}
@@ -73,7 +73,7 @@ def test_links_in_a_folder(tmp_path: Path) -> None:
 
 
 def test_globs_and_single_files(tmp_path: Path) -> None:
-    """A glob finds files, ** crosses folders, a plain file needn't be called .html."""
+    """A glob finds files, ``**`` includes subfolders, and a file given by name may have any suffix."""
     (tmp_path / "d").mkdir()
     for name in ("a.html", "d/b.html", "page.txt"):
         (tmp_path / name).write_text("<p>x", encoding="utf-8")
@@ -98,7 +98,7 @@ ROW = '{"id": "a", "html": "<p>x"}'
     ],
 )
 def test_many_pages_are_never_read_as_one(tmp_path: Path, name: str, text: str, expected: str | None) -> None:
-    """JSON lines are recognised by their content too; other files of records are unreadable, with the reason."""
+    """JSON lines are recognised by their content, and other files of records are unreadable, with a reason."""
     data = text.encode()
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     items = items_of(tmp_path / name)
@@ -110,15 +110,15 @@ def test_many_pages_are_never_read_as_one(tmp_path: Path, name: str, text: str, 
 
 
 @pytest.mark.parametrize("name", ["none.html", "none/*.html", "empty"])
-def test_inputs_that_stand_for_nothing_are_errors(tmp_path: Path, name: str) -> None:
-    """A misspelt name raises."""
+def test_inputs_without_pages_are_errors(tmp_path: Path, name: str) -> None:
+    """A name or glob that matches no page, and an empty folder, are errors."""
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError):
         find_inputs([str(tmp_path / name)])
 
 
-def test_archives_are_unzipped_up_to_the_limit(tmp_path: Path) -> None:
-    """A small file that holds a huge page costs no more than the limit."""
+def test_files_are_decompressed_up_to_the_limit(tmp_path: Path) -> None:
+    """A small file that decompresses to a huge page is read only up to the limit."""
     path = tmp_path / "bomb.html.gz"
     path.write_bytes(gzip.compress(b"<p>word " * 10_000_000))
     (item,) = items_of(path)
@@ -142,7 +142,7 @@ LINES = [
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
 def test_json_lines(tmp_path: Path, suffix: str) -> None:
-    """Records keep their ids and URLs; invalid ones become items with an error."""
+    """Records keep their ids and URLs, and invalid ones become items with an error."""
     data = b"\xef\xbb\xbf" + b"\r\n".join(LINES)
     path = tmp_path / f"in.jsonl{suffix}"
     path.write_bytes({"": data, ".gz": gzip.compress(data), ".zst": zstandard.compress(data)}[suffix])
@@ -162,14 +162,14 @@ def test_json_lines(tmp_path: Path, suffix: str) -> None:
 
 
 def test_fields_of_json_lines(tmp_path: Path) -> None:
-    """The names of fields can be chosen."""
+    """The names of the fields can be changed."""
     path = tmp_path / "in.ndjson"
     path.write_text('{"key": 1, "content": "<p>x", "link": "http://a.example/b"}\n', encoding="utf-8")
     (item,) = items_of(path, fields=RecordFields(html="content", id="key", url="link"))
     assert (item.id, item.html, item.url, item.site) == ("1", b"<p>x", "http://a.example/b", "a.example")
 
 
-#: Parts of lines: escapes, characters of all lengths, controls, invalid UTF-8, and what looks like the page.
+#: Pieces of lines: escapes, characters of all lengths, control characters, invalid UTF-8, and fields like the page's.
 LINE_PIECES = [
     b"\\n", b'\\"', b"\\\\", b"\\/", b"\\b\\f\\t\\r", b"\\u00e9", b"\\ud83d\\ude00", b"\\ud800", b"\\x", b"\\", b"\x1f",
     b"\n", b"\x7f", b"\xff", "é你😀".encode(), b"word", b"1234567", b'"', b'"html": "', b'{"html": "', b"}", b"{",
@@ -186,8 +186,8 @@ LINE_PIECES = [
     space=st.sampled_from([b"", b" ", b"\t \r"]),
     after=st.sampled_from([b'"}', b'", "url": "http://a.example"}', b'", "html": ""}', b'", "html": null}', b'"', b""]),
 )
-def test_lines_are_read_as_by_the_json_module(before: bytes, pieces: list[bytes], space: bytes, after: bytes) -> None:
-    """The C extension, which reads the page in a line, gives the page that Python's ``json`` gives."""
+def test_lines_are_read_like_by_json(before: bytes, pieces: list[bytes], space: bytes, after: bytes) -> None:
+    """The C extension reads the same page from a line as Python's ``json``."""
     line = b"{" + before + b'"html"' + space + b":" + space + b'"' + b"".join(pieces) + after
     found = page_of(line, len(line), "x:1", RecordFields())
     with python_reference(), pytest.MonkeyPatch.context() as patch:
@@ -198,7 +198,7 @@ def test_lines_are_read_as_by_the_json_module(before: bytes, pieces: list[bytes]
 
 @pytest.mark.parametrize("escape", [b"", b"\\u00e9"])
 def test_bytes_that_are_not_utf8_reach_the_parser(escape: bytes) -> None:
-    """It replaces and counts them."""
+    """The reader keeps invalid bytes, so that the parser can replace and count them."""
     line = b'{"html": "<p>caf\xe9' + escape + b'"}'
     item = page_of(line, len(line), "x:1", RecordFields())
     assert item is not None
@@ -206,7 +206,7 @@ def test_bytes_that_are_not_utf8_reach_the_parser(escape: bytes) -> None:
 
 
 def test_a_simple_line_is_read_by_the_extension() -> None:
-    """Nothing but the offset of its end is left for the parser of JSON."""
+    """The extension decodes simple strings and returns the offset after their end."""
     if _kernel.compiled is None:
         pytest.skip("needs the C extension")
     line = rb'{"html": "<p class=\"a\">\n\t\\ \/ 12345678'.replace(b"8", "8é".encode()) + b'", "id": 1}'
@@ -222,7 +222,7 @@ _ENDS = ['"', '", "id": 1}', "", "\n", '\\"', '\\u0041"', '"' + "x" * 200]
 
 @given(parts=st.lists(st.sampled_from(_PARTS), max_size=60), end=st.sampled_from(_ENDS))
 def test_strings_of_any_length_are_read_like_json(parts: list[str], end: str) -> None:
-    """Wherever escapes lie in the steps in which the extension reads, and however much follows."""
+    """Strings are decoded correctly for any length and position of escapes and any following text."""
     if _kernel.compiled is None:
         pytest.skip("needs the C extension")
     text = "".join(parts)
@@ -236,7 +236,7 @@ def test_strings_of_any_length_are_read_like_json(parts: list[str], end: str) ->
 
 
 def test_lines_are_bounded(tmp_path: Path) -> None:
-    """An endless line costs no more than the limit, and the lines after it are read."""
+    """An endless line is an error that uses no more memory than the limit, and the next line is read."""
     path = tmp_path / "in.jsonl.gz"
     with gzip.open(path, "wb") as stream:
         stream.write(b'{"id": "huge", "html": "')
@@ -250,7 +250,7 @@ def test_lines_are_bounded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("n_lines", [1, 3000])
 def test_ranges_of_lines_cover_the_file(tmp_path: Path, n_lines: int) -> None:
-    """A file is split between lines; default ids have the number of the line."""
+    """A file is split between lines, and default ids contain the line's number."""
     path = tmp_path / "in.jsonl"
     path.write_text("".join(json.dumps({"html": "x" * 1500}) + "\n" for _ in range(n_lines)), encoding="utf-8")
     units = list(Inputs((str(path),)).units(Reading()))
@@ -261,7 +261,7 @@ def test_ranges_of_lines_cover_the_file(tmp_path: Path, n_lines: int) -> None:
 
 @pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".zst", zstandard.compress)])
 def test_damaged_files_end_with_an_error(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
-    """The pages before the damage are kept; a second part of the file that is damaged is noticed like the first."""
+    """Pages before the damage are read, even if the damage is in the second member of the file."""
     lines = b"".join(json.dumps({"html": f"<p>{random.Random(i).random()}"}).encode() + b"\n" for i in range(5000))  # noqa: S311
     path = tmp_path / f"cut.jsonl{suffix}"
     for before in (b"", compress(lines)):
@@ -276,8 +276,8 @@ def test_damaged_files_end_with_an_error(tmp_path: Path, suffix: str, compress: 
 
 
 @pytest.mark.parametrize("value", [0, 255])
-def test_no_byte_of_a_parquet_file_ends_the_process(tmp_path: Path, value: int) -> None:
-    """Every byte is replaced in turn: pyarrow would end the process for some of them."""
+def test_no_damaged_byte_of_a_parquet_file_crashes(tmp_path: Path, value: int) -> None:
+    """No damaged byte crashes the process, although some would crash pyarrow."""
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"id": ["a", "b"], "html": [b"<p>one", b"<p>two"]}), path)
     whole = path.read_bytes()
@@ -291,7 +291,7 @@ def test_no_byte_of_a_parquet_file_ends_the_process(tmp_path: Path, value: int) 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names of files are Unicode there")
 def test_ids_are_the_same_in_every_locale(tmp_path: Path) -> None:
-    """Names of files are read as UTF-8, and other bytes are escaped."""
+    """Names of files are decoded as UTF-8 in every locale, and invalid bytes are escaped."""
     folder = tmp_path / "in"
     for name in ("café", "ネコ", os.fsdecode(b"\xe9")):
         (folder / name).mkdir(parents=True)
@@ -320,12 +320,12 @@ def test_ids_are_the_same_in_every_locale(tmp_path: Path) -> None:
 
 
 def response(body: bytes, headers: str = "Content-Type: text/html", status: str = "200 OK") -> bytes:
-    """Make an HTTP response."""
+    """Return an HTTP response."""
     return f"HTTP/1.1 {status}\r\n{headers}\r\n\r\n".encode() + body
 
 
 def warc_record(number: int, block: bytes, kind: str = "response", media: str = "application/http") -> bytes:
-    """Make a WARC record."""
+    """Return a WARC record."""
     header = (
         f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{number}>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
         f"WARC-Target-URI: http://site.example/{number}\r\nContent-Type: {media}; msgtype=response\r\n"
@@ -335,13 +335,13 @@ def warc_record(number: int, block: bytes, kind: str = "response", media: str = 
 
 
 def page(number: int, size: int = 3000) -> bytes:
-    """Make a page of random words, which gzip can't compress much."""
+    """Return a page of random words, which hardly compresses."""
     chance = random.Random(number)  # noqa: S311 (no secret)
     return f"<p>page {number} {''.join(chance.choices('abcdefghij ', k=size))}".encode()
 
 
 def write_warc(path: Path, records: list[bytes]) -> list[int]:
-    """Write a file with a gzip member per record, or not compressed; return the offsets of the records."""
+    """Write a WARC file, compressed by record if the suffix says so, and return the offsets of the records."""
     offsets = []
     with path.open("wb") as stream:
         for record in records:
@@ -351,13 +351,13 @@ def write_warc(path: Path, records: list[bytes]) -> list[int]:
 
 
 def ids(items: list[Item]) -> list[str]:
-    """Return the numbers of WARC records."""
+    """Return the numbers in the ids of WARC records."""
     return [item.id.removeprefix("urn:uuid:") for item in items]
 
 
 @pytest.mark.parametrize("name", ["a.warc.gz", "a.warc", "a.warc.zst", "whole.warc.gz", "noname"])
 def test_pages_of_a_warc_file(tmp_path: Path, name: str) -> None:
-    """Responses with HTML are read in order, whatever the compression; other records are counted."""
+    """HTML responses are read in order from every compression, and other records are counted."""
     chunked = b"5\r\n<p>ch\r\n4;x=1\r\nunks\r\n0\r\n\r\n"
     records = [
         warc_record(0, b"software: test", "warcinfo", "application/warc-fields"),
@@ -394,10 +394,10 @@ def test_pages_of_a_warc_file(tmp_path: Path, name: str) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 299), st.sampled_from(["flip", "cut", "zero"]), st.randoms(use_true_random=False))
-def test_a_damaged_member_costs_its_record_alone(
+def test_a_damaged_member_loses_only_its_record(
     tmp_path_factory: pytest.TempPathFactory, number: int, damage: str, chance: random.Random
 ) -> None:
-    """The damaged record is an item with an error and its place; all others are read."""
+    """The damaged record becomes an item with an error, and all others are read."""
     path = tmp_path_factory.mktemp("warc") / "a.warc.gz"
     offsets = write_warc(path, [warc_record(n, response(page(n))) for n in range(300)])
     data = bytearray(path.read_bytes())
@@ -414,8 +414,8 @@ def test_a_damaged_member_costs_its_record_alone(
     assert any(item.error for item in items)
 
 
-def test_a_wrong_length_costs_its_record_alone(tmp_path: Path) -> None:
-    """The next gzip member begins the next record, whatever the length before it says."""
+def test_a_wrong_length_loses_only_its_record(tmp_path: Path) -> None:
+    """The next gzip member starts the next record, even if the length before it is wrong."""
     for length in (9, 3000, 10**6):
         records = [warc_record(n, response(page(n))) for n in range(8)]
         records[2] = warc_record(2, b"GET /", "request").replace(b"Length: ", b"Length: %d" % length)
@@ -432,15 +432,15 @@ def test_a_wrong_length_costs_its_record_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("n_records", [1, 3, 300])
 def test_no_record_of_a_zstandard_file_is_lost(tmp_path: Path, n_records: int) -> None:
-    """Records that are left when all of the file has been decompressed are read as well."""
+    """The records that are still buffered at the end of the file are read as well."""
     text = b"<p>" + b"some words " * 300
     data = b"".join(warc_record(n, response(text)) for n in range(n_records))
     (tmp_path / "a.warc.zst").write_bytes(zstandard.compress(data))
     assert ids(items_of(tmp_path)) == [str(n) for n in range(n_records)]
 
 
-def test_a_wrong_length_of_a_plain_file_costs_its_record_alone(tmp_path: Path) -> None:
-    """A length that goes past the records behind it hides none of them."""
+def test_a_wrong_length_in_an_uncompressed_file_loses_only_its_record(tmp_path: Path) -> None:
+    """A length that extends past the following records hides none of them."""
     for kind in ("response", "request"):
         records = [warc_record(n, response(page(n))) for n in range(8)]
         records[3] = warc_record(3, response(page(3)), kind).replace(b"Length: ", b"Length: 999")
@@ -451,8 +451,8 @@ def test_a_wrong_length_of_a_plain_file_costs_its_record_alone(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("kept", [20, 150, 900])
-def test_a_record_that_is_cut_off_costs_itself_alone(tmp_path: Path, kept: int) -> None:
-    """A crawler that was killed appends to its file later: no line end is between the records."""
+def test_a_truncated_record_loses_only_itself(tmp_path: Path, kept: int) -> None:
+    """The next record is found even without a line break before it, as when a crawler was killed and restarted."""
     records = [warc_record(n, response(page(n))) for n in range(8)]
     records[3] = records[3][:kept]
     write_warc(tmp_path / "a.warc", records)
@@ -462,8 +462,8 @@ def test_a_record_that_is_cut_off_costs_itself_alone(tmp_path: Path, kept: int) 
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_damaged_first_member_costs_its_record_alone(tmp_path: Path, place: int) -> None:
-    """The name of the file says that others follow."""
+def test_a_damaged_first_member_loses_only_its_record(tmp_path: Path, place: int) -> None:
+    """The suffix of the file shows that more records follow the damaged one."""
     write_warc(tmp_path / "a.warc.gz", [warc_record(n, response(page(n))) for n in range(300)])
     data = bytearray((tmp_path / "a.warc.gz").read_bytes())
     data[place] ^= 1
@@ -474,7 +474,7 @@ def test_a_damaged_first_member_costs_its_record_alone(tmp_path: Path, place: in
 
 
 def test_a_small_damaged_file_is_recognised_by_its_content(tmp_path: Path) -> None:
-    """The bytes before the damage tell the kind, whatever the name is."""
+    """The format is recognised by the bytes before the damage, regardless of the file's name."""
     write_warc(tmp_path / "a.gz", [warc_record(n, response(page(n))) for n in range(3)])
     (tmp_path / "a.gz").write_bytes((tmp_path / "a.gz").read_bytes()[:-20])
     (tmp_path / "b.gz").write_bytes(gzip.compress(f"{ROW}\n".encode() * 20)[:-8])
@@ -483,7 +483,7 @@ def test_a_small_damaged_file_is_recognised_by_its_content(tmp_path: Path) -> No
 
 
 def test_members_may_end_inside_of_records(tmp_path: Path) -> None:
-    """Some compressors begin a member every so many bytes; some crawlers write no line ends behind a record."""
+    """Gzip members of a fixed size, and records without line breaks between them, are read."""
     data = b"".join(warc_record(n, response(page(n))) for n in range(99))
     pieces = [data[place : place + 1000] for place in range(0, len(data), 1000)]
     (tmp_path / "a.warc.gz").write_bytes(b"".join(map(gzip.compress, pieces)))
@@ -493,8 +493,8 @@ def test_members_may_end_inside_of_records(tmp_path: Path) -> None:
     assert [(item.id, item.html) for item in items] == [(f"urn:uuid:{n}", page(n)) for n in range(99)]
 
 
-def test_a_file_that_is_cut_anywhere_is_noticed(tmp_path: Path) -> None:
-    """Even in the first bytes of a gzip member, but not where a member ends or behind an empty one."""
+def test_truncated_files_are_noticed(tmp_path: Path) -> None:
+    """The end of a file is an error if it is in the middle of a gzip member or of a record."""
     members = [gzip.compress(warc_record(n, response(page(n, 20)))) for n in range(2)]
     for end in (0, 1, 2, 5, 10, 12, 30, 100, len(members[1]) - 1, len(members[1])):
         for empty in (b"", gzip.compress(b"")):
@@ -510,8 +510,8 @@ def test_a_file_that_is_cut_anywhere_is_noticed(tmp_path: Path) -> None:
         assert (items[0].html, items[-1].error is None) == (page(0, 20), end == 0 or end >= len(records[1]) - 4)
 
 
-def test_an_archive_in_a_page_is_no_record(tmp_path: Path) -> None:
-    """Pages that contain what looks like a record, or a gzipped record, change nothing, wherever a file is split."""
+def test_an_archive_inside_a_page_is_not_read(tmp_path: Path) -> None:
+    """Records inside pages, gzipped or not, aren't read as records, no matter where a file is split."""
     inner = gzip.compress(warc_record(9999, response(b"<p>inner")), mtime=0)
     plain = warc_record(8888, response(b"<p>inner"))
     for name in ("a.warc", "a.warc.gz"):
@@ -535,7 +535,7 @@ def test_an_archive_in_a_page_is_no_record(tmp_path: Path) -> None:
 
 
 def test_pages_of_an_arc_file(tmp_path: Path) -> None:
-    """ARC files are read, compressed or not."""
+    """Pages of ARC files are read, compressed or not."""
     first = b"filedesc://a.arc 0.0.0.0 20260101000000 text/plain 10\nversion 1\n\n"
     body = response(b"<p>old")
     data = first + f"http://a.example/ 1.2.3.4 20260101000000 text/html {len(body)}\n".encode() + body + b"\n"
@@ -550,7 +550,7 @@ def test_pages_of_an_arc_file(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=300))
 def test_any_response_is_read(block: bytes) -> None:
-    """Bytes of any kind give a response, or an error of reading."""
+    """Any bytes are read as a response or raise an error of the reader."""
     for start in (b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n"):
         assert len(read_response(start + block, 100).body) <= 100
 
@@ -570,8 +570,8 @@ ZIPPED = gzip.compress(b"<p>ab <p>and so", mtime=0)
         (b"", "Content-Encoding: deflate", None),
     ],
 )
-def test_bodies_that_are_cut_off_have_a_warning(tmp_path: Path, body: bytes, field: str, kind: str | None) -> None:
-    """The record of the page has the status ``truncated`` if it had no other one."""
+def test_truncated_bodies_have_a_warning(tmp_path: Path, body: bytes, field: str, kind: str | None) -> None:
+    """A body that is cut off gives a warning and, if the page has text, the status ``truncated``."""
     assert read_response(response(body, field), 1000).truncated is None
     if kind is None:
         return
@@ -585,16 +585,16 @@ def test_bodies_that_are_cut_off_have_a_warning(tmp_path: Path, body: bytes, fie
     assert record["status"] == ("truncated" if record["text"] else "empty_page")
 
 
-def test_the_crawler_tells_that_it_truncated_a_page(tmp_path: Path) -> None:
-    """By a field of the record (ISO 28500, section 5.13)."""
+def test_truncation_by_the_crawler_is_reported(tmp_path: Path) -> None:
+    """The field ``WARC-Truncated`` (ISO 28500, section 5.13) is reported."""
     record = warc_record(1, response(b"<p>page")).replace(b"WARC-Date", b"WARC-Truncated: length\r\nWARC-Date")
     write_warc(tmp_path / "a.warc", [record])
     assert items_of(tmp_path / "a.warc")[0].truncated == "the crawler truncated the page (length)"
 
 
 @pytest.mark.parametrize("encoding", ["deflate", "br", "zstd"])
-def test_a_damaged_body_costs_its_page_alone(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in a pipe, which is read up to the first damaged record."""
+def test_a_damaged_body_loses_only_its_page(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged body doesn't stop reading, even from a pipe."""
     records = [
         warc_record(1, response(b"\1damaged", f"Content-Encoding: {encoding}")),
         warc_record(2, response(b"<p>x")),
@@ -606,7 +606,7 @@ def test_a_damaged_body_costs_its_page_alone(encoding: str, monkeypatch: pytest.
 
 
 def test_compressed_bodies_are_bounded() -> None:
-    """A small body that decompresses to much is read up to the limit."""
+    """A small body that decompresses to much more is read up to the limit."""
     for name, body in (("gzip", gzip.compress(bytes(10**7))), ("deflate", zlib.compress(bytes(10**7)))):
         block = response(body, f"Content-Encoding: {name}")
         assert len(read_response(block, 1000).body) == 1000
@@ -616,7 +616,7 @@ def test_compressed_bodies_are_bounded() -> None:
 
 
 def test_pages_of_a_parquet_file(tmp_path: Path) -> None:
-    """Rows are read whatever the type of their cells; a cell without a page is an item with an error."""
+    """Rows are read for any type of cells, and a cell without a page becomes an item with an error."""
     table = pa.table({"html": [b"<p>1", b"<p>2", None], "url": ["http://a.example/", None, None], "id": [5, 6, 7]})
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=2)
     items = items_of(tmp_path / "a.parquet")
@@ -629,7 +629,7 @@ def test_pages_of_a_parquet_file(tmp_path: Path) -> None:
 
 
 def odd_columns() -> Iterator[tuple[str, Any]]:
-    """Columns of three cells whose types Python has no value for, or which hold no pages."""
+    """Yield columns of three cells that contain no pages or whose types have no equivalent in Python."""
     texts = ["<p>one", "<p>two", None]
     yield from {
         "dictionary": pa.array(texts).dictionary_encode(), "large": pa.array(texts, pa.large_string()),
@@ -651,7 +651,7 @@ def odd_columns() -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.parametrize("field", ["html", "url", "id", "charset", "site"])
 def test_columns_of_odd_types(tmp_path: Path, field: str) -> None:
-    """Each row has a record, from files and from tables, and the same one."""
+    """Each row has a record, which is the same for files and for tables."""
     options = Options(fields=("status", "text"))
     for name, column in odd_columns():
         table = pa.table({"html": pa.array(["<p>one", "<p>two", "<p>three"]), "x": [1, 2, 3]})
@@ -664,7 +664,7 @@ def test_columns_of_odd_types(tmp_path: Path, field: str) -> None:
             assert [row["text"] for row in made] == ["one", "two", "three"], name
         if name == "not UTF-8" and field == "html":
             assert [row["status"] for row in made] == ["empty_page", "ok", "ok"]
-        if name == "far":  # Parquet has no such times
+        if name == "far":  # Parquet can't store these times
             continue
         try:
             pq.write_table(table, tmp_path / "a.parquet")
@@ -675,8 +675,8 @@ def test_columns_of_odd_types(tmp_path: Path, field: str) -> None:
         assert list(predict_items(items, Plain(), options, isolation="none")) == made, name
 
 
-def test_a_column_that_a_table_has_twice(tmp_path: Path) -> None:
-    """It is an error of the call, and columns that aren't read may be there twice."""
+def test_duplicated_columns(tmp_path: Path) -> None:
+    """Two columns with the name of the page's column are an error, but unused columns may have equal names."""
     html = pa.array(["<p>one"])
     twice = pa.Table.from_arrays([html, html], names=["html", "html"])
     pq.write_table(twice, tmp_path / "a.parquet")
@@ -706,14 +706,14 @@ def test_a_column_that_a_table_has_twice(tmp_path: Path) -> None:
     ids=["page", "gzip", "lines", "array", "text", "number", "template", "python", "empty", "warc"],
 )
 def test_standard_input(data: bytes, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page, JSON lines or a WARC file can come through a pipe."""
+    """Standard input can be a page, JSON lines or a WARC file."""
     with piped(data, monkeypatch):
         assert [item.id for item in items_of("-")] == expected
 
 
 @contextmanager
 def piped(data: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let standard input be a pipe, which can't seek, with these bytes."""
+    """Make standard input a pipe with these bytes, which can't seek."""
     reading, writing = os.pipe()
 
     def write() -> None:
@@ -733,7 +733,7 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.comp
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
 def test_an_archive_through_a_pipe(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its records are those of a file, however it is compressed."""
+    """An archive read from a pipe gives the same records as from a file, with every compression."""
     compress = COMPRESSIONS[suffix]
     data = b"".join(compress(warc_record(n, response(page(n)))) for n in range(300))
     with piped(data, monkeypatch):
@@ -744,7 +744,7 @@ def test_an_archive_through_a_pipe(suffix: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 @pytest.mark.parametrize("kind", ["page", "lines", "warc"])
 def test_damaged_standard_input(kind: str, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends with an error, behind the pages that could be read, like a damaged file."""
+    """Damaged standard input gives the pages before the damage and then an error."""
     texts = {
         "page": [page(1)],
         "lines": [json.dumps({"html": page(n).decode()}).encode() + b"\n" for n in range(300)],
@@ -754,6 +754,6 @@ def test_damaged_standard_input(kind: str, suffix: str, monkeypatch: pytest.Monk
         with piped(b"".join(COMPRESSIONS[suffix](text) for text in texts[kind])[:end], monkeypatch):
             *items, last = items_of("-")
         assert "Compressed file ended" in str(last.error)
-        whole = kind != "page" and end < 0  # but the end of a stream, or the page at whose end it is damaged
+        whole = kind != "page" and end < 0  # except for the last record, which may be damaged
         assert [item.error for item in items] == [None] * len(items)
         assert len(items) in ({298, 299, 300} if whole else {0})

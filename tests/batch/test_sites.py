@@ -1,4 +1,4 @@
-"""Prediction with templates of sites."""
+"""Prediction with site templates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = ("cats", "dogs", "birds", "fish", "snails")
 
 
 def html_of(name: str, home: str) -> str:
-    """Make a page with the menu of its site and its own text."""
+    """Return a page with the menu of its site and its own text."""
     return f"<p>Home of {home}</p><p>{name}1 {name}2 {name}3 {name}4.</p>"
 
 
@@ -28,15 +28,15 @@ def text_of(name: str) -> str:
 
 
 def items() -> list[Item]:
-    """Make the pages of two sites, one with too few pages, and a page without a site."""
+    """Return the pages of two sites, one of which has too few pages, and a page without a site."""
     zoo = [Item(name, html=html_of(name, "animals"), site="zoo") for name in NAMES]
     shop = [Item(name, html=html_of(name, "tools"), site="shop") for name in ("saw", "hammer")]
     return [*zoo[:3], *shop, Item("lost", html=html_of("lost", "nowhere")), *zoo[3:]]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_what_a_site_repeats_is_left_out(jobs: int) -> None:
-    """Sites with enough pages get a template; the records are in the order of the input."""
+def test_text_that_a_site_repeats_is_removed(jobs: int) -> None:
+    """Sites with enough pages get a template, and the records are in the order of the input."""
     sites = learn_sites(items, jobs=jobs)
     assert list(sites) == ["zoo"]
     records = list(predict_items(items(), Plain(), sites=sites, jobs=jobs))
@@ -47,8 +47,8 @@ def test_what_a_site_repeats_is_left_out(jobs: int) -> None:
     assert texts["lost"].startswith("Home of nowhere")
 
 
-def test_pages_that_cannot_be_read_teach_nothing(tmp_path: Path) -> None:
-    """Their errors are reported by the prediction."""
+def test_unreadable_pages_are_left_out_of_templates(tmp_path: Path) -> None:
+    """Unreadable pages don't count for a template; the prediction reports their errors."""
     broken = [Item("gone", path=tmp_path / "none.html", site="zoo"), Item("bad", error="no", site="zoo")]
     sites = learn_sites(lambda: [*broken, *items()])
     assert sites["zoo"].counts.n_pages == 5
@@ -57,11 +57,11 @@ def test_pages_that_cannot_be_read_teach_nothing(tmp_path: Path) -> None:
 
 
 def test_sites_of_files_and_records(tmp_path: Path) -> None:
-    """The site is a subfolder of the input, or the site or the host of a record."""
+    """The site of a file is its folder below the input, and that of a record its site field or its host."""
     for path in ("a/one.html", "a/deep/er/two.html", "b/three.html", "four.html"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("<p>x", encoding="utf-8")
-    folders = tmp_path / "folders"  # one folder a page, as labelled pages are kept
+    folders = tmp_path / "folders"  # one folder per page
     for name in ("p1", "p2"):
         (folders / name).mkdir(parents=True)
         (folders / name / "page.html").write_text("<p>x", encoding="utf-8")
@@ -82,7 +82,7 @@ def test_sites_of_files_and_records(tmp_path: Path) -> None:
 
 @pytest.fixture
 def zoo(tmp_path: Path) -> Path:
-    """Make the folder of a site."""
+    """Return a folder with the pages of a site."""
     folder = tmp_path / "pages" / "zoo"
     folder.mkdir(parents=True)
     for name in NAMES:
@@ -91,7 +91,7 @@ def zoo(tmp_path: Path) -> Path:
 
 
 def test_predict_by_site(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command learns templates, and rejects a given one."""
+    """The command learns templates of sites, and refuses a given template together with --by-site."""
     out = tmp_path / "out.jsonl"
     assert main(["predict", str(zoo.parent), "--model", "plain", "--by-site", "-o", str(out)]) == 0
     texts = {row["id"]: row["text"] for row in map(json.loads, out.read_text(encoding="utf-8").splitlines())}
@@ -106,7 +106,7 @@ def test_predict_by_site(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_extract_with_a_template(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A template file works with any extractor."""
+    """A template file works with every extractor."""
     pages = [item.read() for item in read_items(find_inputs([str(zoo)]))]
     SiteTemplate.learn([parse(page) for page in pages], name="zoo").save(tmp_path / "zoo.template")
     (tmp_path / "new.html").write_text(html_of("worms", "animals"), encoding="utf-8")

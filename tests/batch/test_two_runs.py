@@ -1,4 +1,4 @@
-"""Two runs onto one output: the second is refused while the first goes on, and continues it when it was killed."""
+"""Two runs with the same output: the second is refused while the first is running, and resumes it after a kill."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from blockml.cli import main
 from blockml.storage.atomic import atomic_write
 from blockml.storage.lock import locked
 
-#: An extractor whose pages wait as long as a file is there.
+#: An extractor whose slow pages wait while a file named ``hold`` exists.
 SLOW = """
 import pathlib, time
 from blockml.extractors import Plain
@@ -34,7 +34,7 @@ NAMES = ("out.jsonl", "out.jsonl.gz", "out.parquet", "documents/")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with an input whose last page is slow, and the extractor."""
+    """Return a folder with an input whose last page is slow, and with the extractor's module."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "two_runs_slow.py").write_text(SLOW, encoding="utf-8")
     rows = [{"id": f"p{n}", "html": f"<title>page</title><p>Words of page {n}</p>"} for n in range(N_PAGES)]
@@ -45,13 +45,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command(name: str, *more: str) -> list[str]:
-    """The arguments of a run."""
+    """Return the arguments of a run."""
     return ["predict", "in.jsonl", "-o", name, "--model", "two_runs_slow:Slow", "--fields", "id,text", *more]
 
 
 @contextmanager
 def running(folder: Path, name: str, *more: str) -> Iterator[subprocess.Popen[str]]:
-    """A run in another process, which has the lock and is at its last page."""
+    """Start a run in another process, and wait until it holds the lock and is at its last page."""
     arguments = [sys.executable, "-m", "blockml", *command(name, *more)]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, cwd=folder) as process:  # noqa: S603 (our own command)
         lock = folder / f".{name.rstrip('/')}.lock"
@@ -64,16 +64,16 @@ def running(folder: Path, name: str, *more: str) -> Iterator[subprocess.Popen[st
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    """The bytes of an output by file."""
+    """Return the content of an output by file."""
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     return {str(file): file.read_bytes() for file in files}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_second_run_is_refused_and_the_first_ends_whole(
+def test_a_second_run_is_refused_and_the_first_completes(
     folder: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With and without --resume, the message names process and machine, and nothing of the first run is touched."""
+    """The error names the process and machine, with and without --resume, and the first run's output is complete."""
     with running(folder, name) as first:
         for more in ([], ["--resume"]):
             assert main(command(name, *more)) == 2
@@ -87,13 +87,13 @@ def test_a_second_run_is_refused_and_the_first_ends_whole(
     assert sorted(file.name for file in folder.iterdir() if file.name.startswith((".", "out", "doc"))) == [
         name.rstrip("/")
     ]
-    assert main(command(name)) == 0  # a run that nothing disturbs
+    assert main(command(name)) == 0  # an undisturbed run
     assert contents(folder / name) == made
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_run_after_a_kill_continues(folder: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The lock of a killed process is taken over, and the output is that of a whole run."""
+def test_the_run_after_a_kill_resumes(folder: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The lock of a killed process is taken over, and the resumed run writes the complete output."""
     with running(folder, name) as first:
         first.kill()
         first.wait()
@@ -108,7 +108,7 @@ def test_the_run_after_a_kill_continues(folder: Path, name: str, capsys: pytest.
 
 
 def test_a_link_to_the_output_has_the_same_lock(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two names of one file are one output."""
+    """A run that writes through a link to the same output is refused."""
     (folder / "link.jsonl").symlink_to("out.jsonl")
     with running(folder, "out.jsonl"):
         assert main(command("link.jsonl")) == 2
@@ -116,7 +116,7 @@ def test_a_link_to_the_output_has_the_same_lock(folder: Path, capsys: pytest.Cap
 
 
 def test_files_that_a_killed_process_left_are_removed(folder: Path) -> None:
-    """Temporary files of outputs, documents and parts; not one that another process writes to."""
+    """Temporary files of killed processes are removed, but not one that another process is writing."""
     documents = folder / "documents"
     documents.mkdir()
     (folder / "hold").unlink()
@@ -153,7 +153,7 @@ def test_files_that_a_killed_process_left_are_removed(folder: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_gives_up_the_lock(tmp_path: Path) -> None:
-    """The lock of a process that was killed would otherwise live as long as its children."""
+    """A forked child doesn't keep the lock of a process that was killed."""
     program = (
         "import os, sys, time, pathlib; from blockml.storage.lock import locked\n"
         "with locked(pathlib.Path('lock')):\n"

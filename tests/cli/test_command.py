@@ -19,7 +19,7 @@ PAGE = str(DATA / "pages" / "short-article" / "page.html")
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A model trained by the command."""
+    """Return the path of a model trained by the command."""
     path = tmp_path_factory.mktemp("model") / "small.blockml"
     options = ["--recipe", "kim2013", "--cv", "page", "--folds", "3"]
     assert main(["train", "--dataset", f"own={DATA / 'pages'}", "-o", str(path), *options]) == 0
@@ -27,7 +27,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_extract_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
-    """The result is on standard output, and nothing else."""
+    """Standard output contains only the text, and standard error is empty."""
     assert main(["extract", PAGE, "--model", "plain"]) == 0
     out, err = capsys.readouterr()
     assert len(out.split()) > 20
@@ -35,7 +35,7 @@ def test_extract_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[str]) -> None:
-    """Fields of the page and of each block."""
+    """JSON output contains the documented fields of the page and of each block."""
     assert main(["extract", PAGE, "--model", "plain", "--format", "json", "--url", "http://x.example/"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert list(record) == [
@@ -48,7 +48,7 @@ def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[st
 
 
 def test_extract_reads_standard_input() -> None:
-    """``-`` is standard input; run as a separate process."""
+    """``-`` reads the page from standard input."""
     result = subprocess.run(
         [sys.executable, "-m", "blockml", "extract", "-", "--model", "plain"],
         input="<p>grüß dich</p>".encode(),
@@ -59,8 +59,8 @@ def test_extract_reads_standard_input() -> None:
     assert (result.returncode, result.stdout.decode().strip()) == (0, "grüß dich")
 
 
-def test_compressed_standard_input_is_unzipped() -> None:
-    """By gzip or Zstandard, as that of a batch; one that is damaged is an unreadable input."""
+def test_compressed_standard_input_is_decompressed() -> None:
+    """Standard input may be compressed with gzip or Zstandard, and damaged input is reported as unreadable."""
     page = gzip.compress(b"<p>zipped</p>")
     command = [sys.executable, "-m", "blockml", "extract", "-", "--model", "plain"]
     whole = subprocess.run(command, input=page, capture_output=True, check=False)  # noqa: S603
@@ -89,11 +89,11 @@ def test_compressed_standard_input_is_unzipped() -> None:
     ],
 )
 def test_streams_that_fail_give_a_message(command: str, code: int, message: str, tmp_path: Path) -> None:
-    """One line says why; closed streams and a full device don't give a traceback."""
+    """A closed stream or a full device gives a one-line message instead of a traceback."""
     (tmp_path / "a_file").touch()
     options = "--model plain" if "extract" in command else "--model plain --fields id,text"
     program = f"{sys.executable} -m blockml {command} {options}".replace("PAGES", str(DATA)).replace("PAGE", PAGE)
-    limit = f"ulimit -f {int('predict' in command)}; " if "limited" in command else ""  # as on a device that is full
+    limit = f"ulimit -f {int('predict' in command)}; " if "limited" in command else ""  # like a full device
     result = subprocess.run(["sh", "-c", limit + program], cwd=tmp_path, capture_output=True, check=False)  # noqa: S603, S607
     errors = result.stderr.decode()
     assert (result.returncode, errors.count("\n")) == (code, bool(message)), errors
@@ -101,15 +101,15 @@ def test_streams_that_fail_give_a_message(command: str, code: int, message: str,
 
 
 def test_extract_writes_a_file(tmp_path: Path) -> None:
-    """-o writes the file and its folders."""
+    """-o writes the file and creates its folders."""
     out = tmp_path / "deep" / "out.md"
     assert main(["extract", PAGE, "--model", "plain", "--format", "markdown", "-o", str(out)]) == 0
     assert out.read_text(encoding="utf-8").strip()
     assert [path.name for path in out.parent.iterdir()] == ["out.md"]
 
 
-def test_empty_answer_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No text: exit code 1 and the status."""
+def test_an_empty_result_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A page without text gives exit code 1 and its status."""
     page = tmp_path / "empty.html"
     page.write_text("<title>nothing</title>", encoding="utf-8")
     assert main(["extract", str(page), "--model", "plain"]) == 1
@@ -143,7 +143,7 @@ def test_empty_answer_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_wrong_usage_has_a_clear_outcome(
     arguments: list[str], code: int, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The exit code gives the kind of error and the message its cause; nothing is printed to standard output."""
+    """The exit code tells the kind of error and the message its cause, and nothing is printed to standard output."""
     assert main(arguments) == code
     out, err = capsys.readouterr()
     assert words in err
@@ -165,7 +165,7 @@ def test_wrong_usage_has_a_clear_outcome(
     ],
 )
 def test_invalid_arguments_exit_with_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The usage is followed by the cause."""
+    """The message for an invalid argument shows the usage, followed by the cause."""
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
@@ -175,7 +175,7 @@ def test_invalid_arguments_exit_with_2(arguments: list[str], words: str, capsys:
 
 
 def test_predict_writes_json_lines(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder is extracted to a file, with a summary; a second run with --resume says that nothing is left."""
+    """A folder is extracted to a file with a summary, and --resume refuses when the output is complete."""
     out = tmp_path / "out.jsonl"
     arguments = ["predict", str(DATA / "pages"), "-o", str(out), "--model", model]
     assert main(arguments) == 0
@@ -188,7 +188,7 @@ def test_predict_writes_json_lines(model: str, tmp_path: Path, capsys: pytest.Ca
 
 
 def test_predict_to_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without -o records are printed; exit code 1 if some failed, 3 if all did."""
+    """Records are printed without -o, and the exit code is 1 if some pages failed and 3 if all did."""
     good, bad = tmp_path / "good.html", tmp_path / "bad.html.gz"
     good.write_text("<p>good</p>", encoding="utf-8")
     bad.write_bytes(b"bad")
@@ -200,7 +200,7 @@ def test_predict_to_standard_output(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_trained_model_comes_with_a_card(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The model is named after its file; its card is written next to it and printed by `model show`."""
+    """The model is named after its file, and its card is written next to it and printed by ``model show``."""
     card = Path(model + ".md").read_text(encoding="utf-8")
     assert card.startswith("# small ")
     assert main(["model", "show", model]) == 0
@@ -211,7 +211,7 @@ def test_trained_model_comes_with_a_card(model: str, capsys: pytest.CaptureFixtu
 
 
 def test_evaluate_compares(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Means with intervals, paired differences, a warning on training pages, per-page scores in a file."""
+    """``evaluate`` prints means and paired differences, warns of pages seen in training, and writes scores by page."""
     out = tmp_path / "scores.jsonl"
     spec = f"own={DATA / 'pages'}"
     arguments = ["evaluate", model, "plain", "--dataset", spec, "--metric", "bag_f1", "-o", str(out)]
@@ -225,14 +225,14 @@ def test_evaluate_compares(model: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert " - plain = " not in err
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert len(rows) == 2 * trained["pages"]
-    assert main([*arguments[:-1], str(tmp_path)]) == 2  # the means are printed although the scores can't be written
+    assert main([*arguments[:-1], str(tmp_path)]) == 2  # the means are printed even if the scores can't be written
     assert "bag_f1" in capsys.readouterr().out
     assert main([*arguments, "--by-page-type"]) == 0
     assert "bag_f1, article" in capsys.readouterr().out
 
 
-def test_evaluate_on_few_pages_claims_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One page gives no interval and no significance; pages without gold and missing gold are reported."""
+def test_evaluate_on_few_pages_gives_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A single page gives neither an interval nor a significance test, and missing gold is reported."""
     for name in ("a", "b"):
         (tmp_path / f"{name}.html").write_text("<p>Home</p><p>The text of the page.</p>", encoding="utf-8")
     (tmp_path / "a.txt").write_text("The text of the page.", encoding="utf-8")
@@ -249,7 +249,7 @@ def test_evaluate_on_few_pages_claims_nothing(tmp_path: Path, capsys: pytest.Cap
 
 @pytest.mark.parametrize("name", ["models", "extractors", "features", "datasets"])
 def test_lists_as_table_and_json(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every list is printed as a table and as JSON."""
+    """Every list can be printed as a table and as JSON."""
     assert main([name]) == 0
     assert capsys.readouterr().out
     assert main([name, "--format", "json"]) == 0
@@ -257,7 +257,7 @@ def test_lists_as_table_and_json(name: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_datasets_checks_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Findings are printed as rows with exit code 1; valid pages give 0."""
+    """Findings are printed as rows with exit code 1, and valid pages give exit code 0."""
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "page.html").write_text("<p>some words</p>", encoding="utf-8")
     (tmp_path / "p" / "expected.txt").write_text("others", encoding="utf-8")
@@ -271,7 +271,7 @@ def test_datasets_checks_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_datasets_reads_each_page_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Gold that a reader takes from the page is counted as the page is checked."""
+    """Each page is loaded only once, even if its gold is inside the page."""
     (tmp_path / "a.html").write_text("<p><span class=x-nc-sel2>Cats rule the world.</span></p>", encoding="utf-8")
     read: list[str] = []
     load = LabelledPage.load
@@ -286,7 +286,7 @@ def test_datasets_reads_each_page_once(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit codes are part of the help."""
+    """The version is printed, and the help explains the exit codes."""
     for flag, words in (("--version", "blockml 0."), ("--help", "exit codes:")):
         with pytest.raises(SystemExit) as caught:
             main([flag])
@@ -301,7 +301,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
      "templates menu"],
 )  # fmt: skip
 def test_help_of_every_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each command has a description and explains all of its options."""
+    """Every command has a description and explains all of its options."""
     with pytest.raises(SystemExit) as caught:
         main([*command.split(), "--help"])
     assert caught.value.code == 0
@@ -311,7 +311,7 @@ def test_help_of_every_command(command: str, capsys: pytest.CaptureFixture[str])
 
 
 def test_the_command_imports_only_what_it_needs() -> None:
-    """Packages for batches, templates, training and reports are imported by their commands."""
+    """Packages for batches, templates, training and reports are only imported by their commands."""
     code = "import sys, blockml.cli; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)  # noqa: S603
     loaded = set(result.stdout.decode().split())
@@ -319,8 +319,8 @@ def test_the_command_imports_only_what_it_needs() -> None:
     assert loaded.isdisjoint({"joblib", "sklearn", *(f"blockml.{name}" for name in packages)})
 
 
-def test_closed_pipe_is_no_error() -> None:
-    """``blockml predict … | head -1`` ends quietly."""
+def test_a_closed_pipe_is_not_an_error() -> None:
+    """``blockml predict … | head -1`` ends without a message."""
     command = f"{sys.executable} -m blockml predict {DATA / 'pages'} --model plain --quiet | head -c 10"
     result = subprocess.run(command, shell=True, capture_output=True, check=False)  # noqa: S602
     assert result.stderr == b""

@@ -1,4 +1,4 @@
-"""``blockml label``: the command prints its address, serves, and refuses wrong calls."""
+"""``blockml label`` prints its URL, serves until it is interrupted, and refuses wrong calls."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ DATA = Path(__file__).parents[2] / "data"
 
 @pytest.mark.enable_socket
 def test_the_command_serves_until_interrupted(tmp_path: Path) -> None:
-    """The printed address opens the page; Ctrl+C ends with the next command to type."""
+    """The printed URL opens the page, and Ctrl+C prints the command to run next."""
     command = [sys.executable, "-m", "blockml", "label", str(DATA / "pages"), "-o", str(tmp_path), "--no-browser"]
-    before = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a job in the background inherits that it is ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
     try:
         run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)  # noqa: S603 (our own command)
     finally:
@@ -46,14 +44,14 @@ def test_the_command_serves_until_interrupted(tmp_path: Path) -> None:
 def test_a_missing_package_is_reported_first(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No page is predicted before, and no address printed at which none could be shown."""
+    """A missing package is reported before any page is predicted or a URL is printed."""
     monkeypatch.setitem(sys.modules, "nh3", None)
     assert main(["label", str(DATA / "pages"), "--no-browser"]) == 2
     assert capsys.readouterr().err.startswith("blockml: blockml label needs an optional package")
 
 
 def test_wrong_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The exit code gives the kind of error and the message its cause."""
+    """The exit code tells the kind of error and the message its cause."""
     assert main(["label", str(tmp_path / "nowhere")]) == 3
     assert main(["label", str(DATA / "pages"), "--port", "70000"]) == 2
     assert main(["label", str(DATA / "pages"), "--model", "nothing"]) == 2

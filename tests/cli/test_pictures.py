@@ -1,4 +1,4 @@
-"""Pictures of the papers: curves along a page, tags, trees, importance, and two pages side by side."""
+"""Figures: curves along a page, tags, trees, feature importance, and two pages side by side."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = SITE / "courier-article-04" / "page.html"
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run a command; return exit code and both outputs."""
+    """Run a command and return its exit code, standard output and standard error."""
     code = main([str(argument) for argument in arguments])
     printed = capsys.readouterr()
     return code, printed.out, printed.err
@@ -27,7 +27,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 def test_the_curve_is_in_the_view_and_in_a_file(
     extractor: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The view has a section for it; the file is the figure with a title."""
+    """The view contains a section with the curve, and the file is an SVG with a title."""
     view, image = tmp_path / "view.html", tmp_path / "new" / "curve.svg"
     code, _, told = run(capsys, "view", PAGE, "--model", extractor, "-o", view, "--curve", image)
     assert code == 0, told
@@ -40,7 +40,7 @@ def test_the_curve_is_in_the_view_and_in_a_file(
 
 
 def test_other_extractors_have_no_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Their view has no such section; asking for the file is an error that names the legal ones."""
+    """The view has no curve, and asking for its file is an error that names the extractors that have one."""
     code, _, told = run(capsys, "view", PAGE, "--model", "lqf", "-o", tmp_path / "v", "--curve", tmp_path / "c")
     assert code == 2
     assert "choose one of: ccb" in told
@@ -49,7 +49,7 @@ def test_other_extractors_have_no_curve(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_tags_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Shares of the data set, and the points of a page that can be chosen."""
+    """The figure shows the shares of tags in the data set, and optionally those of a chosen page."""
     target = tmp_path / "tags.html"
     code, printed, _ = run(capsys, "features", "--tags", DATA / "pages", "-o", target, "--page", "short-article")
     assert code == 0
@@ -65,7 +65,7 @@ def test_tags_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_tree_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every leaf has a path; the drawing has dashed boxes where levels are left out."""
+    """Every leaf is printed as a path, and the drawing has dashed boxes where levels are left out."""
     target = tmp_path / "tree.html"
     code, printed, _ = run(capsys, "model", "show", "kim2013", "--tree", "--depth", "2", "-o", target)
     assert code == 0
@@ -89,7 +89,7 @@ def test_a_tree_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_wrong_calls_of_show(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The message says what is missing or legal."""
+    """The error names the missing option or the legal values."""
     try:
         code, _, told = run(capsys, "model", "show", "default", *options)
     except SystemExit as stop:  # argparse
@@ -99,7 +99,7 @@ def test_wrong_calls_of_show(options: list[str], message: str, capsys: pytest.Ca
 
 
 def test_importance_names_families(capsys: pytest.CaptureFixture[str]) -> None:
-    """Shares of impurity add up to one; blocks of a page lose when what is around them is permuted."""
+    """Shares of impurity sum to one, and permuting the container features lowers the score."""
     arguments = ["--importance", "--dataset", DATA / "pages", "--repeats", "1", "--format", "json"]
     code, printed, told = run(capsys, "model", "show", "default", *arguments)
     assert code == 0, told
@@ -109,7 +109,7 @@ def test_importance_names_families(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_two_pages_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Six distances and the nodes mapped; a page and itself differ in nothing."""
+    """All distances and the mapped nodes are shown, and a page has distance 0 to itself."""
     target = tmp_path / "pair.html"
     other = SITE / "courier-article-01" / "page.html"
     code, printed, _ = run(capsys, "templates", "distance", PAGE, other, "-o", target, "--format", "json")
@@ -127,7 +127,7 @@ def test_two_pages_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_precision_recall_curves_of_several_data_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file for each data set, and a line on average precision for each extractor."""
+    """Each data set has its curves in a separate file, and each extractor has a line with its average precision."""
     arguments = ["--dataset", DATA / "pages", "--dataset", f"courier={SITE}", "--metric", "bag_f2"]
     code, printed, told = run(capsys, "evaluate", "kim2013", "dsc", *arguments, "--curves", tmp_path / "c.svg")
     assert code == 0
@@ -138,7 +138,7 @@ def test_precision_recall_curves_of_several_data_sets(tmp_path: Path, capsys: py
 
 @pytest.mark.parametrize("backend", ["html5lib", "lexbor"])
 def test_the_parser_can_be_chosen(backend: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command that reads pages here names another parser in its results, or counts other elements."""
+    """Each command that parses pages uses the chosen parser."""
     if backend == "lexbor":
         pytest.importorskip("selectolax")
     view = tmp_path / "view.html"
@@ -163,8 +163,8 @@ def test_the_parser_can_be_chosen(backend: str, tmp_path: Path, capsys: pytest.C
     assert "tbody" in rows
 
 
-def test_templates_of_the_algorithm_and_the_container(capsys: pytest.CaptureFixture[str]) -> None:
-    """Both options are about a page and its links; wrong combinations are errors."""
+def test_options_of_the_algorithm_and_the_container(capsys: pytest.CaptureFixture[str]) -> None:
+    """Both options are accepted for a page and its links, and wrong combinations are errors."""
     base = ["templates", "extract", PAGE, "--source", SITE]
     assert run(capsys, *base, "--successive")[0] == 0
     code, text, _ = run(capsys, *base, "--content")

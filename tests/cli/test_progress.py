@@ -1,4 +1,4 @@
-"""Progress of ``predict`` and ``train``: only on a terminal, on standard error, with failures and the time left."""
+"""Progress of ``predict`` and ``train`` is shown only on a terminal, with failures and the remaining time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ termios = pytest.importorskip("termios", reason="needs pseudo-terminals")
 
 
 def messages_on_a_terminal(*arguments: str) -> str:
-    """Run a command with a terminal as standard error and return what appears there."""
+    """Run a command with a terminal as standard error and return its output there."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 140))
     command = [sys.executable, "-m", "blockml", *arguments]
@@ -28,7 +28,7 @@ def messages_on_a_terminal(*arguments: str) -> str:
         try:
             while piece := os.read(ours, 4096):
                 pieces.append(piece)
-        except OSError:  # how Linux tells that the other end is closed
+        except OSError:  # raised by Linux when the other end is closed
             pass
         process.wait()
     os.close(ours)
@@ -37,7 +37,7 @@ def messages_on_a_terminal(*arguments: str) -> str:
 
 @pytest.fixture
 def lines(tmp_path: Path) -> str:
-    """A file of ten pages and two lines that are not pages."""
+    """Return a file with ten pages and two invalid lines."""
     path = tmp_path / "in.jsonl"
     good = [json.dumps({"id": number, "html": f"<p>Page number {number}"}) for number in range(10)]
     path.write_text("\n".join([*good, "broken", "{}"]) + "\n", encoding="utf-8")
@@ -48,22 +48,22 @@ PREDICT = ("predict", "--model", "plain")
 
 
 def test_on_a_terminal(lines: str, tmp_path: Path) -> None:
-    """At the end all bytes are done, the line is removed, and the summary follows."""
+    """Progress reaches 100%, the line is erased, and the summary follows."""
     shown = messages_on_a_terminal(*PREDICT, lines, "-o", str(tmp_path / "out.jsonl"))
     assert "\r12 pages, 2 failed: 100%" in shown
     assert re.search(r"\r +\r12 pages: 10 ok, 2 unreadable", shown), shown
 
 
 def test_training_shows_its_stages(tmp_path: Path) -> None:
-    """Folds and stages are named."""
+    """The progress of training names its stages and folds."""
     arguments = ("--dataset", "data/pages", "--recipe", "kim2013", "--cv", "page", "--folds", "2")
     shown = messages_on_a_terminal("train", *arguments, "-o", str(tmp_path / "m.blockml"))
     assert "\rfeatures: 100%" in shown
     assert "\rfolds by page: 100%" in shown
 
 
-def test_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """It follows from the time of what is done in the stage; frequent calls are not all shown."""
+def test_the_remaining_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The remaining time follows from the speed of the stage so far, and frequent calls aren't all shown."""
     times = iter([0.0, 0.0, 0.1, 10.0, 20.0, 20.1])
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr("blockml.cli.output.time.monotonic", lambda: next(times))
@@ -77,12 +77,12 @@ def test_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 
 def test_quiet(lines: str, tmp_path: Path) -> None:
-    """Nothing is shown with ``--quiet``."""
+    """``--quiet`` prints nothing."""
     assert messages_on_a_terminal(*PREDICT, lines, "-o", str(tmp_path / "out.jsonl"), "--quiet") == ""
 
 
 def test_not_a_terminal(lines: str, tmp_path: Path) -> None:
-    """A log gets the summary and no bar."""
+    """Without a terminal only the summary is printed."""
     command = [sys.executable, "-m", "blockml", "predict", "--model", "plain", lines, "-o", str(tmp_path / "out.jsonl")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own command)
     assert "%" not in done.stderr

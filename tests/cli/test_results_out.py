@@ -1,4 +1,4 @@
-"""What `predict` takes and gives besides JSON lines: lists of files, CSV, chosen fields, filters, ids of data sets."""
+"""Inputs and outputs of ``predict`` besides JSON lines: lists of files, CSV, fields, filters, ids of data sets."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ SHORT = PAGES / "short-article" / "page.html"
 
 
 def rows(path: Path) -> list[dict[str, object]]:
-    """Read JSON lines."""
+    """Return the records of a JSON lines file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def copied(folder: Path, *names: str) -> Path:
-    """Copy labelled pages of the examples."""
+    """Copy some of the example pages with their labels."""
     for name in names:
         shutil.copytree(PAGES / name, folder / name)
     return folder
 
 
 def test_pages_of_a_list_become_rows_of_csv(tmp_path: Path) -> None:
-    """Fields with dots are fields of the metadata; lists are JSON in a cell."""
+    """Fields with a dot are fields of the metadata, and lists are written to CSV cells as JSON."""
     (tmp_path / "list.txt").write_text(f"{SHORT}\n\n{PAGES / 'arabic-article' / 'page.html'}\n", encoding="utf-8")
     output = tmp_path / "out.csv"
     fields = "id,metadata.title,metadata.authors,language"
@@ -45,7 +45,7 @@ def test_pages_of_a_list_become_rows_of_csv(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["extract", "predict"])
 def test_a_list_of_pages_is_not_a_page(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The error names the option that reads lists."""
+    """A list of pages given as a page is an error that names the option for lists."""
     (tmp_path / "list.txt").write_text(f"{SHORT}\n{SHORT}\n", encoding="utf-8")
     assert (
         main([command, str(tmp_path / "list.txt"), *(["-o", str(tmp_path / "o.jsonl")] * (command == "predict"))]) == 2
@@ -56,15 +56,15 @@ def test_a_list_of_pages_is_not_a_page(command: str, tmp_path: Path, capsys: pyt
 
 
 def test_an_unknown_suffix_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A name without a suffix is a folder for documents."""
+    """An output with an unknown suffix is refused, and one without a suffix is a folder for documents."""
     assert main(["predict", str(PAGES), "-o", str(tmp_path / "x.xlsx")]) == 2
     assert ".parquet" in capsys.readouterr().err
     assert main(["predict", str(copied(tmp_path / "in", "short-article")), "-o", str(tmp_path / "documents")]) == 0
     assert [path.name for path in (tmp_path / "documents").iterdir()] == ["short-article.txt"]
 
 
-def test_filters_leave_out_languages_and_copies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Pages of a data set keep its ids; the summary says what was left out."""
+def test_filters_of_languages_and_duplicates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pages are filtered by language and duplicates, and the summary says how many were left out."""
     folder = copied(tmp_path / "in", "short-article", "arabic-article", "code-documentation")
     shutil.copytree(SHORT.parent, folder / "copy", ignore=shutil.ignore_patterns("meta.json"))
     options = ["--language", "en", "--fields", "id,duplicate_of"]
@@ -79,7 +79,7 @@ def test_filters_leave_out_languages_and_copies(tmp_path: Path, capsys: pytest.C
 
 
 def test_a_language_is_declared_or_detected() -> None:
-    """Short texts have none unless the page declares it."""
+    """The declared language is used, otherwise the detected one, and short undeclared texts have none."""
     pytest.importorskip("py3langid")
     text = (
         "Die Katzen des Hauses schlafen den ganzen Tag, und niemand hat sie jemals darum gebeten, damit aufzuhören. "
@@ -91,7 +91,7 @@ def test_a_language_is_declared_or_detected() -> None:
 
 
 def test_a_page_may_be_a_path_or_an_open_file() -> None:
-    """Both give the text of the bytes."""
+    """A path or an open file gives the same text as the bytes of the page."""
     text = blockml.extract(SHORT.read_bytes(), model="kim2013").text
     with SHORT.open("rb") as binary, SHORT.open(encoding="utf-8") as characters:
         assert text == blockml.extract(SHORT, model="kim2013").text
@@ -99,8 +99,8 @@ def test_a_page_may_be_a_path_or_an_open_file() -> None:
         assert text == blockml.extract(characters, model="kim2013").text
 
 
-def test_markdown_without_what_is_switched_off() -> None:
-    """Links keep their words, and pictures, tables and formatting go."""
+def test_markdown_options() -> None:
+    """Without links, images, tables and formatting, only the words of text and links are left."""
     table = "<table><tr><th>Cat<th>Mice<tr><td>Tom<td>3<tr><td>Tiger<td>4</table>"
     html = f'<p>Cats <b>rule</b> the <a href="https://a.example/">world</a>.<img src="/c.png">{table}'
     result = blockml.extract(html, model="plain", url="https://a.example/")
@@ -113,7 +113,7 @@ def test_markdown_without_what_is_switched_off() -> None:
 
 
 def test_favour_moves_precision_and_recall() -> None:
-    """Fewer blocks in favour of precision than in favour of recall."""
+    """Favouring precision keeps at most as many blocks as the default, and favouring recall at least as many."""
     page = (PAGES / "code-documentation" / "page.html").read_bytes()
     precise, usual, complete = (
         blockml.extract(page, favour=favour).kept.sum() for favour in ("precision", None, "recall")

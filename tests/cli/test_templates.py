@@ -1,4 +1,4 @@
-"""``blockml templates`` and ``blockml extract --source``, as a user calls them."""
+"""The commands ``blockml templates`` and ``blockml extract --source``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Output = pytest.CaptureFixture[str]
 
 
 def test_cluster_tells_the_sites_apart(capsys: Output, tmp_path: Path) -> None:
-    """Clusters are printed as a table or as JSON, and written to a report."""
+    """Clusters of pages equal the sites; they are printed as a table or as JSON, and written to a report."""
     report = tmp_path / "deep" / "report.html"
     assert main(["templates", "cluster", str(SITES), "--truth", "folder", "-o", str(report)]) == 0
     shown = capsys.readouterr()
@@ -48,13 +48,13 @@ def test_cluster_tells_the_sites_apart(capsys: Output, tmp_path: Path) -> None:
     ],
 )
 def test_ways_to_cluster(options: list[str], n: int, capsys: Output) -> None:
-    """Clustering by number, threshold, other distances and linkages, and without a matrix."""
+    """Pages can be clustered by number or threshold, with other distances and linkages, and without a matrix."""
     assert main(["templates", "cluster", str(SITES), "--format", "json", *options]) == 0
     assert len(set(json.loads(capsys.readouterr().out)["clusters"].values())) == n
 
 
 def test_pages_with_one_id_are_refused(capsys: Output, tmp_path: Path) -> None:
-    """Two folders may have files of one name, whose ids would be the same."""
+    """Files with equal names in two folders would have the same id, which is an error."""
     for site in ("a", "b"):
         (tmp_path / site).mkdir()
         (tmp_path / site / "index.html").write_text(f"<p>{site}", encoding="utf-8")
@@ -65,7 +65,7 @@ def test_pages_with_one_id_are_refused(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_truth_from_a_file(capsys: Output, tmp_path: Path) -> None:
-    """Only pages with a known group are scored."""
+    """Only pages whose group is in the file count for the scores."""
     pages = sorted(COURIER.glob("*/page.html"))[:4]
     rows = [{"id": f"p{i}", "html": page.read_text(encoding="utf-8")} for i, page in enumerate(pages)]
     (tmp_path / "pages.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
@@ -80,7 +80,7 @@ def test_truth_from_a_file(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_unreadable_pages_are_named(capsys: Output, tmp_path: Path) -> None:
-    """They are left out; if no page is left, the exit code is 3."""
+    """Unreadable pages are left out, and the exit code is 3 if no page is left."""
     (tmp_path / "good.html").write_text("<p>good", encoding="utf-8")
     (tmp_path / "bad.html.gz").write_bytes(b"no gzip")
     assert main(["templates", "cluster", str(tmp_path)]) == 1
@@ -91,7 +91,7 @@ def test_unreadable_pages_are_named(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_detect_and_update(capsys: Output, tmp_path: Path) -> None:
-    """A template learnt in two steps counts each page once."""
+    """Updating a template adds only the pages that it hasn't seen."""
     file = tmp_path / "courier.template"
     pages = [str(path) for path in sorted(COURIER.glob("*/page.html"))]
     assert main(["templates", "detect", *pages[:8], "-o", str(file), "--name", "courier", "--format", "json"]) == 0
@@ -106,7 +106,7 @@ def test_detect_and_update(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_records_of_several_sites_are_noticed(capsys: Output, tmp_path: Path) -> None:
-    """A crawl mostly reaches more than one site; its pages are named by their URLs."""
+    """Pages from several sites give a warning, and clusters name pages by their URLs."""
     file = tmp_path / "crawl.jsonl"
     for hosts, noticed in ((["a.example", "www.a.example"], False), (["a.example", "b.example"], True)):
         rows = [{"id": f"{n}{host}", "url": f"http://{host}/{n}", "html": f"<p>{n}"} for host in hosts for n in "012"]
@@ -119,7 +119,7 @@ def test_records_of_several_sites_are_noticed(capsys: Output, tmp_path: Path) ->
 
 
 def test_update_from_another_site_warns(capsys: Output, tmp_path: Path) -> None:
-    """Pages of the same site are added without a word, those of another one with a question."""
+    """Adding pages of the same site gives no message, and adding pages of another site a warning."""
     file = str(tmp_path / "courier.template")
     pages = [str(path) for path in sorted(COURIER.glob("*/page.html"))]
     others = [str(path) for path in sorted((COURIER.parent / "patient-crumb").glob("*/page.html"))]
@@ -131,8 +131,8 @@ def test_update_from_another_site_warns(capsys: Output, tmp_path: Path) -> None:
     assert "are they from another site?" in capsys.readouterr().err
 
 
-def test_numbers_are_of_no_site(capsys: Output, tmp_path: Path) -> None:
-    """Numbered lines of code are on the pages of any site."""
+def test_line_numbers_do_not_identify_a_site(capsys: Output, tmp_path: Path) -> None:
+    """Numbered lines of code don't count as text that two sites share."""
     file, lines = str(tmp_path / "a.template"), "".join(f"<td>{n}<td>" for n in range(40))
     for site in "ab":
         (tmp_path / site).mkdir()
@@ -145,7 +145,7 @@ def test_numbers_are_of_no_site(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_extract_a_template(capsys: Output, tmp_path: Path) -> None:
-    """The template has the menu and not the news; the rest and a view are written on request."""
+    """The template contains the menu but no news; ``--content`` prints the rest and ``--view`` writes a comparison."""
     command = ["templates", "extract", str(FRONT), "--source", str(COURIER)]
     assert main([*command, "--view", str(tmp_path / "view.html")]) == 0
     shown = capsys.readouterr()
@@ -159,8 +159,8 @@ def test_extract_a_template(capsys: Output, tmp_path: Path) -> None:
     assert "All rights reserved" not in left
 
 
-def test_a_learnt_site_is_a_source_too(capsys: Output, tmp_path: Path) -> None:
-    """A template with a layout tree is applied; one with only counts raises."""
+def test_a_template_file_can_be_the_source(capsys: Output, tmp_path: Path) -> None:
+    """A template file with layout trees is applied, and one that only has counts is refused."""
     file = tmp_path / "courier.template"
     assert main(["templates", "detect", str(COURIER), "-o", str(file)]) == 0
     capsys.readouterr()
@@ -176,7 +176,7 @@ def test_a_learnt_site_is_a_source_too(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_a_page_without_links_has_no_template(capsys: Output, tmp_path: Path) -> None:
-    """The reason is printed and nothing is written; other sources need the URL of the page."""
+    """The reason is printed and nothing is written; a page outside of the source needs its URL."""
     (tmp_path / "site").mkdir()
     page = tmp_path / "site" / "alone.html"
     page.write_text("<p>alone", encoding="utf-8")
@@ -194,7 +194,7 @@ def test_a_page_without_links_has_no_template(capsys: Output, tmp_path: Path) ->
 
 
 def test_absolute_links_of_a_copy_are_followed(capsys: Output, tmp_path: Path) -> None:
-    """The URL of the page tells which site the folder is a copy of; without it the message says so."""
+    """The URL of the page identifies the site that the folder is a copy of; without it, a message asks for it."""
     names = ["", "b/", "c/", "d/", "e/"]
     menu = "".join(f"<li><a href=https://a.example/docs/{name}>Page {name}</a>" for name in names)
     for name in names:
@@ -215,7 +215,7 @@ def test_absolute_links_of_a_copy_are_followed(capsys: Output, tmp_path: Path) -
 
 
 def test_menu(capsys: Output, tmp_path: Path) -> None:
-    """The menu is printed with its XPath and links, with or without the URL of the page."""
+    """The menu is printed with its XPath and links, and a page without a menu gives exit code 1."""
     assert main(["templates", "menu", str(FRONT), "--format", "json"]) == 0
     menu = json.loads(capsys.readouterr().out)
     assert menu["xpath"] == "/html/body/header/nav"
@@ -232,7 +232,7 @@ def test_menu(capsys: Output, tmp_path: Path) -> None:
 
 
 def test_extract_learns_from_links(capsys: Output, tmp_path: Path) -> None:
-    """The template is learnt from linked pages; a given template excludes it."""
+    """The template is learnt from linked pages, and can't be combined with a given template."""
     page = str(COURIER / "courier-local" / "page.html")
     assert main(["extract", page, "--source", str(COURIER), "--model", "df"]) == 0
     shown = capsys.readouterr()
@@ -244,8 +244,8 @@ def test_extract_learns_from_links(capsys: Output, tmp_path: Path) -> None:
     assert "the template was learned from too few pages and accb was used instead" in capsys.readouterr().err
 
 
-def test_a_page_may_come_by_standard_input(capsys: Output, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A page is read from standard input; an unreadable source gives exit code 3."""
+def test_a_page_may_come_from_standard_input(capsys: Output, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A page is read from standard input, and an unreadable source gives exit code 3."""
 
     class Input:
         buffer = io.BytesIO(FRONT.read_bytes())

@@ -1,4 +1,4 @@
-"""Output of the command: no escape of a page, a file name, an archive or an argument reaches the terminal."""
+"""No escape sequence from a page, a file name, an archive or an argument reaches the terminal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import blockml.cli
 from blockml.cli import main
 from blockml.cli.output import note, print_json, print_rows, show
 
-#: Clears the screen, sets the title, writes to the clipboard, in seven and eight bits; reverses the text; other lines.
+#: Clears the screen, sets the title and the clipboard (7 and 8 bits), reverses text, and starts new lines.
 EVIL = "\x1b[2J\x1b]0;title\x07\x9b2J\x9d52;c;eA==\x9c\u202egnp.\u2066\x7f\x08\rover\x85\u2028end"
-#: With a second line and a byte that is not UTF-8, as names of files can have.
+#: A file name with a second line and a byte that is not UTF-8.
 NAME = f"a{EVIL}\nblockml: fine\udcff"
 COMMANDS = sorted(Path(blockml.cli.__file__).parent.glob("*.py"))
 WRITING = re.compile(r"sys\.(__)?std(out|err)(__)?(\.buffer)?\.write(lines)?")
@@ -26,7 +26,7 @@ ALLOWED = {"output.py": {"show", "write_output"}}
 
 
 def unsafe(text: str) -> list[str]:
-    """Return the characters of a text that a terminal could obey."""
+    """Return the characters of a text that a terminal could interpret."""
     bidi = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
     return [
         letter
@@ -55,18 +55,18 @@ def writers(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.name)
 def test_one_function_writes_to_the_terminal(path: Path) -> None:
-    """Another one writes data unchanged."""
+    """Only one function writes messages to the terminal, and only one writes data unchanged."""
     assert set(writers(path)) == ALLOWED.get(path.name, set())
 
 
 def test_the_scan_finds_writers(tmp_path: Path) -> None:
-    """The scan can fail."""
+    """The check finds functions that write by ``print`` or to a stream."""
     (tmp_path / "a.py").write_text("def f():\n    print(1)\ndef g():\n    sys.stderr.write('a')\n")
     assert writers(tmp_path / "a.py") == ["f", "g"]
 
 
 def test_messages_are_escaped_and_bounded(capsys: pytest.CaptureFixture[str]) -> None:
-    """A message is one line; text in any script stays as it is, with its joiners."""
+    """A message is escaped to one line of limited length, and text in any script is unchanged."""
     note(f"{EVIL}\nblockml: forged")
     note("x" * 10**6)
     note("naïve 日本語 ‍👩‍🚀 می‌خواهم")
@@ -82,7 +82,7 @@ def test_messages_are_escaped_and_bounded(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_printed_json_stays_the_same_value(capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON escapes represent the characters."""
+    """Printed JSON escapes unsafe characters and decodes to the same value."""
     print_json({"a": EVIL, "long": "z" * 10**5})
     out = capsys.readouterr().out
     assert unsafe(out) == []
@@ -90,7 +90,7 @@ def test_printed_json_stays_the_same_value(capsys: pytest.CaptureFixture[str]) -
 
 
 def run(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> str:
-    """Run a command; return everything that it prints."""
+    """Run a command and return everything that it prints."""
     with suppress(SystemExit):
         main(arguments)
     captured = capfd.readouterr()
@@ -99,7 +99,7 @@ def run(arguments: list[str], capfd: pytest.CaptureFixture[str]) -> str:
 
 @pytest.fixture
 def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder whose files have hostile names and contents."""
+    """Return a folder whose files have hostile names and contents."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / f"dir{NAME}"
     folder.mkdir()
@@ -157,7 +157,7 @@ COMMAND_LINES = [
 
 @pytest.mark.parametrize("line", COMMAND_LINES, ids=" ".join)
 def test_no_command_prints_an_escape(line: list[str], hostile: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Names of files, arguments, fields of archives and titles of pages are printed with their escapes."""
+    """Names of files, arguments, fields of archives and titles of pages are printed escaped."""
     arguments = [piece.replace("{dir}", str(hostile)).replace("{name}", NAME) for piece in line]
     printed = run(arguments, capfd)
     assert unsafe(printed) == []
@@ -165,7 +165,7 @@ def test_no_command_prints_an_escape(line: list[str], hostile: Path, capfd: pyte
     assert max(map(len, printed.splitlines()), default=0) < 12_000
 
 
-def test_data_is_printed_as_it_is(hostile: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The text of a page is what the page says."""
+def test_page_text_is_printed_unchanged(hostile: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The text of a page is printed unchanged."""
     printed = run(["extract", f"{hostile}/{NAME}.html", "--model", "plain"], capfd)
     assert "\u202egnp.\u2066" in printed

@@ -1,4 +1,4 @@
-"""Wrong calls are refused with a message that helps."""
+"""Wrong calls are refused with a helpful message."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SITE = str(Path(__file__).parents[2] / "data" / "sites")
 
 
 @pytest.mark.parametrize("name", ["pages.warc", "pages.warc.gz"])
-def test_an_archive_is_no_page(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Commands that take one page refuse it; the library gives a status."""
+def test_an_archive_is_not_a_page(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Commands that take one page refuse an archive, and the library returns a status."""
     data = b"WARC/1.0\r\nWARC-Type: response\r\n\r\n<html><p>A page in an archive.</p></html>"
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
@@ -33,23 +33,23 @@ def test_an_archive_is_no_page(name: str, tmp_path: Path, capsys: pytest.Capture
     )
 
 
-def test_an_address_that_is_no_unicode(tmp_path: Path) -> None:
-    """A byte of an argument that is not UTF-8 is escaped in a file as on standard output."""
+def test_a_url_that_is_not_unicode(tmp_path: Path) -> None:
+    """A byte of an argument that is not UTF-8 is written to a file in escaped form."""
     out = tmp_path / "out.json"
     assert main(["extract", PAGE, "--format", "json", "-o", str(out), "--url", "http://cat.example/\udcff"]) == 0
     assert "http://cat.example/\\udcff" in out.read_text(encoding="utf-8")
 
 
-def test_an_address_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
-    """The message says what to give; a missing file is a missing file."""
+def test_a_url_is_not_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """The error for a URL says that a file is expected, and the error for a missing file says that it is missing."""
     assert main(["extract", "https://cat.example/a"]) == 3
     assert "https://cat.example/a: is a URL, and pages are not fetched; give a file" in capsys.readouterr().err
     assert main(["extract", "none.html"]) == 3
     assert "none.html: No such file or directory" in capsys.readouterr().err
 
 
-def test_files_passed_over_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Files of a folder that are not pages are named by their suffix, beside the pages that were read."""
+def test_skipped_files_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message counts skipped files of a folder by suffix."""
     for name in ("a.html", "notes.txt", "b.txt"):
         (tmp_path / name).write_text("<p>Cats rule")
     assert main(["predict", str(tmp_path), "--model", "plain"]) == 0
@@ -59,7 +59,7 @@ def test_files_passed_over_are_counted(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A larger number of processes is lowered, without an error."""
+    """A larger number of processes than cores is lowered without an error."""
     monkeypatch.setattr("os.cpu_count", lambda: 3)
     assert [processes(text) for text in ("1", "3", "500")] == [1, 3, 3]
     monkeypatch.setattr("os.cpu_count", lambda: None)
@@ -113,7 +113,7 @@ def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_without_effect_are_refused(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing is read or written."""
+    """An option that has no effect is refused before anything is read or written."""
     assert main(arguments) == 2
     assert words in capsys.readouterr().err
 
@@ -128,7 +128,7 @@ def test_options_without_effect_are_refused(
     ],
 )
 def test_impossible_numbers_are_refused(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """They would fail in the middle of the work, where the system can't hold them."""
+    """Numbers beyond the system's limits are refused before the work starts."""
     assert main(arguments) == 2
     assert words in capsys.readouterr().err
 
@@ -148,7 +148,7 @@ def test_impossible_numbers_are_refused(arguments: list[str], words: str, capsys
     ],
 )
 def test_empty_values_are_refused(arguments: list[str], name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A variable of the shell that isn't set would mean the current folder."""
+    """An empty value, for example of an unset shell variable, is refused and doesn't mean the current folder."""
     assert main(arguments) == 2
     assert f"the value of {name} is empty" in capsys.readouterr().err
     with pytest.raises(UsageError, match="the name of an input is empty"):
@@ -156,7 +156,7 @@ def test_empty_values_are_refused(arguments: list[str], name: str, capsys: pytes
 
 
 def test_empty_lists_of_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """They would mean all fields; a page may well have no URL."""
+    """An empty list of fields is refused, but the URL of a page may be empty."""
     with pytest.raises(SystemExit):
         main(["predict", PAGE, "--fields", " , "])
     assert "argument --fields: must be names separated by commas, got ' , '" in capsys.readouterr().err
@@ -180,7 +180,7 @@ def test_empty_lists_of_names_are_refused(capsys: pytest.CaptureFixture[str]) ->
 def test_an_output_never_replaces_an_input(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is refused before anything is written."""
+    """An output that would replace an input is refused before anything is written."""
     page, link = tmp_path / "page.html", tmp_path / "link"
     page.write_text("<p>Cats rule", encoding="utf-8")
     link.symlink_to(page)
@@ -202,7 +202,7 @@ def test_an_output_never_replaces_an_input(
     ],
 )
 def test_missing_pages_have_one_exit_code(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A data set that can't be read gives that of a page that can't be read."""
+    """A missing data set gives the same exit code as a missing page."""
     assert main(command) == main(["extract", "none"]) == 3
     assert "none: no such folder" in capsys.readouterr().err
 
@@ -210,7 +210,7 @@ def test_missing_pages_have_one_exit_code(command: list[str], capsys: pytest.Cap
 @pytest.mark.parametrize("seed", ["-1", "4294967296", "1.5", "9" * 5000])
 @pytest.mark.parametrize("command", ["train", "compare"])
 def test_seeds_have_a_range(command: str, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """That of the generators of random numbers."""
+    """Seeds that don't fit into 32 bits are refused."""
     with pytest.raises(SystemExit) as caught:
         main([command, "--dataset", SITE, "-o", "x", "--seed", seed])
     assert caught.value.code == 2
@@ -219,13 +219,13 @@ def test_seeds_have_a_range(command: str, seed: str, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("limits", [{"seconds": 0}, {"seconds": float("nan")}, {"seconds": "9"}, {"memory": 1.5}])
 def test_guards_are_checked(limits: dict[str, Any]) -> None:
-    """No page would pass, or none would be stopped."""
+    """Limits that would stop all pages, or none, are refused."""
     with pytest.raises(UsageError, match=r"guard\.(seconds|memory) must be"):
         Guard(**limits)
 
 
 def test_a_stored_template_follows_no_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Options on links are refused with it."""
+    """Options about links are refused together with a stored template."""
     path = str(tmp_path / "site.template")
     assert main(["templates", "detect", PAGE, "-o", path]) == 0
     assert main(["templates", "extract", PAGE, "--source", path, "--n", "3", "--successive"]) == 2
@@ -233,7 +233,7 @@ def test_a_stored_template_follows_no_links(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_choices_are_checked_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An extractor without a curve before its page is read, a page that isn't there before tags are counted."""
+    """A wrong extractor or page is refused before pages are read or tags counted."""
     out = str(tmp_path / "out")
     assert main(["view", "missing.html", "--model", "plain", "--curve", out, "-o", out]) == 2
     assert "plain has no curve along the page; choose one of: ccb," in capsys.readouterr().err
@@ -243,8 +243,8 @@ def test_choices_are_checked_before_the_work(tmp_path: Path, capsys: pytest.Capt
     assert told.out == ""
 
 
-def test_the_first_reason_is_printed_where_pages_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A wrong name of a column is seen without opening the list of failures."""
+def test_the_first_reason_is_printed_if_pages_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message shows the first error, so that a wrong column is noticed without opening the list of failures."""
     lines = tmp_path / "in.jsonl"
     lines.write_text('{"content": "<p>Cats rule"}\n' * 2, encoding="utf-8")
     assert main(["predict", str(lines), "-o", str(tmp_path / "out.jsonl"), "--model", "plain"]) == 3

@@ -1,4 +1,4 @@
-"""Flat folders of pages with their gold beside them, sites of pages, and what a site is."""
+"""Flat folders with gold next to the pages, page folders, and the sites of pages."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tools.public_suffixes import rules
 PAGE = "<link rel=canonical href='https://www.cat.example/a?b'><h1>Cats</h1><p>Cats rule the world.</p>"
 
 
-def test_text_beside_pages(tmp_path: Path) -> None:
-    """NAME.txt is the main content of NAME.html; a page without it has no gold."""
+def test_gold_next_to_pages(tmp_path: Path) -> None:
+    """NAME.txt or NAME.jsonl is the gold of NAME.html, and a page without either has no gold."""
     (tmp_path / "p0.html").write_text(PAGE)
     (tmp_path / "p0.txt").write_text("Cats rule the world.")
     (tmp_path / "p1.html.gz").write_bytes(gzip.compress(PAGE.encode()))
@@ -37,7 +37,7 @@ def test_text_beside_pages(tmp_path: Path) -> None:
 
 
 def test_pages_without_gold(tmp_path: Path) -> None:
-    """HTML files without gold are not annotated files in which nothing is annotated."""
+    """A folder of HTML files in which nothing is annotated is an error, not an annotated data set."""
     (tmp_path / "a.html").write_text("<p>one")
     with pytest.raises(DatasetError, match=r"1 HTML file without gold: NAME.html needs"):
         detect_format(tmp_path)
@@ -47,8 +47,8 @@ def test_pages_without_gold(tmp_path: Path) -> None:
         open_dataset(tmp_path, layout="flat")
 
 
-def test_two_pages_of_one_name(tmp_path: Path) -> None:
-    """Ids are unique."""
+def test_two_pages_with_one_id(tmp_path: Path) -> None:
+    """Two pages with the same id are an error."""
     for name in ("a.html", "a.htm", "a.txt"):
         (tmp_path / name).write_text("one")
     with pytest.raises(DatasetError, match="two pages have the id 'a'"):
@@ -56,7 +56,7 @@ def test_two_pages_of_one_name(tmp_path: Path) -> None:
 
 
 def test_sites_of_page_folders(tmp_path: Path) -> None:
-    """The site is that of meta.json, else the host that the page declares, else the first of several folders."""
+    """The site comes from meta.json, the declared URL, a parent folder or the page's id, in this order."""
     pages = {
         "a": ({"site": "mine"}, PAGE),
         "b": ({"url": "http://dog.example/"}, PAGE),
@@ -90,16 +90,16 @@ def test_sites_of_page_folders(tmp_path: Path) -> None:
         ("deep.example.nosuchsuffix", "example.nosuchsuffix"),
         ("localhost", "localhost"),
         ("co.uk", "co.uk"),
-        ("a." * 50_000 + "example.co.uk.", "example.co.uk"),  # in time that does not grow with the host
+        ("a." * 50_000 + "example.co.uk.", "example.co.uk"),  # in time independent of the host's length
     ],
 )
 def test_registrable_domains(host: str, domain: str) -> None:
-    """Rules, exceptions and wildcards of the public suffix list."""
+    """Rules, exceptions and wildcards of the public suffix list are applied."""
     assert registrable_domain(host) == domain
 
 
 def test_rules_of_the_list() -> None:
-    """The shipped file has its source and licence, and rules in ASCII only."""
+    """The shipped file names its source and licence, and its rules are in ASCII."""
     lines = gzip.decompress(FILE.read_bytes()).decode("ascii").splitlines()
     assert "Mozilla Public License" in lines[1]
     assert lines[2].startswith("# VERSION: ")
@@ -111,7 +111,7 @@ def test_rules_of_the_list() -> None:
 
 
 def test_view_with_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """``view --gold labels.jsonl`` reads labels, not a text that looks like JSON."""
+    """``view --gold labels.jsonl`` reads labels instead of treating the file as text."""
     (tmp_path / "p.html").write_text("<h1>Cats</h1><p>Cats rule the world.</p>")
     labels = [{"text": "Cats", "label": "other"}, {"text": "Cats rule the world.", "label": "main"}]
     (tmp_path / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))

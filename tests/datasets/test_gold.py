@@ -1,4 +1,4 @@
-"""Conversion of every kind of gold to block labels."""
+"""Conversion of each kind of gold to block labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE = "".join(f"<p>{text}</p>" for text in BLOCKS)
 
 
 def test_text_gold_labels_blocks_by_alignment() -> None:
-    """ME-5.2: seven matches, the second and third block are content."""
+    """With seven matching words (ME-5.2), the second and third block are content."""
     labels = TextGold("cats rule cats are great and very furry").label(blockml.parse(PAGE))
     assert labels.share.tolist() == [0, 1, 1, 0, 0]
     assert labels.main.tolist() == [False, True, True, False, False]
@@ -23,25 +23,25 @@ def test_text_gold_labels_blocks_by_alignment() -> None:
 
 
 def test_empty_text_gold_labels_nothing() -> None:
-    """No gold words: no content block."""
+    """Without gold words no block is content."""
     assert not TextGold("").label(blockml.parse(PAGE)).main.any()
 
 
-def test_text_gold_takes_the_copy_beside_the_body() -> None:
-    """A title in both a breadcrumb and a heading is labelled in the heading."""
+def test_text_gold_prefers_the_copy_next_to_the_body() -> None:
+    """A title that is both in a breadcrumb and in a heading is aligned with the heading."""
     page = blockml.parse("<li>My long title</li><p>x y z</p><h1>My long title</h1><p>Body of the text</p>")
     assert TextGold("My long title Body of the text").label(page).main.tolist() == [False, False, True, True]
 
 
-def test_snippet_gold_knows_only_its_blocks() -> None:
-    """Blocks without a snippet have no gold."""
+def test_snippet_gold_labels_only_blocks_with_snippets() -> None:
+    """Blocks without a snippet are unknown."""
     labels = SnippetGold(("Cats are GREAT",), ("copyright",)).label(blockml.parse(PAGE))
     assert labels.main.tolist() == [False, False, True, False, False]
     assert labels.known.tolist() == [False, False, True, False, True]
 
 
 def test_nested_annotation_belongs_to_the_innermost_span() -> None:
-    """ME-5.1: one block of five words, three of full text and two of a comment: full text."""
+    """A block of three words of full text and two of a comment (ME-5.1) is full text."""
     html, gold = split_annotation(
         "<p><span class=x-nc-sel2>Full text here <span class=x-nc-sel5>nice post</span></span></p>"
     )
@@ -52,8 +52,8 @@ def test_nested_annotation_belongs_to_the_innermost_span() -> None:
     assert gold.label(page).share[0] == pytest.approx(0.6)
 
 
-def test_annotation_leaves_the_page_as_it_was() -> None:
-    """Only annotation spans go; other spans, scripts that mention spans, and comments stay."""
+def test_removing_annotation_restores_the_page() -> None:
+    """Only annotation spans are removed; other spans, scripts and comments that mention spans are kept."""
     page = (
         "<body><!-- <span class=x-nc-sel1> --><script>s='<span class=x-nc-sel2>'</script>"
         "<span class=a>x</span><div>A<b>B</b></div></body>"
@@ -66,15 +66,15 @@ def test_annotation_leaves_the_page_as_it_was() -> None:
     assert gold.runs == (("x", Label.OTHER), ("A", Label.MAIN), ("B", Label.OTHER))
 
 
-def test_annotation_on_other_elements_counts_and_stays() -> None:
-    """A class on a div labels what it holds; the div is part of the page."""
+def test_annotation_on_other_elements_is_kept() -> None:
+    """A class on a div labels its text, and the div stays in the page."""
     clean, gold = split_annotation('<div class="x-nc-sel3"><p>one</p></div><p>two</p>')
     assert clean == '<div class="x-nc-sel3"><p>one</p></div><p>two</p>'
     assert gold.runs == (("one", Label.SUPPLEMENT), ("two", Label.OTHER))
 
 
-def test_run_gold_fits_any_profile() -> None:
-    """Runs label blocks of any segmentation; the label that occurs first breaks ties."""
+def test_run_gold_labels_blocks_of_any_profile() -> None:
+    """Runs label the blocks of any segmentation, and the first label wins a tie."""
     gold = RunGold((("One", Label.MAIN), ("two", Label.OTHER), ("three", Label.COMMENT)))
     html = "<p>One <b>two</b></p><p>three</p>"
     assert gold.label(blockml.parse(html)).labels == (Label.MAIN, Label.OTHER, Label.COMMENT)
@@ -82,7 +82,7 @@ def test_run_gold_fits_any_profile() -> None:
 
 
 def test_run_gold_of_an_edited_page_is_aligned() -> None:
-    """Runs that are not quite the page's text are matched word by word."""
+    """Runs that differ from the page's text are aligned word by word."""
     gold = RunGold((("Menu", Label.NAVIGATION), ("A long text of many words", Label.MAIN)))
     page = blockml.parse("<li>Menu</li><li>New</li><p>A long text of very many words</p>")
     assert not gold.matches(page)
@@ -95,15 +95,15 @@ def test_wordless_block_is_labelled_by_its_characters() -> None:
     assert gold.label(blockml.parse("<p>***</p><p>end</p>")).labels == (Label.MAIN, Label.OTHER)
 
 
-def test_run_gold_text_is_what_counts_as_content() -> None:
-    """The labels that count as main content are an argument."""
+def test_run_gold_text_contains_the_main_labels() -> None:
+    """The text consists of the runs with main labels, which can be passed as an argument."""
     gold = RunGold((("T", Label.HEADING), ("B", Label.MAIN), ("C", Label.COMMENT)))
     assert gold.text() == "T\nB"
     assert gold.text(MAIN_LABELS | {Label.COMMENT}) == "T\nB\nC"
 
 
-def test_text_that_may_be_content_or_not() -> None:
-    """It is not part of the gold text; its blocks have no gold, with other runs in the same block by majority."""
+def test_text_that_may_or_may_not_be_content() -> None:
+    """Ambiguous text is not in the gold text, and blocks with mostly ambiguous words are unknown."""
     gold = RunGold((("By Ann", None), ("Cats rule the world", Label.MAIN), ("in May", None)))
     assert gold.text() == "Cats rule the world"
     separate = gold.label(blockml.parse("<p>By Ann</p><p>Cats rule the world</p><p>in May</p>"))
@@ -116,8 +116,8 @@ def test_text_that_may_be_content_or_not() -> None:
     assert aligned.known.tolist() == [False, True, False]
 
 
-def test_inner_region_wins() -> None:
-    """Regions nest; blocks outside all regions are unknown."""
+def test_the_inner_region_wins() -> None:
+    """The innermost region labels a block, and blocks outside of all regions are unknown."""
     page = blockml.parse("<div><p>a</p><p>b</p></div><p>c</p>")
     gold = RegionGold(
         (("/html/body/div/p[2]", Label.COMMENT), ("/html/body/div", Label.MAIN), ("/html/body/ul", Label.MAIN))
@@ -132,7 +132,7 @@ def test_inner_region_wins() -> None:
     "gold", [TextGold("x"), RunGold((("x", Label.MAIN),)), SnippetGold(("x",), ()), RegionGold(())]
 )
 def test_pages_without_blocks_have_no_labels(gold: TextGold | RunGold | SnippetGold | RegionGold) -> None:
-    """No blocks, no labels, no error."""
+    """A page without blocks gives empty labels."""
     labels = gold.label(blockml.parse(""))
     assert len(labels.main) == len(labels.share) == len(labels.known) == 0
     assert labels.main.dtype == np.bool_

@@ -1,4 +1,4 @@
-"""Uncovered text and repetitions of gold."""
+"""Text of a page that its gold doesn't cover, and repetitions in gold."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from blockml.text.tokens import metric_tokens
 
 
 def text(name: str, n: int = 60) -> str:
-    """Return a text of ``n`` words that occur in no other."""
+    """Return a text of ``n`` words that occur in no other text."""
     return " ".join(f"{name}{i}" for i in range(n))
 
 
 def n_uncovered(html: str, gold: str) -> int:
-    """Count the uncovered words after the end of the gold."""
+    """Return the number of uncovered words after the end of the gold."""
     page = blockml.parse(html)
     return uncovered_text(page, *block_tokens(page), metric_tokens(gold)).words
 
@@ -47,18 +47,18 @@ CASES = {
 
 @pytest.mark.parametrize(("html", "words"), CASES.values(), ids=CASES)
 def test_uncovered_text(html: str, words: int) -> None:
-    """Only running text after the gold, at the layout position of the gold's own text, is counted."""
+    """Running text after the gold is counted only if it is at the layout position of gold text."""
     assert n_uncovered(html, text("a")) == words
 
 
-def test_a_sentence_quoted_elsewhere_makes_no_position() -> None:
-    """A teaser that repeats little of a long gold makes no layout position of content."""
+def test_a_sentence_quoted_elsewhere_is_not_a_position() -> None:
+    """A layout position isn't one of content if it only repeats a small part of the gold."""
     teasers = f"<li>{text('a', 30)}</li><li>{text('b', 200)}</li>"
     assert n_uncovered(f"<p>{text('a', 300)}</p>{teasers}", text("a", 300)) == 0
 
 
 def test_first_words_of_uncovered_text() -> None:
-    """The first words are those of the page's text."""
+    """The reported first words are spelt as on the page."""
     page = blockml.parse(f"<p>{text('a')}</p><p>Then {text('B')}</p>")
     assert uncovered_text(page, *block_tokens(page), metric_tokens(text("a"))).begins == "Then B0 B1 B2 B3 B4"
 
@@ -77,13 +77,13 @@ def test_first_words_of_uncovered_text() -> None:
     ],
 )
 def test_repeated_words(page: str, gold: str, words: int) -> None:
-    """Only passages that the page contains less often are counted; each letter is a text of sixty words."""
+    """Passages that the gold contains more often than the page are repeated; each letter represents sixty words."""
     texts = {letter: text(letter).split() for letter in "ab"}
     tokens, wanted = ([word for letter in letters for word in texts[letter]] for letters in (page, gold))
     assert repeated_words(tokens, wanted) == words
 
 
 def test_short_texts_repeat_nothing() -> None:
-    """Seven words are shorter than a shingle."""
+    """Seven words are fewer than a shingle, so none is counted as repeated."""
     words = text("a", 7).split()
     assert repeated_words(words, words) == repeated_words([], []) == 0

@@ -1,4 +1,4 @@
-"""Pages with gold that is invalid for training or evaluation."""
+"""Pages whose gold is invalid for training or evaluation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blockml.datasets.validation import FindingKind
 
 
 def dataset(folder: Path, *, flags: tuple[str, ...] = ()) -> Dataset:
-    """Make a data set with a valid page, an invalid one, one with a repetition, and one with flags."""
+    """Return a data set with a valid page, an invalid one, one with a repetition, and one with flags."""
     words = " ".join(f"w{i}" for i in range(40))
     made = {
         "sound": (f"<p>{words} sound", f"{words} sound", ()),
@@ -25,8 +25,8 @@ def dataset(folder: Path, *, flags: tuple[str, ...] = ()) -> Dataset:
     return Dataset("made", folder, "folders", tuple(pages))
 
 
-def test_flags_come_first_and_sound_pages_are_left_out(tmp_path: Path) -> None:
-    """Flags in their order, then sorted kinds, without duplicates, in the order of the data set."""
+def test_flags_come_first_and_valid_pages_are_left_out(tmp_path: Path) -> None:
+    """The flags of a page come first, then the kinds in sorted order, without duplicates."""
     found = gold_defects(dataset(tmp_path, flags=("z", "empty gold", "a")))
     assert list(found.items()) == [
         ("wrong", ("missing words",)),
@@ -35,20 +35,20 @@ def test_flags_come_first_and_sound_pages_are_left_out(tmp_path: Path) -> None:
     ]
 
 
-def test_kinds_are_chosen(tmp_path: Path) -> None:
-    """Other kinds are left out; flags never are."""
+def test_kinds_can_be_selected(tmp_path: Path) -> None:
+    """Only the selected kinds are reported, but flags always are."""
     found = gold_defects(dataset(tmp_path, flags=("seen",)), kinds={FindingKind.REPETITION})
     assert found == {"twice": ("repetition",), "flagged": ("seen",)}
 
 
-def test_processes_do_not_matter(tmp_path: Path) -> None:
-    """The number of processes does not affect the result."""
+def test_the_number_of_processes_does_not_matter(tmp_path: Path) -> None:
+    """One and two processes give the same defects."""
     made = dataset(tmp_path)
     assert gold_defects(made, jobs=2) == gold_defects(made)
 
 
-def test_uses() -> None:
-    """Repetitions do not affect labels, and word order does not affect bag-of-words scores."""
+def test_kinds_that_invalidate_gold() -> None:
+    """Repetitions don't invalidate block labels, and word order doesn't invalidate bag-of-words scores."""
     either = INVALID_FOR_TRAINING | INVALID_FOR_EVALUATION
     assert either <= set(FindingKind)
     assert either - (INVALID_FOR_TRAINING & INVALID_FOR_EVALUATION) == {"word order", "repetition"}

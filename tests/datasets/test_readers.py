@@ -1,4 +1,4 @@
-"""Readers of each layout, and their errors."""
+"""Readers of all layouts of data sets, and their errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write_corpus(folder: Path, rows: list[dict[str, Any]], pages: dict[str, byte
 
 
 def test_corpus_layout(tmp_path: Path) -> None:
-    """Text, site, type, flags and encoding arrive; the site comes from the URL if it isn't given."""
+    """Text, site, page type, flags and encoding are read, and a missing site is derived from the URL."""
     rows = [
         {"id": "a", "url": "http://x.example.co.uk/1", "main_content": "Héllo", "encoding": "cp1252", "with": ["H"]},
         {"id": "b", "site": "s", "page_type": "forum", "main_content": "", "flags": ["gold_empty_or_short"]},
@@ -51,20 +51,20 @@ def test_corpus_layout(tmp_path: Path) -> None:
 
 
 def test_ids_of_a_corpus_are_unique(tmp_path: Path) -> None:
-    """Results are kept by id, and no page may count twice."""
+    """Two rows with the same id are an error."""
     folder = write_corpus(tmp_path / "set", [{"id": "a", "main_content": name} for name in "xy"], {"a": b"<p>x</p>"})
     with pytest.raises(DatasetError, match="two pages have the id 'a'"):
         open_dataset(folder)
 
 
 def test_names_of_data_sets_are_not_empty(tmp_path: Path) -> None:
-    """As with a variable of the shell that isn't set; results are kept under the name."""
+    """An empty name, for example from an unset shell variable, is refused."""
     with pytest.raises(UsageError, match="the name before '=' is empty"):
         open_dataset(f"={tmp_path}")
 
 
 def test_encodings_that_only_python_knows(tmp_path: Path) -> None:
-    """A page in an encoding that only Python knows is recoded to UTF-8."""
+    """A page in an encoding that only Python knows is converted to UTF-8."""
     rows = [{"id": "a", "main_content": "č", "encoding": "cp852"}]
     page = open_dataset(write_corpus(tmp_path / "set", rows, {"a": "<p>č</p>".encode("cp852")})).pages[0]
     html, _ = page.load()
@@ -72,7 +72,7 @@ def test_encodings_that_only_python_knows(tmp_path: Path) -> None:
 
 
 def test_encodings_of_page_folders(tmp_path: Path) -> None:
-    """Page folders have the same rule as tables: other encodings are recoded, unknown ones are refused."""
+    """Page folders handle encodings like tables do: some are converted to UTF-8, and unknown ones are refused."""
     (tmp_path / "page.html").write_bytes("<p>č</p>".encode("cp852"))
     (tmp_path / "expected.txt").write_text("č", encoding="utf-8")
     (tmp_path / "meta.json").write_text('{"encoding": "cp852"}')
@@ -85,8 +85,8 @@ def test_encodings_of_page_folders(tmp_path: Path) -> None:
         open_dataset(tmp_path)
 
 
-def test_folders_named_like_pages_are_no_pages(tmp_path: Path) -> None:
-    """Mirrors of sites have folders whose names end in ``.html``, in every layout."""
+def test_folders_named_like_pages_are_not_pages(tmp_path: Path) -> None:
+    """Folders whose names end in ``.html``, as in mirrors of sites, aren't read as pages in any layout."""
     for layout, names in {
         "flat": ("a.html", "a.txt"),
         "folders": ("p/page.html", "p/expected.txt"),
@@ -101,8 +101,8 @@ def test_folders_named_like_pages_are_no_pages(tmp_path: Path) -> None:
         assert (dataset.format, len(dataset)) == (layout, 1)
 
 
-def test_wrapper_of_cleaneval_is_taken_off(tmp_path: Path) -> None:
-    """The element around the page was never part of it."""
+def test_the_wrapper_of_cleaneval_is_removed(tmp_path: Path) -> None:
+    """The ``text`` element that CleanEval adds around a page is removed."""
     rows = [{"id": "a", "main_content": "x", "has_text_wrapper": True}]
     pages = {"a": b'<text id="u" title="t">\n<html><body><p>x</p></body></html>\n</text>\n'}
     html, gold = open_dataset(write_corpus(tmp_path / "set", rows, pages)).pages[0].load()
@@ -166,7 +166,7 @@ def test_damaged_corpus_is_named(tmp_path: Path, row: dict[str, Any], message: s
     ],
 )
 def test_damaged_page_folder_is_named(tmp_path: Path, file: str, content: bytes, message: str) -> None:
-    """The error names the file, and the line if it has several."""
+    """The error names the file, and the line if the file has several."""
     (tmp_path / "page.html").write_text("<p>x</p>", encoding="utf-8")
     (tmp_path / file).write_bytes(content)
     with pytest.raises(DatasetError, match=message):
@@ -174,7 +174,7 @@ def test_damaged_page_folder_is_named(tmp_path: Path, file: str, content: bytes,
 
 
 def test_compressed_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small file may hold an endless line or page: the line is named, and the page is cut behind the limit."""
+    """A line that is too long is an error that names it, and a page is cut off after the limit."""
     monkeypatch.setattr("blockml.datasets.records.MAX_LINE", 10**6)
     rows = [{"id": "a", "main_content": "x"}, {"id": "b", "main_content": "x" * 10**6}]
     with pytest.raises(DatasetError, match=r"gold\.jsonl\.gz: line 2 is longer than 1000000 bytes"):
@@ -187,7 +187,7 @@ def test_compressed_files_are_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_page_folders(tmp_path: Path) -> None:
-    """One folder per page, with either kind of gold; only the page is required."""
+    """Each folder has one page with either kind of gold or none."""
     for name, files in {
         "one": {
             "page.html": "<p>A</p>",
@@ -211,7 +211,7 @@ def test_page_folders(tmp_path: Path) -> None:
 
 
 def test_unknown_label_names_the_legal_ones(tmp_path: Path) -> None:
-    """A misspelt label raises."""
+    """A misspelt label is an error."""
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "page.html").write_text("<p>x</p>", encoding="utf-8")
     (tmp_path / "p" / "labels.jsonl").write_text('{"text": "x", "label": "mian"}\n', encoding="utf-8")
@@ -220,7 +220,7 @@ def test_unknown_label_names_the_legal_ones(tmp_path: Path) -> None:
 
 
 def test_annotated_folder(tmp_path: Path) -> None:
-    """Annotated files are UTF-8, whatever they declare."""
+    """Annotated files are read as UTF-8, whatever they declare."""
     html = '<meta charset="gb2312"><p><span class="x-nc-sel1">Grüße</span> und mehr</p>'
     (tmp_path / "p1.html.gz").write_bytes(gzip.compress(html.encode()))
     page = open_dataset(tmp_path).pages[0]
@@ -232,7 +232,7 @@ def test_annotated_folder(tmp_path: Path) -> None:
 
 
 def test_an_empty_table(tmp_path: Path) -> None:
-    """It is not a data set, just like a folder without pages."""
+    """A table without rows is an error, like a folder without pages."""
     (tmp_path / "pages").mkdir()
     (tmp_path / "gold.jsonl").write_text("\n", encoding="utf-8")
     with pytest.raises(DatasetError, match=r"gold\.jsonl: the table has no page"):
@@ -240,7 +240,7 @@ def test_an_empty_table(tmp_path: Path) -> None:
 
 
 def test_folders_without_pages_name_the_layouts(tmp_path: Path) -> None:
-    """The error lists the readable layouts."""
+    """The error lists the layouts that can be read."""
     with pytest.raises(DatasetError, match="known layouts: corpus"):
         detect_format(tmp_path)
     with pytest.raises(DatasetError, match="no such folder"):
@@ -261,11 +261,11 @@ def test_folders_without_pages_name_the_layouts(tmp_path: Path) -> None:
     ],
 )
 def test_site_of_url(url: str, site: str) -> None:
-    """Registrable domain, or the page itself."""
+    """The site is the registrable domain of the URL, else the default."""
     assert site_of(url, "page") == site
 
 
-def test_validator_finds_what_is_wrong(tmp_path: Path) -> None:
+def test_validation_finds_defects(tmp_path: Path) -> None:
     """Each kind of defect is reported once."""
     text = "one two three four five six seven eight nine ten eleven twelve"
     page = f"<p>{text}</p>".encode()
@@ -300,7 +300,7 @@ def test_validator_finds_what_is_wrong(tmp_path: Path) -> None:
     }
 
 
-def test_own_pages_are_sound() -> None:
-    """The pages of data/ pass the validator."""
+def test_our_pages_are_valid() -> None:
+    """The validator finds nothing in the pages of data/."""
     assert validate(open_dataset(DATA / "sites")) == []
     assert validate(open_dataset(DATA / "pages")) == []

@@ -1,4 +1,4 @@
-"""Challenges, error messages and empty shells."""
+"""Bot challenges, error messages and empty application shells."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WORDS = " ".join(["word"] * 60)
     ],
 )
 def test_soft_errors(html: str) -> None:
-    """The message is recognised."""
+    """Each page is recognised as a soft error."""
     assert soft_error(blockml.parse(html)) is not None
 
 
@@ -37,15 +37,15 @@ def test_soft_errors(html: str) -> None:
     "html",
     [
         "",
-        "<title>Page not found</title>",  # nothing to be right or wrong about
+        "<title>Page not found</title>",  # no blocks to classify
         "<title>Why a page is not found</title><p>It was moved, mostly.</p>",
         "<p>He was denied access to the page, and found it anyway.</p>",
         "<p>404</p><p>562</p>",  # numbers of replies
         f"<p>{WORDS}</p><noscript>Please enable JavaScript.</noscript>",
         "<title>Page not found</title>" + f"<p>{WORDS}</p>" * 9,
-        f"<p>The page you requested {WORDS} does not exist.</p>",  # no message is so long
+        f"<p>The page you requested {WORDS} does not exist.</p>",  # too long for a message
     ],
 )
-def test_pages_that_are_what_they_should_be(html: str) -> None:
+def test_normal_pages_are_not_soft_errors(html: str) -> None:
     """Long pages, sentences about errors, and numbers are not soft errors."""
     assert soft_error(blockml.parse(html)) is None

@@ -1,4 +1,4 @@
-"""Tables and published layouts, opened as a newcomer would have them."""
+"""Tables and published layouts are read without preparation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write_csv(path: Path, rows: list[dict[str, Any]] = ROWS, *, encoding: str = 
 
 
 def write_parquet(path: Path) -> Path:
-    """Write rows as Parquet, pages as bytes."""
+    """Write rows as Parquet, with pages as bytes."""
     pa = pytest.importorskip("pyarrow", reason="needs the extra arrow")
     import pyarrow.parquet as pq
 
@@ -46,7 +46,7 @@ def write_parquet(path: Path) -> Path:
 
 
 def write(path: Path, text: str) -> Path:
-    """Write a text."""
+    """Write a text file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
@@ -82,7 +82,7 @@ EXPECTED = [(row["id"], row["url"], row["html"], row["main_text"]) for row in RO
 
 @pytest.mark.parametrize("kind", FILES)
 def test_table_files(kind: str, tmp_path: Path) -> None:
-    """Every kind of file gives the same pages and gold."""
+    """Every format gives the same pages and gold."""
     data = open_dataset(FILES[kind](tmp_path))
     assert content(data) == EXPECTED
     assert (data.name, data.format, [page.site for page in data.pages]) == (
@@ -107,8 +107,8 @@ def test_data_in_memory(kind: str) -> None:
     assert content(open_dataset(data, name="mine")) == EXPECTED
 
 
-def test_spooled_pages_outlive_their_data_set_and_travel() -> None:
-    """Pages can be pickled, for worker processes; the temporary file goes with the last of them."""
+def test_spooled_pages_outlive_their_data_set() -> None:
+    """Spooled pages can be pickled, and their temporary file is deleted with the last of them."""
     pages = open_dataset(ROWS).pages
     path = pages[0].reader.spool.path  # type: ignore[union-attr]
     copy = pickle.loads(pickle.dumps(pages[1]))  # noqa: S301
@@ -120,7 +120,7 @@ def test_spooled_pages_outlive_their_data_set_and_travel() -> None:
 
 
 def test_open_data_sets_and_lists_of_pages() -> None:
-    """An open data set is returned unchanged."""
+    """An open data set is returned unchanged, and a list of its pages is a data set."""
     data = open_dataset(ROWS, name="x")
     assert open_dataset(data) is data
     assert open_dataset(data, name="y").name == "y"
@@ -131,7 +131,7 @@ def test_open_data_sets_and_lists_of_pages() -> None:
 
 
 def test_equal_pages_have_equal_checksums(tmp_path: Path) -> None:
-    """The checksum covers the pages of a table, not the table."""
+    """The checksum depends on the pages and not on the format of the table."""
     first, second = open_dataset(FILES["csv"](tmp_path)), open_dataset(FILES["jsonl"](tmp_path))
     assert first.checksum() == second.checksum()
     changed = [*ROWS[:1], ROWS[1] | {"html": "<p>Other</p>"}]
@@ -139,7 +139,7 @@ def test_equal_pages_have_equal_checksums(tmp_path: Path) -> None:
 
 
 def test_pages_in_files_and_block_rows(tmp_path: Path) -> None:
-    """Pages are found relative to the table; labels come by text or XPath."""
+    """Pages are found relative to the table, and labels are matched by text or XPath."""
     write(tmp_path / "pages" / "a.html", CATS)
     rows = 'page,text,label\npages/a.html,Cats,title\npages/a.html,"Cats rule; ""really"", the world.",1\n'
     by_text = open_dataset(write(tmp_path / "t.csv", rows + "pages/a,Home,navigation\n".replace("a,", "a.html,"))).pages
@@ -157,14 +157,14 @@ def test_pages_in_files_and_block_rows(tmp_path: Path) -> None:
 
 
 def test_snippets() -> None:
-    """Snippets are lists, or lines of a cell."""
+    """Snippets can be lists or lines in a cell."""
     for value in (["Cats rule"], "Cats rule\n"):
         gold = open_dataset([{"html": CATS, "with": value, "without": "Home"}]).pages[0].load()[1]
         assert gold == blockml.datasets.SnippetGold(("Cats rule",), ("Home",))
 
 
-def test_columns_are_named() -> None:
-    """Columns with unknown names can be named; errors list the columns that there are."""
+def test_columns_can_be_named() -> None:
+    """Columns with unrecognised names can be given, and errors list the existing columns."""
     rows = [{"seite": CATS, "inhalt": GOLD}]
     columns = {"html": "seite", "text": "inhalt"}
     assert content(open_dataset(rows, columns=columns)) == [("1", None, CATS, GOLD)]
@@ -180,7 +180,7 @@ def test_columns_are_named() -> None:
         open_dataset(rows, columns={"html": "page"})
     with pytest.raises(UnknownNameError, match="unknown kind of column 'main'; choose one of: encoding, flags, html"):
         open_dataset(rows, columns={"main": "inhalt"})
-    # One column has one meaning.
+    # A column can't be both the page and the gold.
     assert content(open_dataset([{"content": CATS, "main_text": GOLD}]))[0][2:] == (CATS, GOLD)
     assert content(open_dataset([{"html": CATS, "content": GOLD}]))[0][2:] == (CATS, GOLD)
 
@@ -209,7 +209,7 @@ BAD: Mapping[str, tuple[str, bytes, str]] = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_tables(case: str, tmp_path: Path) -> None:
-    """Damaged tables raise an error that names the row, and the command ends with the code for bad data."""
+    """Damaged tables raise an error that names the row, and the command exits with the code for bad input."""
     name, data, message = BAD[case]
     if case == "Parquet":
         pytest.importorskip("pyarrow", reason="needs the extra arrow")
@@ -221,7 +221,7 @@ def test_bad_tables(case: str, tmp_path: Path) -> None:
 
 
 def test_rows_without_page_are_left_out_with_a_warning() -> None:
-    """Empty cells, NaN and None are missing pages or gold; huge cells are read."""
+    """Empty cells, NaN and None are missing pages or gold, and huge cells are read."""
     rows = [*ROWS, {"html": None, "main_text": "x"}, {"html": float("nan"), "main_text": "x"}]
     rows += [{"id": "n", "html": "<p>" + "x " * 100_000, "main_text": float("nan")}]
     with pytest.warns(UserWarning, match="<list>: 2 rows left out: row 3 has no page; row 4 has no page"):
@@ -232,14 +232,14 @@ def test_rows_without_page_are_left_out_with_a_warning() -> None:
 
 
 def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message names the extra."""
+    """The error names the extra."""
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"Reading Parquet files needs .*\.\[arrow\]"):
         open_dataset(write(tmp_path / "t.parquet", "x"))
 
 
 def test_published_layouts(tmp_path: Path) -> None:
-    """Layouts of published collections are recognised, with URL, type and comments."""
+    """Layouts of published collections are recognised, with URL, page type and comments."""
     write(tmp_path / "s" / "html" / "1.html", CATS)
     write(tmp_path / "s" / "ground-truth.json", json.dumps({"1": {"articleBody": GOLD, "url": "https://cat.example"}}))
     write(tmp_path / "w" / "html" / "1.html", CATS)
@@ -265,7 +265,7 @@ def test_published_layouts(tmp_path: Path) -> None:
 
 
 def test_label_studio_round_trip(tmp_path: Path) -> None:
-    """Labels that are written as tasks come back the same; offsets are those of a browser's text nodes."""
+    """Labels exported as tasks are imported unchanged, with the offsets of a browser's text nodes."""
     html = "<body>\n <h1>Cats</h1>\n<div>\n<br>\n Cats rule. </div><p>Maybe</p><p>Home</p></body>"
     labels = ["heading", "main", "ignore", "navigation"]
     texts = [block.text for block in blockml.parse(html).blocks]
@@ -291,7 +291,7 @@ def test_label_studio_round_trip(tmp_path: Path) -> None:
 
 
 def test_label_studio_damage(tmp_path: Path) -> None:
-    """Cancelled annotations, moved pages and unknown labels are told."""
+    """Cancelled annotations are skipped, moved text is found by its content, and unknown labels are an error."""
     value = {
         "start": "/p[9]/text()[1]",
         "end": "/p[9]/text()[1]",
@@ -313,7 +313,7 @@ def test_label_studio_damage(tmp_path: Path) -> None:
 
 
 def test_commands_take_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """``--dataset`` takes a table, ``--columns`` names its columns, and ``datasets`` says what was recognised."""
+    """``--dataset`` accepts a table, ``--columns`` names its columns, and ``datasets`` prints what was recognised."""
     rows = [{"n": row["id"], "seite": row["html"], "inhalt": row["main_text"]} for row in ROWS] + [
         {"n": "c", "seite": "", "inhalt": "x"}
     ]

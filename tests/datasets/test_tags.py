@@ -13,7 +13,7 @@ DATA = Path(__file__).parents[2] / "data"
 
 
 def test_points_are_lines_of_the_refined_document() -> None:
-    """Each point is a start tag of the body on its line."""
+    """Each point is the line of a start tag in the body."""
     page = blockml.parse("<ul><li>Menu</ul><p>One</p><p>Two<script>x</script></p><p>foot</p>")
     points = tag_points(page, TextGold("One Two").label(page))
     body = next(line.number for line in refined_lines(page.nodes) if line.value == "body")
@@ -25,13 +25,13 @@ def test_points_are_lines_of_the_refined_document() -> None:
 
 
 def test_page_without_content_has_nothing_inside() -> None:
-    """Without content blocks no tag is inside."""
+    """If no block is content, no tag is inside."""
     page = blockml.parse("<p>One</p>")
     assert not tag_points(page, TextGold("").label(page)).inside.any()
 
 
 def test_paragraphs_are_suggested_and_buttons_are_not() -> None:
-    """On the pages of data/ text tags are inside and controls outside, as in the paper."""
+    """In the pages of data/, paragraphs are inside the content and controls are outside, as in the paper."""
     rows = {row.tag: row for row in tag_distribution(open_dataset(DATA / "sites"))}
     assert rows["p"].suggested
     assert rows["p"].in_paper

@@ -1,4 +1,4 @@
-"""Findings of each kind, and what must not be found."""
+"""Findings of each kind, and similar pages without findings."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DATA = Path(__file__).parents[2] / "data"
 
 
 def text(name: str, n: int = 60) -> str:
-    """Return a text of ``n`` words that occur in no other."""
+    """Return a text of ``n`` words that occur in no other text."""
     return " ".join(f"{name}{i}" for i in range(n))
 
 
 def kinds(html: str, gold: Gold) -> list[str]:
-    """Return the kinds of findings of one page."""
+    """Return the kinds of findings for one page."""
     return [finding.kind for finding in validate_page("p", html.encode(), blockml.parse(html), gold)]
 
 
@@ -59,20 +59,20 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
 
 @pytest.mark.parametrize(("html", "gold", "found"), CASES.values(), ids=CASES)
 def test_kinds(html: str, gold: str, found: list[str]) -> None:
-    """Each kind of defect is found; similar pages without defects give no findings."""
+    """Each kind of defect is found, and similar pages without defects give no findings."""
     assert kinds(html, TextGold(gold)) == found
     assert set(found) <= set(FindingKind)
 
 
-def test_labelled_runs_leave_nothing_out() -> None:
-    """Gold that labels the whole page may leave text out, or label an error page."""
+def test_gold_with_labels_for_all_text_may_exclude_some() -> None:
+    """Gold that labels the whole page may exclude text, or label an error page."""
     runs = RunGold(((A, Label.MAIN), (B, Label.COMMENT), (C, Label.COMMENT)))
     assert kinds(paragraphs(A, B, C), runs) == []
     assert kinds("<h1>Page not found</h1>", RunGold((("Page not found", Label.OTHER),))) == []
 
 
-def test_processes_do_not_matter() -> None:
-    """The number of processes does not affect the findings."""
+def test_the_number_of_processes_does_not_matter() -> None:
+    """One and two processes give the same findings."""
     dataset = open_dataset(DATA / "pages")
     seen: list[str] = []
 
@@ -85,8 +85,8 @@ def test_processes_do_not_matter() -> None:
     assert seen == [page.id for page in dataset.pages]
 
 
-def test_a_page_without_gold_contradicts_none(tmp_path: Path) -> None:
-    """Its copies with equal gold stay valid; all three have the same text."""
+def test_a_page_without_gold_contradicts_no_other(tmp_path: Path) -> None:
+    """Copies with equal gold are duplicates, even if another copy has no gold, and only different gold contradicts."""
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.html").write_text(paragraphs(A, B), encoding="utf-8")
     for name in ("a", "b"):

@@ -1,4 +1,4 @@
-"""Weak labels from names of elements."""
+"""Weak labels from element names, classes, ids and roles."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def labels_of(html: str, content: str = "", page_type: str | None = None) -> lis
     ],
 )
 def test_words_of_classes_and_ids(word: str, label: str) -> None:
-    """Whole words match, in a class among others or as an id."""
+    """Whole words match, in a class with other words or as an id."""
     assert labels_of(f"<div class='x {word}'><p>Text</div>") == [label]
     assert labels_of(f"<div id='{word}'><p>Text</div>") == [label]
 
@@ -45,37 +45,37 @@ def test_elements_and_roles() -> None:
     assert labels_of(html) == ["navigation", "navigation", "footer", "footer"]
 
 
-def test_the_nearest_name_wins_but_in_the_footer() -> None:
-    """A menu in the footer is a part of it."""
+def test_the_nearest_name_wins_except_in_the_footer() -> None:
+    """The nearest ancestor with a known name gives the label, but everything in the footer is footer."""
     assert labels_of("<div class=side-nav><div class=related><p>One</div><p>Two</div>") == ["related", "navigation"]
     assert labels_of("<footer><nav>One</nav><div class=comments>Two</div></footer>") == ["footer", "footer"]
 
 
-def test_footers_of_parts_are_not_the_footer() -> None:
-    """The footer of an article or section holds bylines."""
+def test_footers_of_articles_and_sections_are_unknown() -> None:
+    """The footer of an article or section, which often contains a byline, gives no label."""
     assert labels_of("<article><footer>One</footer></article><section class=footer>Two</section>") == ["?", "?"]
 
 
-def test_names_of_whole_pages_and_of_controls_tell_nothing() -> None:
-    """``body class=comments`` is a page that has comments, a link of that class leads to them."""
+def test_names_of_the_body_and_of_links_give_no_label() -> None:
+    """A class of the body or of a link doesn't label its text, because it only says that there are comments."""
     assert labels_of("<body class=comments><p>One<p><a class=comments>Two</a>") == ["?", "?"]
 
 
 def test_main_content_comes_from_the_gold() -> None:
-    """Headings are labelled by element; contradictions of gold and name are unknown."""
+    """Headings are labelled by element, and blocks whose gold contradicts their name are unknown."""
     html = "<h2>Cats rule</h2><p>They do.<div class=comments><p>They don't, though.</div><p>Else"
     assert labels_of(html, "Cats rule They do.") == ["heading", "main", "comment", "?"]
     assert labels_of(html, "Cats rule They do. They don't, though.") == ["heading", "main", "?", "?"]
 
 
 def test_half_covered_blocks_are_unknown() -> None:
-    """Partly covered blocks are unknown."""
+    """A block that is only partly covered by the gold is unknown."""
     assert labels_of("<p>one two three four five", "one two three") == ["?"]
     assert labels_of("<nav>one two three four five</nav>", "one two") == ["?"]
 
 
 def test_forums() -> None:
-    """Comments of forums are main content or unknown."""
+    """Comments on forum pages are main content or unknown."""
     html = "<div class=comments><p>First post here<p>Second post here</div><nav>Menu</nav>"
     assert labels_of(html, "First post here", "forum") == ["main", "?", "navigation"]
 

@@ -1,4 +1,4 @@
-"""Readers' comments, forums, and labels that agree with a decision."""
+"""Readers' comments, forums, and labels that agree with the decision."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ PAGES = Path(__file__).parents[2] / "data" / "pages"
 
 
 def scored(types: tuple[BlockTypes, PageMatrix], kept: list[bool]) -> ScoredPage:
-    """A page whose scores keep some blocks."""
+    """Return a page whose scores keep the given blocks."""
     block_types, matrix = types
     mask = np.array(kept)
     prediction = Prediction(mask.astype(np.float32), matrix=matrix, block_types=block_types)
     return ScoredPage(matrix.context.page, prediction, mask, mask)
 
 
-def test_labels_are_predicted_when_they_are_looked_at() -> None:
-    """They behave as a tuple, also after pickling; content is what is kept, and comments stay comments."""
+def test_labels_are_predicted_lazily() -> None:
+    """Labels behave like a tuple, also after pickling; a kept block is labelled as content or as a comment."""
     page = blockml.parse("<p>one<p>two<p>three<p>four<p>five")
     types, matrix = with_labels(page, [Label.MAIN, Label.COMMENT, Label.FOOTER, Label.OTHER, Label.HEADING])
     scores = np.array([0.9, 0.9, 0.9, 0.1, 0.1], np.float32)
@@ -52,7 +52,7 @@ def test_labels_are_predicted_when_they_are_looked_at() -> None:
 
 
 def test_a_removed_headline_is_a_heading() -> None:
-    """Only where no other label fits, and if most of its words are in the title."""
+    """A removed headline without another label is a heading if most of its words are in the title."""
     page = blockml.parse("<title>Cats rule the world</title><h1>Cats rule</h1><h1>Menu</h1><p>They do.")
     limits = comment_limits(DecisionPolicy())
     others = with_labels(page, [Label.OTHER, Label.OTHER, Label.MAIN])
@@ -64,7 +64,7 @@ def test_a_removed_headline_is_a_heading() -> None:
 
 
 def test_blocks_named_as_comments_need_a_smaller_probability() -> None:
-    """Unless the policy says otherwise, or nothing else is kept; the rest of the page keeps its limit."""
+    """Blocks in elements named as comments have a separate minimum probability, unless nothing else is kept."""
     story = "Cats rule the world. " * 5
     page = blockml.parse(f"<p>{story}</p><div class=comments><p>One</p><p>Two</p></div>")
     types = typed_page(page, {Label.MAIN: [0.0] * 3, Label.COMMENT: np.log([0.25, 0.5, 0.25]).tolist()})
@@ -86,15 +86,15 @@ def test_blocks_named_as_comments_need_a_smaller_probability() -> None:
 
 
 def test_comments_are_kept_if_there_is_nothing_else() -> None:
-    """The rule removes none, and the labels say what they are."""
+    """Comments aren't removed if no other block is kept."""
     page = blockml.parse("<p>One<p>Two")
     one = scored(with_labels(page, [Label.COMMENT, Label.COMMENT]), [True, True])
     assert readers_comments(one, comment_limits(DecisionPolicy())) is None
 
 
 @pytest.mark.parametrize(("n_words", "are_comments"), [(19, False), (20, True)])
-def test_comments_are_kept_beside_a_few_words(n_words: int, are_comments: bool) -> None:  # noqa: FBT001
-    """They are what the page is about if nearly everything that is kept would be a comment."""
+def test_comments_are_kept_next_to_few_other_words(n_words: int, are_comments: bool) -> None:  # noqa: FBT001
+    """If almost all kept words are comments, they are what the page is about and are kept."""
     page = blockml.parse(f"<p>{'word ' * n_words}<div><p>One<p>Two</div>")
     one = scored(with_labels(page, [Label.MAIN, Label.COMMENT, Label.COMMENT]), [True] * 3)
     assert (readers_comments(one, comment_limits(DecisionPolicy())) is not None) is are_comments
@@ -105,7 +105,7 @@ TEXT = "Cats rule the world, and nobody has ever asked them whether they like it
 
 @pytest.mark.parametrize(("p_article", "stays"), [(0.4, False), (0.5, True)])
 def test_the_body_of_an_article_is_not_a_comment(p_article: float, stays: bool) -> None:  # noqa: FBT001
-    """If it has the first certain running text, and most of it."""
+    """The body of an article isn't removed if it has the first certain running text and most of such text."""
     page = blockml.parse(f"<div><p>{TEXT * 3}</div><section><p>{TEXT * 2}</section>")
     one = scored(with_labels(page, [Label.COMMENT, Label.MAIN]), [True] * 2)
     one = replace(one, prediction=replace(one.prediction, p_article=p_article))
@@ -115,8 +115,8 @@ def test_the_body_of_an_article_is_not_a_comment(p_article: float, stays: bool) 
 
 
 @pytest.mark.parametrize("comments", [[0, 1, 2], [1, 2, 3], [0, 3], [3]])
-def test_paragraphs_beside_the_first_one_of_the_body_are_not_comments(comments: list[int]) -> None:
-    """The element with most of the certain text is written by one author, if it doesn't begin with a comment."""
+def test_paragraphs_in_the_element_of_the_body_are_not_comments(comments: list[int]) -> None:
+    """The element with most of the certain text contains no comments, unless it starts with one."""
     page = blockml.parse(f"<div><p>{TEXT * 2}<p>{TEXT}<p>{TEXT}</div><section><p>{TEXT * 2}</section>")
     labels = [Label.COMMENT if number in comments else Label.MAIN for number in range(4)]
     one, limits = scored(with_labels(page, labels), [True] * 4), comment_limits(DecisionPolicy())
@@ -128,7 +128,7 @@ def test_paragraphs_beside_the_first_one_of_the_body_are_not_comments(comments: 
 
 @pytest.mark.parametrize(("n_words", "expected"), [(49, False), (50, False), (51, True)])
 def test_a_forum_has_most_of_its_words_in_messages(n_words: int, expected: bool) -> None:  # noqa: FBT001
-    """More than half, by the numbers of every policy."""
+    """A page is a forum if messages contain more than half of its words and it doesn't declare an article."""
     share = comment_limits(DecisionPolicy()).forum_share
     words = f"<div class=message><p>{'word ' * n_words}</p></div><p>{'word ' * (100 - n_words)}"
     assert is_forum(page_matrix(blockml.parse(words), FEATURES), share) is expected
@@ -138,13 +138,13 @@ def test_a_forum_has_most_of_its_words_in_messages(n_words: int, expected: bool)
 
 
 def test_pages_without_the_columns_are_not_forums() -> None:
-    """Neither are pages without blocks."""
+    """Pages without the columns of the rule, and pages without blocks, are not forums."""
     assert not is_forum(page_without_columns(blockml.parse("<div class=message><p>One")), 0.5)
     assert not is_forum(page_matrix(blockml.parse(""), FEATURES), 0.5)
 
 
-def test_comments_of_made_pages() -> None:
-    """A shop's reviews by readers are removed, and the answers of a forum are not."""
+def test_comments_of_example_pages() -> None:
+    """Reviews in a shop are removed as comments, and answers in a forum are not."""
     shop = blockml.extract((PAGES / "product-page" / "page.html").read_bytes())
     assert Reason.COMMENT in shop.reasons
     thread = (PAGES / "forum-thread" / "page.html").read_bytes()

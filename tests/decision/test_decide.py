@@ -1,4 +1,4 @@
-"""Decisions: thresholds, code, labels, comments, reasons, confidence."""
+"""Decisions: thresholds, code, labels, comments, reasons and confidence."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ scores_lists = st.lists(st.floats(0, 1, width=32), max_size=20)
 
 
 def page_of(n: int) -> Page:
-    """A page of so many paragraphs."""
+    """Return a page of ``n`` paragraphs."""
     return blockml.parse("".join(f"<p>block number {i}" for i in range(n)))
 
 
 def decided(scores: Sequence[float], threshold: float = 0.5, page: Page | None = None) -> Decision:
-    """The decision about blocks of given scores."""
+    """Return the decision for blocks with the given scores."""
     policy = with_threshold(DecisionPolicy(), threshold)
     return decide(policy, page or page_of(len(scores)), Prediction(np.array(scores, np.float32)))
 
 
 @given(scores_lists, st.floats(0, 1), st.floats(0, 1))
 def test_a_lower_threshold_never_keeps_less(values: list[float], one: float, other: float) -> None:
-    """The kept blocks of a higher threshold are among those of a lower one."""
+    """The blocks kept at a higher threshold are a subset of those at a lower one."""
     low, high = sorted((one, other))
     assert not (decided(values, high).kept & ~decided(values, low).kept).any()
     assert decided(values, 0).kept.all()
 
 
 @given(messy_html, st.floats(0, 1), st.floats(0, 1), st.sets(st.sampled_from(list(Label))), st.data())
-def test_the_dial_of_the_default_model_turns_one_way(
+def test_the_default_model_is_monotonic(
     html: str, one: float, other: float, include: set[Label], data: st.DataObject
 ) -> None:
-    """A lower threshold never keeps less, nor does a larger include or a smaller exclude."""
+    """A lower threshold, a larger include or a smaller exclude never keeps less."""
     exclude = data.draw(st.sets(st.sampled_from(list(Label)))) - include
     low, high = sorted((one, other))
     some = blockml.extract(html, threshold=high, include=include, exclude=exclude).kept
@@ -56,7 +56,7 @@ def test_the_dial_of_the_default_model_turns_one_way(
 
 @pytest.mark.parametrize("threshold", [0.1, 0.2, 0.3, 0.7, 1 / 3, 1.0])
 def test_score_equal_to_the_threshold_is_kept(threshold: float) -> None:
-    """Scores are float32, so the threshold is rounded to it."""
+    """The threshold is rounded to float32, like scores, before it is compared."""
     score = np.float32(threshold)
     decision = decided([float(np.nextafter(score, np.float32(0))), float(score)], threshold)
     assert decision.kept.tolist() == [False, True]
@@ -65,21 +65,21 @@ def test_score_equal_to_the_threshold_is_kept(threshold: float) -> None:
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, math.nan, math.inf])
 def test_thresholds_outside_the_range_are_refused(threshold: float) -> None:
-    """The message names the range and the value."""
+    """The error names the range and the value."""
     with pytest.raises(UsageError, match="must be between 0 and 1, got"):
         with_threshold(DecisionPolicy(), threshold)
 
 
 def test_no_blocks() -> None:
-    """A page without blocks is not an error."""
+    """A page without blocks gives an empty decision."""
     decision = decided([])
     assert (decision.kept.shape, decision.reasons, decision.confidence) == ((0,), (), 0)
     assert decision.kept.dtype == np.bool_
 
 
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans(), st.integers(0, 1000)), max_size=20))
-def test_confidence_is_the_expected_share_of_right_words(rows: list[tuple[float, bool, int]]) -> None:
-    """Each word is right with the probability of its block's decision."""
+def test_confidence_is_the_expected_share_of_correct_words(rows: list[tuple[float, bool, int]]) -> None:
+    """Each word is correct with the probability of its block's decision."""
     scores, kept, words = (np.array(column) for column in zip(*rows, strict=True)) if rows else (np.empty(0),) * 3
     got = confidence(scores.astype(np.float32), kept.astype(bool), words.astype(np.int32))
     total = sum(row[2] for row in rows)
@@ -89,7 +89,7 @@ def test_confidence_is_the_expected_share_of_right_words(rows: list[tuple[float,
 
 
 def test_preformatted_text_is_decided_as_a_whole() -> None:
-    """Pieces of one code block share a decision, by the mean score of their words; two blocks don't."""
+    """Pieces of one code block share a decision, by the mean score of their words, and two code blocks don't."""
     page = blockml.parse("<pre></pre><pre>a b c <b>d</b></pre><p>x</p><pre><i>e</i> f<pre>g</pre></pre>")
     assert page.blocks.texts == ("a b c", "d", "x", "e", "f", "g")
     decision = decided([0.8, 0.1, 0.3, 0.9, 0.1, 0.2], page=page)
@@ -104,8 +104,8 @@ def test_preformatted_text_is_decided_as_a_whole() -> None:
     )
 
 
-def test_signs_alone_do_not_decide_about_code() -> None:
-    """Brackets count only where there are no words."""
+def test_signs_do_not_decide_about_code_with_words() -> None:
+    """Brackets in code only count if the code has no words."""
     page = blockml.parse("<pre>{ <b>word</b> ; <i>}</i></pre><pre>{ <b>}</b></pre>")
     words = page.blocks.n_words.tolist()
     scores = [0.9 if n else 0.1 for n in words]
@@ -114,13 +114,13 @@ def test_signs_alone_do_not_decide_about_code() -> None:
 
 
 def typed(page: Page, scores: Sequence[float], labels: Sequence[Label]) -> Prediction:
-    """A prediction with certain block types."""
+    """Return a prediction whose block types are certain."""
     types, matrix = with_labels(page, labels)
     return Prediction(np.array(scores, np.float32), matrix=matrix, block_types=types)
 
 
 def test_comments_are_removed_with_a_reason() -> None:
-    """Comments keep their scores and can be included again; comments in code are not readers' comments."""
+    """Comments keep their scores and can be included, and comments in code are not readers' comments."""
     page = blockml.parse(f"<p>{'word ' * 20}<div><p>a comment</div><pre>some code <i>// comment</i></pre>")
     labels = [Label.MAIN, Label.COMMENT, Label.MAIN, Label.COMMENT]
     prediction = typed(page, [0.9, 0.8, 0.7, 0.6], labels)
@@ -136,8 +136,8 @@ def test_comments_are_removed_with_a_reason() -> None:
     assert [str(reason) for reason in without.reasons[:2]] == ["excluded", "comment"]
 
 
-def test_confidence_is_that_of_the_text() -> None:
-    """Blocks that the policy removes are missing; comments that are left out are not expected."""
+def test_confidence_refers_to_the_extracted_text() -> None:
+    """Words that the policy removes lower the confidence, except for comments."""
     long = "word " * 20
     page = blockml.parse(f"<p>{long}<p>{long}<div><p>{long}</div>")
     scores, policy = np.array([0.9, 0.5, 0.8], np.float32), DecisionPolicy("expected_f1", comment_probability=0.5)
@@ -151,8 +151,8 @@ def test_confidence_is_that_of_the_text() -> None:
     assert decide(policy, page, Prediction(scores * 0, matrix=matrix)).confidence == 0
 
 
-def test_comments_stay_where_nothing_else_is_kept() -> None:
-    """A page of nothing but comments is a discussion; with running text besides they go."""
+def test_comments_are_kept_if_nothing_else_is() -> None:
+    """Comments are kept if no other block is, and removed if running text is kept."""
     page = blockml.parse(f"<p>{'word ' * 20}<div><p>a comment<p>an answer</div>")
     labels = [Label.MAIN, Label.COMMENT, Label.COMMENT]
     for probability, kept in ((0.1, [False, True, True]), (0.9, [True, False, False])):
@@ -161,7 +161,7 @@ def test_comments_stay_where_nothing_else_is_kept() -> None:
 
 
 def test_template_blocks_are_removed_with_a_reason() -> None:
-    """A block that is below the threshold anyway has that reason."""
+    """A removed block has the reason of the template, unless it is below the threshold anyway."""
     removed = np.array([True, False, True])
     decision = decide(DecisionPolicy(), page_of(3), Prediction(np.array([0.9, 0.8, 0.1], np.float32), removed=removed))
     assert decision.kept.tolist() == [False, True, False]
@@ -170,7 +170,7 @@ def test_template_blocks_are_removed_with_a_reason() -> None:
 
 @pytest.mark.parametrize("threshold", [0.0, 0.2, 0.5])
 def test_kept_template_blocks_have_a_reason_that_keeps(threshold: float) -> None:
-    """A template block is kept at the threshold 0, and inside code that is kept as a whole."""
+    """Template blocks are kept at the threshold 0 or inside kept code, and have the reason for keeping them."""
     page = blockml.parse("<pre>one two three\n<b>four</b> five</pre><p>x y<p>z")
     removed = np.array([True, False, False, False, True])
     policy = with_threshold(DecisionPolicy(), threshold)
@@ -212,7 +212,7 @@ def test_kept_template_blocks_have_a_reason_that_keeps(threshold: float) -> None
 def test_the_rule_that_removes_a_block_is_named(
     html: str, policy: DecisionPolicy, scores: list[float], reasons: list[str]
 ) -> None:
-    """A rule is the reason of a block only if the block would be kept without it."""
+    """A rule is the reason for removing a block only if the block would be kept without the rule."""
     page = blockml.parse(html)
     prediction = Prediction(np.array(scores, np.float32), matrix=page_without_columns(page))
     decision = decide(policy, page, prediction)
@@ -220,8 +220,8 @@ def test_the_rule_that_removes_a_block_is_named(
     assert decision.probabilities.tolist() == prediction.scores.tolist()
 
 
-def test_a_sidebar_with_all_content_stays() -> None:
-    """Names of sidebars count beside other content, and a lower threshold brings their blocks back."""
+def test_a_sidebar_with_all_content_is_kept() -> None:
+    """A sidebar is only removed if other content is kept, and a lower threshold brings its blocks back."""
     alone = blockml.parse("<div id=sidebar><p>one two<p>three four</div><p>five six")
     policy, scores = DecisionPolicy("expected_f1", sidebar_probability=0.7), np.array([0.6, 0.5, 0.01], np.float32)
     prediction = Prediction(scores, matrix=page_without_columns(alone))
@@ -234,7 +234,7 @@ def test_a_sidebar_with_all_content_stays() -> None:
 
 @given(messy_html)
 def test_kept_and_reasons_agree(html: str) -> None:
-    """Each reason keeps or removes, never both."""
+    """Each reason either keeps or removes a block."""
     result = blockml.extract(html)
     keeping = {Reason.ABOVE_THRESHOLD, Reason.KEPT_WITH_CODE, Reason.ASKED_FOR, Reason.DECLARED}
     assert result.kept.tolist() == [reason in keeping for reason in result.reasons]
@@ -243,7 +243,7 @@ def test_kept_and_reasons_agree(html: str) -> None:
 
 
 def test_names_of_labels() -> None:
-    """A single side is read too, and a label on both is an error."""
+    """Labels can be given as a name or a list, and a label on both sides is an error."""
     assert label_names((), "heading") == (frozenset(), frozenset({Label.HEADING}))
     assert label_names(["comment", "main"], ()) == (frozenset({Label.COMMENT, Label.MAIN}), frozenset())
     assert label_names((), ()) == (frozenset(), frozenset())

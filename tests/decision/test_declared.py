@@ -21,12 +21,12 @@ SUMMARY = "Nobody has ever asked the cats whether they like it at all."
 
 
 def recipe(**fields: object) -> str:
-    """Return the script of a recipe."""
+    """Return the JSON-LD script of a recipe."""
     return f'<script type="application/ld+json">{json.dumps({"@type": "Recipe", **fields})}</script>'
 
 
 def kept_by(html: str, kept: list[str]) -> list[str]:
-    """Return the texts of the lines of a recipe that are added to some kept blocks."""
+    """Return the texts of the recipe's lines that are added to the kept blocks."""
     page = blockml.parse(html)
     texts = page.blocks.texts
     found = recipe_lines(page, np.ones(len(texts), bool), np.isin(texts, kept))
@@ -43,22 +43,22 @@ def kept_by(html: str, kept: list[str]) -> list[str]:
     ],
 )
 def test_parts_of_recipes(fields: dict[str, object]) -> None:
-    """Texts are compared by their words; a part of a text needs four words."""
+    """Texts are compared by their words, and a line that is part of a declared text needs four words."""
     html = recipe(**fields) + "<p>Menu<li>2 eggs<li>1 cup of milk<li>cup of milk"
     alone = "2 eggs 1 cup of milk" not in str(fields) and "ingredients" not in fields
     expected = {"2 eggs": alone, "1 cup of milk": "milk" in str(fields), "Menu": False, "cup of milk": False}
     assert kept_by(html, []) == [text for text, found in expected.items() if found]
 
 
-def test_a_part_of_a_recipe_is_added_once() -> None:
-    """Not again beside a kept line, and not twice."""
+def test_each_part_of_a_recipe_is_added_once() -> None:
+    """A declared line isn't added if a copy is kept or was added already."""
     html = recipe(recipeIngredient=["2 eggs", "salt"]) + "<li>2 eggs<li>salt<li>2 eggs<li>salt"
     assert kept_by(html, ["2 eggs"]) == ["salt"]
 
 
 @pytest.mark.parametrize("value", [None, 7, [[[[[[[["2 eggs"]]]]]]]], {"text": {"text": 3}}, "", "x" * 100_000])
 def test_malformed_recipes_add_nothing(value: object) -> None:
-    """Neither do endless and deeply nested ones."""
+    """Malformed, huge and deeply nested recipes add no line."""
     assert kept_by(recipe(recipeIngredient=value) + "<li>2 eggs", []) == []
 
 
@@ -85,12 +85,12 @@ def added(meta: str, html: str) -> list[str]:
     ],
 )
 def test_the_summary_before_a_text(meta: str, html: str, expected: list[str]) -> None:
-    """The nearest line before the text that the description begins with, or that continues it; no link."""
+    """The last line before the text is added if it starts or continues the description and isn't a link."""
     assert added(meta, html) == expected
 
 
 def test_declared_lines_have_their_reason() -> None:
-    """They need the policy's probability and an article, and a lower threshold never keeps less."""
+    """A declared line is kept on an article if it has the policy's probability, with a reason that says so."""
     page = blockml.parse(f'<meta name="description" content="{SUMMARY}"><div>{SUMMARY}</div><p>Text of an article')
     policy = DecisionPolicy("expected_f1", declared_probability=0.2)
 
@@ -108,7 +108,7 @@ def test_declared_lines_have_their_reason() -> None:
 
 
 def test_template_lines_are_not_declared() -> None:
-    """Text that is on all pages of a site is not a summary of one."""
+    """A line in the site's template isn't kept as a summary of the page."""
     page = blockml.parse(f'<meta name="description" content="{SUMMARY}"><div>{SUMMARY}</div><p>Text of an article')
     prediction = Prediction(
         np.array([0.4, 0.95], np.float32),
@@ -133,7 +133,7 @@ def test_template_lines_are_not_declared() -> None:
     ],
 )
 def test_a_declared_article_has_content(head: str, n_words: int, probability: float, declared: bool) -> None:  # noqa: FBT001
-    """If there is running text that may be its begin, a page is not given up."""
+    """A page that declares an article isn't discarded if it has running text that may be its start."""
     page = blockml.parse(f"{head}<p>{'word ' * n_words}")
     prediction = Prediction(np.array([probability], np.float32), matrix=page_matrix(page, "page"))
     assert declares_article(prediction) is declared
@@ -142,7 +142,7 @@ def test_a_declared_article_has_content(head: str, n_words: int, probability: fl
 
 
 def test_nothing_is_declared_without_the_columns() -> None:
-    """A page without blocks declares nothing either."""
+    """A page without the columns of the rule, or without blocks, doesn't declare an article."""
     page = blockml.parse("<meta property=og:type content=article><p>" + "word " * 30)
     assert not declares_article(Prediction(np.ones(1, np.float32)))
     assert not declares_article(Prediction(np.ones(1, np.float32), matrix=page_without_columns(page)))

@@ -1,4 +1,4 @@
-"""Text that occurs on a page more than once."""
+"""Text that occurs several times on a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.strategies import messy_html
 
 
 def numbers(html: str) -> list[int]:
-    """Number the lines of each block."""
+    """Return the number of the duplicated line of each block."""
     blocks = blockml.parse(html).blocks
     found: list[int] = duplicated_lines(blocks, line_numbers(blocks), 3).tolist()
     return found
@@ -38,13 +38,13 @@ def numbers(html: str) -> list[int]:
     ],
 )
 def test_lines_with_the_same_text(html: str, found: list[int]) -> None:
-    """Three words or more, not preformatted, whatever blocks they are cut into."""
+    """Lines of at least three words that aren't preformatted are compared, no matter how they are split into blocks."""
     assert numbers(html) == found
 
 
 @given(html=messy_html)
-def test_each_number_stands_for_one_text_of_several_lines(html: str) -> None:
-    """All blocks of a line have the same number."""
+def test_equal_numbers_mean_equal_lines(html: str) -> None:
+    """Lines with one number have equal texts, and all blocks of a line have the same number."""
     blocks = blockml.parse(html).blocks
     line = line_numbers(blocks)
     of_line = dict(zip(line.tolist(), duplicated_lines(blocks, line, 3).tolist(), strict=True))
@@ -63,8 +63,8 @@ def test_each_number_stands_for_one_text_of_several_lines(html: str) -> None:
     st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 2), st.floats(-5, 5), st.booleans()), max_size=30),
     st.sampled_from([0.0, 4.0, 1e6]),
 )
-def test_one_duplicate_stays(blocks: list[tuple[int, int, float, bool]], penalty: float) -> None:
-    """Counted one line at a time."""
+def test_one_duplicate_is_not_penalised(blocks: list[tuple[int, int, float, bool]], penalty: float) -> None:
+    """The penalties equal those computed line by line."""
     blocks = [(min(text, len(blocks) - 1), where, odds, new) for text, where, odds, new in blocks]
     line = np.cumsum([new for *_, new in blocks], dtype=np.intp)
     first = {number: blocks[place] for place, number in reversed(list(enumerate(line.tolist())))}
@@ -84,8 +84,8 @@ def test_one_duplicate_stays(blocks: list[tuple[int, int, float, bool]], penalty
     assert found == [expected[number] for number in line.tolist()]
 
 
-def test_of_a_page_that_says_all_twice_the_default_model_keeps_it_once() -> None:
-    """One variant for small screens and one for wide ones, in other elements."""
+def test_the_default_model_keeps_duplicated_content_once() -> None:
+    """Of two variants of a page's text, for small and for wide screens, only one is kept."""
     text = "".join(f"<p>Cats rule house {number}, and sleep by day, as everybody knows.</p>" for number in range(9))
     wide, small = f"<article>{text}</article>", f"<section><div class=small><div>{text}</div></div></section>"
     found = blockml.extract(f"<main>{wide}{small}</main>", model="default").text
@@ -93,7 +93,7 @@ def test_of_a_page_that_says_all_twice_the_default_model_keeps_it_once() -> None
 
 
 def test_a_duplicated_line_is_penalised_as_a_whole() -> None:
-    """Code in a sentence is further down than the rest of it, and yet no gap is left where it was."""
+    """All blocks of a duplicated line get the same score, even if one of them is nested more deeply."""
     sentence = "Cats <b>like <i><u><s>to</s></u></i> eat</b> fish every day."
     page = blockml.parse(f"<div><p>{sentence}</p></div><ul><li>{sentence}</li></ul><p>Dogs do not.</p>")
     policy = DecisionPolicy(rule="expected_f1", duplicate_penalty=4.0)

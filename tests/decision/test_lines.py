@@ -1,4 +1,4 @@
-"""Lines of a page, and log odds over them."""
+"""Lines of a page, and log odds averaged over lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blockml.features.page_context import PageContext
 
 
 def test_blocks_of_a_line() -> None:
-    """Emphases, links and what follows them; cells, items and paragraphs are separate lines."""
+    """Inline elements belong to the line around them, and cells, items and paragraphs are separate lines."""
     html = (
         "<p>one <b>two</b>, <i>three</i>.</p><ul><li>four<li>five <b>six</b></ul><table><tr><td>seven<td>eight</table>"
     )
@@ -29,7 +29,7 @@ def test_blocks_of_a_line() -> None:
 
 @given(st.lists(st.tuples(st.floats(-12, 12), st.integers(0, 60), st.booleans()), min_size=1, max_size=30))
 def test_means_lie_between_the_blocks_of_a_line(blocks: list[tuple[float, int, bool]]) -> None:
-    """Blocks without words hardly count beside others."""
+    """Means lie between the values of a line's blocks, and blocks without words hardly count."""
     odds, words = np.array([item[0] for item in blocks]), np.array([item[1] for item in blocks], float)
     line = np.cumsum([False, *(item[2] for item in blocks[1:])]).astype(np.intp)
     means, weights = line_means(odds, line_weights(words), line)
@@ -43,7 +43,7 @@ def test_means_lie_between_the_blocks_of_a_line(blocks: list[tuple[float, int, b
 
 
 def test_smoothing_by_hand() -> None:
-    """Neighbours count by their words; a page of one line stays as it is."""
+    """Neighbours are weighted by their words, and a page of one line is unchanged."""
     means, weights = np.array([2.0, 0.0, -1.0]), np.array([30.0, 10.0, 10.0])
     expected = 0.75 * means + 0.25 * np.array([0.0, (30 * 2.0 - 10 * 1.0) / 40, 0.0])
     assert smooth_lines(means, weights, 0.25) == pytest.approx(expected)
@@ -51,8 +51,8 @@ def test_smoothing_by_hand() -> None:
     assert smooth_lines(means[:1], weights[:1], 1.0).tolist() == [2.0]
 
 
-def test_lines_without_words_are_decided_with_those_around_them() -> None:
-    """Brackets and ellipses are kept between kept lines only; those at the ends are decided by themselves."""
+def test_lines_without_words_follow_their_neighbours() -> None:
+    """Brackets and ellipses are kept between kept lines, and those at the ends are decided by their own scores."""
     page = blockml.parse("<p>•<p>if (a)<p>{<p>b();<p>(<i>…</i>)<p>See<p>|<p>Tweet<p>&#8206;<p>end<p>}")
     policy = DecisionPolicy(rule="expected_f1")
     probabilities = np.array([0.1, 0.9, 0.1, 0.9, 0.1, 0.1, 0.1, 0.9, 0.9, 0.05, 0.1, 0.9, 0.1], np.float32)

@@ -1,4 +1,4 @@
-"""How much content the rules remove on the labelled collections, which are outside of the repository."""
+"""Content that the decision rules remove in the labelled collections, which are not in the repository."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ COLLECTIONS = (
     "wcxb l3s-gn1 cleaneval cleanportaleval ir-research-big9-chaos fundus magic-html mercury chinese-web-content "
     "dragnet-2012 forums outline-annotated ftr-articles recipes".split()
 )
-#: Every how many pages one is measured, so that the test takes half a minute.
+#: Only every n-th page is measured, so that the test takes half a minute.
 EVERY = 5
 
 
 @pytest.mark.skipif(not CORPORA, reason="needs labelled corpora: set BLOCKML_CORPORA to their folder")
-def test_hardly_a_page_loses_half_of_its_content_by_a_rule() -> None:
-    """Except for comments, at most one in a thousand; and one in four hundred by comments, which some gold counts."""
+def test_rules_rarely_remove_half_of_the_content() -> None:
+    """At most 1 page in 400 loses half of its content as comments, and at most 1 in 1000 by all other rules."""
     model = trained("default").model
     without_comments = replace(model.policy, comment_probability=1.0, named_comment_probability=1.0)
     bare = replace(without_comments, sidebar_probability=0.0, duplicate_penalty=0.0, hidden_copy_penalty=0.0)

@@ -13,13 +13,13 @@ from blockml.errors import ModelFormatError
 
 
 def test_defaults_are_legal_and_come_back() -> None:
-    """The defaults pass the check and survive a model file's header."""
+    """The default policy is valid and survives a round trip through a model file's header."""
     policy = DecisionPolicy().check()
     assert DecisionPolicy.from_header(asdict(policy)) == policy
 
 
-def test_values_of_fields_that_a_file_lacks() -> None:
-    """Those of the time before the fields were there: others would change the decisions of models that exist."""
+def test_defaults_of_missing_fields() -> None:
+    """Missing fields get the values that keep the decisions of existing models unchanged."""
     assert asdict(DecisionPolicy.from_header({})) == {
         "rule": "threshold",
         "threshold": 0.5,
@@ -47,26 +47,26 @@ def test_values_of_fields_that_a_file_lacks() -> None:
 @pytest.mark.parametrize("name", [item.name for item in fields(DecisionPolicy)])
 @pytest.mark.parametrize("value", [-0.5, math.nan, math.inf, 10**400, True, "1", None, [1]])
 def test_illegal_values_are_refused(name: str, value: Any) -> None:
-    """The message names the field."""
+    """The error names the field."""
     with pytest.raises(ModelFormatError, match="rule" if name == "rule" else name):
         DecisionPolicy.from_header(asdict(DecisionPolicy()) | {name: value})
 
 
 @pytest.mark.parametrize("name", ["threshold", "neighbor_smoothing", "negative_shrinkage", "certain_p"])
 def test_shares_are_at_most_one(name: str) -> None:
-    """The message names the range."""
+    """The error names the range."""
     with pytest.raises(ModelFormatError, match=rf"'{name}' must be between .* and 1, got 1.5"):
         DecisionPolicy.from_header(asdict(DecisionPolicy()) | {name: 1.5})
 
 
-def test_numbers_of_words_in_a_line_are_whole() -> None:
-    """Lines are compared by an integer in the C extension."""
+def test_numbers_of_words_are_integers() -> None:
+    """A fraction is refused, because the C extension compares integers."""
     with pytest.raises(ModelFormatError, match=r"'min_duplicate_words' must be a whole number, got 2.5"):
         DecisionPolicy.from_header(asdict(DecisionPolicy()) | {"min_duplicate_words": 2.5})
 
 
 def test_unknown_fields_are_refused_and_missing_ones_have_their_default() -> None:
-    """A model file is older than fields that were added since; what a newer file means is not guessed at."""
+    """Unknown fields are refused, because they belong to a newer version, and missing ones get their default."""
     values = asdict(DecisionPolicy(link_penalty=1.0, base_penalty=0.5))
     with pytest.raises(ModelFormatError, match="unknown fields: new"):
         DecisionPolicy.from_header(values | {"new": 1})

@@ -1,4 +1,4 @@
-"""Compiled page features and scores against the Python reference."""
+"""Compiled page features and scores compared with the Python reference."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ policies = st.builds(
 )
 
 
-#: Amounts, columns, and two probabilities of each block.
+#: Amounts, columns, and two probabilities per block.
 Blocks = tuple[BlockAmounts, PolicyColumns, NDArray[np.float32], NDArray[np.float32]]
 
 
 @st.composite
 def pages(draw: st.DrawFn) -> Blocks:
-    """Blocks in lines, some of them duplicates."""
+    """Generate blocks in lines, some of which are duplicates."""
     n = draw(st.integers(0, 40))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     words = rng.integers(0, 60, n) * rng.integers(0, 2, n)
@@ -55,8 +55,8 @@ def pages(draw: st.DrawFn) -> Blocks:
 
 
 @given(pages())
-def test_page_features_are_those_of_the_reference(page: Blocks) -> None:
-    """Bit for bit."""
+def test_page_features_equal_the_reference(page: Blocks) -> None:
+    """The compiled page features equal the reference bit by bit."""
     amounts, _, first, probabilities = page
     found = page_features(amounts, first, probabilities)
     with python_reference():
@@ -66,8 +66,8 @@ def test_page_features_are_those_of_the_reference(page: Blocks) -> None:
 
 @settings(max_examples=300)
 @given(policies, pages(), st.none() | st.floats(0, 1))
-def test_scores_are_those_of_the_reference(policy: DecisionPolicy, page: Blocks, p_article: float | None) -> None:
-    """Bit for bit, whatever the policy."""
+def test_scores_equal_the_reference(policy: DecisionPolicy, page: Blocks, p_article: float | None) -> None:
+    """The compiled scores equal the reference bit by bit, for any policy."""
     _, columns, _, probabilities = page
     found = score_blocks(policy, probabilities, columns, p_article)
     with python_reference():
@@ -77,7 +77,7 @@ def test_scores_are_those_of_the_reference(policy: DecisionPolicy, page: Blocks,
 
 @pytest.mark.parametrize("name", ["probabilities", "words", "linked", "prose", "line", "text", "context"])
 def test_columns_that_do_not_fit_are_refused(compiled: _kernel.Compiled, name: str) -> None:
-    """Nothing is read or written beyond an array."""
+    """Arrays with a wrong length or type are refused, so that no memory outside of them is read or written."""
     two = np.array([0, 1])
     good: dict[str, NDArray[Any]] = {
         "probabilities": two.astype(np.float32),

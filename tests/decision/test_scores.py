@@ -1,4 +1,4 @@
-"""Scores relative to a page's own threshold, computed from probabilities."""
+"""Scores relative to the page's threshold, computed from probabilities."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def columns(
     text: list[int] | None = None,
     context: list[int] | None = None,
 ) -> PolicyColumns:
-    """Blocks, each a separate line, without links, running text or duplicates unless they are given."""
+    """Return blocks on separate lines, without links, running text or duplicates unless they are given."""
     n = len(words)
     amounts = BlockAmounts(*(np.array(values or [0.0] * n, np.float64) for values in (words, linked, prose)))
     return PolicyColumns(
@@ -42,13 +42,13 @@ def columns(
 
 
 def likely(*values: float) -> NDArray[np.float32]:
-    """Probabilities of blocks."""
+    """Return probabilities of blocks."""
     return np.array(values, np.float32)
 
 
 @given(pages)
-def test_the_best_choice_scores_a_half_or_more(rows: list[tuple[float, int]]) -> None:
-    """Exactly the blocks that maximise expected F1 reach 0.5; the order of blocks is unchanged."""
+def test_the_best_choice_scores_at_least_a_half(rows: list[tuple[float, int]]) -> None:
+    """Exactly the blocks that maximise expected F1 reach 0.5, and the order of blocks is unchanged."""
     rounded = sigmoid(log_odds(likely(*(p for p, _ in rows))))
     words = np.array([float(max(n, 1e-3)) for _, n in rows])
     found = score_blocks(PLAIN, rounded, columns(words.tolist()), None)
@@ -78,7 +78,7 @@ def test_pages_with_little_content_have_none(rows: list[tuple[float, int]], leas
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_page_with_just_enough_content_has_some(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
-    """Two words of a block that is content or not are one expected word."""
+    """A block of two words with probability 0.5 counts as one expected word."""
     if not compiled:
         monkeypatch.setattr(_kernel, "compiled", None)
     for least, kept in ((1.0, True), (1.0001, False)):
@@ -88,8 +88,8 @@ def test_a_page_with_just_enough_content_has_some(compiled: bool, monkeypatch: p
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_without_a_probability_a_page_is_no_article(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
-    """The penalty of articles is not subtracted."""
+def test_an_unknown_probability_has_no_penalty(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+    """Without a probability of an article, its penalty isn't subtracted."""
     if not compiled:
         monkeypatch.setattr(_kernel, "compiled", None)
     policy = replace(PLAIN, article_penalty=2.0, min_content_words=3.0)
@@ -99,7 +99,7 @@ def test_without_a_probability_a_page_is_no_article(compiled: bool, monkeypatch:
 
 
 def test_extreme_probabilities_and_empty_pages() -> None:
-    """Nothing overflows; a page without words keeps nothing that isn't certain."""
+    """Nothing overflows, and a probability of 0.9 isn't enough to keep a block on a page without words."""
     for values in ([1.0], [0.0, 1.0], [1.0, 1.0, 0.0], [0.5] * 3):
         scores = score_blocks(PLAIN, likely(*values), columns([1.0] * len(values)), None)
         assert ((scores >= 0.5) == (np.array(values) >= 0.5)).all()
@@ -110,13 +110,13 @@ def test_extreme_probabilities_and_empty_pages() -> None:
 
 
 def test_blocks_of_a_line_score_the_same() -> None:
-    """A sentence is thus kept or removed as a whole."""
+    """All blocks of a line have the same score, so that a sentence is kept or removed as a whole."""
     found = score_blocks(PLAIN, likely(0.9, 0.1, 0.4), columns([9.0, 1.0, 10.0], line=[0, 0, 1]), None)
     assert found[0] == found[1] != found[2]
 
 
 def test_penalties_of_articles() -> None:
-    """Every block loses, on a certain article by more; relative to the page's threshold nothing changes."""
+    """The penalty applies to all blocks equally and is larger on certain articles."""
     probabilities, page = likely(0.9, 0.6, 0.2), columns([50.0, 20.0, 10.0])
     careful = replace(PLAIN, base_penalty=0.2, article_penalty=0.6)
     for p_article, penalty in ((0.0, 0.2), (1.0, 0.8), (None, 0.2)):
@@ -129,7 +129,7 @@ def test_penalties_of_articles() -> None:
     ("certain", "prose", "lowered"),
     [(0.95, 130.0, True), (0.95, 110.0, False), (0.85, 130.0, False), (0.95, 0.0, False)],
 )
-def test_links_beside_a_certain_text(certain: float, prose: float, lowered: bool) -> None:  # noqa: FBT001
+def test_links_next_to_certain_text(certain: float, prose: float, lowered: bool) -> None:  # noqa: FBT001
     """Only link blocks get the penalty, and only on pages with 120 words of certain running text."""
     words, linked = [prose or 130.0, 10.0, 10.0, 10.0, 0.0], [0.0, 10.0, 5.0, 4.0, 0.0]
     page, probabilities = columns(words, linked, [prose, 0.0, 0.0, 10.0, 0.0]), likely(certain, 0.6, 0.6, 0.6, 0.6)
@@ -138,8 +138,8 @@ def test_links_beside_a_certain_text(certain: float, prose: float, lowered: bool
     assert np.diff(log_odds(found)) == pytest.approx(np.diff(expected), abs=1e-4)
 
 
-def test_links_part_the_body() -> None:
-    """A link block ends the body, so that each half is too short; a block with few linked words does not."""
+def test_links_split_the_body() -> None:
+    """A link block splits the body into two parts that are too short, and a block with few linked words doesn't."""
     probabilities, policy = likely(0.95, 0.6, 0.95, 0.6), replace(PLAIN, link_penalty=1.0)
     words, prose = [70.0, 10.0, 70.0, 10.0], [70.0, 0.0, 70.0, 0.0]
     for linked, lowered in (([0.0, 10.0, 0.0, 10.0], 0.0), ([0.0, 4.0, 0.0, 10.0], 1.0)):
@@ -148,8 +148,8 @@ def test_links_part_the_body() -> None:
         assert np.diff(log_odds(found)) == pytest.approx(np.diff(expected), abs=1e-4)
 
 
-def test_duplicates_have_to_be_more_certain() -> None:
-    """The first that is about as likely as the best stays; others lose, by more where they are far apart."""
+def test_duplicates_are_penalised() -> None:
+    """The first of the most probable duplicates gets no penalty, and distant copies get a larger one than near ones."""
     policy = replace(PLAIN, duplicate_penalty=4.0)
     page = columns([20.0] * 4, text=[0, -1, 0, 0], context=[1, 1, 1, 2])
     found = score_blocks(policy, likely(*[0.7] * 4), page, None)
@@ -159,7 +159,7 @@ def test_duplicates_have_to_be_more_certain() -> None:
 
 @pytest.mark.parametrize(("p_article", "shrunk"), [(0.05, True), (0.2, False), (None, False)])
 def test_negative_log_odds_are_shrunk_on_lists(p_article: float | None, shrunk: bool) -> None:  # noqa: FBT001
-    """Positive ones are not, and penalties are left out of it."""
+    """On list pages only negative log odds shrink, and they do so before penalties are subtracted."""
     probabilities, page = likely(0.9, 0.6, 0.3, 0.1), columns([20.0] * 4)
     policy = replace(PLAIN, base_penalty=0.5, negative_shrinkage=0.5)
     odds = log_odds(probabilities)

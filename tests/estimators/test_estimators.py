@@ -1,4 +1,4 @@
-"""scikit-learn's tools on pages: cross-validation as in ``blockml train``, checks, pipelines, types for users."""
+"""scikit-learn's tools applied to pages: cross-validation as in ``blockml train``, checks, pipelines and types."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def sites() -> Dataset:
-    """Synthetic pages of six sites."""
+    """Return synthetic pages of six sites."""
     return open_dataset(ROOT / "data" / "sites")
 
 
 @pytest.fixture(scope="module")
 def pages(sites: Dataset) -> list[PageRows]:
-    """Those pages, prepared."""
+    """Return the synthetic pages, prepared for kim2013."""
     return prepare_pages(sites.pages, "kim2013")
 
 
 @pytest.mark.parametrize("name", ["kim2013", "kim2013-site", "boosted"])
 @pytest.mark.parametrize("by", ["page", "site"])
 def test_cross_val_score_reproduces_training(sites: Dataset, name: str, by: str) -> None:
-    """Page F1 over all folds equals that of ``blockml train`` to the fourth digit."""
+    """Page F1 over all folds equals that of ``blockml train`` to four digits."""
     if name == "boosted":
         pytest.importorskip("lightgbm")
     pages = prepare_pages(sites.pages, name)
@@ -59,7 +59,7 @@ def test_cross_val_score_reproduces_training(sites: Dataset, name: str, by: str)
 
 
 def test_prepared_and_labelled_pages_give_the_same(sites: Dataset, pages: list[PageRows]) -> None:
-    """Fit, decisions, probabilities and scores do not depend on the kind of sample."""
+    """Training and prediction give the same results for prepared and for labelled pages."""
     a, b = BlockClassifier().fit(pages), BlockClassifier().fit(sites.pages)
     assert a.score(pages) == b.score(sites.pages)
     for prepared, raw in zip(a.predict(pages), b.predict(sites.pages), strict=True):
@@ -70,7 +70,7 @@ def test_prepared_and_labelled_pages_give_the_same(sites: Dataset, pages: list[P
 
 
 def test_a_fitted_classifier_is_a_model(sites: Dataset, tmp_path: Path) -> None:
-    """Extraction takes it directly, and gives the same from its file."""
+    """Extraction accepts a fitted classifier and gives the same result as with its file."""
     classifier = BlockClassifier("kim2013").fit(sites.pages)
     html = sites.pages[3].load()[0]
     path = tmp_path / "mine.blockml"
@@ -82,7 +82,7 @@ def test_a_fitted_classifier_is_a_model(sites: Dataset, tmp_path: Path) -> None:
 
 
 def test_other_classifiers_can_learn(sites: Dataset, pages: list[PageRows], tmp_path: Path) -> None:
-    """A pipeline of scikit-learn in place of the recipe's learner is saved and loaded; others are refused untrained."""
+    """A scikit-learn pipeline can be trained, saved and loaded, and an unsupported classifier is refused."""
     learner = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     classifier = BlockClassifier(estimator=learner).fit(pages)
     assert classifier.score(pages) > 0.7
@@ -97,7 +97,7 @@ def test_other_classifiers_can_learn(sites: Dataset, pages: list[PageRows], tmp_
 
 
 def test_grid_search_and_cross_val_predict(pages: list[PageRows]) -> None:
-    """Parameters of the inner learner are searched, and every page gets a held-out prediction."""
+    """Parameters of the inner learner can be searched, and every page gets a held-out prediction."""
     learner = LogisticRegression(max_iter=2000)
     search = GridSearchCV(
         BlockClassifier(estimator=make_pipeline(StandardScaler(), learner)),
@@ -110,7 +110,7 @@ def test_grid_search_and_cross_val_predict(pages: list[PageRows]) -> None:
 
 
 def test_features_of_blocks(sites: Dataset, pages: list[PageRows]) -> None:
-    """One row per block, in page order, equal for all kinds of samples, with names."""
+    """Features have one named row per block in page order, equal for all kinds of samples."""
     features = BlockFeatures("kim2013-onehot", recipe("kim2013").parsing)
     from_files, prepared = features.fit_transform(sites.pages[:4]), features.transform(pages[:4])
     assert from_files.tolist() == prepared.tolist()
@@ -127,7 +127,7 @@ def test_features_as_data_frames() -> None:
 
 
 def test_blocks_as_samples(pages: list[PageRows]) -> None:
-    """Rows for any classifier, grouped by page."""
+    """Blocks can be rows for any classifier, grouped by page."""
     rows, main, groups = block_rows(pages)
     scores = cross_val_score(LogisticRegression(max_iter=5000), rows, main, groups=groups, cv=GroupKFold(2))
     assert scores.min() > 0.8
@@ -151,7 +151,7 @@ def test_blocks_as_samples(pages: list[PageRows]) -> None:
     ],
 )
 def test_checks_of_scikit_learn(estimator: BaseEstimator, check: Callable[[str, BaseEstimator], None]) -> None:
-    """Its checks of parameters, cloning, tags and representation pass; all others pass matrices, our samples are pages.
+    """The checks that don't need a matrix as input pass (those of parameters, cloning, tags and representation).
 
     ``check_estimator`` only runs one check, because the tags say that samples are not matrices.
     """
@@ -159,7 +159,7 @@ def test_checks_of_scikit_learn(estimator: BaseEstimator, check: Callable[[str, 
 
 
 def test_wrong_calls(sites: Dataset) -> None:
-    """The error names what is wrong."""
+    """Each wrong call is an error that says what is wrong."""
     with pytest.raises(NotFittedError):
         BlockClassifier().predict(["<p>one</p>"])
     with pytest.raises(UsageError, match="fitted BlockClassifier"):
@@ -198,14 +198,14 @@ folds = list(GroupFolds(2).split(pages, groups=page_groups(pages)))
 
 
 def test_a_strictly_typed_file_of_a_user_passes(tmp_path: Path) -> None:
-    """``mypy --strict`` finds nothing in a file that trains, fits, extracts and saves, and finds a wrong type."""
+    """``mypy --strict`` accepts a file that trains, fits, extracts and saves, and finds a wrong type in another."""
     pytest.importorskip("mypy")
     config = tmp_path / "mypy.ini"
     config.write_text("[mypy]\nstrict = True\n[mypy-blockml.*]\nfollow_imports = silent\n")
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text(USER)
     bad.write_text(USER + "\nwrong: int = result.text\n")
-    # In a separate process, because mypy changes the recursion limit.
+    # mypy runs in a separate process because it changes the recursion limit.
     command = [sys.executable, "-m", "mypy", "--config-file", str(config), "--cache-dir", str(tmp_path / "cache")]
     run = partial(subprocess.run, cwd=ROOT, capture_output=True, text=True, check=False)
     found = run([*command, str(good)])
@@ -217,8 +217,8 @@ def test_a_strictly_typed_file_of_a_user_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ["<p>x", b"<p>x", None])
-def test_one_page_is_no_sequence_of_pages(pages: list[PageRows], page: Any) -> None:
-    """Each character of a text would be a page."""
+def test_a_single_page_is_not_a_sequence_of_pages(pages: list[PageRows], page: Any) -> None:
+    """A single page is refused, because a string would be read as one page per character."""
     fitted, features = BlockClassifier("kim2013").fit(pages), BlockFeatures("boilerpipe6")
     for function in (fitted.predict, fitted.predict_proba, fitted.fit, features.transform, features.page_index):
         with pytest.raises(UsageError, match=f"sequence of pages, got {type(page).__name__}"):
@@ -226,7 +226,7 @@ def test_one_page_is_no_sequence_of_pages(pages: list[PageRows], page: Any) -> N
 
 
 def test_groups_of_pages_in_an_array(sites: Dataset, pages: list[PageRows]) -> None:
-    """Arrays of pages are as good as lists; pages that are not prepared, and groups of other pages, are refused."""
+    """Arrays of pages are accepted, and unprepared pages and groups of other pages are refused."""
     held = np.empty(len(pages), dtype=object)
     held[:] = pages
     groups = page_groups(held)  # type: ignore[arg-type]  # scikit-learn splits arrays
@@ -241,7 +241,7 @@ def test_groups_of_pages_in_an_array(sites: Dataset, pages: list[PageRows]) -> N
     ("prepared", "fitted"), [("kim2013", "boosted"), ("boosted", "kim2013"), ("boosted", "default")]
 )
 def test_pages_prepared_for_another_recipe(sites: Dataset, prepared: str, fitted: str) -> None:
-    """Columns of other meanings are refused, in training and in prediction, as are pages without the words of MLPs."""
+    """Pages prepared for another recipe are refused in training and in prediction."""
     rows = prepare_pages(sites.pages[:3], prepared)
     with pytest.raises(UsageError, match="pages were prepared for another recipe"):
         BlockClassifier(fitted).fit(rows)
@@ -255,7 +255,7 @@ def test_pages_prepared_for_another_recipe(sites: Dataset, prepared: str, fitted
             call(rows)
 
 
-def test_classifiers_that_no_model_file_can_hold(pages: list[PageRows]) -> None:
-    """They are refused before training."""
+def test_classifiers_that_a_model_file_cannot_hold(pages: list[PageRows]) -> None:
+    """A classifier that can't be saved is refused before training."""
     with pytest.raises(UsageError, match="LinearSVC can't be written into a model file"):
         BlockClassifier("kim2013", LinearSVC()).fit(pages)

@@ -27,8 +27,8 @@ def test_counts_and_scores_of_one_page() -> None:
     assert scores.weighted_f1 == pytest.approx(0.8, abs=1e-6)
 
 
-def test_weighted_score_looks_good_where_main_content_is_missed() -> None:
-    """Kim et al. 2013, section 4.3: F1 .5 on 13,209 main and .9 on 70,989 other blocks weigh up to .84."""
+def test_the_weighted_score_hides_missed_main_content() -> None:
+    """With the counts of Kim et al. 2013 (section 4.3), F1 of .5 for main and .9 for other blocks average to .84."""
     # With F_main = .5 the errors are 2 tp, and with F_other = .9 tn is 4.5 times the errors; all sum up to 84,198.
     tp = 84_198 / 12
     scores = BlockScores(tp=tp, fp=70_989 - 9 * tp, fn=13_209 - tp, tn=9 * tp)
@@ -41,7 +41,7 @@ def test_weighted_score_looks_good_where_main_content_is_missed() -> None:
     [(0.858, 0.778, 0.8160), (0.873, 0.827, 0.8494), (0.793, 0.521, 0.6288), (0.837, 0.795, 0.8155)],
 )
 def test_f1_is_the_harmonic_mean(precision: float, recall: float, f1: float) -> None:
-    """Precision and recall printed by Kim et al. 2013, table 3, give the F1 printed there."""
+    """The precision and recall in table 3 of Kim et al. 2013 give the F1 in that table."""
     scores = BlockScores(tp=1, fp=1 / precision - 1, fn=1 / recall - 1)
     assert (scores.precision, scores.recall) == pytest.approx((precision, recall))
     assert scores.f1 == pytest.approx(f1, abs=5e-5)
@@ -59,13 +59,13 @@ def test_f1_is_the_harmonic_mean(precision: float, recall: float, f1: float) -> 
     ],
 )
 def test_empty_classes(scores: BlockScores, expected: tuple[float, ...]) -> None:
-    """Nothing predicted and nothing relevant is perfect; any other 0/0 is 0."""
+    """If nothing is predicted and nothing relevant, the scores are perfect; any other 0/0 is 0."""
     assert (scores.precision, scores.recall, scores.f1, scores.weighted_f1) == pytest.approx(expected)
 
 
 @given(labels)
 def test_counts_equal_a_plain_loop(pairs: list[tuple[bool, bool]]) -> None:
-    """Counts are whole numbers and agree with counting pairs one by one."""
+    """Counts are integers and equal those of a loop over the pairs."""
     scores = block_scores([t for t, _ in pairs], [p for _, p in pairs])
     expected = [pairs.count(pair) for pair in [(True, True), (False, True), (True, False), (False, False)]]
     assert [scores.tp, scores.fp, scores.fn, scores.tn] == expected
@@ -74,7 +74,7 @@ def test_counts_equal_a_plain_loop(pairs: list[tuple[bool, bool]]) -> None:
 
 @given(labels)
 def test_swapping_truth_and_prediction_swaps_precision_and_recall(pairs: list[tuple[bool, bool]]) -> None:
-    """Precision is recall seen from the other side; F1 does not change."""
+    """Swapping truth and prediction swaps precision and recall, and keeps F1."""
     truth, predicted = [t for t, _ in pairs], [p for _, p in pairs]
     there, back = block_scores(truth, predicted), block_scores(predicted, truth)
     assert (there.precision, there.recall, there.f1) == (back.recall, back.precision, back.f1)
@@ -82,19 +82,19 @@ def test_swapping_truth_and_prediction_swaps_precision_and_recall(pairs: list[tu
 
 @given(counts, counts)
 def test_adding_pools_the_counts(a: BlockScores, b: BlockScores) -> None:
-    """Scores of pages are pooled by count, in any order, and BlockScores() changes nothing."""
+    """Adding scores adds their counts, and ``BlockScores()`` is neutral."""
     assert a + b == b + a == BlockScores(a.tp + b.tp, a.fp + b.fp, a.fn + b.fn, a.tn + b.tn)
     assert sum([a, b], BlockScores()) == a + b
 
 
 def test_only_scores_can_be_added() -> None:
-    """Adding a number is a mistake, not a count."""
+    """Adding a number to scores raises a TypeError."""
     with pytest.raises(TypeError):
         BlockScores(1, 2, 3, 4) + 1  # type: ignore[operator]
 
 
 def test_word_weights_are_summed() -> None:
-    """With words as weights a long paragraph counts more than a short menu item."""
+    """With words as weights, a long paragraph counts more than a short menu item."""
     scores = block_scores([1, 1, 0, 0], [1, 0, 1, 0], weights=[100, 20, 3, 0])
     assert scores == BlockScores(tp=100.0, fp=3.0, fn=20.0, tn=0.0)
     assert isinstance(scores.tp, float)
@@ -113,6 +113,6 @@ def test_word_weights_are_summed() -> None:
     ],
 )
 def test_unusable_arrays_are_refused(truth: Any, predicted: Any, weights: Any, message: str) -> None:
-    """Shapes and values other than described raise, with what is expected."""
+    """Arrays of the wrong shape or type are refused with what is expected."""
     with pytest.raises(UsageError, match=message):
         block_scores(truth, predicted, weights)

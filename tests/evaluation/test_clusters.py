@@ -1,4 +1,4 @@
-"""Cluster scores, and the published ones."""
+"""Scores of clusterings, and the published ones."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tests.templates.clustering.made import example, groups_apart
 
 TRUTH, CLUSTERS = [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]
 
-#: The corpus of Gottron 2008: a hundred pages of each of five sites.
+#: The corpus of Gottron 2008: a hundred pages from each of five sites.
 SITES = np.repeat(np.arange(5), 100)
 
-#: One page of the first site is alone, its 99 siblings are with the second site.
+#: One page of the first site is a cluster, and its 99 other pages are together with the second site.
 TWO_JOINED_BUT_FOR_ONE = np.where(SITES == 1, 0, SITES)
 TWO_JOINED_BUT_FOR_ONE[0] = 5
 
@@ -58,12 +58,12 @@ pairs_of_labels = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_
 
 
 def split(pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """Clusters and truth."""
+    """Return the clusters and the truth."""
     return [cluster for cluster, _ in pairs], [true for _, true in pairs]
 
 
 def scores_by_hand(clusters: list[int], truth: list[int]) -> dict[str, float]:
-    """The scores, pair by pair and cluster by cluster."""
+    """Return the scores, computed pair by pair and cluster by cluster."""
     n = len(truth)
     agreements = [(clusters[i] == clusters[j]) == (truth[i] == truth[j]) for i in range(n) for j in range(n)]
     once = [(clusters[i] == clusters[j]) == (truth[i] == truth[j]) for i, j in combinations(range(n), 2)]
@@ -86,7 +86,7 @@ def scores_by_hand(clusters: list[int], truth: list[int]) -> dict[str, float]:
 
 
 def published_matrix(name: str) -> NDArray[np.float64]:
-    """Made-up distances of 500 pages that single linkage clusters as published."""
+    """Return invented distances of 500 pages that single linkage clusters as published."""
     if name in {"RTDM", "TV"}:
         matrix = groups_apart(SITES, (0.1, 0.3), (0.6, 0.9))
         one, siblings, second = 0, SITES == 0, SITES == 1
@@ -97,30 +97,30 @@ def published_matrix(name: str) -> NDArray[np.float64]:
         return matrix
     within, apart = {"CPS": ((0.1, 0.5), (0.7, 0.9)), "CTSS": ((0.2, 0.8), (0.9, 1))}.get(name, ((0.1, 0.6), (0.95, 1)))
     matrix = groups_apart(SITES, within, apart)
-    if name == "CP":  # two gaps: the first three sites are nearer to each other
+    if name == "CP":  # the first three sites are closer to each other
         matrix = np.where((matrix > 0.9) & (SITES < 3) & (SITES < 3)[:, None], matrix - 0.15, matrix)
     return matrix
 
 
 def test_example_of_the_dunn_index() -> None:
-    """Smallest distance between clusters by the largest diameter."""
+    """The Dunn index is the smallest distance between clusters divided by the largest diameter."""
     assert dunn(example(), TRUTH) == pytest.approx(2.333333, abs=1e-6)
 
 
 def test_example_of_the_rand_index() -> None:
-    """Unordered pairs, and ordered ones as published."""
+    """The Rand index counts unordered pairs by default, and ordered ones like the paper."""
     assert rand(CLUSTERS, TRUTH) == 0.6
     assert rand(CLUSTERS, TRUTH, pairs="ordered") == 0.68
 
 
 def test_example_of_purity() -> None:
-    """Mean over clusters, and weighted by their sizes."""
+    """Purity is the mean over clusters, optionally weighted by their sizes."""
     assert purity(CLUSTERS, TRUTH) == pytest.approx(0.833333, abs=1e-6)
     assert purity(CLUSTERS, TRUTH, weighted=True) == 0.8
 
 
 def test_example_of_mutual_information() -> None:
-    """Each of the four normalisations."""
+    """Mutual information can be normalised in four ways."""
     expected = {"nats": 0.291103, "log_kg": 0.209987, "gottron": 0.151473, "strehl": 0.419973}
     for normalise, value in expected.items():
         assert mutual_information(CLUSTERS, TRUTH, normalise) == pytest.approx(value, abs=1e-6)
@@ -128,8 +128,8 @@ def test_example_of_mutual_information() -> None:
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_scores_come_out_to_four_decimals(name: str) -> None:
-    """Gottron 2008, tables 3 and 4: all thirty values, from the clusters behind them."""
+def test_published_scores_are_reproduced_to_four_decimals(name: str) -> None:
+    """The clusterings behind tables 3 and 4 of Gottron 2008 give all thirty published values."""
     clusters, n_clusters, rand_index, average_purity, information = PUBLISHED[name]
     scores = cluster_scores(clusters, SITES)
     assert scores["clusters"] == n_clusters
@@ -147,13 +147,13 @@ def test_published_scores_come_out_to_four_decimals(name: str) -> None:
     ],
 )
 def test_published_information_in_every_normalisation(clusters: NDArray[np.int64], values: tuple[float, ...]) -> None:
-    """Six decimals; the last of the four is what a report shows."""
+    """Each normalisation of mutual information has the expected value to six decimals."""
     found = [mutual_information(clusters, SITES, how) for how in ("nats", "log_kg", "gottron", "strehl")]
     assert found == pytest.approx(values, abs=2e-6)
 
 
 def test_published_rand_index_counts_ordered_pairs() -> None:
-    """The standard index differs in the fourth decimal: .7595 is not the .7600 printed."""
+    """Only the index of ordered pairs gives the published .7600; the standard index is .7595."""
     assert rand(THREE_JOINED, SITES) == pytest.approx(0.759519, abs=1e-6)
     assert rand(THREE_JOINED, SITES, pairs="ordered") == 0.76
     assert rand(TWO_JOINED_BUT_FOR_ONE, SITES) == pytest.approx(0.919848, abs=1e-6)
@@ -171,7 +171,7 @@ def test_published_rand_index_counts_ordered_pairs() -> None:
     ],
 )
 def test_single_linkage_makes_the_published_clusters(name: str, settings: dict[str, Any], row: str) -> None:
-    """The clusters follow from distances of 500 pages with the gaps of the paper, in any order of pages."""
+    """Single linkage finds the published clusters from distances with the gaps of the paper, in any order of pages."""
     order = np.random.default_rng(0).permutation(len(SITES))
     clustering = single_linkage(published_matrix(name)[np.ix_(order, order)], **settings)
     assert clustering.n_clusters == PUBLISHED[row][1]
@@ -183,10 +183,10 @@ def test_single_linkage_makes_the_published_clusters(name: str, settings: dict[s
 
 @pytest.mark.parametrize("name", AVERAGES)
 def test_published_averages_are_possible(name: str) -> None:
-    """Gottron 2008, table 2.
+    """The averages in table 2 of Gottron 2008 are below the scores of the right clusters.
 
-    Averages over random starts, on pages that were not published, cannot be computed again. But each lies below what
-    the right clusters give.
+    They can't be computed again, because they are averages over random starts on pages that were not
+    published.
     """
     best = cluster_scores(SITES, SITES)
     limits = [best[score] for score in ("rand_ordered", "purity", "mutual_information_gottron")]
@@ -194,11 +194,11 @@ def test_published_averages_are_possible(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["RTDM", "CP"])
-def test_published_averages_hang_together(name: str) -> None:
-    """Failed runs of k-median mostly merge two sites and split a third.
+def test_published_averages_are_consistent(name: str) -> None:
+    """The three averages of a distance follow from one share of failed runs.
 
-    The share of these runs that gives the printed Rand index gives the printed purity and information as well, to
-    within .003, for the two metrics that do best (table 2). So all three are normalised as in the other tables.
+    A failed run of k-median mostly merges two sites and splits a third. The share of these runs that gives the printed
+    Rand index also gives the printed purity and information to within .003, so these are normalised as in table 3.
     """
     wrong = np.where(SITES == 1, 0, SITES)
     wrong[400:450] = 5
@@ -209,8 +209,8 @@ def test_published_averages_hang_together(name: str) -> None:
         assert (1 - share) * right[score] + share * failed[score] == pytest.approx(printed, abs=0.003)
 
 
-def test_k_medoids_does_worse_than_single_linkage() -> None:
-    """The finding of Gottron 2008: no distance measure leads k-median to the right clusters every time."""
+def test_k_medoids_is_worse_than_single_linkage() -> None:
+    """As in Gottron 2008, k-medoids doesn't find the right clusters in every run, but single linkage does."""
     matrix = published_matrix("CPS")
     runs = k_medoids_runs(matrix, 5, n_runs=30)
     found = np.array([rand(run.labels, SITES, pairs="ordered") for run in runs.runs])
@@ -222,7 +222,7 @@ def test_k_medoids_does_worse_than_single_linkage() -> None:
 
 @given(pairs_of_labels)
 def test_scores_equal_counts_by_hand(pairs: list[tuple[int, int]]) -> None:
-    """Every pair, every cluster."""
+    """All scores equal those computed pair by pair and cluster by cluster."""
     clusters, truth = split(pairs)
     scores = cluster_scores(clusters, truth)
     expected = scores_by_hand(clusters, truth)
@@ -231,7 +231,7 @@ def test_scores_equal_counts_by_hand(pairs: list[tuple[int, int]]) -> None:
 
 @given(pairs_of_labels)
 def test_scores_equal_those_of_sklearn(pairs: list[tuple[int, int]]) -> None:
-    """Indices that scikit-learn has agree with it."""
+    """Scores equal those of scikit-learn, as far as it has them."""
     from sklearn import metrics
 
     clusters, truth = split(pairs)
@@ -245,15 +245,15 @@ def test_scores_equal_those_of_sklearn(pairs: list[tuple[int, int]]) -> None:
 
 @given(pairs_of_labels)
 def test_names_of_clusters_do_not_matter(pairs: list[tuple[int, int]]) -> None:
-    """Letters in place of numbers, in the opposite order."""
+    """Renaming clusters and groups doesn't change the scores."""
     clusters, truth = split(pairs)
     renamed = cluster_scores(["zyxwv"[c] for c in clusters], ["edcba"[t] for t in truth])
     assert renamed == pytest.approx(cluster_scores(clusters, truth), nan_ok=True)
 
 
 @given(pairs_of_labels)
-def test_scores_have_their_ranges(pairs: list[tuple[int, int]]) -> None:
-    """Indices lie in their ranges; the true clustering has the best value."""
+def test_scores_are_in_their_ranges(pairs: list[tuple[int, int]]) -> None:
+    """Scores are in their ranges, and the true clustering has the best value."""
     clusters, truth = split(pairs)
     scores = cluster_scores(clusters, truth)
     for name in ("rand", "rand_ordered", "purity", "purity_weighted", "nmi"):
@@ -266,7 +266,7 @@ def test_scores_have_their_ranges(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_dunn_index_equals_a_search_over_pairs() -> None:
-    """A search over all pairs of random distances gives the same index."""
+    """The index equals that of a search over all pairs of random distances."""
     truth = np.random.default_rng(1).integers(3, size=20)
     matrix = groups_apart(truth, (0.1, 0.8), (0.4, 0.9))
     pairs = list(combinations(range(20), 2))
@@ -277,8 +277,8 @@ def test_dunn_index_equals_a_search_over_pairs() -> None:
     assert "dunn" not in cluster_scores(truth, truth)
 
 
-def test_dunn_index_of_ends() -> None:
-    """No distance inside groups, none anywhere, one group."""
+def test_dunn_index_of_edge_cases() -> None:
+    """The Dunn index is infinite without distances inside groups, and undefined without distances between them."""
     assert dunn([[0, 1], [1, 0]], [0, 1]) == math.inf
     assert math.isnan(dunn(np.zeros((2, 2)), [0, 1]))
     assert math.isnan(dunn([[0, 1], [1, 0]], [0, 0]))
@@ -286,7 +286,7 @@ def test_dunn_index_of_ends() -> None:
 
 
 def test_one_cluster_of_one_group_has_no_normalised_information() -> None:
-    """The logarithm of 1 is 0."""
+    """Normalised information is undefined for a single cluster, because the logarithm of 1 is 0."""
     assert mutual_information([0, 0], [1, 1], "nats") == 0
     for normalise in ("strehl", "gottron", "log_kg"):
         assert math.isnan(mutual_information([0, 0], [1, 1], normalise))
@@ -294,7 +294,7 @@ def test_one_cluster_of_one_group_has_no_normalised_information() -> None:
 
 
 def test_many_clusters_need_no_table_of_all_pairs() -> None:
-    """Twenty thousand clusters and groups would be 400 million cells."""
+    """Twenty thousand clusters are scored without a table of 400 million cells."""
     each = np.arange(20_000)
     assert rand(each, each) == 1
     assert mutual_information(each, each, "nats") == pytest.approx(math.log(20_000))
@@ -311,7 +311,7 @@ def test_many_clusters_need_no_table_of_all_pairs() -> None:
     ],
 )
 def test_unusable_labels_are_refused(score: Any, clusters: Any, truth: Any, message: str) -> None:
-    """Other lengths, nothing, tables, labels that cannot be compared."""
+    """Labels that are empty, two-dimensional, of different lengths or not comparable are refused."""
     with pytest.raises(UsageError, match=message):
         score(clusters, truth)
 

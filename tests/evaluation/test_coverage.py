@@ -1,4 +1,4 @@
-"""Coverage: F1 and share of the pages above a confidence, and the report of both."""
+"""Coverage: F1 and share of the pages above a confidence, and a report of both."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from blockml.evaluation.coverage import coverage
 DATA = Path(__file__).parents[2] / "data" / "sites" / "quillbase-docs"
 
 
-def test_means_and_shares_are_those_of_the_pages() -> None:
-    """Pages at the threshold count; fewer than five have no mean."""
+def test_means_and_shares_of_pages_above_a_confidence() -> None:
+    """Pages at the threshold are included, and fewer than five pages have no mean."""
     confidence = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
     f1 = [0.1, 0.4, 0.6, 0.9, 1.0, 1.0]
     rows = coverage(confidence, f1, thresholds=(0.0, 0.6, 0.9))
@@ -29,16 +29,16 @@ def test_means_and_shares_are_those_of_the_pages() -> None:
     assert rows[2].record()["f1"] is None
 
 
-def test_an_interval_allows_for_bad_pages_that_no_sample_page_shows() -> None:
-    """Fifty perfect pages don't prove that all are; a plain bootstrap has an interval of no width."""
+def test_an_interval_allows_for_bad_pages_that_are_not_in_the_sample() -> None:
+    """Fifty perfect pages still have an interval below 1, unlike with a plain bootstrap."""
     (row,) = coverage([1.0] * 50, [1.0] * 50, thresholds=(0.5,))
     assert row.f1 is not None
     assert 0.9 < row.f1.low < 0.99
     assert row.f1.high == row.f1.mean == 1.0
 
 
-def test_intervals_hold_on_other_pages() -> None:
-    """One page in twenty is bad: the interval of 50 pages holds its mean in most draws."""
+def test_intervals_cover_the_mean_of_all_pages() -> None:
+    """If one page in twenty is bad, the interval of 50 pages contains the mean in most draws."""
     rng = np.random.default_rng(0)
     f1 = np.where(rng.random(2000) < 0.05, rng.random(2000) * 0.4, 0.9 + rng.random(2000) / 10)
     held = 0
@@ -50,14 +50,14 @@ def test_intervals_hold_on_other_pages() -> None:
 
 
 def test_wrong_calls() -> None:
-    """Lengths must agree, and there must be a page."""
+    """Arrays of different lengths, shapes or without pages are refused."""
     for confidence, f1 in (([], []), ([0.5], [0.5, 0.6]), ([[0.5]], [[0.5]])):
         with pytest.raises(UsageError, match=r"must be arrays \(n_pages,\)"):
             coverage(confidence, f1)
 
 
-def test_the_command_prints_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A table, the same in JSON, and a report with a curve."""
+def test_the_command_prints_and_writes_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command prints coverage as a table or as JSON, and writes a report with a curve."""
     pytest.importorskip("jinja2")
     call = ["evaluate", "kim2013", "--dataset", str(DATA), "--metric", "bag_f1"]
     assert main([*call, "--coverage"]) == 0

@@ -23,8 +23,8 @@ blocks = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.25, 0.5,
 
 
 @given(blocks)
-def test_every_point_is_that_of_a_threshold(pairs: list[tuple[bool, float]]) -> None:
-    """Precision and recall equal those of blocks with at least the score; average precision that of scikit-learn."""
+def test_every_point_belongs_to_a_threshold(pairs: list[tuple[bool, float]]) -> None:
+    """Precision, recall and average precision equal scikit-learn's at every threshold."""
     truth, scores = [main for main, _ in pairs], [score for _, score in pairs]
     curve = precision_recall(truth, scores)
     assert curve.thresholds.tolist() == sorted(set(scores), reverse=True)
@@ -40,7 +40,7 @@ def test_every_point_is_that_of_a_threshold(pairs: list[tuple[bool, float]]) -> 
 
 
 def test_weights_count_as_blocks() -> None:
-    """A block of weight three equals three blocks; one of weight zero is not there."""
+    """A block with weight three counts like three blocks, and one with weight zero doesn't count."""
     weighted = precision_recall([True, False, True], [0.9, 0.8, 0.7], [3, 1, 0])
     repeated = precision_recall([True, True, True, False], [0.9, 0.9, 0.9, 0.8])
     assert weighted.average_precision == repeated.average_precision == 1
@@ -56,15 +56,15 @@ def test_weights_count_as_blocks() -> None:
         ([], [], "no block is main content"),
     ],
 )
-def test_curves_without_meaning_are_refused(truth: list[bool], scores: list[float], message: str) -> None:
-    """The message says what is missing."""
+def test_undefined_curves_are_refused(truth: list[bool], scores: list[float], message: str) -> None:
+    """The error says why there is no curve."""
     with pytest.raises(UsageError, match=message):
         precision_recall(truth, scores)
 
 
 @pytest.mark.parametrize("beta", [0, -1, float("nan")])
 def test_beta_is_positive(beta: float) -> None:
-    """F-beta and the best threshold refuse other values, and recalls outside of [0, 1]."""
+    """A beta that isn't positive is refused by F-beta and by the search for the best threshold."""
     curve = precision_recall([True, False], [0.9, 0.1])
     with pytest.raises(UsageError, match="beta"):
         f_beta(0.5, 0.5, beta)
@@ -73,7 +73,7 @@ def test_beta_is_positive(beta: float) -> None:
 
 
 def test_f_beta_lies_between_precision_and_recall() -> None:
-    """It nears precision for small beta and recall for large ones; F1 is that of blocks."""
+    """F-beta approaches precision for a small beta and recall for a large one, and F1 is that of blocks."""
     scores = WordScores(0.9, 0.6, 0.72)
     assert scores.recall < scores.f2 < scores.f1 < scores.f05 < scores.precision
     assert f_beta(0.9, 0.6, 1) == pytest.approx(0.72)
@@ -83,7 +83,7 @@ def test_f_beta_lies_between_precision_and_recall() -> None:
 
 
 def test_the_figure_has_a_line_for_each_system(tmp_path: Path) -> None:
-    """Names are escaped, the dot is the decision, and lines are steps that end at full recall."""
+    """The figure has escaped names, a dot for the decision, and lines of steps that end at full recall."""
     curve = precision_recall([True, False, True, False], [0.9, 0.8, 0.7, 0.1])
     svg = curves_svg("Blocks of <sites>", {"a<b": (curve, (0.5, 1.0)), "none": (curve, None)})
     assert svg.count("<circle") == 1

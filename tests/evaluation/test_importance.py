@@ -1,4 +1,4 @@
-"""Importance of columns: known trees on known rows."""
+"""Importance of columns, for known trees and rows."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ ROWS = LabelledRows(
 
 
 def test_a_perfect_test_removes_all_impurity() -> None:
-    """Four rows of one bit each; the output of the stump has a sum of squares of one."""
+    """The test of a stump that separates four rows perfectly gets the whole impurity."""
     assert impurity_gains(STUMP, ROWS, averaged=True).tolist() == [0, 4]
     assert impurity_gains(STUMP, ROWS, averaged=False).tolist() == [0, 1]
     assert impurity_gains(joined([STUMP, STUMP]), ROWS, averaged=False).tolist() == [0, 2]
 
 
 def test_families_and_columns_of_a_model() -> None:
-    """Shares add up; the same seed gives the same losses; a column that no test reads is left out."""
+    """Shares of impurity sum to 1, equal seeds give equal losses, and unused columns are left out."""
     model = trained("kim2013").model
     rows = importance_rows(model, open_dataset(DATA / "pages"))
     columns = by_column(model, rows, repeats=1)
@@ -54,7 +54,7 @@ def test_families_and_columns_of_a_model() -> None:
 
 
 def test_pages_without_both_kinds_of_blocks_are_refused() -> None:
-    """Importance needs labels."""
+    """Pages without labelled blocks of both kinds are refused."""
     empty = Dataset("none", DATA, "folders", ())
     with pytest.raises(DatasetError, match="labelled blocks of content and of boilerplate"):
         importance_rows(trained("kim2013").model, empty)

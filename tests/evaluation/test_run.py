@@ -17,7 +17,7 @@ from blockml.page import Page
 
 
 def write(folder: Path, name: str, html: str, expected: str | None, meta: str = "{}") -> None:
-    """Write a page folder."""
+    """Write a folder with a page."""
     (folder / name).mkdir()
     (folder / name / "page.html").write_text(html, encoding="utf-8")
     (folder / name / "meta.json").write_text(meta, encoding="utf-8")
@@ -26,7 +26,7 @@ def write(folder: Path, name: str, html: str, expected: str | None, meta: str = 
 
 
 def test_scores_of_plain_are_known(tmp_path: Path) -> None:
-    """Keeping all text gives recall 1, and as precision the gold's share of the page's words."""
+    """Keeping all text gives recall 1, and precision equal to the gold's share of the page's words."""
     write(
         tmp_path, "a", "<p>menu</p><p>the text itself</p>", "the text itself", '{"with": ["text"], "without": ["menu"]}'
     )
@@ -52,11 +52,11 @@ def test_scores_of_plain_are_known(tmp_path: Path) -> None:
     assert set(summary["metrics"]) == set(PAGE_METRICS)
 
 
-def test_what_the_first_extraction_imports_costs_no_page(tmp_path: Path) -> None:
-    """The time of an extractor does not depend on which one is named first."""
+def test_imports_of_the_first_extraction_are_not_measured(tmp_path: Path) -> None:
+    """The time that an extractor needs once before its first page isn't part of its measured time."""
 
     class Slow(Plain):
-        """Needs a while before its first page."""
+        """Needs half a second before its first page."""
 
         n_calls = 0
 
@@ -73,7 +73,7 @@ def test_what_the_first_extraction_imports_costs_no_page(tmp_path: Path) -> None
 
 
 def test_folder_without_gold_is_refused(tmp_path: Path) -> None:
-    """Nothing to score is an error, not a mean of nothing."""
+    """A folder without gold is an error."""
     write(tmp_path, "c", "<p>no gold</p>", None)
     with pytest.raises(DatasetError, match="no page has gold"):
         evaluate_extractor(Plain(), open_dataset(tmp_path))

@@ -1,4 +1,4 @@
-"""Pages and sites that a model has seen in training are found again in other folders."""
+"""Pages and sites seen in training are recognised in other folders."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ N_TRAINING = 30
 
 @pytest.fixture(scope="module")
 def pages() -> Dataset:
-    """All pages of the made-up sites, those for training first."""
+    """Return all pages of the example sites."""
     return open_dataset(SITES)
 
 
 @pytest.fixture(scope="module")
 def model_file(pages: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that was trained on the first pages."""
+    """Return the file of a model that was trained on the first pages."""
     path = tmp_path_factory.mktemp("model") / "mine.blockml"
     save_model(train_model([replace(pages, pages=pages.pages[:N_TRAINING])], recipe("kim2013"), protocols=[]), path)
     return path
 
 
 def copied(pages: Dataset, folder: Path, change: Callable[[str], str] = str) -> Path:
-    """Write pages under other names, with their text as gold beside them."""
+    """Write pages under other names, with their text as gold next to them."""
     folder.mkdir()
     for number, page in enumerate(pages.pages):
         html, gold = page.load()
@@ -48,7 +48,7 @@ def copied(pages: Dataset, folder: Path, change: Callable[[str], str] = str) -> 
 
 
 def wider(html: str) -> str:
-    """Change white space between the words and the tags of a page."""
+    """Add white space between the words and the tags of a page."""
     return html.replace(" ", "  ").replace("\n", "\r\n\t")
 
 
@@ -56,7 +56,7 @@ def wider(html: str) -> str:
 def test_copies_of_training_pages_are_found(
     change: Callable[[str], str], pages: Dataset, model_file: Path, tmp_path: Path
 ) -> None:
-    """Thirty training pages elsewhere, as they are or with other white space, are all seen."""
+    """Copies of all training pages are recognised, even if their white space was changed."""
     folder = copied(replace(pages, pages=pages.pages[:N_TRAINING]), tmp_path / "elsewhere", change)
     scores = blockml.evaluate(model_file, folder)
     sites = {page.site for page in pages.pages[:N_TRAINING]}
@@ -68,8 +68,8 @@ def test_copies_of_training_pages_are_found(
     assert blockml.evaluate("plain", folder).seen == Seen((), N_TRAINING)
 
 
-def test_other_pages_of_a_training_site_are_not_seen_but_their_site_is(pages: Dataset, model_file: Path) -> None:
-    """The pages beside the training pages."""
+def test_other_pages_of_a_training_site_are_not_seen(pages: Dataset, model_file: Path) -> None:
+    """Other pages of a site in the training data aren't seen, but their site is."""
     known = {page.site for page in pages.pages[:N_TRAINING]}
     rest = [page for page in pages.pages[N_TRAINING:] if page.site in known]
     others = [page for page in pages.pages if page.site not in known]
@@ -84,10 +84,10 @@ def test_other_pages_of_a_training_site_are_not_seen_but_their_site_is(pages: Da
     assert found.worth_telling
 
 
-def test_a_comparison_claims_nothing_on_seen_pages(
+def test_a_comparison_leaves_out_seen_pages(
     pages: Dataset, model_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The terminal has a dagger and counts, differences are those of the unseen pages, the report says so."""
+    """The output marks the model with a dagger, and differences only cover pages that it hasn't seen."""
     chosen = (*pages.pages[: N_TRAINING // 3], *pages.pages[N_TRAINING : N_TRAINING + 6])
     folder, out = copied(replace(pages, pages=chosen), tmp_path / "mixed"), tmp_path / "out"
     assert main(["compare", str(model_file), "plain", "--dataset", f"own={folder}", "-o", str(out), "--quiet"]) == 0
@@ -107,8 +107,8 @@ def test_a_comparison_claims_nothing_on_seen_pages(
     assert "leaves out 10 pages seen in training" in err
 
 
-def test_a_file_without_hashes_knows_whole_data_sets_only(pages: Dataset, model_file: Path, tmp_path: Path) -> None:
-    """Files of earlier versions: the training set itself is seen, anything else is unknown."""
+def test_a_file_without_hashes_recognises_whole_data_sets(pages: Dataset, model_file: Path, tmp_path: Path) -> None:
+    """A model file of an earlier version recognises its whole training set, and anything else is unknown."""
     model = replace(load_model(model_file), training_hashes=None)
     save_model(model, tmp_path / "old.blockml")
     old = load_model(tmp_path / "old.blockml")
@@ -121,11 +121,11 @@ def test_a_file_without_hashes_knows_whole_data_sets_only(pages: Dataset, model_
 
 
 def seen(model: Model, dataset: Dataset) -> Seen:
-    """Find the pages that a model has seen of a data set."""
+    """Find the pages of a data set that a model has seen."""
     return find_seen(training_records(TrainedExtractor(model)), dataset, dataset.checksum(), page_hashes(dataset))
 
 
 def test_untrained_extractors_have_seen_nothing(pages: Dataset) -> None:
-    """They need no hashes."""
+    """Extractors that aren't trained have seen no page and need no hashes."""
     assert training_records(Plain()) == ()
     assert find_seen((), pages, "", {}) == Seen((), len(pages))

@@ -1,4 +1,4 @@
-"""Metric tokens and word metrics."""
+"""Tokens and scores of words."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ texts = st.lists(st.sampled_from(["a", "b", "c", "d", "-"]), max_size=20).map(" 
 
 
 def test_word_tokens_are_lower_case_words() -> None:
-    r"""Mode "w" takes the matches of \w+ after lower-casing, in any script."""
+    r"""Mode "w" returns the matches of \w+ in the lower-case text, in any script."""
     assert metric_tokens("Don't STOP: Ärger, snake_case 3.5!") == ["don", "t", "stop", "ärger", "snake_case", "3", "5"]
     assert metric_tokens(" -- ... ") == []
 
 
 def test_white_space_tokens_keep_case_and_punctuation() -> None:
-    """Mode "ws" splits at Unicode white space only, the no-break space included."""
+    """Mode "ws" splits only at Unicode white space, including the no-break space."""
     assert metric_tokens("Don't\u00a0STOP:\n ok", "ws") == ["Don't", "STOP:", "ok"]
     assert metric_tokens("  ", "ws") == []
 
 
 def test_unknown_token_mode_names_the_legal_ones() -> None:
-    """A wrong mode is refused, also through the metrics."""
+    """An unknown mode is refused, also by the metrics."""
     with pytest.raises(UnknownNameError, match="choose one of: w, ws"):
         metric_tokens("a", "words")
     with pytest.raises(UnknownNameError, match="'words'"):
@@ -40,23 +40,23 @@ def test_unknown_token_mode_names_the_legal_ones() -> None:
 
 
 def test_lcs_example() -> None:
-    """Four words in common order of six gold and seven extracted words."""
+    """Four words are in the same order in the gold (six words) and in the output (seven words)."""
     assert lcs_scores(GOLD, EXTRACTED) == pytest.approx((0.571429, 0.666667, 0.615385), abs=1e-6)
 
 
 def test_bag_example() -> None:
-    """Five words in common of six gold and seven extracted words."""
+    """Five words are shared by the gold (six words) and the output (seven words)."""
     assert bag_scores(GOLD, EXTRACTED) == pytest.approx((0.714286, 0.833333, 0.769231), abs=1e-6)
 
 
 def test_shingle_example() -> None:
-    """Two of three 4-grams in common."""
+    """Two of three 4-grams are shared."""
     assert shingle_scores("a b c d e f", "x a b c d e") == pytest.approx((2 / 3, 2 / 3, 2 / 3), abs=1e-6)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_empty_rules(metric: Metric) -> None:
-    """Two texts without words agree; if exactly one has none, all three scores are 0."""
+    """Two texts without words are equal, and if only one has none, all scores are 0."""
     assert metric("", " - ") == (1, 1, 1)
     assert metric("a b", "") == (0, 0, 0)
     assert metric("", "a b") == (0, 0, 0)
@@ -66,7 +66,7 @@ def test_empty_rules(metric: Metric) -> None:
 @pytest.mark.parametrize("metric", METRICS)
 @given(gold=texts, extracted=texts)
 def test_scores_are_symmetric_and_consistent(metric: Metric, gold: str, extracted: str) -> None:
-    """Swapping the texts swaps precision and recall; F1 is their harmonic mean; equal texts score 1."""
+    """Swapping the texts swaps precision and recall, F1 is their harmonic mean, and equal texts score 1."""
     precision, recall, f1 = metric(gold, extracted)
     assert metric(extracted, gold) == (recall, precision, f1)
     assert f1 == pytest.approx(2 * precision * recall / (precision + recall) if precision else 0)
@@ -75,47 +75,47 @@ def test_scores_are_symmetric_and_consistent(metric: Metric, gold: str, extracte
 
 @given(texts, texts)
 def test_bag_bounds_lcs_from_above(gold: str, extracted: str) -> None:
-    """Dropping the order of words can only raise the scores."""
+    """Scores that ignore the order of words are at least as high as those that don't."""
     ordered, bag = lcs_scores(gold, extracted), bag_scores(gold, extracted)
     assert all(low <= high for low, high in zip(ordered, bag, strict=True))
 
 
-def test_mode_reaches_lcs_and_bag() -> None:
-    """White-space words with other punctuation or case differ, plain words do not."""
+def test_lcs_and_bag_accept_a_mode() -> None:
+    """In mode "ws" words that differ in punctuation or case are different; by default they are equal."""
     assert lcs_scores("A cat.", "a cat").f1 == bag_scores("A cat.", "a cat").f1 == 1
     assert lcs_scores("A cat.", "a cat", "ws").f1 == bag_scores("A cat.", "a cat", "ws").f1 == 0
 
 
 def test_shingles_count_repetitions() -> None:
-    """A repeated 2-gram counts as often as both texts have it."""
+    """A repeated 2-gram counts as often as it occurs in both texts."""
     assert shingle_scores("a b a b a b", "a b a b", size=2) == pytest.approx((1, 3 / 5, 3 / 4))
 
 
-def test_short_text_is_one_shorter_shingle() -> None:
-    """Up to size words make one shingle, which matches only an equal one."""
+def test_a_short_text_is_one_shorter_shingle() -> None:
+    """A text of fewer words than a shingle is one shingle, which only matches an equal one."""
     assert shingle_scores("a b c", "a b c").f1 == 1
     assert shingle_scores("a b c", "a b").f1 == 0
 
 
 def test_shingle_case_option() -> None:
-    """Case counts unless lower is asked for."""
+    """Case matters unless ``lower`` is set."""
     assert shingle_scores("A b c d", "a b c d").f1 == 0
     assert shingle_scores("A b c d", "a b c d", lower=True).f1 == 1
 
 
-def test_impossible_shingle_calls_are_refused() -> None:
-    """A shingle has words."""
+def test_impossible_sizes_of_shingles_are_refused() -> None:
+    """A shingle must have at least one word."""
     with pytest.raises(UsageError, match="size must be at least 1, got 0"):
         shingle_scores("a", "a", size=0)
 
 
 def test_snippets_ignore_case_and_white_space() -> None:
-    """Snippets are found across line breaks and in other case, but only as a whole."""
+    """Snippets are found in any case and across line breaks, but only as a whole."""
     text = "The  Cat\nsat\u00a0on the mat."
     assert snippet_rates(text, ["cat SAT", "on\tthe mat", "the dog"], ["the cat sat on", "menu"]) == (2 / 3, 1 / 2)
 
 
 def test_no_snippets_give_no_rate() -> None:
-    """Without snippets, or with blank ones only, there is no rate; an empty text contains no snippet."""
+    """Without snippets, or with only blank ones, there is no rate, and an empty text contains no snippet."""
     assert snippet_rates("text", [], [" "]) == (None, None)
     assert snippet_rates("", ["a"], ["b"]) == (0, 0)

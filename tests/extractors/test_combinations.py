@@ -1,4 +1,4 @@
-"""Combinations: votes are counted, chains hand pages on, and what is left of a page is a page."""
+"""Combinations count votes or pass pages on, and the rest of a page is a valid page."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ every_class = pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.nam
 
 
 def kept_by(member: Extractor, page: Page) -> NDArray[np.bool_]:
-    """Blocks that an extractor keeps."""
+    """Return the blocks that an extractor keeps."""
     return member.decide(page).kept
 
 
 class Fixed(Extractor):
-    """Gives the scores it was made with, to whichever blocks there are."""
+    """Returns the given scores, repeated for all blocks."""
 
     name: ClassVar[str] = "fixed"
     traits: ClassVar[Traits] = Plain.traits
@@ -48,7 +48,7 @@ class Fixed(Extractor):
 
 
 class Holds(Extractor):
-    """Keeps blocks that hold a letter."""
+    """Keeps blocks that contain a letter."""
 
     name: ClassVar[str] = "holds"
     traits: ClassVar[Traits] = Plain.traits
@@ -57,7 +57,7 @@ class Holds(Extractor):
         self.letter = letter
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Look at the texts of the blocks and of the nodes: both must be the same."""
+        """Look for the letter, and check that the texts of blocks and nodes are equal."""
         blocks, nodes = page.blocks, page.nodes
         for text, first, last in zip(blocks.texts, blocks.node, blocks.last_node, strict=True):
             assert visible(text) == visible("".join(nodes.texts[first : last + 1]))
@@ -71,7 +71,7 @@ PAGE = blockml.parse("<p>one</p><p>two</p><p>three</p><p>four</p>")
 
 
 def test_majority_of_three_votes() -> None:
-    """Two of three votes keep, one of three does not."""
+    """Two of three votes keep a block, and one of three doesn't."""
     voters = [Fixed([1, 1]), Fixed([0, 0]), Fixed([1, 0])]
     page = blockml.parse("<p>one</p><p>two</p>")
     assert kept_by(Majority(voters), page).tolist() == [True, False]
@@ -84,7 +84,7 @@ def test_majority_of_three_votes() -> None:
     .filter(lambda voters: any(weight for _, weight in voters)),
 )  # fmt: skip
 def test_votes_are_counted(voters: list[tuple[list[bool], int]]) -> None:
-    """Kept if weight for it is at least half of all; tenths as weights hide no vote in their rounding."""
+    """A block is kept if at least half of the total weight votes for it, without errors by rounding."""
     members = [Fixed([float(vote) for vote in votes]) for votes, _ in voters]
     combination = Majority(members, weights=[weight / 10 for _, weight in voters])
     total = sum(weight for _, weight in voters)
@@ -95,8 +95,8 @@ def test_votes_are_counted(voters: list[tuple[list[bool], int]]) -> None:
     assert kept_by(Intersection(members), PAGE).tolist() == [all(votes[i] for votes, _ in voters) for i in range(4)]
 
 
-def test_members_vote_at_their_own_thresholds() -> None:
-    """A member votes for a block whose score reaches the threshold of the object or the default of the method."""
+def test_members_vote_at_their_thresholds() -> None:
+    """A member votes for a block whose score reaches the threshold of the object, or else that of the method."""
     scores = [0.2, 0.4, 0.5, 0.9]
     assert Union([Fixed(scores)]).score(PAGE).tolist() == [0, 0, 1, 1]
     assert Union([Fixed(scores, threshold=0.4)]).score(PAGE).tolist() == [0, 1, 1, 1]
@@ -104,14 +104,14 @@ def test_members_vote_at_their_own_thresholds() -> None:
 
 
 def test_members_see_the_page_of_the_combination() -> None:
-    """Boilerpipe's rules join inline texts when used by themselves, but not here."""
+    """Boilerpipe's rules join inline texts if used directly, but in a combination they get the combination's blocks."""
     html = "<p>one <b>two</b> three</p>"
     assert len(blockml.extract(html, model=NumWords()).page.blocks) == 1
     assert len(blockml.extract(html, model=Union(["numwords"])).page.blocks) == 3
 
 
-def test_combinations_nest() -> None:
-    """Members may be combinations, as objects or by names of the registry."""
+def test_combinations_can_be_nested() -> None:
+    """Members may be combinations, given as objects or by name."""
     inner = Intersection([Fixed([1, 1, 0, 0]), Fixed([1, 0, 1, 0])])
     assert Union([inner, Fixed([0, 0, 0, 1])]).score(PAGE).tolist() == [1, 0, 0, 1]
     assert Serial([Union([inner]), "plain"]).score(PAGE).tolist() == [1, 0, 0, 0]
@@ -121,8 +121,8 @@ def test_combinations_nest() -> None:
 
 
 @every_class
-def test_a_combination_in_itself_ends(kind: Any) -> None:
-    """By name a combination means the default one; as an object within itself it raises, at any depth."""
+def test_a_combination_cannot_contain_itself(kind: Any) -> None:
+    """The name of a combination means the default one, and an object inside itself is an error at any depth."""
     by_name = resolve(kind.name, {"members": [kind.name]})
     assert kept_by(by_name, PAGE).tolist() == kept_by(kind(), PAGE).tolist()
     combination = kind()
@@ -137,14 +137,14 @@ def test_a_combination_in_itself_ends(kind: Any) -> None:
 @every_class
 @pytest.mark.parametrize("members", ["plain", [], (), None, [1], ["plain", Plain], {"plain": 1}])
 def test_members_are_a_list_of_names_and_extractors(kind: Any, members: Any) -> None:
-    """Other values raise, and the message gives the legal ones."""
+    """Members that aren't a list of names and extractors are an error."""
     with pytest.raises(UsageError, match=r"'members'.*list of one or more names or extractors"):
         kind(members).score(PAGE)
 
 
 @every_class
 def test_unknown_and_illegal_members(kind: Any) -> None:
-    """An unknown name lists the legal ones; a member's illegal argument is found before any page is scored."""
+    """An unknown name lists the known ones, and an illegal parameter of a member is found before a page is scored."""
     with pytest.raises(UnknownNameError, match="numwords, plain"):
         resolve(kind.name, {"members": ["plain", "nothing"]})
     with pytest.raises(UsageError, match="nine, twelve"):
@@ -155,14 +155,14 @@ def test_unknown_and_illegal_members(kind: Any) -> None:
     "weights", [[1], [1, 2, 3], [1, -1], [0, 0], ["1", 2], [1, float("nan")], [1, float("inf")], "12", 2, []]
 )
 def test_weights_are_checked(weights: Any) -> None:
-    """One for each member, at least 0, not all 0."""
+    """Weights must be finite and not negative, not all 0, and as many as there are members."""
     with pytest.raises(UsageError, match=r"'weights'.*2 members"):
         Majority(["plain", "numwords"], weights=weights).score(PAGE)
 
 
 @every_class
 def test_scikit_learn_can_clone_it(kind: Any) -> None:
-    """Names and objects, which are cloned too."""
+    """Members that are objects are cloned as well."""
     copy = clone(kind(["numwords", Fixed([0.3], threshold=0.2)]))
     assert copy.members[0] == "numwords"
     assert copy.members[1].get_params() == {"scores": [0.3], "threshold": 0.2}
@@ -171,7 +171,7 @@ def test_scikit_learn_can_clone_it(kind: Any) -> None:
 
 
 def test_ids_name_members() -> None:
-    """The id names parameters that differ from their defaults."""
+    """The id names members and weights that differ from the default."""
     assert Union().id == "union"
     assert Union(list(Union().members)).id == "union"
     assert (
@@ -182,7 +182,7 @@ def test_ids_name_members() -> None:
 
 
 def test_explanations_name_voters() -> None:
-    """The explanation names the voters that keep the block; of a chain, the member that removed it."""
+    """The explanation names the members that keep a block, or in a chain the one that removed it."""
     voters = [Fixed([1, 0, 1, 0]), Plain()]
     first = voters[0].id
     assert Union(voters).explain(PAGE) == (f"{first}, plain", "plain", f"{first}, plain", "plain")
@@ -192,22 +192,22 @@ def test_explanations_name_voters() -> None:
 # --- chains -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_chain_removed_stays_removed() -> None:
+def test_blocks_removed_in_a_chain_stay_removed() -> None:
     """The last member of a chain does not restore blocks."""
     page = blockml.parse("<p>abc</p><p>bc</p>")
     assert kept_by(Serial([Holds("a"), LQF(quota=1.0)]), page).tolist() == [True, False]
 
 
-def test_preformatted_text_is_decided_as_everywhere() -> None:
-    """A union of one decides as its member does, in code too."""
+def test_preformatted_text_is_decided_like_elsewhere() -> None:
+    """A union with one member decides like this member, also about code."""
     page = blockml.parse(f"<p>{'word ' * 60}</p><pre>one <b>two</b> {'three ' * 30}<i>four</i></pre><p>Home</p>")
     for name in ("dsc", "accb", "cetr-tm", "numwords"):
         member = resolve(name)
         assert kept_by(Union([name]), page).tolist() == kept_by(member, page).tolist()
 
 
-def test_members_of_a_chain_see_what_is_left() -> None:
-    """Each member gets the texts and blocks that all earlier members kept; removed blocks score 0."""
+def test_members_of_a_chain_get_the_remaining_page() -> None:
+    """Each member gets the blocks that all earlier members kept, and removed blocks score 0."""
     page = blockml.parse("".join(f"<p>{word}</p>" for word in ("abc", "ab", "bc", "ca", "a", "b", "c")))
     assert Serial([Holds("a"), Holds("b"), Holds("c")]).score(page).tolist() == [1, 0, 0, 0, 0, 0, 0]
     assert Serial([Holds("a"), Holds("b")]).score(page).tolist() == [1, 1, 0, 0, 0, 0, 0]
@@ -215,34 +215,34 @@ def test_members_of_a_chain_see_what_is_left() -> None:
     assert Serial([Holds("x"), "plain"]).score(page).tolist() == [0] * 7
 
 
-def test_a_chain_of_one_is_its_member() -> None:
-    """Scores and threshold are the last member's."""
+def test_a_chain_of_one_equals_its_member() -> None:
+    """Scores and threshold are those of the last member."""
     assert Serial([Fixed([0.2, 0.8])]).score(PAGE).tolist() == Fixed([0.2, 0.8]).score(PAGE).tolist()
     assert Serial([Plain(), Fixed(threshold=0.9)]).default_threshold == 0.9
     assert Serial(["plain", "numwords"]).default_threshold == 0.5
 
 
-def test_neighbours_close_ranks() -> None:
-    """A short text after links is not content; once the links are removed, it is."""
+def test_removal_changes_neighbours() -> None:
+    """A short text after links isn't content, but it is if the links have been removed."""
     page = blockml.parse(f"<ul><li><a href=/>Home</a></ul><p>{'word ' * 20}</p><p>End</p>")
     assert kept_by(NumWords(), page).tolist() == [False, False, True]
     assert kept_by(Serial([Fixed([0, 1, 1]), NumWords()]), page).tolist() == [False, True, True]
 
 
-def test_a_chain_gives_the_text_of_its_page() -> None:
-    """Extraction renders the whole page, not the one that is left."""
+def test_a_chain_renders_the_whole_page() -> None:
+    """Extraction renders the original page and not the remaining one."""
     result = blockml.extract("<p>axe</p><p>box</p><pre>a  x</pre>", model=Serial([Holds("a"), Holds("x")]))
     assert result.text == "axe\na  x"
     assert result.page.source is not None
 
 
-# --- what is left of a page -------------------------------------------------------------------------------------------
+# --- the rest of a page -----------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=30)
 @given(messy_html, st.randoms(use_true_random=False), st.sampled_from(["anchor", "boilerpipe"]), st.booleans())
-def test_what_is_left_is_a_page(html: str, random: Any, profile: str, wordless: bool) -> None:  # noqa: FBT001
-    """Nodes and blocks are those that remain, with their relations; lines are those of the page that is left."""
+def test_the_rest_of_a_page_is_a_page(html: str, random: Any, profile: str, wordless: bool) -> None:  # noqa: FBT001
+    """Remaining nodes and blocks keep their relations, and line numbers are those of the remaining page."""
     page = blockml.parse(html, profile=profile, keep_wordless=wordless)
     removed = np.array([random.random() < 0.5 for _ in page.blocks.texts], dtype=bool)
     left = without_blocks(page, removed)
@@ -297,8 +297,8 @@ def test_what_is_left_is_a_page(html: str, random: Any, profile: str, wordless: 
         assert getattr(left.blocks, name).dtype == getattr(page.blocks, name).dtype
 
 
-def test_the_rest_of_a_page_is_told_from_it() -> None:
-    """The rest has no source; it is the same page if nothing is removed, and has no text if everything is."""
+def test_properties_of_the_rest_of_a_page() -> None:
+    """The rest of a page has no source, is the same page if nothing is removed, and is empty if everything is."""
     assert without_blocks(PAGE, np.zeros(4, dtype=bool)) is PAGE
     left = without_blocks(PAGE, np.array([True, False, False, True]))
     assert (left.source, left.status, left.title) == (None, Status.OK, "")
@@ -307,8 +307,8 @@ def test_the_rest_of_a_page_is_told_from_it() -> None:
     assert [nothing.nodes.name(node) for node in range(len(nothing.nodes))] == ["html", "head", "body", *["p"] * 4]
 
 
-def test_what_was_between_still_parts() -> None:
-    """A removed cell leaves its cell border, a removed inline text at least a space."""
+def test_removed_blocks_still_separate_their_neighbours() -> None:
+    """A removed cell leaves a paragraph break, and a removed inline text at least a space."""
     page = blockml.parse("<p>a<b>b</b>c</p><table><tr><td>d<td>e</table>")
     assert page.blocks.texts == ("a", "b", "c", "d", "e")
     left = without_blocks(page, np.array([False, True, False, True, False]))
@@ -322,7 +322,7 @@ def test_what_was_between_still_parts() -> None:
 @settings(max_examples=30)
 @given(html=messy_html)
 def test_any_page_gets_scores(kind: Any, html: str) -> None:
-    """One float32 in [0, 1] per block, the same each time; an explanation for each."""
+    """Scores are reproducible float32 values in [0, 1], with an explanation for each block."""
     extractor = kind(["numwords", Density(), "boilerpipe-article"])
     page = blockml.parse(html)
     scores = extractor.score(page)
@@ -332,6 +332,6 @@ def test_any_page_gets_scores(kind: Any, html: str) -> None:
     assert len(extractor.explain(page)) == len(page.blocks)
 
 
-def test_the_base_is_no_extractor_of_its_own() -> None:
-    """The registry has the subclasses only."""
+def test_registered_combinations_are_subclasses() -> None:
+    """The registry contains the subclasses of ``Combination`` but not the base class."""
     assert all(issubclass(kind, Combination) and resolve(kind.name).__class__ is kind for kind in CLASSES)

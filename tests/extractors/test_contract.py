@@ -1,4 +1,4 @@
-"""Contract of every extractor that needs no training."""
+"""The contract of every extractor that needs no training."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.strategies import messy_html
 
 NAMES = sorted(EXTRACTORS)
 
-#: Every letter and digit by another one of its kind.
+#: Replaces every letter and digit by another one of the same kind.
 _OTHER = str.maketrans(
     string.ascii_letters + string.digits,
     string.ascii_lowercase[1:] + "a" + string.ascii_uppercase[1:] + "A" + string.digits[1:] + "1",
@@ -28,7 +28,7 @@ _OTHER = str.maketrans(
 @settings(max_examples=30)
 @given(html=messy_html)
 def test_any_page_gets_scores(name: str, html: str) -> None:
-    """One float32 score in [0, 1] per block, the same each time, whatever the page."""
+    """Scores are reproducible float32 values in [0, 1], one per block, for any page."""
     extractor = resolve(name)
     page = blockml.parse(html, **extractor.parsing.options())
     scores = extractor.score(page)
@@ -42,8 +42,8 @@ def test_any_page_gets_scores(name: str, html: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_public_names_are_the_classes_own(name: str) -> None:
-    """The registry and the class say the same, and the plain id is the name."""
+def test_public_names_are_those_of_the_classes(name: str) -> None:
+    """The registry and the class have the same name, which is also the id of the default object."""
     extractor = resolve(name)
     assert extractor.name == name
     assert extractor.id == name
@@ -52,7 +52,7 @@ def test_public_names_are_the_classes_own(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_words_do_not_matter(name: str) -> None:
-    """Methods that use counts and markup decide the same after every letter is replaced."""
+    """Methods that only use counts and markup decide the same after every letter is replaced."""
     words = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu "
     body = "".join(
         f"<div class=x><p>{words * k} <a href=/>{words[: 7 * k]}</a></p><ul><li><a href=/>{words[:9]}</a></ul></div>"
@@ -70,14 +70,14 @@ def test_words_do_not_matter(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_unknown_parameter_names_the_legal_ones(name: str) -> None:
-    """Setting it is an error."""
+    """Setting an unknown parameter is an error that names it."""
     with pytest.raises(UnknownNameError, match="no_such_parameter"):
         resolve(name, {"no_such_parameter": 1})
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_scikit_learn_can_clone_it(name: str) -> None:
-    """Parameters survive; that is what grid searches need."""
+    """Parameters survive cloning, as grid searches require."""
     extractor = resolve(name)
     copy = clone(extractor)
     assert isinstance(copy, Extractor)
@@ -86,7 +86,7 @@ def test_scikit_learn_can_clone_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_parameter_has_legal_values(name: str) -> None:
-    """Defaults are legal; a number out of range or a word instead of a number raises with the legal range."""
+    """Default values are legal, and numbers out of range or of the wrong type are an error."""
     extractor = resolve(name)
     extractor.check()
     for parameter, legal in extractor.legal.items():
@@ -97,7 +97,7 @@ def test_every_parameter_has_legal_values(name: str) -> None:
 
 
 def test_plain_is_all_text_in_order() -> None:
-    """The text of the page's body is complete."""
+    """The text contains all text of the body in order."""
     html = (
         "<html><body>\n<ul><li><a href='/'>Home</a></li><li><a href='/n'>News</a></li></ul>\n<h1>Big title</h1>\n"
         "<p>First <a href='x'>linked</a> paragraph text here.</p>\n<p>Second line<br>after break.</p>\n</body></html>"
@@ -106,23 +106,23 @@ def test_plain_is_all_text_in_order() -> None:
     assert text.split() == "Home News Big title First linked paragraph text here. Second line after break.".split()
 
 
-def test_numbers_of_numpy_are_numbers_and_numbers_are_no_switches() -> None:
-    """Grids of parameters come from numpy; 1 is not True."""
+def test_numbers_of_numpy_are_accepted_and_numbers_are_not_booleans() -> None:
+    """Parameters may be NumPy numbers, but 1 isn't accepted for True."""
     assert resolve("ccb", {"radius": np.int64(25), "threshold": np.float32(0.5)}).id
     with pytest.raises(UsageError, match="keep_blocks"):
         resolve("ccb", {"keep_blocks": 1})
 
 
 def test_a_refused_value_changes_nothing() -> None:
-    """The extractor is as before."""
+    """If one of several values is refused, no parameter is changed."""
     extractor = resolve("ccb")
     with pytest.raises(UsageError):
         extractor.set_params(radius=0, threshold=0.5)
     assert extractor.id == "ccb"
 
 
-def test_a_models_threshold_is_checked_and_shown() -> None:
-    """Two settings of a model have different ids."""
+def test_the_threshold_of_a_model_is_checked_and_in_its_id() -> None:
+    """The threshold is part of the id, and illegal values are refused."""
     assert resolve("kim2013", {"threshold": 0.25}).id.endswith("(threshold=0.25)")
     for wrong in ({"threshold": "abc"}, {"model": "x"}):
         with pytest.raises(UsageError):
@@ -130,8 +130,8 @@ def test_a_models_threshold_is_checked_and_shown() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pages_of_data_give_text(name: str) -> None:
-    """On an ordinary article each method finds the text."""
+def test_every_method_finds_an_article(name: str) -> None:
+    """Every method finds the text of an ordinary article."""
     paragraph = "<p>" + "A sentence of some length that says what there is to say. " * 6 + "</p>"
     html = (
         "<html><head><title>News</title></head><body><ul><li><a href=/>Home</a><li><a href=/n>News</a></ul>"

@@ -1,4 +1,4 @@
-"""Stacking: votes are the extractors' own scores, and a model on them trains, travels in a file and extracts."""
+"""Stacking: votes are the scores of extractors, and a model on votes can be trained, saved and used."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ DATA = Path(__file__).parents[2] / "data"
 SET = FEATURE_SETS["votes"]
 OFFSETS = {"m1": -1, "0": 0, "p1": 1}
 
-#: What the parameters of the voters are by default, at each version of the feature set.
+#: Hash of the voters' default parameters, by version of the feature set.
 DEFAULTS = {1: "e88be99b78612461"}
 
 
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
-    """Some pages of the generated sites."""
+    """Return some pages of the generated sites."""
     whole = open_dataset(DATA / "sites")
     return replace(whole, pages=whole.pages[::8])
 
 
 @pytest.fixture(scope="module")
 def model(dataset: Dataset) -> Model:
-    """A model trained on them."""
+    """Return a model trained on these pages."""
     return train_model([dataset], recipe("stacking"), n_folds=2, command="a test")
 
 
 def votes_model() -> Model:
-    """A model on votes, made by hand."""
+    """Return a small constructed model on votes."""
     return small_model(features="votes", features_hash=SET.hash)
 
 
 @settings(max_examples=15)
 @given(messy_html)
-def test_votes_are_the_extractors_scores(html: str) -> None:
-    """Columns hold votes of the block and both neighbours, 0 beyond the ends, within the catalogue's ranges."""
+def test_votes_are_the_scores_of_extractors(html: str) -> None:
+    """Columns contain the votes of a block and its neighbours, 0 beyond the ends, within the documented ranges."""
     page = blockml.parse(html)
     n = len(page.blocks)
     found = page_matrix(page, "votes").values
@@ -73,8 +73,8 @@ def test_votes_are_the_extractors_scores(html: str) -> None:
     assert (found <= np.array([row["high"] for row in rows], dtype=np.float32)).all()
 
 
-def test_the_set_names_its_extractors() -> None:
-    """Ten methods and two densities, at three blocks each; every row of the catalogue tells what it is."""
+def test_the_columns_name_their_extractors() -> None:
+    """Ten methods and two densities have columns for three blocks, and each column is described."""
     assert list(VOTERS.values()) == "accb tccb dsc bte lqf crunch numwords density cetr-tm fe".split()
     assert len(SET.columns) == 36
     assert SET.columns[:2] == ("voteaccb_m1", "votetccb_m1")
@@ -90,15 +90,15 @@ def test_the_set_names_its_extractors() -> None:
     ]
 
 
-def test_version_of_the_set_follows_the_extractors_defaults() -> None:
-    """A default that changes makes old models wrong: raise the set's version in the catalogue and add its line here."""
+def test_the_version_of_the_set_follows_the_extractors_defaults() -> None:
+    """If a default changes, old models are wrong: raise the set's version in the catalogue and add a line here."""
     defaults = {name: resolve(name).get_params() for name in VOTERS.values()}
     text = json.dumps(defaults, sort_keys=True)
     assert DEFAULTS[SET.version] == hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def test_features_alone_do_not_make_votes() -> None:
-    """The message names the function that does; a model asks for them itself."""
+def test_features_without_extractors_have_no_votes() -> None:
+    """The error names the function that computes votes, and models call it themselves."""
     with pytest.raises(UsageError, match=r"extractors\.matrix\.page_matrix"):
         features.matrix(blockml.parse("<p>one"), "votes")
     page = blockml.parse("<p>one")
@@ -107,16 +107,16 @@ def test_features_alone_do_not_make_votes() -> None:
     )
 
 
-def test_the_table_of_a_recipe_holds_votes(dataset: Dataset) -> None:
-    """Learners see what extraction will see."""
+def test_the_table_of_a_recipe_contains_votes(dataset: Dataset) -> None:
+    """Training and extraction use the same values."""
     labelled = dataset.pages[0]
     html, _ = labelled.load()
     page = blockml.parse(html, url=labelled.url, charset=labelled.charset)
     assert np.array_equal(page_rows(labelled, recipe("stacking")).matrix, page_matrix(page, "votes").values)
 
 
-def test_a_trained_model_tells_content(model: Model, dataset: Dataset) -> None:
-    """The card has cross-validation by site, and the model extracts its training pages."""
+def test_a_trained_model_recognises_content(model: Model, dataset: Dataset) -> None:
+    """The model has metrics of cross-validation by site, and classifies the blocks of a training page."""
     assert (model.features, model.features_hash, model.recipe["name"]) == ("votes", SET.hash, "stacking")
     assert model.metrics["site"]["folds"] == 2
     assert model.metrics["site"]["page_bag_f1"]["mean"] > 0.5
@@ -128,8 +128,8 @@ def test_a_trained_model_tells_content(model: Model, dataset: Dataset) -> None:
     assert result.model == f"stacking {blockml.__version__}"
 
 
-def test_a_model_file_is_loaded_as_stacking(tmp_path: Path) -> None:
-    """A model file may be given by path, also as a member of a combination."""
+def test_a_model_file_on_votes_can_be_loaded(tmp_path: Path) -> None:
+    """A model file can be given by path, also as a member of a combination."""
     path = tmp_path / "votes.blockml"
     save_model(votes_model(), path)
     loaded = trained(path)
@@ -139,8 +139,8 @@ def test_a_model_file_is_loaded_as_stacking(tmp_path: Path) -> None:
     assert resolve("union", {"members": [str(path)]}).score(page).tolist() == (loaded.score(page) >= 0.5).tolist()
 
 
-def test_a_model_of_other_defaults_is_refused(tmp_path: Path) -> None:
-    """The hash of its feature set belongs to another version."""
+def test_a_model_with_other_defaults_is_refused(tmp_path: Path) -> None:
+    """A model whose feature set has another hash can't be saved."""
     other = replace(SET, version=SET.version + 1)
     with pytest.raises(FeatureMismatchError, match="train it again"):
         save_model(small_model(features="votes", features_hash=other.hash), tmp_path / "old.blockml")
@@ -149,7 +149,7 @@ def test_a_model_of_other_defaults_is_refused(tmp_path: Path) -> None:
 @settings(max_examples=15)
 @given(messy_html)
 def test_any_page_gets_scores(html: str) -> None:
-    """One float32 in [0, 1] per block, the same each time."""
+    """Scores are reproducible float32 values in [0, 1], one per block."""
     extractor = TrainedExtractor(votes_model())
     page = blockml.parse(html)
     scores = extractor.score(page)
@@ -160,7 +160,7 @@ def test_any_page_gets_scores(html: str) -> None:
 
 
 def test_the_command_lists_the_set(capsys: pytest.CaptureFixture[str]) -> None:
-    """The command prints units and sources, and lists the set."""
+    """The command prints units and sources of the columns, and lists the set."""
     assert main(["features", "votes"]) == 0
     assert "score of crunch, block 1 before" in capsys.readouterr().out
     assert main(["features"]) == 0
@@ -170,7 +170,7 @@ def test_the_command_lists_the_set(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("name", sorted(FEATURE_SETS))
 @pytest.mark.parametrize("path", sorted((DATA / "pages").glob("*/page.html"))[::5], ids=lambda path: path.parent.name)
 def test_every_feature_set_is_computed(name: str, path: Path) -> None:
-    """Values of any set are finite and inside the declared range of their column."""
+    """The values of every set are finite and in the documented range of their column."""
     page = blockml.parse(path.read_bytes())
     values = page_matrix(page, name).values
     rows = describe_columns(FEATURE_SETS[name].columns)

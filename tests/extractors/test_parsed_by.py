@@ -1,4 +1,4 @@
-"""Another parser than the extractor's own."""
+"""Extractors with another parser than their default."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from blockml.extractors.site.at_site import at_site
 from blockml.templates.site import SiteTemplate
 
 PAGE = Path(__file__).parents[2] / "data" / "pages" / "short-article" / "page.html"
-#: lxml keeps the second table inside of the first one, the standard's tree puts its text before it.
+#: lxml keeps the first words inside the table, and the standard's tree moves them before it.
 FOSTERED = "<table>words before the table<tr><td>words of a cell</table>"
 
 
-def test_pages_are_parsed_by_it() -> None:
-    """The result is that of the tree of the other parser, by the same model."""
+def test_pages_are_parsed_with_the_chosen_parser() -> None:
+    """The same model extracts from the tree of the other parser."""
     pytest.importorskip("html5lib")
     other = blockml.extract(FOSTERED, model=ParsedBy(resolve("plain"), "html5lib"))
     assert other.text.startswith("words before")
@@ -31,8 +31,8 @@ def test_pages_are_parsed_by_it() -> None:
     assert other.page.blocks.texts == page.blocks.texts
 
 
-def test_it_is_the_extractor_in_all_else() -> None:
-    """Scores, labels, policy and explanations are the same."""
+def test_everything_else_is_that_of_the_extractor() -> None:
+    """Scores, labels, policy and explanations equal those of the wrapped extractor."""
     plain, wrapped = resolve("default"), ParsedBy(resolve("default"), "lxml")
     page = blockml.parse(PAGE.read_bytes(), **plain.parsing.options())
     assert wrapped.parsing == plain.parsing
@@ -49,8 +49,8 @@ def test_it_is_the_extractor_in_all_else() -> None:
         ParsedBy(plain, "parser")
 
 
-def test_models_that_extractors_use() -> None:
-    """Models within others are found; methods have none."""
+def test_used_models_are_found() -> None:
+    """Models inside other extractors are found, and methods have none."""
     model = resolve("kim2013")
     assert [used.name for used in ParsedBy(model, "html5lib").used_models()] == ["kim2013"]
     assert [used.name for used in resolve("union", {"members": ["ccb", "kim2013"]}).used_models()] == ["kim2013"]
@@ -59,7 +59,7 @@ def test_models_that_extractors_use() -> None:
 
 @pytest.mark.parametrize("command", ["extract", "predict"])
 def test_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """``--backend`` of the commands that extract."""
+    """``extract`` and ``predict`` accept ``--backend``."""
     pytest.importorskip("html5lib")
     options = ["--format", "json"] if command == "extract" else []
     assert main([command, str(PAGE), "--model", "plain", "--backend", "html5lib", *options]) == 0
@@ -67,7 +67,7 @@ def test_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_compared_systems() -> None:
-    """``backend`` is a parameter of every compared extractor."""
+    """``backend`` is a parameter of every extractor in a comparison."""
     pytest.importorskip("html5lib")
     own, other = choose(["plain", "plain:backend=html5lib"]).systems
     assert (own.parsing.backend, other.parsing.backend) == ("lxml", "html5lib")

@@ -1,4 +1,4 @@
-"""Extractors of other packages: by module and class, and by entry point."""
+"""Custom extractors, given by module and class or by an entry point."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Short(Extractor):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Current folder with a custom module and labelled pages."""
+    """Change to a folder with a custom module and labelled pages."""
     (tmp_path / "longblocks.py").write_text(PLUG_IN)
     for number in range(3):
         page = tmp_path / "pages" / f"p{number}"
@@ -70,7 +70,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_commands_take_a_class(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """extract, predict, evaluate and compare find a class in the current folder."""
+    """``extract``, ``predict``, ``evaluate`` and ``compare`` find a class in the current folder."""
     name = "longblocks:LongBlocks"
     assert main(["extract", "pages/p0/page.html", "--model", name]) == 0
     assert capsys.readouterr().out.strip() == "a sentence of several words, number 0"
@@ -85,7 +85,7 @@ def test_commands_take_a_class(folder: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_traits_may_be_left_out(folder: Path) -> None:
-    """A class with a name and scores is enough for every command."""
+    """A class that only has a name and ``score`` works with every command."""
     name = "longblocks:Short"
     assert main(["extract", "pages/p0/page.html", "--model", name]) == 0
     assert main(["evaluate", name, "--dataset", "pages"]) == 0
@@ -93,7 +93,7 @@ def test_traits_may_be_left_out(folder: Path) -> None:
 
 
 def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed package adds a name, which errors list too."""
+    """An installed package adds a name, which is also listed in errors."""
     monkeypatch.syspath_prepend(str(folder))
     entry = EntryPoint("long", "longblocks:LongBlocks", registry.PLUG_INS)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry] if group == registry.PLUG_INS else [])
@@ -115,26 +115,26 @@ def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_wrong_classes(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str) -> None:
-    """The error says what is wrong with the plug-in."""
+    """The error says what is wrong with the class."""
     monkeypatch.syspath_prepend(str(folder))
     with pytest.raises(UsageError, match=message):
         resolve(name)
 
 
 class Given(Extractor):
-    """Scores two blocks as it is told."""
+    """Returns the scores in its class attribute."""
 
     name: ClassVar[str] = "given"
     scores: ClassVar[Any]
 
     def score(self, page: Page) -> Any:  # noqa: ARG002 (the contract's signature)
-        """Return the scores."""
+        """Return the scores of the class."""
         return self.scores
 
 
 @pytest.mark.parametrize("scores", [[0, 1], [np.float32(0.2), np.float32(0.9)], np.array([0.2, 0.9]), np.array([0, 1])])
 def test_scores_of_any_number_type(scores: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The result has them in 32 bits."""
+    """Scores of any number type are converted to 32 bits."""
     monkeypatch.setattr(Given, "scores", scores, raising=False)
     result = blockml.extract("<p>One<p>Two", model=Given())
     assert result.text == "Two"
@@ -154,7 +154,7 @@ def test_scores_of_any_number_type(scores: Any, monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_wrong_scores(scores: Any, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would keep the wrong blocks in silence, or fail far from the extractor."""
+    """Scores with a wrong shape, type or range are refused."""
     monkeypatch.setattr(Given, "scores", scores, raising=False)
     with pytest.raises(UsageError, match=f"must score each of 2 blocks by a number from 0 to 1, got {found}"):
         blockml.extract("<p>One<p>Two", model=Given())

@@ -1,4 +1,4 @@
-"""A folder of models: pages are routed by template, host and site, others get the base exactly."""
+"""A folder of models: pages are routed by template, host or site, and all others use the base model."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ LIST = "<ul>" + "<li><b>Cats</b> <i>rule</i>" * 20
 
 
 def adapted(base: Model, name: str, bias: float) -> Model:
-    """The model with a correction that adds to all log odds."""
+    """Return the model with a correction that adds a bias to all log odds."""
     correction = Correction(np.zeros(0, dtype=np.uint64), np.zeros(0), bias)
     return replace(base, name=name, correction=correction, recipe={**base.recipe, "base": base.id})
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Models for a site that keeps all, a host that keeps nothing, and a template of the site."""
+    """Return a folder with models for a site (keeps everything), and for a host and a template (keep nothing)."""
     base = trained("kim2013").model
     template = RouteTemplate((template_features(blockml.parse(LIST)),), 0.2)
     routes = {
@@ -67,8 +67,8 @@ ROUTED = [
 
 
 @pytest.mark.parametrize(("url", "html", "model"), ROUTED)
-def test_every_verb_routes(folder: Path, url: str | None, html: str, model: str) -> None:
-    """``extract``, a batch, a pickled batch extractor and wrappers use the model of the page, and name it."""
+def test_every_function_routes(folder: Path, url: str | None, html: str, model: str) -> None:
+    """``extract``, batches, pickled batch extractors and wrappers use and name the model of the page."""
     assert blockml.extract(html, url=url, model=folder).model == model
     extractor = resolve(folder)
     (record,) = predict_items([Item("a", html=html, url=url)], extractor, isolation="none")
@@ -79,8 +79,8 @@ def test_every_verb_routes(folder: Path, url: str | None, html: str, model: str)
     assert blockml.extract(html, url=url, model=parsed).model == f"{model}, parsed by lxml"
 
 
-def test_the_model_of_the_route_decides(folder: Path) -> None:
-    """A correction that keeps everything, and one that keeps nothing; ``decide`` and ``score`` route too."""
+def test_the_routed_model_decides(folder: Path) -> None:
+    """The correction of the routed model is applied, also by ``decide`` and ``score``."""
     html = f"<a href=/>Home</a>{TEXT}"
     by_url = {url: blockml.extract(html, url=url, model=folder) for url in ("https://cats.example/", ROUTED[1][0])}
     assert [int(found.kept.sum()) for found in by_url.values()] == [2, 0]
@@ -91,8 +91,8 @@ def test_the_model_of_the_route_decides(folder: Path) -> None:
         assert extractor.score(page).tolist() == found.scores.tolist()
 
 
-def test_unknown_sites_get_the_base_exactly(folder: Path) -> None:
-    """The JSON of their extractions is that of the base, byte by byte."""
+def test_unknown_sites_use_the_base_model(folder: Path) -> None:
+    """Extractions from unknown sites equal those of the base model byte by byte."""
     for url in ("https://dogs.example/", None):
         found = (blockml.extract(TEXT, url=url, model=model) for model in (folder, "kim2013"))
         one, other = (blockml.render(result, "json") for result in found)
@@ -100,7 +100,7 @@ def test_unknown_sites_get_the_base_exactly(folder: Path) -> None:
 
 
 def test_thresholds_and_site_templates_apply_to_routed_models(folder: Path) -> None:
-    """A threshold of the extractor, and a site template around it."""
+    """A threshold of the extractor and a site template apply to the routed model."""
     extractor = resolve(folder).set_params(threshold=0.9)
     page = blockml.parse(TEXT, url="https://cats.example/")
     assert extractor.at_page(page).id == "all 0.1.0 (threshold=0.9)"
@@ -111,14 +111,14 @@ def test_thresholds_and_site_templates_apply_to_routed_models(folder: Path) -> N
 
 
 def test_models_share_the_predictors_of_the_base(folder: Path) -> None:
-    """A hundred sites need the memory of one model and their corrections."""
+    """All routed models share the predictors of the base, so a hundred sites need little more memory than one."""
     extractor = read_routed(folder)
     assert {id(model.predictors) for model in extractor.used_models()} == {id(extractor.model.predictors)}
     assert len(extractor.used_models()) == 4
 
 
 def test_options_of_records_follow_the_routed_model(folder: Path) -> None:
-    """The least confidence applies to the record of the model that was used."""
+    """The minimum confidence applies to the model that was used."""
     pages = [
         Item(str(n), html=TEXT, url=url) for n, url in enumerate(("https://cats.example/", "https://dogs.example/"))
     ]
@@ -143,15 +143,15 @@ def test_options_of_records_follow_the_routed_model(folder: Path) -> None:
     ],
 )
 def test_damaged_tables_are_refused(folder: Path, change: dict[str, object], message: str) -> None:
-    """The error names the file; no path leads out of the folder."""
+    """The error names the file, and model names that lead out of the folder are refused."""
     table = json.loads((folder / ROUTES).read_text())
     (folder / ROUTES).write_text(json.dumps(table | change))
     with pytest.raises(ModelError, match=message):
         resolve(folder)
 
 
-def test_a_table_that_is_not_json_and_another_base_are_refused(folder: Path) -> None:
-    """A model that was adapted from another base would get wrong predictors."""
+def test_invalid_json_and_another_base_are_refused(folder: Path) -> None:
+    """A model that was adapted from another base is refused, because it would get wrong predictors."""
     base = replace(trained("kim2013").model, version="9")
     blockml.save(base, folder / "base.blockml")
     with pytest.raises(ModelError, match=r"was not adapted from kim2013 9"):
@@ -161,8 +161,8 @@ def test_a_table_that_is_not_json_and_another_base_are_refused(folder: Path) -> 
         resolve(folder)
 
 
-def test_routes_of_many_sites_are_found_by_their_site() -> None:
-    """The site of a page chooses among thousands without a search."""
+def test_routes_of_many_sites_are_found() -> None:
+    """The right model is found among those of thousands of sites."""
     base = trained("kim2013").model
     extractor = RoutedExtractor(base, routes=[Route(f"s{n}.example", replace(base, name=f"m{n}")) for n in range(3000)])
     assert blockml.extract(TEXT, url="https://a.s2999.example/", model=extractor).model == "m2999 0.1.0"

@@ -1,4 +1,4 @@
-"""Extractors that know the page's site."""
+"""Extractors that use other pages of the site."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ from tests.models import scores_of, small_model
 from tests.strategies import messy_html
 
 DATA = Path(__file__).parents[2] / "data" / "sites"
-#: Words that only one page has.
+#: Words that occur on only one page.
 NAMES = ("cats", "dogs", "birds", "fish", "snails")
 
 
 def animals(names: Sequence[str] = NAMES) -> list[Page]:
-    """Pages with a menu and a text each."""
+    """Return pages with a menu and a text."""
     return [blockml.parse(f"<p>Home of animals</p><p>{told(name)}</p>") for name in names]
 
 
 def told(name: str) -> str:
-    """Text of a page, of words that no other page has."""
+    """Return the text of a page, in words that no other page has."""
     return f"{name}1 {name}2 {name}3 {name}4 {name}5."
 
 
 def from_bars(*texts: str) -> list[Page]:
-    """Pages from texts parted by bars."""
+    """Return pages from texts whose paragraphs are separated by bars."""
     return [blockml.parse("".join(f"<p>{part}</p>" for part in text.split("|"))) for text in texts]
 
 
 @pytest.fixture(params=sorted(SITE_METHODS))
 def method(request: pytest.FixtureRequest) -> Extractor:
-    """Each method with its defaults."""
+    """Return each method with its defaults."""
     return SITE_METHODS[request.param]()
 
 
-def test_me_11_2() -> None:
-    """The example of the document frequency rule."""
+def test_example_of_document_frequency() -> None:
+    """The example of the document frequency rule (ME-11.2) keeps the two texts that are on one page."""
     pages = from_bars(
         "Home|News|Breaking: cats|Cats rule.|(c) 2008",
         "Home|News|Dogs|Dogs bark.|(c) 2008",
@@ -75,8 +75,8 @@ def test_me_11_2() -> None:
         assert knowing.explain(pages[0])[0].startswith("on 4 of 4" if include_self else "on 3 of 3")
 
 
-def test_me_11_5(method: Extractor) -> None:
-    """Without other pages of the site the text is that of the fallback, which a remark names."""
+def test_without_other_pages_the_fallback_is_used(method: Extractor) -> None:
+    """Without other pages of the site (ME-11.5) the text is that of the fallback, and a warning says so."""
     for page in (animals()[0], blockml.parse(f"<p>{'word ' * 40}</p>"), blockml.parse("")):
         result = extract_page(page, method)
         assert result.text == extract_page(page, resolve("accb")).text
@@ -84,8 +84,8 @@ def test_me_11_5(method: Extractor) -> None:
         assert method.explain(page) == resolve("accb").explain(page)
 
 
-def test_what_repeats_goes(method: Extractor) -> None:
-    """A page that was learnt, and a new one."""
+def test_repeated_text_is_removed(method: Extractor) -> None:
+    """Repeated text is removed from a known page and from a new one."""
     knowing = method.fit(animals())
     for name in ("cats", "worms"):
         page = animals((name,))[0]
@@ -94,8 +94,8 @@ def test_what_repeats_goes(method: Extractor) -> None:
         assert len(knowing.explain(page)) == 2
 
 
-def test_where_a_rule_takes_all_or_nothing_the_fallback_steps_in() -> None:
-    """Copies of the page teach nothing; a page of nothing but template, or of nothing that repeats, is doubtful."""
+def test_the_fallback_is_used_if_a_rule_removes_all_or_nothing() -> None:
+    """Copies of one page don't count, and a page that is all template or has nothing repeated uses the fallback."""
     copies = TextFrequency().fit(animals(("cats",) * 6))
     assert extract_page(animals()[0], copies).warnings == (
         "the template was learned from too few pages and accb was used instead",
@@ -112,7 +112,7 @@ def test_where_a_rule_takes_all_or_nothing_the_fallback_steps_in() -> None:
 @settings(max_examples=20)
 @given(st.lists(messy_html, max_size=6), messy_html, st.sampled_from(sorted(SITE_METHODS)))
 def test_scores_of_any_page(sources: list[str], other: str, name: str) -> None:
-    """One in [0, 1] a block, and never an error."""
+    """Scores are float32 values in [0, 1], one per block, and nothing raises."""
     knowing = SITE_METHODS[name]().fit([blockml.parse(source) for source in sources])
     for source in (other, *sources[:1]):
         page = blockml.parse(source)
@@ -124,7 +124,7 @@ def test_scores_of_any_page(sources: list[str], other: str, name: str) -> None:
 
 
 def test_parameters(method: Extractor) -> None:
-    """Clones are equal, wrong values name the legal ones, ids stay short."""
+    """Clones are equal, wrong values are refused, and ids stay short."""
     knowing = clone(method).set_params(template=SiteTemplate.count(animals(), name="zoo"), fallback="lqf")
     assert clone(knowing).get_params()["fallback"] == "lqf"
     assert knowing.id == f"{method.name}(template={knowing.get_params()['template']!r}, fallback=lqf)"
@@ -136,8 +136,8 @@ def test_parameters(method: Extractor) -> None:
         method.set_params(template="/nowhere/at.all")
 
 
-def test_a_file_is_as_good_as_what_was_learnt(tmp_path: Path, method: Extractor) -> None:
-    """Learnt once, applied to new pages."""
+def test_a_template_file_equals_the_template(tmp_path: Path, method: Extractor) -> None:
+    """A template that was saved gives the same scores for new pages."""
     site = SiteTemplate.learn(animals(), name="zoo")
     site.save(tmp_path / "zoo.template")
     page = animals(("worms",))[0]
@@ -146,8 +146,8 @@ def test_a_file_is_as_good_as_what_was_learnt(tmp_path: Path, method: Extractor)
     assert extract_page(page, from_file).text == told("worms")
 
 
-def test_other_extractors_get_what_is_left() -> None:
-    """Plain keeps every block that does not repeat; with too few pages it is unchanged, with a remark."""
+def test_other_extractors_get_the_remaining_blocks() -> None:
+    """Plain keeps every block that isn't repeated, and all blocks with a warning if there are too few pages."""
     site, page = SiteTemplate.learn(animals()), animals(("worms",))[0]
     knowing = at_site(resolve("plain"), site)
     assert extract_page(page, knowing).text == told("worms")
@@ -164,7 +164,7 @@ def test_other_extractors_get_what_is_left() -> None:
 
 @pytest.mark.parametrize("kind", [Union, Intersection, Majority])
 def test_votes_name_the_fallbacks_of_their_members(kind: type[Union | Intersection | Majority]) -> None:
-    """Each remark is given once."""
+    """The fallbacks of members give one warning, and none if a template is known."""
     page = animals(("worms",))[0]
     result = extract_page(page, kind([TextFrequency(), BlockFrequency(), "plain"]))
     assert result.warnings == ("the template was learned from too few pages and accb was used instead",)
@@ -172,8 +172,8 @@ def test_votes_name_the_fallbacks_of_their_members(kind: type[Union | Intersecti
     assert (extract_page(page, knowing).text, extract_page(page, knowing).warnings) == (told("worms"), ())
 
 
-def test_a_file_is_read_once_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading it takes as long as parsing a page; a model of other features never reads it."""
+def test_a_template_file_is_read_once_per_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A template file is read once per page, and never by a model that has no site features."""
     path = tmp_path / "zoo.template"
     SiteTemplate.learn(animals()).save(path)
     knowing = [TextFrequency(str(path)), TrainedExtractor(site_model().model, template=str(path))]
@@ -190,21 +190,21 @@ def test_a_file_is_read_once_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert reads == [str(path)] * 2
 
 
-def test_ids_of_models_name_the_template_they_use() -> None:
-    """A resumed run can thus tell which pages were extracted with the template."""
+def test_ids_of_models_name_the_template_that_they_use() -> None:
+    """The template is part of the id, so that a resumed run notices another one."""
     site = SiteTemplate.count(animals(), name="zoo")
     assert at_site(site_model(), site).id == f"tiny 1.2 (template={site!r})"
     assert TrainedExtractor(small_model(), threshold=0.25, template=site).id == "tiny 1.2 (threshold=0.25)"
 
 
 def site_model() -> TrainedExtractor:
-    """A model on the columns about siblings, made by hand."""
+    """Return a small constructed model with site features."""
     chosen = FEATURE_SETS["kim2013-site"]
     return TrainedExtractor(small_model(features=chosen.name, features_hash=chosen.hash))
 
 
-def test_columns_about_siblings() -> None:
-    """Values are in their ranges with pages of the site, and unknown without."""
+def test_site_features() -> None:
+    """Site features are in their ranges, and unknown without enough pages of the site."""
     site = SiteTemplate.learn(animals())
     names = [f"{column.name}_0" for column in COLUMNS]
     places = [FEATURE_SETS["kim2013-site"].columns.index(name) for name in names]
@@ -219,8 +219,8 @@ def test_columns_about_siblings() -> None:
     assert np.array_equal(page_matrix(page, "kim2013-site", few).values, unknown)
 
 
-def test_models_use_siblings_if_their_features_do() -> None:
-    """A model of other features stays as it is."""
+def test_models_use_a_template_if_their_features_do() -> None:
+    """Only a model with site features uses the template."""
     page, pages = animals(("worms",))[0], animals()
     knowing = site_model().fit(pages)
     assert (knowing.uses_site, knowing.template is None) == (True, False)
@@ -232,8 +232,8 @@ def test_models_use_siblings_if_their_features_do() -> None:
     assert isinstance(at_site(site_model(), SiteTemplate.count(pages)), TrainedExtractor)
 
 
-def test_tables_hold_what_extraction_will_see() -> None:
-    """Columns about siblings are learnt from all pages of a site in the data set, in the order of the pages."""
+def test_tables_contain_the_values_of_extraction() -> None:
+    """Site features in training are learnt from all pages of the site in the data set, as in extraction."""
     whole = open_dataset(DATA)
     dataset = replace(whole, pages=whole.pages[::-9] + whole.pages[:5])
     table = build_table([dataset], recipe("kim2013-site"))
@@ -247,8 +247,8 @@ def test_tables_hold_what_extraction_will_see() -> None:
         assert np.array_equal(rows[labelled.id], page_matrix(page, "kim2013-site", known).values)
 
 
-def test_siblings_help() -> None:
-    """The boilerplate of the generated sites repeats; evaluation learns it without gold."""
+def test_other_pages_of_the_site_help() -> None:
+    """On the generated sites, methods that use other pages score higher than plain."""
     dataset = replace(open_dataset(DATA), pages=open_dataset(DATA).pages[:30])
     mean = {}
     for name in ("plain", "df", "etdm"):
@@ -258,8 +258,8 @@ def test_siblings_help() -> None:
     assert min(mean["df"], mean["etdm"]) > mean["plain"] + 0.05
 
 
-def test_a_model_is_neutral_where_no_siblings_are_known() -> None:
-    """Training includes every page without its site too, so without a site quality is about that of a plain model."""
+def test_a_model_is_neutral_without_pages_of_the_site() -> None:
+    """Training also includes each page without its site, so quality without a site is about that of a plain model."""
     dataset = replace(open_dataset(DATA), pages=open_dataset(DATA).pages[::2])
     f1 = {}
     for name in ("kim2013", "kim2013-site"):
@@ -271,8 +271,8 @@ def test_a_model_is_neutral_where_no_siblings_are_known() -> None:
     assert f1["kim2013-site"] > f1["kim2013"] - 0.03
 
 
-def test_combinations_hand_what_is_known_to_their_members() -> None:
-    """Learnt or given; the members that were given stay as they are."""
+def test_combinations_pass_the_template_to_their_members() -> None:
+    """A learnt or given template is passed to copies of the members, which aren't changed themselves."""
     site, page = SiteTemplate.learn(animals()), animals(("worms",))[0]
     member = TextFrequency()
     both = resolve("intersection", {"members": [member, resolve("plain")]})
@@ -286,16 +286,16 @@ def test_combinations_hand_what_is_known_to_their_members() -> None:
     )
 
 
-def test_layouts_without_a_tree_are_unknown() -> None:
-    """Counts tell nothing about trees."""
+def test_site_trees_are_unknown_without_layouts() -> None:
+    """The feature about trees is unknown for a template that only has counts."""
     place = FEATURE_SETS["kim2013-site"].columns.index("sitetree_0")
     page = animals(("worms",))[0]
     assert (page_matrix(page, "kim2013-site", SiteTemplate.count(animals())).values[:, place] == UNKNOWN).all()
     assert page_matrix(page, "kim2013-site", SiteTemplate.learn(animals())).values[:, place].tolist() == [1, 0]
 
 
-def test_a_page_is_not_lost_to_what_repeats() -> None:
-    """If every kept block repeats, the extractor's own decision is kept, with a remark."""
+def test_a_page_is_kept_if_everything_on_it_is_repeated() -> None:
+    """If every kept block is repeated, the extractor's decision is kept, with a warning."""
     shared = "word " * 30
     pages = [blockml.parse(f"<p>{shared}</p><p><a href=/>{name} {name}x</a></p>") for name in NAMES]
     result = extract_page(pages[0], at_site(resolve("lqf"), SiteTemplate.count(pages)))
@@ -303,8 +303,8 @@ def test_a_page_is_not_lost_to_what_repeats() -> None:
     assert result.warnings == ("the template matches every kept block and was ignored",)
 
 
-def test_pages_of_other_structure_do_not_count() -> None:
-    """With a distance, texts are counted on the pages of the nearest cluster, as without the other pages."""
+def test_pages_with_another_structure_do_not_count() -> None:
+    """With a distance, texts are only counted on the pages of the nearest cluster."""
     articles = [
         blockml.parse(
             f"<div><hr><img><h1>Home of animals</h1><table><tr><td><b>{told(name)}</b></td></tr></table></div>"
@@ -327,13 +327,13 @@ def test_pages_of_other_structure_do_not_count() -> None:
 
 
 def test_distances_without_a_threshold_are_refused() -> None:
-    """The message names the legal ones."""
+    """The error lists the distances that have a threshold."""
     with pytest.raises(UsageError, match="cp, cps, ctss"):
         TextFrequency(metric="lcts").fit(animals())
 
 
-def test_the_main_container_can_be_asked_for() -> None:
-    """ETDM then keeps, of the remaining elements, only the smallest element with most of the words."""
+def test_the_main_container_can_be_selected() -> None:
+    """With ``container=True``, ETDM only keeps the smallest element with most of the remaining words."""
     pages = [
         blockml.parse(
             f"<nav><p>Home of animals</p></nav><main><p>{told(name)}</p><p>{told(name)[::-1]}</p></main>"
@@ -347,8 +347,8 @@ def test_the_main_container_can_be_asked_for() -> None:
     assert centred.explain(pages[0])[-1] == "outside of the main container"
 
 
-def test_a_template_splits_no_sentence() -> None:
-    """A word that is emphasised on all pages stays in its sentence; a repeated line goes as a whole."""
+def test_a_template_does_not_split_sentences() -> None:
+    """A repeated word inside a sentence is kept, and a repeated line is removed as a whole."""
     pages = [
         blockml.parse(f"<p>Home <b>page</b> {name}s<p>Each {name} <strong>always</strong> sleeps near a {name}.</p>")
         for name in ("cat", "dog", "bird", "fish", "cow")

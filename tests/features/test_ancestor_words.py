@@ -1,4 +1,4 @@
-"""Words of tags and classes: vectorised against one block at a time."""
+"""Words of ancestors' tags and attributes, compared with an implementation for one block at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.strategies import messy_html
 
 
 def words_above(page: Page, block: int) -> list[tuple[str, bool]]:
-    """Words above a block, each with a flag for distant ancestors, found by walking up from the element."""
+    """Return the words above a block, each with a flag for distant ancestors, by walking up from the element."""
     found = []
     chain: list[int] = []
     node = int(page.blocks.parent[block])
@@ -35,7 +35,7 @@ def words_above(page: Page, block: int) -> list[tuple[str, bool]]:
 
 
 def buckets_of(words: list[tuple[str, bool]]) -> list[int]:
-    """Sorted numbers of their hash buckets."""
+    """Return the sorted numbers of the words' hash buckets."""
     return sorted(
         (crc32(word.encode("utf-8", "surrogatepass")) ^ (0x9E3779B97F4A7C15 if far else 0)) % N_HASHED_WORDS
         for word, far in words
@@ -44,8 +44,8 @@ def buckets_of(words: list[tuple[str, bool]]) -> list[int]:
 
 @settings(max_examples=60)
 @given(html=messy_html)
-def test_bags_are_those_of_one_block_at_a_time(html: str) -> None:
-    """The result equals that of one block at a time, on malformed pages too."""
+def test_words_equal_those_of_one_block_at_a_time(html: str) -> None:
+    """The words equal those found for one block at a time, also on malformed pages."""
     page = blockml.parse(html)
     found = ancestor_words(PageContext(page))
     assert len(found.bag) == len(page.blocks)
@@ -56,8 +56,8 @@ def test_bags_are_those_of_one_block_at_a_time(html: str) -> None:
         )
 
 
-def test_blocks_built_alike_share_a_bag() -> None:
-    """However many there are; case of a name doesn't matter, inner capitals do."""
+def test_blocks_with_equal_ancestors_share_a_bag() -> None:
+    """Blocks with equal ancestors share one bag of words, and names are split before inner capitals."""
     page = blockml.parse("<ul class='navItems top-2'>" + "<li id=One><b>x</b>y" * 50 + "</ul><p itemprop=name>z")
     found = ancestor_words(PageContext(page))
     assert len(found.starts) == 4
@@ -66,7 +66,7 @@ def test_blocks_built_alike_share_a_bag() -> None:
 
 
 def test_a_page_without_blocks_has_no_bags() -> None:
-    """Joining and selecting rows work on an empty page."""
+    """Joining and selecting rows work for a page without blocks."""
     none = ancestor_words(PageContext(blockml.parse("")))
     some = ancestor_words(PageContext(blockml.parse("<p>one<div>two")))
     assert (len(none.bag), none.starts.tolist()) == (0, [0])
@@ -77,8 +77,8 @@ def test_a_page_without_blocks_has_no_bags() -> None:
     assert len(some.take(np.zeros(0, dtype=np.intp)).hashed_words) == 0
 
 
-def test_taking_blocks_keeps_their_words() -> None:
-    """Rows are in the order of the selection."""
+def test_selected_blocks_keep_their_words() -> None:
+    """Rows are in the order of the selection and have the same words as before."""
     page = blockml.parse("<p class=a>one<p class='b c'>two<div class=a>three")
     found = ancestor_words(PageContext(page))
     rows = np.array([2, 0, 2])
@@ -93,7 +93,7 @@ def test_taking_blocks_keeps_their_words() -> None:
 
 
 @pytest.mark.parametrize("value", ["x " * 100_000, "aB" * 100_000, "é" * 100_000, "1a" * 1000])
-def test_endless_attributes_are_cut(value: str) -> None:
-    """A hostile page costs no more than a large one."""
+def test_endless_attributes_are_cut_off(value: str) -> None:
+    """The number of words is limited for an attribute of any length."""
     found = ancestor_words(PageContext(blockml.parse(f"<p class='{value}'>one")))
     assert len(found.hashed_words) <= 4 * (1 + 4 * (8 + 32))

@@ -1,4 +1,4 @@
-"""Candidates for the container of the content, and where blocks lie relative to them."""
+"""Candidates for the container of the content, and positions of blocks relative to them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ PAGE = (
 
 
 def columns(html: str) -> dict[str, list[float]]:
-    """The families by name."""
+    """Return the columns of both families by name."""
     view = PageContext(blockml.parse(html))
     found = {**container(view), **more_candidates(view)}
     return {name: np.broadcast_to(values, len(view)).astype(float).tolist() for name, values in found.items()}
 
 
 def test_candidates_by_hand() -> None:
-    """All candidates but one find the article, which has 36 of 40 words."""
+    """All candidates except main find the article, which has 36 of 40 words."""
     found = columns(PAGE)
     for name in ("half", "most", "all", "clean", "cleanall", "scored", "article"):
         assert found[f"outof{name}"] == [2, 0, 0, 0, 1, 2], name
@@ -49,11 +49,11 @@ def test_candidates_by_hand() -> None:
     assert found["sharemain"] == pytest.approx([37 / 40] * 6)
     assert found["prosemain"] == pytest.approx([36 / 37] * 6)
     assert found["scoreup"] == pytest.approx([0.33, 1, 1, 1, 0.5, 0.33])
-    assert found["scoreparent"] == [0] * 6  # of paragraphs the element around them is told the score
+    assert found["scoreparent"] == [0] * 6  # a paragraph gives its score to its parent
 
 
-def test_candidates_that_are_not_there() -> None:
-    """No h1, article, main, and no paragraph that scores."""
+def test_missing_candidates() -> None:
+    """If a candidate doesn't exist, its columns have the values for missing candidates."""
     found = columns("<p>one<p>two three")
     for name in ("titled", "article", "main", "scored"):
         assert found[f"outof{name}"] == found[f"below{name}"] == [-2, -2]
@@ -71,7 +71,7 @@ def test_main_by_its_role() -> None:
 
 
 def test_the_title_belongs_to_the_content() -> None:
-    """The smallest element with the h1 and half of the running text."""
+    """The container with the title is the smallest element with the h1 and half of the running text."""
     found = columns(f"<div><h1>Head</h1><div>{LONG}{LONG}</div></div><div>{LONG}</div>")
     assert found["offtitled"] == [0, 0, 0, 1]
     assert found["outoftitled"] == [0, 0, 0, 1]
@@ -79,23 +79,23 @@ def test_the_title_belongs_to_the_content() -> None:
 
 
 @pytest.mark.parametrize("mark", ["<aside>", "<div class=Comments>", "<div id=sidebar>", "<nav>", "<form>"])
-def test_surroundings_do_not_count(mark: str) -> None:
-    """However much running text is in them, by tag, class or id; unless that is all there is."""
+def test_text_in_boilerplate_elements_does_not_count(mark: str) -> None:
+    """Running text in elements that are boilerplate by tag, class or id doesn't count, unless there is no other."""
     found = columns(f"<article>{LONG * 2}</article><section>{mark}{LONG * 6}")
     assert found["offclean"] == [0, 0, *range(1, 7)]
     assert found["offmost"] == [0] * 8
     assert columns(f"{mark}{LONG * 3}")["offclean"] == [0] * 3
 
 
-def test_classes_of_the_whole_page_are_no_surroundings() -> None:
-    """Body and html say what kind of page it is."""
+def test_classes_of_the_whole_page_do_not_count() -> None:
+    """A class of html or body doesn't make the whole page boilerplate."""
     found = columns(f"<html class=comments><body class='sidebar-left'><article>{LONG * 2}</article><aside>{LONG * 9}")
     assert found["offclean"][:3] == [0, 0, 1]
 
 
 def test_paragraphs_score_by_clauses_and_length_less_links() -> None:
-    """Worth to the holder, half to the one above, a third to the next; inline parents are passed."""
-    text = "word, " * 40  # 239 characters, 40 clauses but for the last: 1 + 40 + 2
+    """A paragraph's score counts fully for its parent, half for the next and a third for the next block element."""
+    text = "word, " * 40  # a score of 1 + 40 + 2, for 239 characters and 40 clauses
     found = columns(f"<section><div><p>{text}</p></div></section><section><p>{'word ' * 12}</p></section>")
     best = 1 + 40 + 2
     assert found["scoreup"] == pytest.approx([1, (0.33 * best + 0.5) / best], rel=1e-6)
@@ -104,8 +104,8 @@ def test_paragraphs_score_by_clauses_and_length_less_links() -> None:
 
 
 @given(html=messy_html, data=st.data())
-def test_relations_are_those_of_walking_up(html: str, data: st.DataObject) -> None:
-    """The relations to any element of any page equal those found by walking up."""
+def test_relations_equal_those_of_walking_up(html: str, data: st.DataObject) -> None:
+    """The columns relative to any element equal those found by walking up."""
     view = PageContext(blockml.parse(html))
     nodes = view.nodes
     elements = np.flatnonzero(nodes.tag != 0).tolist()
@@ -129,8 +129,8 @@ def test_relations_are_those_of_walking_up(html: str, data: st.DataObject) -> No
 
 
 @given(html=messy_html, share=st.sampled_from([0.5, 0.8, 0.95, 1.0]))
-def test_the_smallest_holding_enough(html: str, share: float) -> None:
-    """The element has the required share of words, and no descendant of it has."""
+def test_the_smallest_element_with_enough_words(html: str, share: float) -> None:
+    """The element has the required share of words, and none of its descendants has."""
     view = PageContext(blockml.parse(html))
     mass = view.total_of(np.arange(len(view.nodes)), view.words)[view.reached]
     place = smallest_holding(view, mass, share)
@@ -142,6 +142,6 @@ def test_the_smallest_holding_enough(html: str, share: float) -> None:
     assert (mass[depth > depth[place]] < share * mass.max()).all()
 
 
-def test_each_candidate_is_described() -> None:
-    """Five columns each, and two of scores."""
+def test_every_candidate_has_its_columns() -> None:
+    """Each candidate has five columns, and there are two columns of scores."""
     assert len(columns("<p>one")) == 5 * len(CANDIDATES) + 2

@@ -16,7 +16,7 @@ EVERY_COLUMN = sorted({column for item in FEATURE_SETS.values() for column in it
 
 
 def test_order_of_the_25_columns() -> None:
-    """Two before, one before, itself, one after, two after; five attributes each."""
+    """The set has five attributes of each of two blocks before, the block, and two blocks after it."""
     expected = [
         f"{base}_{offset}"
         for offset in ("m2", "m1", "0", "p1", "p2")
@@ -27,18 +27,18 @@ def test_order_of_the_25_columns() -> None:
 
 @pytest.mark.parametrize(("name", "size"), [("kim2013", 25), ("kim2013-onehot", 140), ("boilerpipe6", 6)])
 def test_sizes(name: str, size: int) -> None:
-    """25 attributes are 20 amounts and 5 tags of 24 values; the reduced set has 6."""
+    """The 25 attributes have 140 columns if tags are one-hot encoded, and the reduced set has 6."""
     assert len(feature_set(name).columns) == len(set(feature_set(name).columns)) == size
 
 
 def test_reduced_set() -> None:
-    """Word and link density of the block and of one neighbour on each side."""
+    """The reduced set has the word and link density of the block and of its two neighbours."""
     assert FEATURE_SETS["boilerpipe6"].columns == ("wd_m1", "ld_m1", "wd_0", "ld_0", "wd_p1", "ld_p1")
 
 
 @pytest.mark.parametrize("name", sorted(FEATURE_SETS))
-def test_sets_are_named_and_sourced(name: str) -> None:
-    """A set carries its own name, a version and a source; its columns exist."""
+def test_sets_have_a_name_and_a_source(name: str) -> None:
+    """Each set has its name, a version, a source and columns that exist."""
     item = FEATURE_SETS[name]
     assert (item.name, bool(item.source), item.version >= 1) == (name, True, True)
     for row in describe_columns(item.columns):
@@ -49,8 +49,8 @@ def test_sets_are_named_and_sourced(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY_COLUMN)
-def test_names_of_columns_are_read_back(name: str) -> None:
-    """split_name() inverts the way names are made."""
+def test_column_names_can_be_parsed(name: str) -> None:
+    """``split_name`` inverts the construction of column names."""
     base, offset, code = split_name(name)
     written = f"{base}_{'0' if offset == 0 else f'm{-offset}' if offset < 0 else f'p{offset}'}"
     assert name == (written if code is None else f"{written}={COLUMNS[base].values[code]}")
@@ -60,19 +60,19 @@ def test_names_of_columns_are_read_back(name: str) -> None:
     "name", ["", "wd", "wd_", "wd_3", "wd_m", "nothing_0", "wd_0=a", "parent_0=", "parent_0=video", "WD_0", "wd_0 "]
 )
 def test_unknown_columns(name: str) -> None:
-    """They are refused with the legal names."""
+    """An unknown column is an error that lists the known ones."""
     with pytest.raises(UnknownNameError):
         split_name(name)
 
 
 def test_nominal_columns() -> None:
-    """Only the parent tags of the plain set are codes."""
+    """Only the parent tags of the plain set are nominal."""
     assert nominal_columns(FEATURE_SETS["kim2013"].columns) == (2, 7, 12, 17, 22)
     assert nominal_columns(FEATURE_SETS["kim2013-onehot"].columns) == ()
 
 
 def test_fingerprint_depends_on_version_columns_and_order() -> None:
-    """Any of them makes old models unusable, and the name does not."""
+    """The fingerprint depends on the version, the columns and their order, but not on the name."""
     item = FEATURE_SETS["kim2013"]
     assert len({other.hash for other in FEATURE_SETS.values()}) == len(FEATURE_SETS)
     assert dataclasses.replace(item, name="x", source="y").hash == item.hash
@@ -81,7 +81,7 @@ def test_fingerprint_depends_on_version_columns_and_order() -> None:
     assert item.hash == hashlib.sha256(f"{item.version}:{','.join(item.columns)}".encode()).hexdigest()[:16]
 
 
-#: Fingerprints of the sets that models were trained on.
+#: Fingerprints of the sets that models have been trained on.
 SHIPPED = {
     "kim2013": "3bc2ca1b4019a0fa",
     "kim2013-onehot": "a0dafb0249b21d20",
@@ -97,7 +97,7 @@ SHIPPED = {
 
 
 def test_shipped_sets_never_change() -> None:
-    """A model of one of these sets loads as long as the fingerprint is the same: add a set rather than change one."""
+    """Models load only while the fingerprint of their set is unchanged: add a set instead of changing one."""
     assert {name: item.hash for name, item in FEATURE_SETS.items() if name in SHIPPED} == SHIPPED
 
 
@@ -108,7 +108,7 @@ def test_unknown_set_names_the_legal_ones() -> None:
 
 
 def test_columns_by_name() -> None:
-    """Names of columns make a set; its fingerprint depends on them and their order."""
+    """Column names make a set, whose fingerprint depends on the names and their order."""
     chosen = feature_set("words_0 ld_m1\n parent_0=p")
     assert chosen.columns == ("words_0", "ld_m1", "parent_0=p")
     assert feature_set("words_0 ld_m1 parent_0=p").hash == chosen.hash
@@ -119,8 +119,8 @@ def test_columns_by_name() -> None:
         feature_set("ld_0 nothing_0")
 
 
-def test_columns_chosen_by_name_follow_the_released_sets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models of a column are refused after a release that computes it differently, and only those."""
+def test_sets_of_column_names_follow_the_released_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models of a column are refused after a release that computes this column differently."""
     columns = "linkshare_0 endssentence_0", "wdsent_0 ld_m2"
     before = [feature_set(names).hash for names in columns]
     changed = dataclasses.replace(FEATURE_SETS["page"], version=FEATURE_SETS["page"].version + 1)
@@ -148,6 +148,6 @@ def test_files_without_columns_are_refused(tmp_path: Path, text: str, message: s
 
 
 def test_files_of_columns(tmp_path: Path) -> None:
-    """One name per line; empty lines and comments are ignored."""
+    """A file has one name per line, and empty lines and comments are ignored."""
     (tmp_path / "mine.txt").write_text("# text\nwords_0\n\nld_m1  # of the block before\n")
     assert feature_set(read_columns(tmp_path / "mine.txt")).columns == ("words_0", "ld_m1")

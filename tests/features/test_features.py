@@ -1,4 +1,4 @@
-"""Feature matrices: the paper's worked vectors, edges of the page, slow re-computations."""
+"""Feature matrices: the vectors of the paper, edge cases, and slow implementations."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ FIVE = ("wd", "ld", "parent", "distprev", "distnext")
 
 
 def computed(name: str, blocks: Blocks) -> NDArray[np.float32]:
-    """Values of a base column that blocks tell."""
+    """Return the values of a base column that is computed from blocks."""
     compute = COLUMNS[name].compute
     assert compute is not None
     return compute(blocks)
 
 
 def vector(page: Page, block: int) -> list[object]:
-    """The 25 attributes of a block with the parent's name in place of its code."""
+    """Return the 25 attributes of a block, with the parent's name instead of its code."""
     row: list[object] = features.matrix(page).values[block].tolist()
     for column in range(2, 25, 5):
         row[column] = PARENT_VALUES[int(str(row[column]).removesuffix(".0"))]
@@ -43,7 +43,7 @@ def vector(page: Page, block: int) -> list[object]:
 
 
 def column(html: str, name: str) -> list[float]:
-    """One base column of a page."""
+    """Return one base column of a page."""
     values: list[float] = computed(name, blockml.parse(html).blocks).tolist()
     return values
 
@@ -52,18 +52,18 @@ def column(html: str, name: str) -> list[float]:
     ("n", "density"), [(5, 5), (15, 15), (16, 16), (17, 16), (20, 16), (32, 16), (33, 16), (100, 16)]
 )
 def test_density_of_words_of_four_letters(n: int, density: float) -> None:
-    """Sixteen such words fill a line of 80 characters; the last line doesn't count."""
+    """Sixteen words of four letters fill a line of 80 characters, and the last line doesn't count."""
     assert column("<p>" + "word " * n, "wd") == [density]
 
 
 @pytest.mark.parametrize(("n", "density"), [(40, 40), (41, 40), (81, 40)])
 def test_density_of_words_of_one_letter(n: int, density: float) -> None:
-    """Forty fill a line."""
+    """Forty words of one letter fill a line of 80 characters."""
     assert column("<p>" + "a " * n, "wd") == [density]
 
 
 def test_density_of_a_sentence() -> None:
-    """A sentence of more than one line."""
+    """The density of a sentence of more than one line is the number of words on its full lines."""
     text = "The quick brown fox jumps over the lazy dog and then it goes back home to sleep for a while before dinner"
     assert column(f"<p>{text}</p>", "wd") == [17]
 
@@ -72,7 +72,7 @@ def test_density_of_a_sentence() -> None:
     ("n", "density"), [(0, 0), (1, 1), (20, 20), (80, 80), (81, 40.5), (100, 50), (160, 80), (161, 161 / 3)]
 )
 def test_density_by_lines_of_80_words(n: int, density: float) -> None:
-    """The literal reading: n / ceil(n / 80)."""
+    """Read literally, the density is n / ceil(n / 80)."""
     assert column("<p>*" + " word" * n, "wd80w") == pytest.approx([density])
 
 
@@ -89,19 +89,19 @@ def test_density_by_lines_of_80_words(n: int, density: float) -> None:
     ],
 )
 def test_words_per_sentence(text: str, density: float) -> None:
-    """A sentence ends at its mark before white space; what follows the last mark is a sentence too."""
+    """A sentence ends at its mark before white space, and the text after the last mark is a sentence too."""
     assert column(f"<p>{text}</p>", "wdsent") == pytest.approx([density])
 
 
 @pytest.mark.timeout(5)
-def test_time_is_linear_in_runs_of_signs() -> None:
+def test_time_is_linear_for_runs_of_punctuation() -> None:
     """A row of dots, as in tables of contents, is scanned once."""
     assert column("<p>" + "." * 50_000 + "a", "wdsent") == [1]
 
 
 @pytest.mark.parametrize("length", [79, 80, 81, 200])
 def test_word_longer_than_a_line(length: int) -> None:
-    """Boilerpipe wraps before such a word, so it is on the line that doesn't count."""
+    """Boilerpipe wraps before a word that is longer than a line, so it is on the last line, which doesn't count."""
     word = "x" * length
     assert column(f"<p>{word}</p>", "wd") == [1 if length <= 80 else 0]
     assert column(f"<p>{word} {word}</p>", "wd") == [1 if length <= 80 else 0.5]
@@ -109,7 +109,7 @@ def test_word_longer_than_a_line(length: int) -> None:
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 def test_link_density(backend: str) -> None:
-    """Linked words divided by words; 0 for blocks without words."""
+    """Link density is the share of linked words, and 0 for blocks without words."""
     page = blockml.parse(EXAMPLE, backend=backend)
     assert computed("ld", page.blocks).tolist() == pytest.approx([1, 1, 0, 0.2, 0, 0])
     assert column("<a>*</a>", "ld") == [0]
@@ -117,7 +117,7 @@ def test_link_density(backend: str) -> None:
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 def test_distances(backend: str) -> None:
-    """Lines strictly between; 0 at the ends."""
+    """Distances are the numbers of lines strictly between blocks, and 0 at the ends."""
     page = blockml.parse(EXAMPLE, backend=backend)
     assert computed("distprev", page.blocks).tolist() == [0, 4, 4, 2, 2, 1]
     assert computed("distnext", page.blocks).tolist() == [4, 4, 2, 2, 1, 0]
@@ -125,7 +125,7 @@ def test_distances(backend: str) -> None:
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 def test_whole_vectors(backend: str) -> None:
-    """The 25 attributes of the first and of the fourth block of the worked example."""
+    """The first and the fourth block of the worked example have the expected 25 attributes."""
     page = blockml.parse(EXAMPLE, backend=backend)
     nothing = [0, 0, "none", 0, 0]
     assert vector(page, 0) == [*nothing, *nothing, 1, 1, "a", 0, 4, 1, 1, "a", 4, 4, 2, 0, "h1", 4, 2]
@@ -134,7 +134,7 @@ def test_whole_vectors(backend: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(FEATURE_SETS))
 def test_page_without_blocks(name: str) -> None:
-    """No rows, all columns."""
+    """A page without blocks gives a matrix with all columns and no rows."""
     matrix = features.matrix(blockml.parse(""), name).values
     assert matrix.shape == (0, len(FEATURE_SETS[name].columns))
     assert matrix.dtype == np.float32
@@ -142,7 +142,7 @@ def test_page_without_blocks(name: str) -> None:
 
 
 def test_one_block() -> None:
-    """All neighbours are missing, both distances are 0."""
+    """The neighbours of a single block are missing, and both distances are 0."""
     nothing = [0, 0, "none", 0, 0]
     assert vector(blockml.parse("<p>one two"), 0) == [*nothing, *nothing, 2, 0, "p", 0, 0, *nothing, *nothing]
     matrix = features.matrix(blockml.parse("<p>one two"), "kim2013-onehot").values
@@ -158,7 +158,7 @@ def test_text_without_tags() -> None:
 
 
 def test_parents_of_the_paper() -> None:
-    """Each tag of the paper's table has its own code, in table order; all others share one."""
+    """Each tag in the paper's table has a separate code in table order, and all other tags share one."""
     assert len(PARENT_VALUES) == 24
     html = "".join(
         f"<{tag}>x</{tag}>" for tag in ("b", "blockquote", "h6", "li", "pre", "q", "div", "strong", "custom-tag")
@@ -174,7 +174,7 @@ def test_parents_of_the_paper() -> None:
 
 @pytest.mark.parametrize("name", ["kim2014", "", "page kim2013"])
 def test_unknown_feature_set(name: str) -> None:
-    """The message names the legal ones, whatever sets are added."""
+    """The error lists all feature sets."""
     with pytest.raises(UnknownNameError) as caught:
         features.matrix(blockml.parse(""), name)
     assert set(caught.value.legal) == set(FEATURE_SETS)
@@ -184,7 +184,7 @@ def test_unknown_feature_set(name: str) -> None:
 
 
 def slow_density(lengths: list[int]) -> float:
-    """Wrap one word at a time, as boilerpipe does."""
+    """Compute the density by wrapping one word at a time, like boilerpipe."""
     column, n_lines, on_line = -1, 0, 0
     for length in lengths:
         column += length + 1
@@ -203,13 +203,13 @@ word_lengths = st.lists(
 
 
 @given(st.lists(word_lengths, max_size=5))
-def test_word_density_is_that_of_the_slow_loop(blocks: list[list[int]]) -> None:
-    """Bisection over running widths wraps as one word at a time does, block by block."""
+def test_word_density_equals_the_slow_loop(blocks: list[list[int]]) -> None:
+    """Bisection over running widths gives the same density as wrapping one word at a time."""
     html = "".join("<p>*" + "".join(" " + "w" * length for length in lengths) + "</p>" for lengths in blocks)
     assert column(html, "wd") == pytest.approx([slow_density(lengths) for lengths in blocks], rel=1e-6)
 
 
-#: Sets whose columns are all computed only from blocks.
+#: Sets whose columns are all computed from blocks.
 OF_BLOCKS = sorted(
     name
     for name, chosen in FEATURE_SETS.items()
@@ -221,14 +221,14 @@ OF_BLOCKS = sorted(
 @pytest.mark.parametrize("name", OF_BLOCKS)
 @settings(max_examples=25)
 @given(html=messy_html, profile=st.sampled_from(["anchor", "boilerpipe"]), keep_wordless=st.booleans())
-def test_matrices_keep_the_catalogues_promises(
+def test_matrices_are_consistent_with_the_catalogue(
     backend: str,
     name: str,
     html: str,
     profile: str,
     keep_wordless: bool,  # noqa: FBT001
 ) -> None:
-    """Finite float32 inside the declared range, and equal to slow look-ups of the neighbours."""
+    """Values are finite, in the declared range, and equal to those looked up for each neighbour."""
     page = blockml.parse(html, backend=backend, profile=profile, keep_wordless=keep_wordless)
     matrix = features.matrix(page, name).values
     columns = FEATURE_SETS[name].columns
@@ -255,7 +255,7 @@ def test_matrices_keep_the_catalogues_promises(
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 @given(html=messy_html)
 def test_distances_are_lines_strictly_between(backend: str, html: str) -> None:
-    """It is at least 1 between neighbours, unless only a pruned element, which has no line, separates them."""
+    """Neighbouring blocks have a distance of at least 1, unless only a dropped element separates them."""
     page = blockml.parse(html, backend=backend)
     blocks = page.blocks
     before, after = computed("distprev", blocks), computed("distnext", blocks)
@@ -269,21 +269,21 @@ def test_distances_are_lines_strictly_between(backend: str, html: str) -> None:
         assert before[0] == after[-1] == 0
 
 
-def test_removed_script_alone_leaves_distance_zero() -> None:
-    """It separates, but does not take a line."""
+def test_a_removed_script_does_not_increase_the_distance() -> None:
+    """A removed script separates blocks, but isn't a line."""
     assert column("<body>a<script></script>b", "distprev")[1] == 0
 
 
-def test_what_is_said_of_a_page_is_said_of_neighbours_too() -> None:
-    """Columns of the page have their value for existing neighbours, and 0 beyond the ends."""
+def test_page_features_of_neighbours() -> None:
+    """Page features have the page's value for existing neighbours, and 0 beyond the ends."""
     page = blockml.parse("<p>one<p>two<p>three<p>four")
     names = tuple([f"pageblocks_{offset}" for offset in ("m1", "0", "p1", "p2")])
     found = features.matrix(page, FeatureSet("made", 1, names, "made up")).values
     assert found.T.tolist() == [[0, 4, 4, 4], [4] * 4, [4, 4, 4, 0], [4, 4, 0, 0]]
 
 
-def test_threads_may_share_a_view() -> None:
-    """Each thread fills its own matrix; an error leaves no state behind."""
+def test_threads_may_share_a_page_context() -> None:
+    """Threads that share a context compute the same matrix, and an error leaves no state behind."""
     page = blockml.parse("<ul class=a>" + "<li><p>one two <a href=x>three</a>" * 40)
     expected, view = features.matrix(page, "page").values.tobytes(), PageContext(page)
     with pytest.raises(UsageError):

@@ -1,4 +1,4 @@
-"""Metadata that the page declares: title, description, kind, address."""
+"""Metadata that the page declares: title, description, type and URL."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from blockml.features.page_context import PageContext
 
 
 def likeness(html: str) -> dict[str, list[float]]:
-    """Likeness of blocks to title and description."""
+    """Return the overlap of blocks with title and description."""
     view = PageContext(blockml.parse(html))
     return {name: values.astype(float).tolist() for name, values in title_overlap(view).items()}
 
 
 def page(html: str) -> dict[str, float]:
-    """Columns of the page, which are equal for all blocks."""
+    """Return the page features, which are equal for all blocks."""
     view = PageContext(blockml.parse(html))
     return {**page_stats(view), **declared_metadata(view)}
 
 
-def test_likeness_to_the_title() -> None:
-    """Words of each in the other; places are counted from the first block that is like it."""
+def test_similarity_to_the_title() -> None:
+    """Columns are the shares of common words, and the distance to the first block that is similar to the title."""
     found = likeness("<title>The old CAT sleeps</title><p>home<p>The old cat<p>cat dog<h1>The old cat sleeps</h1>")
     assert found["intitle"] == [0, 1, 0.5, 1]
     assert found["oftitle"] == [0, 0.75, 0.25, 1]
@@ -33,13 +33,13 @@ def test_likeness_to_the_title() -> None:
 
 
 @pytest.mark.parametrize("html", ["<p>one two", "<title>x</title><p>one two", "<title>one two</title><p>one"])
-def test_nothing_is_like_the_title(html: str) -> None:
-    """No title, another one, or a single word of it."""
+def test_no_block_is_similar_to_the_title(html: str) -> None:
+    """Without a title, with another title, or with one common word, no block is similar."""
     assert likeness(html)["sincetitle"] == [-9999]
 
 
 def test_description_and_title_for_other_sites() -> None:
-    """The first element of a name counts, og: before the plain one; blocks longer than titles are compared with it."""
+    """The first element with a name counts, og: has precedence, and long blocks aren't compared with the title."""
     head = (
         "<meta name=description content='plain'><meta property='og:description' content='cats sleep'>"
         "<meta property='og:description' content='late'><meta property='OG:Title' content='Cats'>"
@@ -51,8 +51,8 @@ def test_description_and_title_for_other_sites() -> None:
     assert likeness(f"{head}<p>{'cats ' * 91}")["oftitle"] == [0]
 
 
-def test_sizes_of_the_page_by_hand() -> None:
-    """12 + 2 + 1 + 3 words in four blocks."""
+def test_page_statistics() -> None:
+    """A page of 12 + 2 + 1 + 3 words in four blocks has the expected statistics."""
     long = "word " * 12
     html = f"<h2>a b</h2><p>{long}</p><ul><li><a>x</a></ul><table><tr><td>1 2 3<td><img><input></table><form></form>"
     found = page(html + "<script>x</script><button></button>")
@@ -67,8 +67,8 @@ def test_sizes_of_the_page_by_hand() -> None:
 
 
 @pytest.mark.parametrize("kind", PAGE_KINDS)
-def test_kinds(kind: str) -> None:
-    """1 by og:type, 2 by schema.org, 3 by both; other kinds are left out."""
+def test_page_types(kind: str) -> None:
+    """The value is 1 for a type in og:type, 2 in schema.org and 3 in both, and other types are ignored."""
     word = PAGE_KINDS[kind][0]
     own = f"<meta property=og:type content='{word.upper()}'>"
     schema = f"<script type=application/ld+json>{json.dumps({'@type': word.title(), 'x': {'@type': 'Thing'}})}</script>"
@@ -80,14 +80,14 @@ def test_kinds(kind: str) -> None:
 @pytest.mark.parametrize(
     "written", ['"@type":"NewsArticle"', '"@type" : ["NewsArticle", "Thing"]', '"@type"\n:\n [ \t"NewsArticle"]']
 )
-def test_ways_to_write_a_type(written: str) -> None:
-    """Blanks and a list; in a list the first counts."""
+def test_spellings_of_a_type(written: str) -> None:
+    """White space and a list are allowed, and the first type in a list counts."""
     assert page("<script>{" + written + "}</script><p>one")["isarticle"] == 2
 
 
 @pytest.mark.timeout(30)
-def test_runs_of_blanks_are_read_once() -> None:
-    """Looking at each part of the run would take hours."""
+def test_long_white_space_is_read_once() -> None:
+    """A long run of white space takes linear time."""
     assert page('<script>"@type":' + " " * 1_000_000 + "</script><p>one")["pageblocks"] == 1
 
 
@@ -106,8 +106,8 @@ def test_runs_of_blanks_are_read_once() -> None:
         ("https://a.example/docs/api", {"urlparts": 2, "urldocs": 1}),
     ],
 )
-def test_addresses(address: str, expected: dict[str, float]) -> None:
-    """The page's own, from either place; the host tells nothing."""
+def test_urls(address: str, expected: dict[str, float]) -> None:
+    """Columns describe the path of the URL that either element declares, and ignore its host."""
     names = ("parts", "dashes", "digits", "forum", "shop", "shelf", "news", "docs")
     whole = {f"url{name}": 0 for name in names} | expected
     for head in (f"<meta property=og:url content='{address}'>", f"<link rel=Canonical href='{address}'>"):
@@ -115,7 +115,7 @@ def test_addresses(address: str, expected: dict[str, float]) -> None:
         assert {name: found[name] for name in whole} == whole
 
 
-def test_a_head_without_values() -> None:
+def test_head_without_values() -> None:
     """Attributes may be empty or missing."""
     found = page("<meta><meta name><meta property=og:type><link><link rel=canonical><p>one")
     assert found["urlparts"] == -1

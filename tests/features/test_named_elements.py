@@ -1,4 +1,4 @@
-"""Names of elements with comments, and of sidebars."""
+"""Elements that are named as comments or as sidebars."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockml.page.attribute_words import blocks_in
      "id=Comments", "id=disqus_thread", "class=kommentare", "class=blog-comentarios"],
 )  # fmt: skip
 def test_names_of_comments(name: str) -> None:
-    """Class or id, by itself or with other words."""
+    """Comments are recognised by a class or id, also among other words."""
     assert blocks_in(blockml.parse(f"<p>Story</p><div {name}><p>One</p><p>Two</p></div>"), COMMENTS).tolist() == [
         False,
         True,
@@ -30,12 +30,12 @@ def test_names_of_comments(name: str) -> None:
      "class=comments-open", "class=recommended", "id=respond-to-review-comments"],
 )  # fmt: skip
 def test_other_names(name: str) -> None:
-    """Parts of other words, and other attributes, name no comments."""
+    """Parts of other words and other attributes don't mark comments."""
     assert not blocks_in(blockml.parse(f"<p>Story</p><div {name}><p>One</p></div>"), COMMENTS).any()
 
 
-def test_names_of_pages_and_headings_are_passed_over() -> None:
-    """A body may say that it has comments, and a manual may have a section on them."""
+def test_names_of_pages_and_headings_are_ignored() -> None:
+    """A name on the body or on a heading doesn't mark comments."""
     page = blockml.parse(
         "<html class=comments><body class='post comment-open'><h2 id=comments>Comments</h2><p>Story</p>"
         "<p class=comment>One</p>"
@@ -49,7 +49,7 @@ def test_names_of_pages_and_headings_are_passed_over() -> None:
      "class=Sidebar-Left", "class=sidebars", "class='module-typelist module'", "id=rightSidebar-sidebar"],
 )  # fmt: skip
 def test_names_of_sidebars(name: str) -> None:
-    """Class or id, with a word of its kind or place."""
+    """Sidebars are recognised by a class or id, also with a word for the kind or side."""
     page = blockml.parse(f"<p>Story</p><div {name}><p>One</p><p>Two</p></div>")
     assert blocks_in(page, SIDEBARS).tolist() == [False, True, True]
 
@@ -60,11 +60,11 @@ def test_names_of_sidebars(name: str) -> None:
      "class=sidebar-layout", "class=sidebarless-page", "data-sidebar=1", "title=sidebar", "id='my sidebar'"],
 )  # fmt: skip
 def test_names_of_layouts_with_sidebars(name: str) -> None:
-    """They hold the content too; other attributes and parts of other words name nothing."""
+    """Names of layouts with a sidebar, other attributes and parts of words don't mark a sidebar."""
     assert not blocks_in(blockml.parse(f"<p>Story</p><div {name}><p>One</p></div>"), SIDEBARS).any()
 
 
 def test_a_page_without_blocks() -> None:
-    """There is nothing to find."""
+    """A page without blocks gives an empty array."""
     assert blocks_in(blockml.parse(""), COMMENTS).shape == (0,)
     assert blocks_in(blockml.parse(""), SIDEBARS).shape == (0,)

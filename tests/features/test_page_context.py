@@ -1,4 +1,4 @@
-"""Inputs of feature families against loops over nodes and characters, and the feature set of all of them."""
+"""Inputs of feature families compared with loops over nodes and characters, and the feature set of all families."""
 
 from __future__ import annotations
 
@@ -52,21 +52,21 @@ FAMILIES: tuple[Family, ...] = (
     metadata.page_stats,
     metadata.declared_metadata,
 )
-#: Pages on which there is little to count.
+#: Pages with little to count.
 BARE = ("<p>one", "<p>*", "only text", "<h1>one", "<p><a>one</a>", "<p>a</p></html>b<p>c", "<main>x</main></html><b>y")
 
 
 def deep(levels: int) -> str:
-    """Text at the bottom of so many elements, and some on the way down."""
+    """Return a page with text at the bottom of nested elements, and some on the way down."""
     return "<p>top</p>" + "<div class=c>" * levels + "<p>" + "word " * 20 + "</p>" + "</div>x" * 9
 
 
-# --- what is counted with ---------------------------------------------------------------------------------------------
+# --- the page context -------------------------------------------------------------------------------------------------
 
 
 @given(html=messy_html)
-def test_chains_lead_up(html: str) -> None:
-    """Level by level the ancestors that walking up finds, at most so many; then -1."""
+def test_chains_contain_the_ancestors(html: str) -> None:
+    """The chain of a block contains its ancestors up to the maximum level, and then -1."""
     view = PageContext(blockml.parse(html))
     nodes = view.nodes
     assert view.chain.shape[1] == len(view)
@@ -79,8 +79,8 @@ def test_chains_lead_up(html: str) -> None:
 
 
 @given(html=messy_html)
-def test_totals_are_sums_over_blocks_that_start_inside(html: str) -> None:
-    """Texts count for their nodes."""
+def test_totals_are_sums_over_blocks_that_start_inside_an_element(html: str) -> None:
+    """The total of an element is the sum over the blocks that start inside it."""
     view = PageContext(blockml.parse(html))
     total = view.total_of(np.arange(len(view.nodes)), view.words)
     starts = list(zip(view.blocks.node.tolist(), view.words.tolist(), strict=True))
@@ -90,8 +90,8 @@ def test_totals_are_sums_over_blocks_that_start_inside(html: str) -> None:
 
 
 @given(html=messy_html, tokenizer=st.sampled_from(sorted(TOKENIZERS)))
-def test_characters_are_those_of_one_text_at_a_time(html: str, tokenizer: str) -> None:
-    """Counts equal those of Python's own string methods; the line break after each text counts as a space."""
+def test_characters_equal_those_counted_text_by_text(html: str, tokenizer: str) -> None:
+    """Counts equal those of Python's string methods, where the line break after each text counts as a space."""
     view = PageContext(blockml.parse(html, tokenizer=tokenizer))
     if not len(view):
         return
@@ -115,13 +115,13 @@ def test_characters_are_those_of_one_text_at_a_time(html: str, tokenizer: str) -
         ("<p>" + "* " * 99, 0),
     ],
 )
-def test_running_text_is_ten_words_of_which_few_are_linked(html: str, prose: float) -> None:
-    """At most three in ten words may be linked."""
+def test_running_text_has_ten_words_and_few_links(html: str, prose: float) -> None:
+    """A block of at least ten words is running text if at most three in ten are linked."""
     assert PageContext(blockml.parse(html)).prose.tolist() == [prose]
 
 
 def test_classes_and_ids_are_read_once_per_element() -> None:
-    """Equal classes are one; an element without, and one with an empty class, have none."""
+    """Equal classes have one number, and a missing or empty class has 0."""
     view = PageContext(blockml.parse("<p class=a>x<p class=b>x<p class=a>x<p class=''>x<p>x<div class=a id=footer>x"))
     parents = view.blocks.parent
     classes = view.attribute_values.of["class"][parents].tolist()
@@ -134,15 +134,15 @@ def test_classes_and_ids_are_read_once_per_element() -> None:
 
 
 @pytest.mark.parametrize("group", KEYWORDS)
-def test_each_word_tells_its_own_group(group: str) -> None:
-    """Alone, in capitals, and beside others; so no word is in two groups."""
+def test_each_keyword_belongs_to_one_group(group: str) -> None:
+    """A keyword is found by itself, in capitals and among other words."""
     bit = 1 << list(KEYWORDS).index(group)
     for word in KEYWORDS[group]:
         assert keyword_bits(word) & bit
         assert keyword_bits(f"zz {word.upper()} zz") == keyword_bits(word)
 
 
-def test_longer_words_come_first() -> None:
+def test_longer_keywords_come_first() -> None:
     """A keyword inside a longer keyword does not count."""
     names = list(KEYWORDS)
 
@@ -158,7 +158,7 @@ def test_longer_words_come_first() -> None:
 # --- the set of all families ------------------------------------------------------------------------------------------
 
 
-def test_the_catalogue_lists_what_families_give() -> None:
+def test_the_catalogue_lists_the_columns_of_all_families() -> None:
     """Every column of a family is in the catalogue once, under the same name."""
     view = PageContext(blockml.parse("<p>one"))
     given_names = [name for family in FAMILIES for name in family(view)]
@@ -167,7 +167,7 @@ def test_the_catalogue_lists_what_families_give() -> None:
 
 
 def assert_promises_kept(page: Page) -> None:
-    """Finite float32 in the declared range, equal to what each family gives, neighbours beside it."""
+    """Check that values are finite, in the declared range, and equal to those of each family and its neighbours."""
     matrix = features.matrix(page, "page").values
     assert matrix.shape == (len(page.blocks), len(COLUMNS))
     assert matrix.dtype == np.float32
@@ -189,26 +189,26 @@ def assert_promises_kept(page: Page) -> None:
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 @settings(max_examples=50)
 @given(html=messy_html, tokenizer=st.sampled_from(sorted(TOKENIZERS)), keep_wordless=st.booleans())
-def test_any_page_keeps_the_promises(backend: str, html: str, tokenizer: str, keep_wordless: bool) -> None:  # noqa: FBT001
-    """However messy."""
+def test_any_page_gives_valid_features(backend: str, html: str, tokenizer: str, keep_wordless: bool) -> None:  # noqa: FBT001
+    """Malformed pages give valid features."""
     assert_promises_kept(blockml.parse(html, backend=backend, tokenizer=tokenizer, keep_wordless=keep_wordless))
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 @pytest.mark.parametrize("html", [*BARE, "", "<p></p>", "<title>one</title>", deep(100)])
-def test_bare_pages_keep_the_promises(backend: str, html: str) -> None:
-    """One block, none, several roots, more levels than are looked at."""
+def test_pages_with_little_content_give_valid_features(backend: str, html: str) -> None:
+    """Pages with one block, no block, several roots or very deep nesting give valid features."""
     assert_promises_kept(blockml.parse(html, backend=backend))
 
 
 @pytest.mark.parametrize("sign", ["Ⓐ", "🅰", "สวัสดี", "・", "ー", "²", "١", "ǅ", "\u0301", "\u200d"])
-def test_odd_characters_keep_the_promises(sign: str) -> None:
-    """Capitals that are not letters, marks of letters, digits of other scripts."""
+def test_odd_characters_give_valid_features(sign: str) -> None:
+    """Capitals that are not letters, combining marks and digits of other scripts give valid features."""
     for tokenizer in TOKENIZERS:
         assert_promises_kept(blockml.parse(f"<p>{sign * 5}<p>a{sign}b<p>{sign} c", tokenizer=tokenizer))
 
 
-def test_a_view_that_is_there_is_used() -> None:
+def test_a_given_context_is_used() -> None:
     """The matrix is computed from the given context."""
     page = blockml.parse("<h1>One</h1><p>two three")
     view = PageContext(page)
@@ -216,8 +216,8 @@ def test_a_view_that_is_there_is_used() -> None:
     assert "kernel_page" in view.__dict__
 
 
-def test_a_view_goes_as_soon_as_nobody_holds_it() -> None:
-    """It is freed without the cyclic garbage collector, because it holds a page."""
+def test_a_context_is_freed_immediately() -> None:
+    """A context is freed without the cyclic garbage collector, because it holds a page."""
     view = PageContext(blockml.parse("<p class=a>one two"))
     features.matrix(view.page, "page", context=view)
     ancestor_words(view)
@@ -246,7 +246,7 @@ def test_a_view_goes_as_soon_as_nobody_holds_it() -> None:
     ids=["deep", "deeper", "wide", "containers", "classes", "blanks", "long"],
 )
 def test_time_does_not_explode(html: str) -> None:
-    """A hostile page costs no more than a large one: some of these would take minutes, were any step quadratic."""
+    """Hostile pages, on which a quadratic step would take minutes, give finite features in time."""
     assert np.isfinite(features.matrix(blockml.parse(html), "page").values).all()
 
 
@@ -257,7 +257,7 @@ _METAS = st.lists(st.tuples(st.sampled_from(["name", "property", "description", 
 @settings(max_examples=60)
 @given(_METAS, st.sampled_from(["canonical", "Canonical", "canonical x", "icon"]))
 def test_declarations_are_found_without_decoding_all_attributes(metas: list[tuple[str, str, str]], rel: str) -> None:
-    """``meta`` and ``link`` elements chosen by their bytes give what all of them give."""
+    """Decoding only ``meta`` and ``link`` elements that are selected by their bytes gives the same declarations."""
     html = "".join(f"<meta {key}='{value}' content='{content}'>" for key, value, content in metas)
     page = blockml.parse(f"<p class=a>{html}<link rel='{rel}' href=/a><p>x")
     decoded = replace(page, nodes=replace(page.nodes, attributes=list(page.nodes.attributes)))

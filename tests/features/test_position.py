@@ -1,4 +1,4 @@
-"""Places of blocks and windows around them: by hand, and against sums over each window."""
+"""Positions of blocks and windows around them, by hand and compared with sums over each window."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LONG = "word " * 12
 
 
 def columns(html: str) -> dict[str, list[float]]:
-    """Columns of both families, by name."""
+    """Return the columns of both families by name."""
     view = PageContext(blockml.parse(html))
     found = {**position(view), **around(view)}
     return {name: np.broadcast_to(values, len(view)).astype(float).tolist() for name, values in found.items()}
 
 
-def test_places_by_hand() -> None:
-    """Blocks of 2, 12, 1, 2 and 12 words under two headings."""
+def test_positions_by_hand() -> None:
+    """Blocks of 2, 12, 1, 2 and 12 words under two headings have the expected positions."""
     found = columns(f"<h1>Title here</h1><p>{LONG}<h2><b>Sub</b></h2><p>short one<p>{LONG}")
     expected: dict[str, list[float]] = {
         "place": [0, 0.25, 0.5, 0.75, 1],
@@ -48,8 +48,8 @@ def test_places_by_hand() -> None:
     assert {name: found[name] for name in expected} == {name: pytest.approx(row) for name, row in expected.items()}
 
 
-def test_nothing_to_measure_from() -> None:
-    """No heading, no running text."""
+def test_positions_without_a_reference() -> None:
+    """Distances have fixed values on a page without headings or running text."""
     found = columns("<p>one<p>two")
     for name in ("sinceh1", "wordssinceh1", "sinceheading", "wordssinceheading", "sinceprose", "untilprose"):
         assert found[name] == [-1, -1], name
@@ -60,15 +60,15 @@ def test_nothing_to_measure_from() -> None:
 
 
 def test_blocks_before_the_first_h1_and_after_the_second() -> None:
-    """One is counted from the nearest before, the other from the first on the page."""
+    """One column counts from the nearest h1 before a block, and another from the first h1 of the page."""
     found = columns("<p>one<h1>two</h1><p>three<h1>four</h1><p>five")
     assert found["fromfirsth1"] == [-1, 0, 1, 2, 3]
     assert found["sinceh1"] == [-1, 0, 1, 0, 1]
     assert found["wordssinceh1"] == [-1, 0, 1, 0, 1]
 
 
-def test_a_heading_holds_what_is_just_below_it() -> None:
-    """Four levels; of two headings the higher one counts."""
+def test_a_heading_contains_inline_elements() -> None:
+    """A block is in a heading up to four levels above, and the higher of two headings counts."""
     inside = "<h3><span><i><b>one</b></i></span></h3><h2><span><i><b><u>two</u></b></i></span></h2>"
     assert columns(inside + "<h4><h1>three</h1></h4>")["heading"] == [3, 0, 1]
 
@@ -77,8 +77,8 @@ pages = st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)), min_size=1, 
 
 
 @given(blocks=pages)
-def test_windows_are_sums_over_their_blocks(blocks: list[tuple[int, int]]) -> None:
-    """Cut off at the ends of the page; smoothing is a sum over 12 blocks on each side."""
+def test_windows_are_sums_over_blocks(blocks: list[tuple[int, int]]) -> None:
+    """Windows end with the page, and smoothing sums over 12 blocks on each side."""
     html = "".join(f"<p>* {'w ' * free}<a>{'w ' * linked}</a>*</p>" for free, linked in blocks)
     found = columns(html)
     n = len(blocks)

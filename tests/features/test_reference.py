@@ -1,4 +1,4 @@
-"""Compiled features against the Python reference: columns, groups and words are equal to the last bit."""
+"""Compiled features equal the Python reference bit by bit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.strategies import messy_html
 
 pytestmark = pytest.mark.skipif(_kernel.compiled is None, reason="needs the C extension")
 
-#: Characters whose lower case is several, depends on their neighbours or is ASCII; signs in and between words; lone
+#: Characters whose lower case is several, depends on neighbours or is ASCII; signs in and between words; lone
 #: surrogates.
 ODD = (
     "aZzBk09_-. \t\x00\x1c\x1f\x7f\x85\xa0\u2028éßİıſKΣςǅŉ١²Ⓐⓐ你カ\u0301\u200d"
@@ -53,7 +53,7 @@ def compiled() -> _kernel.Compiled:
 
 
 def everything(page: Page) -> list[tuple[str, bytes]]:
-    """Compute all features of a page, as bytes by name."""
+    """Return all features of a page as bytes, by name."""
     found, small = matrix(page, "page"), matrix(page, "kim2013-onehot")
     words = found.ancestor_words
     arrays = {
@@ -76,13 +76,13 @@ def assert_equal_to_reference(page: Page) -> None:
 
 @given(html=messy_html)
 def test_messy_pages(html: str) -> None:
-    """Columns, groups and words of any markup."""
+    """All features equal the reference for malformed markup."""
     assert_equal_to_reference(blockml.parse(html))
 
 
 @given(title=texts, description=texts, blocks=st.lists(st.tuples(names, names, names, texts), min_size=1, max_size=6))
 def test_odd_attributes_and_texts(title: str, description: str, blocks: list[tuple[str, str, str, str]]) -> None:
-    """Classes, ids, roles, texts and titles may contain any characters that pass the parser."""
+    """All features equal the reference if attributes, texts and titles contain any characters."""
 
     def quoted(value: str) -> str:
         return value.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
@@ -96,7 +96,7 @@ def test_odd_attributes_and_texts(title: str, description: str, blocks: list[tup
 
 @pytest.mark.parametrize("folder", ["wcxb", "cleaneval", "l3s-gn1", "dataset-popular"])
 def test_pages_of_corpora(corpora: Path, folder: str) -> None:
-    """A dozen of each."""
+    """All features equal the reference for a dozen pages of each corpus."""
     files = sorted(path for path in (corpora / folder).rglob("*") if path.name.endswith((".html", ".html.gz")))
     for path in files[:: max(1, len(files) // 12)]:
         raw = path.read_bytes()
@@ -112,7 +112,7 @@ HTML = (
 
 
 def test_every_compiled_column_is_in_the_catalogue() -> None:
-    """Each name once. Of the set ``page``, which the default model reads, all but declared metadata are compiled."""
+    """Compiled columns are in the catalogue and include the set ``page``, except for declared metadata."""
     known = kernel_tables.kernel_columns(compiled())
     assert [column.place for column in known.values()] == list(range(len(known)))
     declared = {name.partition("_")[0] for name in FEATURE_SETS["page"].columns} - set(known)
@@ -122,7 +122,7 @@ def test_every_compiled_column_is_in_the_catalogue() -> None:
 
 @given(st.data())
 def test_any_columns_in_any_order(data: st.DataObject) -> None:
-    """Values of a column don't depend on the others in the set."""
+    """The values of a column don't depend on the other columns of the set."""
     page = blockml.parse(HTML)
     whole = matrix(page, "page")
     columns = data.draw(st.lists(st.sampled_from(whole.columns), min_size=1, max_size=30, unique=True))
@@ -132,7 +132,7 @@ def test_any_columns_in_any_order(data: st.DataObject) -> None:
 
 
 def test_a_family_may_have_columns_that_only_python_computes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new column changes no shipped set, and leaves the others of its family compiled."""
+    """A new column changes no released set, and the others of its family stay compiled."""
 
     def wider(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
         return {"vowels": np.array([sum(map("aeiou".count, text)) for text in context.blocks.texts])}
@@ -153,7 +153,7 @@ def test_a_family_may_have_columns_that_only_python_computes(monkeypatch: pytest
 
 
 def page_of(attributes: Sequence[Mapping[str, str]]) -> Page:
-    """Make a page with a block in each of as many paragraphs side by side."""
+    """Return a page with one block for each set of attributes, in paragraphs side by side."""
     n = len(attributes)
     rows, ones, flags = np.arange(n, dtype=np.int32), np.ones(n, dtype=np.int32), np.zeros(n, dtype=np.uint8)
     nodes = Nodes(("#text", "p"), ones, -ones, 0 * ones, rows + 1, ones.astype(np.uint8), attributes, ("",) * n)
@@ -162,12 +162,12 @@ def page_of(attributes: Sequence[Mapping[str, str]]) -> Page:
 
 
 def named(values: Sequence[str]) -> Page:
-    """Make a page of one block for each value of an attribute."""
+    """Return a page with one block for each attribute value."""
     return page_of([{ATTRIBUTES[place % len(ATTRIBUTES)]: value} for place, value in enumerate(values)])
 
 
 def levels(page: Page, names: Sequence[str]) -> list[list[float]]:
-    """Compute columns of the page: a list for each."""
+    """Return the values of columns of a page, as a list per column."""
     columns = tuple([f"{name}_0" for name in names])
     found: list[list[float]] = matrix(page, FeatureSet("made up", 1, columns, "test")).values.T.tolist()
     return found
@@ -175,7 +175,7 @@ def levels(page: Page, names: Sequence[str]) -> list[list[float]]:
 
 @given(st.lists(names, min_size=1, max_size=6))
 def test_keywords_of_any_value(values: list[str]) -> None:
-    """Whole, and in parts; compared with one value at a time, too."""
+    """Keywords in any value equal those of the reference and those found for a single value."""
     assert_equal_to_reference(named(values))
     rows = levels(page_of([{"class": value} for value in values]), [f"cls{group}" for group in KEYWORDS])
     for number, row in enumerate(rows):
@@ -205,12 +205,12 @@ def test_roles_of_any_value(name: str, words: list[str]) -> None:
     ],
 )
 def test_long_values_and_many(values: list[str]) -> None:
-    """Values are cut at 512 characters, and at numbers of names and words."""
+    """Values are cut off at 512 characters, and the numbers of names and words are limited."""
     assert_equal_to_reference(named(values))
 
 
 def test_attributes_of_any_mapping() -> None:
-    """Read-only mappings as well as dicts, and sets that were not decoded yet; None is not a value."""
+    """Attributes may be dicts, read-only mappings or not yet decoded, and a value of None is ignored."""
     held: list[Any] = [
         None, {"class": "nav", "id": "nav"}, MappingProxyType({"class": "foot", "role": "nav"}), {"class": None},
     ]  # fmt: skip
@@ -227,7 +227,7 @@ def test_attributes_of_any_mapping() -> None:
 
 
 def test_values_and_words_chosen_to_collide() -> None:
-    """Collisions cost time only: hashes as in ``kernel.h`` and ``features_title_overlap.c``."""
+    """Values whose hashes collide (as in ``kernel.h`` and ``features_title_overlap.c``) give equal features."""
     letters = np.array(np.meshgrid(*[np.arange(97, 123, dtype=np.uint64)] * 4)).reshape(4, -1)
     word = sum((letter << np.uint64(8 * place) for place, letter in enumerate(letters)), np.uint64(0))
     factor, half = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
@@ -242,14 +242,14 @@ def test_values_and_words_chosen_to_collide() -> None:
 
 
 def test_thousands_of_words_in_a_short_block() -> None:
-    """Words joined by signs are one word of the block, and single words for the overlap with the title."""
+    """Words joined by punctuation are one word of the block, but separate words for the overlap with the title."""
     many = "-".join(f"w{number}" for number in range(20_000))
     assert_equal_to_reference(blockml.parse(f"<title>cat w7</title><p>{many}<p>cat {many}"))
 
 
 @given(st.lists(st.lists(st.integers(0, 100) | st.just(2**30), max_size=60), max_size=5))
 def test_word_densities(lengths: list[list[int]]) -> None:
-    """Words of any length."""
+    """Densities equal the reference for words of any length."""
     none = np.zeros(len(lengths), dtype=np.int32)
     blocks = Blocks(
         ("",) * len(lengths), np.array([len(words) for words in lengths], dtype=np.int32), none, none, none, none, none,
@@ -263,7 +263,7 @@ def test_word_densities(lengths: list[list[int]]) -> None:
 
 # --- invalid arguments -----------------------------------------------------------------------------------------------
 
-#: A page of two elements and a text, of one block; and changes of it that are not a tree.
+#: A page of two elements and a text, with one block; and changes that make it an invalid tree.
 A_TREE: dict[str, Any] = {
     "reach": 32, "names": ("#text", "p"), "texts": ("x",), "given": [None, {"class": "a"}], "pairs": b"",
     "tag": [1, 1, 0], "parent": [-1, 0, 1], "depth": [0, 1, 2], "end": [3, 3, 3], "attribute_set": [0, 1, 0],
@@ -284,7 +284,7 @@ TYPES = {"block_flags": np.uint8, "set_ends": np.int64}
 
 
 def a_tree(**changes: object) -> object:
-    """Make the tree of these columns."""
+    """Return the tree of these columns."""
     given = A_TREE | changes
     reach, names, texts, mappings, pairs = [given.pop(name) for name in ("reach", "names", "texts", "given", "pairs")]
     columns = {name: np.array(held, TYPES.get(name, np.int32)) for name, held in given.items()}
@@ -293,7 +293,7 @@ def a_tree(**changes: object) -> object:
 
 @pytest.mark.parametrize(("name", "wrong"), NO_TREES)
 def test_wrong_trees_are_refused(name: str, wrong: object) -> None:
-    """Other functions trust the numbers of a tree."""
+    """An invalid tree is refused, because other functions trust its numbers."""
     a_tree()
     with pytest.raises((IndexError, TypeError, ValueError)):
         a_tree(**{name: wrong})
@@ -302,7 +302,7 @@ def test_wrong_trees_are_refused(name: str, wrong: object) -> None:
 @pytest.mark.parametrize("pairs", [b"class\0", b"class\0nav", b"class\0\xff\0", b"class"])
 @pytest.mark.parametrize("ends", [[0, 7], [0, 6], [0, 12], [0, -1], [7, 0], [0], []])
 def test_wrong_sets_of_attributes_are_refused(pairs: bytes, ends: list[int]) -> None:
-    """Unless they end behind a name, whose value is then what follows."""
+    """Attribute sets with invalid ends are refused, unless they end after a name, whose value is then what follows."""
     page = page_of(Attributes(np.array([1], dtype=np.int32), [None] * len(ends), pairs, np.array(ends, dtype=np.int64)))
     if ends == [0, 6] and pairs in {b"class\0", b"class\0nav"}:
         assert levels(page, ["clsnavigation"]) == [[0 if pairs.endswith(b"nav") else FAR]]
@@ -329,7 +329,7 @@ class Recorded:
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch, html: str) -> dict[str, tuple[Any, ...]]:
-    """Return the arguments of each function of the features for a page."""
+    """Return the arguments of each feature function for a page."""
     kernel = Recorded(compiled())
     monkeypatch.setattr(_kernel, "compiled", kernel)
     found = matrix(blockml.parse(html), "page")
@@ -350,7 +350,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, html: str) -> dict[str, tuple[Any,
 
 
 def test_other_capsules_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other objects, capsules of other types, and attribute values of another tree."""
+    """Other objects, capsules of another type, and attribute values of another tree are refused."""
     calls = recorded(monkeypatch, HTML)
     others: list[Any] = ["tree", dt.datetime_CAPI, *calls["write_columns"][:3], a_tree()]
     for name in ("new_attribute_values", "block_groups", "write_columns", "ancestor_words"):
@@ -361,14 +361,14 @@ def test_other_capsules_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
             function(*arguments)
             for other in others:
                 alone = sum(type(held) is type(taken) for held in arguments) == 1 or name == "new_attribute_values"
-                if other is taken or (other is others[-1] and alone):  # another tree, and nothing that is of one
+                if other is taken or (other is others[-1] and alone):  # no argument depends on the tree
                     continue
                 with pytest.raises((TypeError, ValueError)):
                     function(*[*arguments[:place], other, *arguments[place + 1 :]])
 
 
 def test_wrong_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows beyond the matrix, other numbers of columns, and columns that need more than is given."""
+    """Rows outside of the matrix, wrong numbers of columns, and missing inputs of a column are refused."""
     tree, names, tables, titles, (row_of, found) = recorded(monkeypatch, HTML)["write_columns"]
     rows, none = np.zeros((2, found.shape[1]), dtype=np.float32), np.full_like(row_of, -1)
     compiled().write_columns(tree, None, tables, None, (none, rows))
@@ -385,7 +385,7 @@ def test_wrong_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         compiled().write_columns(tree, names, tables, titles, (none, rows[:, :-1].copy()))
 
 
-#: Tables of which each is wrong under its name.
+#: Invalid tables by name.
 WRONG_TABLES: list[tuple[str, Any]] = [
     *[(name, np.zeros(1, np.uint8)) for name in ("character_classes", "counted_classes", "in_word", "is_cased")],
     ("tag_code", np.zeros(1, np.int64)), ("sum_bits", np.zeros(0, np.int64)),
@@ -402,7 +402,7 @@ WRONG_TABLES: list[tuple[str, Any]] = [
 
 
 def test_wrong_tables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of wrong sizes, types or contents, and writable ones."""
+    """Tables of wrong sizes, types or contents, and writable ones, are refused."""
     kernel_tables.kernel_tables.cache_clear()
     arrays, *rest = recorded(monkeypatch, "<p>one")["new_tables"]
     compiled().new_tables(arrays, *rest)
@@ -422,7 +422,7 @@ def test_wrong_tables_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_array_is_read_or_written_beyond_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays that are too short, of other types, or full of wrong indices are refused or give wrong numbers."""
+    """Arrays that are too short, of another type, or full of wrong indices are refused or give wrong numbers."""
     refused = 0
     for name, arguments in recorded(monkeypatch, HTML).items():
         for place, held in enumerate(arguments):
@@ -445,7 +445,7 @@ def test_no_array_is_read_or_written_beyond_its_end(monkeypatch: pytest.MonkeyPa
 
 
 def items_of(held: Any) -> list[tuple[Any, Any]]:
-    """Return the arrays in a dict or a tuple, with their keys or places."""
+    """Return the arrays in a dict or a tuple, with their keys or indices."""
     pairs = held.items() if isinstance(held, dict) else enumerate(held) if isinstance(held, tuple) else ()
     return [(key, item) for key, item in pairs if isinstance(item, np.ndarray)]
 

@@ -1,4 +1,4 @@
-"""Groups of similar blocks: by hand, and by comparing the ancestors of each pair of blocks."""
+"""Groups of similar blocks, by hand and by comparing the ancestors of each pair of blocks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.strategies import messy_html, path_of
 
 
 def columns(html: str) -> dict[str, list[float]]:
-    """The families by name."""
+    """Return the columns of the families by name."""
     view = PageContext(blockml.parse(html))
     found = {name: values for family in (same_path, repetition, like_siblings) for name, values in family(view).items()}
     return {name: values.astype(float).tolist() for name, values in found.items()}
 
 
 def test_groups_by_hand() -> None:
-    """Two paragraphs around a div; one of them ends in a link."""
+    """Two paragraphs, of which one starts with a link, are a group without the div between them."""
     found = columns("<p>one<div>two three</div><p><a>four</a> five")
     for name in ("path", "near"):
         assert found[f"size{name}"] == [2, 1, 2]
@@ -42,8 +42,8 @@ def test_groups_by_hand() -> None:
         assert found[f"wordsalike{k}up"] == [5, 5, 5]
 
 
-def test_classes_part_what_tags_do_not() -> None:
-    """Near by; and further up the other way round."""
+def test_classes_separate_blocks_with_equal_tags() -> None:
+    """Classes of near ancestors separate the near groups, and those of distant ancestors the far groups."""
     found = columns("<p class=a>one<p class=b>two<p class=a>three")
     assert (found["sizepath"], found["sizenear"], found["sizefar"]) == ([3] * 3, [2, 1, 2], [3] * 3)
     assert found["alike0up"] == [2, 1, 2]
@@ -52,13 +52,13 @@ def test_classes_part_what_tags_do_not() -> None:
     assert far["alike3up"] == [1, 2, 2]
 
 
-def test_running_text_of_a_group() -> None:
-    """Share of its words."""
+def test_running_text_in_a_group() -> None:
+    """The column is the share of running text in the words of a group."""
     assert columns("<p>" + "w " * 12 + "<p>w w w")["prosepath"] == pytest.approx([12 / 15] * 2)
 
 
 def keys(nodes: Nodes, parent: int) -> dict[str, list[object]]:
-    """List what each grouping compares above a block."""
+    """Return what each grouping compares above a block."""
     above = path_of(nodes, parent)[::-1][:REACH]
     tags: list[object] = [nodes.name(node) for node in above]
     kinds: list[object] = [(nodes.name(node), nodes.attributes[node].get("class", "")) for node in above]
@@ -66,8 +66,8 @@ def keys(nodes: Nodes, parent: int) -> dict[str, list[object]]:
 
 
 @given(html=messy_html)
-def test_blocks_are_alike_if_the_same_stands_above_them(html: str) -> None:
-    """Numbers are equal where that is, and nowhere else."""
+def test_blocks_with_equal_ancestors_have_equal_numbers(html: str) -> None:
+    """Group numbers are equal if and only if the compared ancestors are."""
     view = PageContext(blockml.parse(html))
     if not len(view):
         return
@@ -80,8 +80,8 @@ def test_blocks_are_alike_if_the_same_stands_above_them(html: str) -> None:
 
 
 @given(html=messy_html)
-def test_siblings_are_those_with_the_same_parent_tag_and_class(html: str) -> None:
-    """Counted one element at a time."""
+def test_similar_siblings_have_the_same_parent_tag_and_class(html: str) -> None:
+    """The columns equal those counted one element at a time."""
     view = PageContext(blockml.parse(html))
     if not len(view):
         return
@@ -95,8 +95,8 @@ def test_siblings_are_those_with_the_same_parent_tag_and_class(html: str) -> Non
             assert found[f"wordsalike{k}up"][block] == pytest.approx(sum(words[other] for other in like) / len(like))
 
 
-def test_groups_are_small_numbers() -> None:
-    """An array for each grouping, which is empty for a page without blocks."""
+def test_group_numbers() -> None:
+    """Each grouping has an array of small numbers, which is empty for a page without blocks."""
     view = PageContext(blockml.parse("<p class=a>one<p>two<p class=a>three"))
     found = view.block_groups
     assert len(found) == len(GROUPINGS) == 2

@@ -1,4 +1,4 @@
-"""Elements above a block: by hand, and by walking up from each block."""
+"""Elements above a block, by hand and by walking up from each block."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.strategies import messy_html, path_of
 
 
 def columns(html: str) -> dict[str, list[float]]:
-    """Columns of both families, by name."""
+    """Return the columns of both families by name."""
     view = PageContext(blockml.parse(html))
     return {name: values.astype(float).tolist() for name, values in {**path(view), **ancestors(view)}.items()}
 
 
 def test_tags_and_landmarks_by_hand() -> None:
-    """A list in an article."""
+    """Blocks in a list in an article have the expected tags and distances to landmarks."""
     found = columns("<article><ul><li>one<li><em>two</em></ul></article><custom-tag>three</custom-tag>")
     names = [[TAGS[int(found[f"tag{k}"][block])] for k in range(4)] for block in range(3)]
     assert names == [["li", "ul", "article", "body"], ["em", "li", "ul", "article"], ["other", "body", "other", "none"]]
@@ -41,8 +41,8 @@ def test_flags() -> None:
 
 
 @given(html=messy_html)
-def test_landmarks_are_those_met_on_the_way_up(html: str) -> None:
-    """The nearest counts, as far as is looked."""
+def test_landmarks_equal_those_found_by_walking_up(html: str) -> None:
+    """The nearest landmark up to the maximum level counts."""
     view = PageContext(blockml.parse(html))
     found: dict[str, Any] = dict(path(view))
     for block, parent in enumerate(view.blocks.parent.tolist()):
@@ -57,8 +57,8 @@ def test_landmarks_are_those_met_on_the_way_up(html: str) -> None:
             assert TAGS[int(found[f"tag{k}"][block])] == (wanted if wanted in TAGS else "other")
 
 
-def test_what_elements_above_hold() -> None:
-    """Expected values by hand: a section with a paragraph of twelve words and a link, and two words next to it."""
+def test_amounts_in_ancestors_by_hand() -> None:
+    """A section with a paragraph of twelve words and a link, next to two words, has the expected amounts."""
     found = columns(f"<div><section><p>{'Word. ' * 12}</p><a>one two three</a></section>four five</div>")
     assert found["words0up"] == [12, 3, 17]
     assert found["words1up"] == [15, 15, 17]
@@ -69,20 +69,20 @@ def test_what_elements_above_hold() -> None:
     assert found["density1up"] == pytest.approx([15 / 2, 15 / 2, 17 / 3])
     assert found["sentences1up"] == pytest.approx([12 / 15, 12 / 15, 12 / 17])
     assert found["inp0up"] == pytest.approx([1, 0, 12 / 17])
-    for k in ANCESTOR_LEVELS[-2:]:  # beyond the outermost element it is that one
+    for k in ANCESTOR_LEVELS[-2:]:  # levels above the outermost element have its values
         assert found[f"words{k}up"] == [17, 17, 17]
 
 
-def test_words_in_paragraphs_need_not_be_running_text() -> None:
-    """Running text need not be in paragraphs either; quotes and preformatted text count as paragraphs."""
+def test_words_in_paragraphs_are_not_always_running_text() -> None:
+    """Words in paragraphs need not be running text, and quotes and preformatted text count as paragraphs."""
     found = columns(f"<div><p>a b<pre>c</pre><blockquote>d</blockquote><div>{'w ' * 12}</div></div>")
     assert found["inp1up"][:3] == pytest.approx([4 / 16] * 3)
     assert found["prose1up"][:3] == pytest.approx([12 / 16] * 3)
 
 
 @given(html=messy_html)
-def test_amounts_grow_on_the_way_up(html: str) -> None:
-    """An element holds no less than those below it, and the block's words at least."""
+def test_amounts_grow_towards_the_root(html: str) -> None:
+    """An ancestor has at least the words of the block and of the ancestors below it."""
     view = PageContext(blockml.parse(html))
     found: dict[str, Any] = dict(ancestors(view))
     before = view.words
@@ -93,7 +93,7 @@ def test_amounts_grow_on_the_way_up(html: str) -> None:
 
 
 def test_no_element_is_in_two_groups_of_landmarks() -> None:
-    """No tag is in two groups either."""
+    """Each tag is in at most one group of landmarks."""
     grouped = [tag for group in LANDMARKS.values() for tag in group]
     assert len(grouped) == len(set(grouped))
     assert len(TAGS) == len(set(TAGS))

@@ -1,4 +1,4 @@
-"""Characters and words of texts: by hand, and in any script."""
+"""Characters and words of texts, by hand and in any script."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ ZEROS = ("linkedwords", "linkshare", "digits", "capitals", "ideographs", "clause
 
 
 def rows(html: str, tokenizer: str = "space") -> list[dict[str, float]]:
-    """The columns of each block by name."""
+    """Return the columns of each block by name."""
     view = PageContext(blockml.parse(html, tokenizer=tokenizer))
     columns = {name: values.astype(float).tolist() for name, values in text(view).items()}
     return [{name: values[block] for name, values in columns.items()} for block in range(len(view))]
 
 
 def row(html: str, tokenizer: str = "space") -> dict[str, float]:
-    """The columns of the only block."""
+    """Return the columns of the only block."""
     (only,) = rows(html, tokenizer)
     return only
 
 
 def test_a_sentence() -> None:
-    """Each column by hand: 22 characters, of which 15 are letters or digits and 4 spaces, in 5 words."""
+    """A sentence of 5 words has the expected value in each column."""
     assert row("<p>In 2024, <a>the Cat</a> sat.") == pytest.approx(
         {
             "words": 5,
@@ -54,7 +54,7 @@ def test_a_sentence() -> None:
 
 
 def test_no_words() -> None:
-    """Text of only symbols is counted, and nothing is divided by zero."""
+    """Text without words is counted, and nothing is divided by zero."""
     found = row("<p>***,")
     assert found == dict.fromkeys(found, 0) | {
         "chars": 4, "wordlen": 1, "clauses": 1, "clauserate": 1, "signs": 1, "endsclause": 1, "startssign": 1,
@@ -80,13 +80,13 @@ def test_no_words() -> None:
     ],
 )
 def test_beginnings_and_ends(written: str, column: str) -> None:
-    """Each text has its own values, in any script."""
+    """Starts and ends of texts are recognised in any script, for each block separately."""
     before, found, after = rows(f"<p>plain<p>{written}<p>plain")
     assert (before[column], found[column], after[column]) == (0, 1, 0)
 
 
 def test_running_text() -> None:
-    """Ten words, unlinked."""
+    """Ten unlinked words are running text."""
     assert [item["prose"] for item in rows("<p>" + "w " * 10 + "<p>" + "w " * 9 + "<p><a>" + "w " * 10)] == [1, 0, 0]
 
 
@@ -100,8 +100,8 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("script", SCRIPTS)
 @given(paragraphs=st.lists(SHAPES, min_size=1, max_size=4), linked=SHAPES)
-def test_letters_of_other_scripts_count_alike(script: str, paragraphs: list[str], linked: str) -> None:
-    """Capitals included: nothing depends on which letters they are."""
+def test_letters_of_other_scripts_count_equally(script: str, paragraphs: list[str], linked: str) -> None:
+    """Replacing letters by those of another script with capitals doesn't change the columns."""
     letters, latin = SCRIPTS[script]
     table = str.maketrans(latin, letters)
 
@@ -114,13 +114,13 @@ def test_letters_of_other_scripts_count_alike(script: str, paragraphs: list[str]
 
 @given(paragraph=SHAPES)
 def test_scripts_without_capitals(paragraph: str) -> None:
-    """Their letters count as lower case."""
+    """Letters of scripts without capitals count as lower case."""
     hebrew = paragraph.lower().translate(str.maketrans("abcxyz", "אבגדהו"))
     assert rows(f"<p>{hebrew}") == rows(f"<p>{paragraph.lower()}")
 
 
-def test_scripts_without_blanks_have_words() -> None:
-    """The tokenizer for such scripts gives one word for each letter; the other gives one for each run."""
+def test_scripts_without_spaces_have_words() -> None:
+    """The tokenizer ``cjk`` gives one word per ideograph, and the default one word per run."""
     sentence = "这是一个很长的句子，里面有字。"
     alone = row(f"<p>{sentence}", "cjk")
     assert alone["words"] == 13
@@ -131,19 +131,19 @@ def test_scripts_without_blanks_have_words() -> None:
 
 
 @pytest.mark.parametrize("written", ["สวัสดี", "カタカナ・ー", "你好！"])
-def test_marks_and_signs_are_no_letters(written: str) -> None:
-    """Without them all letters belong to the script."""
+def test_marks_and_signs_are_not_letters(written: str) -> None:
+    """The share of ideographs ignores marks and punctuation."""
     assert row(f"<p>{written}", "cjk")["ideographs"] == 1
 
 
-def test_capitals_in_circles_are_signs() -> None:
-    """Unicode calls them capitals, and no letters."""
+def test_circled_capitals_are_signs() -> None:
+    """Circled capitals count as signs, because Unicode doesn't classify them as letters."""
     found = row("<p>ⒶⒷ")
     assert found["capitals"] == 0
     assert found["signs"] == 1
 
 
 def test_plain_words_have_nothing_special() -> None:
-    """No digits, capitals, signs, ends."""
+    """Plain words have no digits, capitals, signs or ends of sentences."""
     found = row("<p>plain words")
     assert all(found[name] == 0 for name in (*ZEROS, "signs", "sentences", "endssentence", "startscapital", "prose"))

@@ -1,4 +1,4 @@
-"""Authors' names for parts of a page: classes, ids, roles."""
+"""Distances to words in classes, ids and roles that name parts of a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.strategies import path_of
 
 
 def told(html: str) -> list[dict[str, float]]:
-    """Columns of each block with a word found."""
+    """Return the columns of each block in which a word was found."""
     view = PageContext(blockml.parse(html))
     columns = {name: values.tolist() for name, values in vocabulary_distance(view).items()}
     assert len(columns) == len(KEYWORDS) + len(ROLES)
@@ -27,7 +27,7 @@ def told(html: str) -> list[dict[str, float]]:
 
 
 def test_levels_to_the_nearest_word() -> None:
-    """Words of class and id count in any case; the nearest level is used."""
+    """Words of classes and ids count in any case, and the nearest level is used."""
     html = "<div id=Comments><ul class='NAV'><li class=zz>one<li class='nav zz'>two</ul>three</div>four"
     assert told(html) == [
         {"clscomment": 2, "clsnavigation": 1}, {"clscomment": 2, "clsnavigation": 0}, {"clscomment": 0}, {},
@@ -53,13 +53,13 @@ def test_roles_and_properties(attribute: str, column: str) -> None:
 @pytest.mark.parametrize(
     "attribute", ["role=mains", "role=x-main", "itemprop=''", "role", "data-role=main", "name=nav"]
 )
-def test_other_attributes_tell_nothing(attribute: str) -> None:
-    """Parts of a role do not match either."""
+def test_other_attributes_are_ignored(attribute: str) -> None:
+    """Parts of a role and other attributes do not match."""
     assert told(f"<p {attribute}>one") == [{}]
 
 
 def test_no_role_is_in_two_groups() -> None:
-    """Otherwise the later group would replace the earlier one."""
+    """A role in two groups would replace its earlier group."""
     words = [word for group in ROLES.values() for word in group]
     assert len(words) == len(set(words))
 
@@ -69,8 +69,8 @@ values = st.sampled_from(["", "nav", "Post-Comments", "main content", "zz", "rel
 
 @settings(max_examples=50)
 @given(chain=st.lists(st.tuples(values, values), max_size=REACH + 8))
-def test_levels_are_those_of_walking_up(chain: list[tuple[str, str]]) -> None:
-    """A walk up to the maximum level gives the same."""
+def test_levels_equal_those_of_walking_up(chain: list[tuple[str, str]]) -> None:
+    """The levels equal those found by walking up to the maximum level."""
     html = "".join(f"<div class='{first}' id='{second}'>w" for first, second in chain)
     view = PageContext(blockml.parse(html))
     found: dict[str, Any] = dict(vocabulary_distance(view)) if len(view) else {}

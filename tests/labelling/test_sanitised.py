@@ -1,4 +1,4 @@
-"""Sanitised pages: nothing runs or loads, and each block keeps its text."""
+"""Sanitised pages run and load nothing, and contain the text of every block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPAN = re.compile(r'<span(?: data-as="\w+")? data-block="(\d+)">([^<]*)</span>')
 
 
 def test_only_listed_markup_is_left() -> None:
-    """Every tag of a hostile page is a plain one, without any attribute but ours."""
+    """A sanitised hostile page contains only plain tags with the known attributes."""
     found = sanitised(blockml.parse(HOSTILE))
     for tag in TAG.findall(found):
         assert re.fullmatch(
@@ -36,7 +36,7 @@ def test_only_listed_markup_is_left() -> None:
 
 
 def test_every_block_is_there() -> None:
-    """The spans of a block hold its text, on synthetic pages and on a hostile one."""
+    """The spans of each block contain its text, on synthetic pages and on a hostile one."""
     pages: list[str | bytes] = [page.load()[0] for page in open_dataset(DATA / "sites").pages[::5]]
     for content in [*pages, HOSTILE]:
         page = blockml.parse(content)
@@ -62,7 +62,7 @@ def test_every_block_is_there() -> None:
     ],
 )
 def test_long_texts_stay_text(text: str) -> None:
-    """They are written in pieces, wherever a piece ends, and the pieces of a block are its text."""
+    """Long texts are split into several spans without losing or interpreting a character."""
     page = blockml.parse("<p>x" + text * 9_000)
     spans = SPAN.findall(written := sanitised(page))
     assert TAG.sub("", re.sub(r"</\w+>", "", written)).count("<") == 0
@@ -76,7 +76,7 @@ def test_long_texts_stay_text(text: str) -> None:
 @pytest.mark.parametrize("piece", ["<main>w</main>", "<p>w", "<li>w", "<table>w</table>", "<td>w", "<a>w", "<x>w</x>"])
 @pytest.mark.parametrize("backend", ["lxml", "lexbor"])
 def test_no_element_is_multiplied(name: str, piece: str, backend: str) -> None:
-    """Readers of HTML open formatting elements again in each later element, so none is written; tags are bounded."""
+    """Formatting elements, which an HTML parser repeats in later elements, aren't written, so the size is bounded."""
     pytest.importorskip("selectolax")
     source = "<p>" + "".join(f"<{name} dir=ltr id={i}>" for i in range(180)) + piece * 3_000
     page = blockml.parse(source, backend=backend)
@@ -87,7 +87,7 @@ def test_no_element_is_multiplied(name: str, piece: str, backend: str) -> None:
 
 
 def test_formatting_around_one_text_shares_its_span() -> None:
-    """Each span takes memory in nh3, and pages have many links of one word."""
+    """Adjacent formatting in one block shares spans, because each span takes memory in nh3."""
     written = sanitised(blockml.parse("<p>a <a href=x>b</a> <b dir=rtl>c<br></b> <i></i>"))
     assert re.findall("<span[^>]*>", written) == [
         '<span data-block="0">', '<span data-as="a" data-block="0">', '<span data-as="b" dir="rtl">',
@@ -96,7 +96,7 @@ def test_formatting_around_one_text_shares_its_span() -> None:
 
 
 def test_tags_that_are_left_out_have_a_warning() -> None:
-    """The texts stay, without marks of their blocks."""
+    """If tags are left out to limit the size, all text is kept and a warning is given."""
     page = blockml.parse("<i><b>w</b></i>" * 4_900)
     written = sanitised(page, budget := Budget(page))
     assert written.count("w") == 4_900
@@ -105,21 +105,21 @@ def test_tags_that_are_left_out_have_a_warning() -> None:
 
 
 def test_values_of_attributes_are_checked() -> None:
-    """Any value of a page could be as long as the page."""
+    """Only valid values of attributes are written, because a page may contain huge ones."""
     written = sanitised(blockml.parse(f"<table><tr><td colspan=2 rowspan={'1' * 99} dir=RTL>a<td dir={'x' * 99}>b"))
     assert '<td colspan="2" dir="RTL">' in written
     assert "111" not in written
     assert "xxx" not in written
 
 
-def test_white_space_between_cells_stays_there() -> None:
-    """An element would be moved out of the table."""
+def test_white_space_between_cells_gets_no_span() -> None:
+    """White space between cells gets no span, which a parser would move out of the table."""
     written = sanitised(blockml.parse("<table> <tr> <td>one</td> <td>two</td></tr></table>"))
     assert "<span>" not in written
     assert written.index("<table>") < written.index("one") < written.index("two") < written.index("</table>")
 
 
 def test_deep_and_empty_pages() -> None:
-    """A page of thousands of levels keeps its text, and a page without text gives no block."""
+    """A page with thousands of levels keeps its text, and a page without text has no spans."""
     assert SPAN.findall(sanitised(blockml.parse("<div>" * 5000 + "deep"))) == [("0", "deep")]
     assert SPAN.findall(sanitised(blockml.parse(""))) == []

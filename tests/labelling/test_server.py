@@ -1,4 +1,4 @@
-"""The server of the labelling page: who may ask, and the page in headless Chromium."""
+"""The server of the labelling tool: access control, and the tool in headless Chromium."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.enable_socket, pytest.mark.filterwarnings("ignore::Res
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LabelServer]:
-    """A server for a hostile page and five pages of WCXB where the corpora are, else synthetic ones."""
+    """Serve a hostile page and five others, from WCXB if the corpora are available, else synthetic ones."""
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "hostile.html").write_text(HOSTILE)
@@ -59,7 +59,7 @@ def serving(folder: Path, output: Path) -> Iterator[LabelServer]:
 
 
 def ask(server: LabelServer, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str]:
-    """Send a request with the token, unless the headers say otherwise."""
+    """Send a request with the token, unless the headers override it."""
     address = f"127.0.0.1:{server.port}"
     sent = {"Host": address, "Origin": f"http://{address}", "Cookie": f"blockml-label-{server.port}={server.token}"}
     sent = {name: value for name, value in {**sent, **headers}.items() if value}
@@ -84,14 +84,14 @@ def ask(server: LabelServer, method: str, path: str, body: object = None, **head
     ],
 )
 def test_strangers_are_refused(server: LabelServer, path: str, headers: dict[str, str], words: str) -> None:
-    """Neither another host name nor a missing or wrong token gets an answer."""
+    """Requests with another host name, or with a missing or wrong token, are refused."""
     status, text = ask(server, "GET", path, **headers)
     assert status == 403
     assert words in text
 
 
 def test_changes_need_the_origin(server: LabelServer) -> None:
-    """A form of another site, even with the cookie, changes nothing."""
+    """A request from another site changes nothing, even with the cookie."""
     page = json.loads(ask(server, "GET", "/api/page?id=p0")[1])
     change = {"id": "p0", "labels": page["labels"], "done": True}
     for origin in ("", "null", "http://elsewhere.example", f"http://127.0.0.1:{server.port + 1}"):
@@ -116,7 +116,7 @@ def test_changes_need_the_origin(server: LabelServer) -> None:
     ],
 )
 def test_wrong_changes_write_nothing(server: LabelServer, change: object) -> None:
-    """A change of no page, or with other labels, is an error of the request."""
+    """A change for an unknown page or with invalid labels is a bad request."""
     assert ask(server, "POST", "/api/page", change)[0] == 400
     assert not server.store.output.exists()
 
@@ -130,10 +130,10 @@ def test_wrong_changes_write_nothing(server: LabelServer, change: object) -> Non
         (None, b"[" * 100_000, "not a change"),
     ],
 )
-def test_bodies_that_are_no_change_are_refused(
+def test_invalid_bodies_are_refused(
     server: LabelServer, length: str | None, body: bytes, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Lengths that are none and JSON without end are errors of the request, before the body is read."""
+    """Invalid lengths, huge bodies and endless JSON are bad requests."""
     address = f"127.0.0.1:{server.port}"
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
     connection.putrequest("POST", "/api/page", skip_host=True)
@@ -150,14 +150,14 @@ def test_bodies_that_are_no_change_are_refused(
 
 
 def show(found: Watched, page_id: str) -> None:
-    """Open a page of the list."""
+    """Open one of the listed pages."""
     found.page.select_option("#pages", page_id)
     found.page.wait_for_function("id => current?.id === id && $('state').textContent !== 'loading …'", arg=page_id)
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_pages_are_shown_and_nothing_leaves(server: LabelServer, size: str) -> None:
-    """Five pages and a hostile one: every block is shown, nothing runs, loads or overflows, the console is silent."""
+def test_pages_are_shown_without_running_or_loading_anything(server: LabelServer, size: str) -> None:
+    """Every block of each page is shown, no script runs, nothing is loaded or overflows, and the console is empty."""
     with chromium() as browser, watched(browser, size) as found:
         found.page.goto(server.url)
         found.page.wait_for_selector("#page [data-block]")
@@ -178,7 +178,7 @@ def test_pages_are_shown_and_nothing_leaves(server: LabelServer, size: str) -> N
 
 
 def stored(server: LabelServer, page_id: str) -> list[str]:
-    """Labels on disk."""
+    """Return the labels on disk."""
     lines = (server.store.output / page_id / "labels.jsonl").read_text().splitlines()
     return [json.loads(line)["label"] for line in lines]
 
@@ -189,7 +189,7 @@ def saved(found: Watched) -> None:
 
 
 def test_mouse_and_keyboard(server: LabelServer) -> None:
-    """Click, drag, Shift+click, keys, undo and done change the stored labels at once; a reload shows them."""
+    """Mouse, keys, undo and done change the stored labels at once, and a reload shows them."""
     with chromium() as browser, watched(browser, "desktop") as found:
         page = found.page
         page.goto(server.url)
@@ -244,8 +244,8 @@ def test_mouse_and_keyboard(server: LabelServer) -> None:
         assert found.problems == []
 
 
-def test_a_page_without_text_is_shown_and_done(tmp_path: Path) -> None:
-    """No key fails on a page without blocks, and the next page is opened after it."""
+def test_a_page_without_text_can_be_marked_as_done(tmp_path: Path) -> None:
+    """No key fails on a page without blocks, and marking it as done opens the next page."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "nothing.html").write_text("<title>Nothing</title>")
     (tmp_path / "mine" / "other.html").write_text("<p>Cats rule the world.</p>")
@@ -268,7 +268,7 @@ def test_a_page_without_text_is_shown_and_done(tmp_path: Path) -> None:
 
 
 def test_a_dead_server_is_reported_and_nothing_is_lost(server: LabelServer) -> None:
-    """Changes before the end are on disk, and the page says that the next one is not."""
+    """When the server ends, earlier changes are on disk, and the page says that the next one isn't saved."""
     with chromium() as browser, watched(browser, "phone") as found:
         page = found.page
         page.goto(server.url)
@@ -284,30 +284,30 @@ def test_a_dead_server_is_reported_and_nothing_is_lost(server: LabelServer) -> N
         assert stored(server, "p2")[0] == "supplement"
 
 
-def test_silent_clients_are_sent_away(server: LabelServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection without a request ends after a time, and others are answered meanwhile."""
+def test_silent_clients_are_disconnected(server: LabelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that sends no request is closed after a timeout, and others are answered meanwhile."""
     monkeypatch.setattr("blockml.labelling.server._Quiet.timeout", 0.2)
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as silent:
         assert ask(server, "GET", "/api/pages")[0] == 200
         assert silent.recv(100) == b""
 
 
-def test_a_body_in_chunks_is_refused_unread(server: LabelServer) -> None:
-    """It has no length; with one beside it, it is refused too. The server goes on."""
+def test_a_chunked_body_is_refused(server: LabelServer) -> None:
+    """A chunked body is refused, also if it has a length as well, and the server keeps running."""
     for length in ("", "Content-Length: 5\r\n"):
         with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
             head = (
                 f"POST /api/page HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nTransfer-Encoding: chunked\r\n{length}"
                 f"Origin: http://127.0.0.1:{server.port}\r\nCookie: blockml-label-{server.port}={server.token}\r\n\r\n"
             )
-            connection.sendall(head.encode() + b"5\r\nhello\r\n")  # and no end
+            connection.sendall(head.encode() + b"5\r\nhello\r\n")  # without an end
             answer = connection.recv(10_000)
         assert b" 400 " in answer.splitlines()[0]
     assert ask(server, "GET", "/api/pages")[0] == 200
 
 
 def test_two_servers_do_not_share_a_folder(server: LabelServer) -> None:
-    """The second is refused with the process of the first, and may start when that has ended."""
+    """A second server for the same folder is refused, until the first one has ended."""
     with pytest.raises(UsageError, match=f"another run writes this output: process {os.getpid()} on "):
         LabelServer(server.store)
     server.close()

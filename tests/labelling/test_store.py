@@ -1,4 +1,4 @@
-"""The store of labels: page folders that training reads, complete at any time."""
+"""The store of labels writes page folders that training can read at any time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGE = "<title>{0}</title><a href=/>Home</a><h1>Cats {0}</h1><p>Cats rule the wo
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two page files and a page folder."""
+    """Return a folder with two page files and a page folder."""
     folder = tmp_path / "mine"
     (folder / "sub").mkdir(parents=True)
     (folder / "a.html").write_text(PAGE.format("a"))
@@ -31,12 +31,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def store_of(folder: Path, output: Path | None = None) -> LabelStore:
-    """A store with the small model."""
+    """Return a store that uses the small model."""
     return LabelStore(folder, output or folder.with_name("out"), resolve("kim2013"))
 
 
 def test_labels_become_a_data_set(folder: Path, tmp_path: Path) -> None:
-    """Labels are read by training as they were saved, with the page's metadata; sources do not change."""
+    """Saved labels can be read as a data set with the page's metadata, and the source files don't change."""
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     store = store_of(folder)
     assert set(store.pages) == {"a", "sub/b", "c"}
@@ -56,7 +56,7 @@ def test_labels_become_a_data_set(folder: Path, tmp_path: Path) -> None:
 
 
 def test_unfinished_pages_are_flagged_and_resumed(folder: Path) -> None:
-    """A page that is begun is left out of training; its labels come back, and done removes the flag."""
+    """Unfinished pages have a flag that excludes them from training, and their labels are restored."""
     store = store_of(folder)
     page = store.pages["a"]
     parsed, decision = store.propose(page)
@@ -72,7 +72,7 @@ def test_unfinished_pages_are_flagged_and_resumed(folder: Path) -> None:
 
 
 def test_page_folders_can_be_labelled_in_place(folder: Path) -> None:
-    """The output may be the folder itself if it holds page folders only; a copy below it is not a page to label."""
+    """A folder that only has page folders may also be the output, and an output inside it isn't labelled."""
     before = sorted(folder.rglob("*"))
     with pytest.raises(UsageError, match="contains page files; give another folder for the labels"):
         store_of(folder, folder)
@@ -88,8 +88,8 @@ def test_page_folders_can_be_labelled_in_place(folder: Path) -> None:
     assert json.loads((folder / "c" / "meta.json").read_text())["url"] == "https://cats.example/c"
 
 
-def test_new_labels_have_the_page_that_they_were_given_on(folder: Path, tmp_path: Path) -> None:
-    """A page that changed after its first labels is copied again, also over a copy of another name."""
+def test_labels_are_saved_with_the_current_page(folder: Path, tmp_path: Path) -> None:
+    """A page that changed since its first labels is copied again and replaces a copy with another suffix."""
     store = store_of(folder)
     page = store.pages["a"]
     store.save(page, store.propose(page)[0], [Label.MAIN] * 3, done=True)
@@ -104,7 +104,7 @@ def test_new_labels_have_the_page_that_they_were_given_on(folder: Path, tmp_path
 
 
 def test_a_page_without_text_is_labelled_like_others(folder: Path, tmp_path: Path) -> None:
-    """It has no labels, and the folder stays readable."""
+    """A page without text has no labels, and the folder can still be read."""
     (folder / "a.html").write_text("<title>Nothing</title>")
     store = store_of(folder)
     page = store.pages["a"]
@@ -116,15 +116,15 @@ def test_a_page_without_text_is_labelled_like_others(folder: Path, tmp_path: Pat
     assert (gold.text(), gold.label(parsed).main.tolist()) == ("", [])
 
 
-def test_folders_named_like_pages_are_no_pages(folder: Path) -> None:
-    """Mirrors of sites have folders such as ``index.html/``, with page files in them."""
+def test_folders_named_like_pages_are_not_pages(folder: Path) -> None:
+    """A folder named ``d.html``, as in mirrors of sites, is searched for pages."""
     (folder / "d.html").mkdir()
     (folder / "d.html" / "e.html").write_text(PAGE.format("e"))
     assert set(store_of(folder).pages) == {"a", "sub/b", "c", "d.html/e"}
 
 
 def test_unknown_encodings_are_reported(folder: Path) -> None:
-    """As where the labelled folder is read."""
+    """An unknown encoding is an error when the page is opened, but not when pages are ranked."""
     (folder / "c" / "meta.json").write_text('{"encoding": "klingon"}')
     store = store_of(folder)
     store.rank()
@@ -133,7 +133,7 @@ def test_unknown_encodings_are_reported(folder: Path) -> None:
 
 
 def test_a_failed_save_leaves_the_last_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that is full in the middle of a change loses that change only."""
+    """If the disk is full, only the last change is lost."""
     store = store_of(folder)
     page = store.pages["a"]
     parsed, decision = store.propose(page)
@@ -151,7 +151,7 @@ def test_a_failed_save_leaves_the_last_one(folder: Path, monkeypatch: pytest.Mon
 
 
 def test_uncertain_pages_come_first(folder: Path) -> None:
-    """Pages are sorted by the model's confidence, pages that are done come last."""
+    """Pages are sorted by the model's confidence, with finished pages at the end."""
     store = store_of(folder)
     (folder / "long.html").write_text("<p>" + "A long paragraph of plain words without any link. " * 30)
     page = store.pages["a"]
@@ -165,7 +165,7 @@ def test_uncertain_pages_come_first(folder: Path) -> None:
 
 
 def test_pages_without_text_come_after_the_others(folder: Path) -> None:
-    """Nobody begins with a page that shows nothing: one without text, or one that can't be read."""
+    """Pages without text and pages that can't be read aren't the first to label."""
     (folder / "a.html").write_text("<title>Nothing</title>")
     (folder / "c" / "meta.json").write_text('{"encoding": "klingon"}')
     store = store_of(folder)
@@ -174,7 +174,7 @@ def test_pages_without_text_come_after_the_others(folder: Path) -> None:
 
 
 def test_wrong_folders(tmp_path: Path) -> None:
-    """The error names the folder and the reason."""
+    """The error names the reason that a folder can't be labelled."""
     with pytest.raises(InputError, match="no such folder"):
         store_of(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()

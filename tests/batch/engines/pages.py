@@ -1,4 +1,4 @@
-"""Pages for the tests of engines: made-up pages, one of which needs more memory than it gets."""
+"""Pages for the tests of engines, one of which needs more memory than it may use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blockml.batch import BatchExtractor, Guard, Options
 
 DATA = Path(__file__).parents[3] / "data" / "pages"
 FIELDS = ("id", "url", "status", "text", "confidence", "error")
-#: Pages that take memory beyond the limit end the worker.
+#: Worker processes are killed if a page needs more memory than the limit.
 GUARDED = BatchExtractor(
     "kim2013", Options(fields=FIELDS), isolation="process", guard=Guard(seconds=60.0, memory=48 << 20)
 )
@@ -18,7 +18,7 @@ POISON = "<p>word</p>" * 400_000
 
 
 def html_pages() -> dict[str, str]:
-    """Return pages by id, the poison in the middle."""
+    """Return pages by id, with the poison page in the middle."""
     pages = {path.parent.name: path.read_text(encoding="utf-8", errors="replace") for path in DATA.glob("*/page.html")}
     names = sorted(pages)
     ordered = {name: pages[name] for name in names}
@@ -26,7 +26,7 @@ def html_pages() -> dict[str, str]:
 
 
 def rows() -> list[dict[str, str]]:
-    """Return the pages as rows."""
+    """Return the pages as rows of a table."""
     return [{"id": name, "html": html, "url": f"http://{name}.example/"} for name, html in html_pages().items()]
 
 
@@ -49,7 +49,7 @@ def warc(path: Path) -> Path:
 
 
 def expected() -> list[dict[str, Any]]:
-    """Return the records of the rows, extracted one by one."""
+    """Return the expected records of the rows."""
     good = (row for row in rows() if row["id"] != "poison")
     made = list(BatchExtractor("kim2013", Options(fields=FIELDS)).records(good))
     reason = "needed more than 48 MB of memory"
@@ -58,13 +58,13 @@ def expected() -> list[dict[str, Any]]:
 
 
 def killer(isolation: str) -> BatchExtractor:
-    """Return an extractor whose process is killed once by each page of :func:`killing_rows`."""
+    """Return an extractor whose process is killed once by each of the two bad pages of :func:`killing_rows`."""
     fields = ("id", "status", "text")
     return BatchExtractor("tests.batch.poison:Poison", Options(fields=fields), isolation=isolation)
 
 
 def killing_rows(folder: Path, n: int = 40) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """Return rows, two of which kill a worker once, and their records."""
+    """Return rows, two of which kill a worker once, and the expected records."""
     texts = [f"kill {folder / str(number)}" if number in (7, 30) else f"Page {number}" for number in range(n)]
     rows = [{"id": f"{number:02d}", "html": f"<p>{text}"} for number, text in enumerate(texts)]
     return rows, [{"id": row["id"], "status": "ok", "text": text} for row, text in zip(rows, texts, strict=True)]

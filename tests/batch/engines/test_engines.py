@@ -1,4 +1,4 @@
-"""Engines give the same rows as blockml by itself; a page that fails loses only that page."""
+"""Engines give the same rows as blockml without an engine, and a page that fails loses only that page."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="me
 
 @pytest.fixture(scope="module")
 def wanted() -> list[dict[str, Any]]:
-    """Records of the pages."""
+    """Return the expected records of the pages."""
     return expected()
 
 
 def warc_records(tmp_path: Path, file: Path) -> list[dict[str, Any]]:
-    """Return what ``blockml predict`` gives for a WARC file."""
+    """Return the records that ``blockml predict`` writes for a WARC file."""
     pages = PageExtractor(resolve("kim2013"), Options(fields=FIELDS))
     predict_to_file(find_inputs([str(file)]), pages, tmp_path / "out.jsonl", guard=GUARDED.guard)
     return [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -42,7 +42,7 @@ def warc_records(tmp_path: Path, file: Path) -> list[dict[str, Any]]:
 
 
 def test_iterables(wanted: list[dict[str, Any]]) -> None:
-    """Rows and items give records, also from a pickled extractor."""
+    """Rows and items both give records, even with an extractor that was pickled."""
     extractor = pickle.loads(pickle.dumps(GUARDED))  # noqa: S301
     assert list(extractor.records(rows())) == wanted
     assert list(extractor.records(Item(row["id"], html=row["html"], url=row["url"]) for row in rows())) == wanted
@@ -50,7 +50,7 @@ def test_iterables(wanted: list[dict[str, Any]]) -> None:
 
 
 def test_tables(wanted: list[dict[str, Any]]) -> None:
-    """One row out for each row in, with the columns that are kept."""
+    """Each row of a table gives one row, which starts with the columns to keep."""
     table = pa.Table.from_pylist([{**row, "number": number} for number, row in enumerate(rows())])
     extractor = replace(GUARDED, keep=("number",))
     result = extractor(table)
@@ -61,7 +61,7 @@ def test_tables(wanted: list[dict[str, Any]]) -> None:
 
 
 def test_cells_of_any_kind() -> None:
-    """A cell without a page is a row with a reason; ids are texts."""
+    """A cell without a page gives a row with the reason, and ids become strings."""
     extractor = BatchExtractor("plain", Options(fields=("id", "status", "error")))
     cells = [
         b"<p>x",
@@ -84,7 +84,7 @@ def test_cells_of_any_kind() -> None:
 
 
 def test_columns_of_data_frames() -> None:
-    """The column that comes out is of the kind that went in."""
+    """The result is a column of the same type as the input."""
     cells = ["<p>One two three.", None]
     options: Any = {"model": "kim2013", "threshold": 0.0}
     assert blockml.extract_column(cells, **options) == ["One two three.", ""]
@@ -97,7 +97,7 @@ def test_columns_of_data_frames() -> None:
 
 
 def test_a_killed_worker(tmp_path: Path) -> None:
-    """Another takes its place, and the page gets its record."""
+    """A killed worker is replaced, and its page is extracted again."""
     pages, records = killing_rows(tmp_path)
     extractor = killer("process")
     assert list(extractor.records(pages)) == records
@@ -110,7 +110,7 @@ def test_a_killed_worker(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
-    """Spark on two cores of this machine; a task is begun four times before it fails, as on a cluster."""
+    """Start Spark with two local cores; as on a cluster, a task is attempted four times before it fails."""
     spark = pytest.importorskip("pyspark.sql", reason="needs pyspark, of the extra spark")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["PYTHONPATH"] = os.pathsep.join(map(str, sys.path))
@@ -122,7 +122,7 @@ def session() -> Iterator[Any]:
 @pytest.mark.enable_socket
 @pytest.mark.filterwarnings("ignore")
 def test_spark(session: Any, wanted: list[dict[str, Any]], tmp_path: Path) -> None:
-    """A data frame of pages, and a WARC file."""
+    """A data frame of pages and a WARC file give the expected records."""
     from blockml.batch.engines.spark import extract_files, extract_frame
 
     frame = session.createDataFrame(rows(), "id string, html string, url string").repartition(3)
@@ -137,7 +137,7 @@ def test_spark(session: Any, wanted: list[dict[str, Any]], tmp_path: Path) -> No
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("isolation", ["none", "process"])
 def test_killed_workers_of_spark(session: Any, tmp_path: Path, isolation: str) -> None:
-    """Spark's own worker, or that of the guard."""
+    """All pages are extracted if a worker of Spark, or the guard's worker process, is killed."""
     from blockml.batch.engines.spark import extract_frame
 
     pages, records = killing_rows(tmp_path)
@@ -152,7 +152,7 @@ def test_killed_workers_of_spark(session: Any, tmp_path: Path, isolation: str) -
 @pytest.mark.enable_socket
 @pytest.mark.filterwarnings("ignore")
 def test_datatrove(wanted: list[dict[str, Any]], tmp_path: Path) -> None:
-    """No document is dropped; each has its status."""
+    """Every document is kept and has its status."""
     pytest.importorskip("datatrove", reason="needs datatrove")
     from datatrove.data import Document
     from datatrove.executor import LocalPipelineExecutor
@@ -185,7 +185,7 @@ def test_datatrove(wanted: list[dict[str, Any]], tmp_path: Path) -> None:
 @pytest.mark.enable_socket
 @pytest.mark.filterwarnings("ignore")
 def test_ray(wanted: list[dict[str, Any]], tmp_path: Path) -> None:
-    """Batches are extracted by two workers; a worker of Ray that is killed costs nothing, nor does one of the guard."""
+    """Two workers extract batches, and a killed worker of Ray or of the guard loses no page."""
     ray = pytest.importorskip("ray", reason="needs Ray")
     data = pytest.importorskip("ray.data", reason="needs Ray Data")
 
@@ -209,10 +209,10 @@ def test_ray(wanted: list[dict[str, Any]], tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_hugging_face_datasets(wanted: list[dict[str, Any]]) -> None:
-    """``map`` over Arrow tables."""
+    """The extractor can be passed to ``map`` of a data set in Arrow format."""
     datasets = pytest.importorskip("datasets", reason="needs Hugging Face's datasets")
     pages = datasets.Dataset.from_list(rows()).with_format("arrow")
-    # The name of the result in the cache: the library would else hash the extractor and its model.
+    # A given fingerprint spares the library hashing the extractor and its model.
     made = pages.map(GUARDED, batched=True, batch_size=8, remove_columns=pages.column_names, new_fingerprint="blockml")
     found = made.with_format(None)
     GUARDED.close()
@@ -221,7 +221,7 @@ def test_hugging_face_datasets(wanted: list[dict[str, Any]]) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_nemo_curator(wanted: list[dict[str, Any]]) -> None:
-    """Its step for Common Crawl takes the adapter as its algorithm and gives the lines of each page with text."""
+    """NeMo Curator's Common Crawl step accepts the adapter as its algorithm and returns the lines of each page."""
     steps = pytest.importorskip(
         "nemo_curator.stages.text.download.common_crawl.extract", reason="needs NeMo Curator", exc_type=ImportError
     )
@@ -236,7 +236,7 @@ def test_nemo_curator(wanted: list[dict[str, Any]]) -> None:
 
 
 class Languages(dict[str, frozenset[str]]):
-    """No stop words, in whatever language the step takes a page for."""
+    """Stop lists without words for every language that the step may detect."""
 
     def __contains__(self, _: object) -> bool:
         return True
@@ -247,7 +247,7 @@ class Languages(dict[str, frozenset[str]]):
 
 @pytest.mark.filterwarnings("ignore")
 def test_duckdb_and_polars(wanted: list[dict[str, Any]]) -> None:
-    """The documented lines."""
+    """The lines in the documentation for DuckDB and polars work."""
     polars = pytest.importorskip("polars", reason="needs polars")
     duckdb = pytest.importorskip("duckdb", reason="needs DuckDB")
     table = pa.Table.from_pylist(rows())
@@ -256,7 +256,7 @@ def test_duckdb_and_polars(wanted: list[dict[str, Any]]) -> None:
     GUARDED.close()
 
 
-# --- by the command ---------------------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------------------------
 
 
 def command(*arguments: object) -> tuple[int, str]:
@@ -279,7 +279,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def records_of(files: Iterator[Path]) -> dict[str, dict[str, Any]]:
-    """Return the records of part files by id, without the sources of metadata, which Arrow holds as a list."""
+    """Return the records of part files by id, without the metadata's sources, which Arrow stores as a list."""
     found: dict[str, dict[str, Any]] = {}
     for file in files:
         if file.suffix == ".parquet":
@@ -293,7 +293,7 @@ def records_of(files: Iterator[Path]) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("engine", ["spark", "datatrove"])
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
 def test_the_command_with_an_engine(tmp_path: Path, folder: Path, engine: str, suffix: str) -> None:
-    """The part files hold the records that the command writes without an engine, failures included."""
+    """The part files contain the same records as the output without an engine, including failures."""
     pytest.importorskip("pyspark" if engine == "spark" else "datatrove")
     assert command(folder, "-o", tmp_path / "plain.jsonl")[0] == 1
     wanted = records_of(iter([tmp_path / "plain.jsonl"]))

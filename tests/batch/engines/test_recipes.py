@@ -1,4 +1,4 @@
-"""Recipes with other libraries run."""
+"""The recipes in the documentation run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIBRARY = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("code", RECIPES, ids=[LIBRARY.findall(code)[0] for code in RECIPES])
 def test_recipe(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It runs by itself, in a folder that holds ``data``."""
+    """Each recipe runs without changes in a folder that contains ``data``."""
     for name in LIBRARY.findall(code):
         pytest.importorskip(name)
     (tmp_path / "data").symlink_to(ROOT / "data")

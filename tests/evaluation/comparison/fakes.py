@@ -1,4 +1,4 @@
-"""Systems that misbehave on pages that tell them to, and data sets of a few small pages."""
+"""Systems that misbehave if a word on the page asks them to, and data sets of a few small pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockml.extractors import Plain
 
 
 def make_hostile(source: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (makers have one signature)
-    """Make a system that gives all text of a page, unless a word in it tells otherwise."""
+    """Make a system that returns all text of a page, unless a word in it asks it to misbehave."""
 
     def run(html: str, url: str | None) -> SystemOutput:
         if "SLEEP" in html:
@@ -41,19 +41,19 @@ def make_hostile(source: str, parameters: Mapping[str, Any], siblings: Sequence[
 
 
 def make_broken(source: str, parameters: Mapping[str, Any], siblings: Sequence[LabelledPage]) -> Run:  # noqa: ARG001 (makers have one signature)
-    """Fail to make a system: ``exit`` ends the process, else a package is missing."""
+    """Fail to make a system: the source ``exit`` ends the process, and any other is a missing package."""
     if source == "exit":
         os._exit(1)
     raise ImportError(f"no module named {source} {parameters}")
 
 
 def fake(name: str = "fake", version: str = "1", source: str = "", **parameters: object) -> System:
-    """A hostile system."""
+    """Return a system that misbehaves on request."""
     return System(name, "peer", version, make_hostile, source, tuple(parameters.items()))
 
 
 def dataset(folder: Path, pages: Mapping[str, str], name: str = "made up") -> Dataset:
-    """A data set of texts; a page has a menu beside its text."""
+    """Return a data set of pages that consist of a menu and a text, which is the gold."""
     labelled = []
     for page_id, text in pages.items():
         path = folder / f"{page_id}.html"

@@ -1,4 +1,4 @@
-"""``blockml compare`` from the command line to the files."""
+"""``blockml compare``, from the command line to the files that it writes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DATA = str(Path(__file__).parents[3] / "data" / "pages")
 
 
 def test_compare_writes_tables_and_is_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Real workers; the second run does nothing but the tables."""
+    """The command runs systems in worker processes, and a second run only writes the tables again."""
     pytest.importorskip("pebble", reason="needs the extra report")
     pytest.importorskip("jinja2", reason="needs the extra report")
     outputs = tmp_path / "tool.jsonl"
@@ -52,8 +52,8 @@ def test_compare_writes_tables_and_is_resumed(tmp_path: Path, capsys: pytest.Cap
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "outputs").rglob("*")} == stored
 
 
-def test_linked_views_are_of_this_comparison(tmp_path: Path) -> None:
-    """A view that an earlier comparison left is replaced, also if only a system that doesn't lead links to it."""
+def test_linked_views_belong_to_this_comparison(tmp_path: Path) -> None:
+    """A view of an earlier comparison is replaced, even if only a system that doesn't lead links to it."""
     pytest.importorskip("jinja2", reason="needs the extra report")
     folder, out = tmp_path / "own", tmp_path / "out"
     folder.mkdir()
@@ -62,7 +62,7 @@ def test_linked_views_are_of_this_comparison(tmp_path: Path) -> None:
         (folder / f"{name}.html").write_text("<p>Home</p><p>The text.</p>", encoding="utf-8")
         (folder / f"{name}.txt").write_text("The text.", encoding="utf-8")
     command = ["compare", "--dataset", str(folder), "-o", str(out)]
-    # All fail on c, the leading systems only there; the last one fails on a, too, where its worst pages are.
+    # All systems fail on c, the leading ones only there. The last one also fails on a, where its worst pages are.
     for system, good in {"one": "ab", "two": "ab", "three": "ab", "four": "a", "five": "a", "last": ""}.items():
         rows = [{"id": name, "text": "The text." if name[0] in good else ""} for name in ids]
         file = tmp_path / f"{system}.jsonl"
@@ -78,7 +78,7 @@ def test_linked_views_are_of_this_comparison(tmp_path: Path) -> None:
 
 
 def test_gold_without_text_ranks_by_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """As in the report; a score that there is not, and its interval, are dashes."""
+    """Without gold text systems are ranked by block scores, and missing scores are printed as dashes."""
     pytest.importorskip("jinja2", reason="needs the extra report")
     folder = tmp_path / "own"
     (folder / "pages").mkdir(parents=True)
@@ -107,16 +107,16 @@ def test_list_names_every_system(capsys: pytest.CaptureFixture[str]) -> None:
 def test_only_missing_systems_is_wrong_usage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The install line is told."""
+    """If no system can be run, the error names the command that installs one."""
     monkeypatch.setattr(peers.Peer, "version", None)
     assert main(["compare", "goose3", "--dataset", DATA, "-o", str(tmp_path / "out")]) == 2
     assert "no system can be run: goose3: pip install goose3" in capsys.readouterr().err
 
 
-def test_missing_system_asked_for_by_name_shows_in_the_exit_code(
+def test_a_missing_system_requested_by_name_changes_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of a group doesn't; both are in the tables."""
+    """A missing system that was requested by name gives exit code 1, but one of a group doesn't."""
     pytest.importorskip("jinja2", reason="needs the extra report")
     monkeypatch.setattr(peers.Peer, "version", None)
     outputs = tmp_path / "tool.jsonl"
@@ -142,7 +142,7 @@ def test_missing_system_asked_for_by_name_shows_in_the_exit_code(
 @pytest.mark.parametrize(
     "arguments", [["plain", "-o", "x"], ["plain", "--dataset", DATA], ["-o", "x", "--dataset", DATA]]
 )
-def test_what_is_needed_is_said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A system, a data set and a directory."""
+def test_required_arguments_are_named(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The error says that a system, a data set and an output folder are needed."""
     assert main(["compare", *arguments]) == 2
     assert "compare needs a system, --dataset and -o; or --list" in capsys.readouterr().err

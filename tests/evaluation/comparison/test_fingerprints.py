@@ -27,7 +27,7 @@ SOURCES = [path.relative_to(PACKAGE) for path in PACKAGE.rglob("*") if path.suff
 
 
 def test_every_package_is_classified() -> None:
-    """A new or renamed package shows up here, and must be sorted into one of the two lists."""
+    """Every package is in one of the two lists, so that a new one has to be classified."""
     extracting = {path.parts[0] for path in SOURCES if runs_in_extraction(path)}
     assert extracting - {"evaluation"} == {
         "__init__.py", "__main__.py", "_kernel", "decision", "errors.py", "extract.py", "extractors", "features",
@@ -43,7 +43,7 @@ def test_every_package_is_classified() -> None:
 
 
 def test_scoring_covers_parsing_gold_and_metrics() -> None:
-    """Every module that the scores of a page are computed with exists and counts."""
+    """All modules that compute the scores of a page exist and are part of the fingerprint of scoring."""
     scoring = {path.as_posix() for path in SOURCES if runs_in_scoring(path)}
     assert {
         "datasets/gold.py", "evaluation/blocks.py", "evaluation/comparison/reference.py", "evaluation/words.py",
@@ -53,13 +53,13 @@ def test_scoring_covers_parsing_gold_and_metrics() -> None:
 
 
 def test_fingerprints_depend_on_the_selection() -> None:
-    """Another selection changes the fingerprint; equal code gives equal fingerprints."""
+    """Equal code has equal fingerprints, and another selection of modules changes them."""
     assert extraction_fingerprint() == extraction_fingerprint() != scoring_fingerprint()
     assert source_fingerprint(lambda module: module.name == "words.py") != source_fingerprint(lambda _: False)
 
 
-def test_models_that_differ_have_different_fingerprints() -> None:
-    """Every field of a model counts, not only its trees."""
+def test_different_models_have_different_fingerprints() -> None:
+    """Every field of a model changes its fingerprint, not only its trees."""
     extractor = resolve("kim2013")
     assert isinstance(extractor, TrainedExtractor)
     model = extractor.model
@@ -72,8 +72,8 @@ def test_models_that_differ_have_different_fingerprints() -> None:
     assert len({model_fingerprint(other) for other in (model, *others)}) == 4
 
 
-def test_code_in_no_file_has_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Changes of a class that was typed into a notebook could not be noticed."""
+def test_code_outside_of_files_has_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class that was typed into a notebook is refused, because its changes could not be noticed."""
     typed = type("Typed", (), {"__module__": "notebook"})
     notebook = ModuleType("notebook")
     monkeypatch.setitem(sys.modules, "notebook", notebook)

@@ -1,4 +1,4 @@
-"""Published result tables: what follows from them, what the papers conclude, and measured scores next to them."""
+"""Published result tables: derived numbers, the papers' conclusions, and measured scores next to them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TABLES = {table.name: table for table in published_tables()}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_every_table_is_whole(table: PublishedTable) -> None:
-    """A number for every row and column, names that occur once, a source, and only metrics that blockml has."""
+def test_every_table_is_complete(table: PublishedTable) -> None:
+    """Each table has all numbers, unique names, a source, and only metrics that blockml computes."""
     assert table.rows
     assert all(len(row.values) == len(table.columns) for row in table.rows)
     assert len({row.name for row in table.rows}) == len(table.rows)
@@ -36,7 +36,7 @@ def test_every_table_is_whole(table: PublishedTable) -> None:
     ("table", "claim"), [(table, claim) for table in TABLES.values() for claim in table.claims], ids=str
 )
 def test_papers_conclude_what_their_numbers_show(table: PublishedTable, claim: Claim) -> None:
-    """Every claim is about columns and rows of its table, and holds for it."""
+    """Every claim of a paper names columns and rows of its table, and its numbers support it."""
     assert {*claim.better, *claim.worse} <= set(table.columns)
     assert set(claim.rows) <= {row.name for row in table.rows}
     assert claim.relation in {">", ">=", "="}
@@ -44,7 +44,7 @@ def test_papers_conclude_what_their_numbers_show(table: PublishedTable, claim: C
 
 
 def test_means_over_packages() -> None:
-    """Means, means weighted by pages and counts of the best of the 14 packages; a tie counts for both."""
+    """Means, weighted means and numbers of wins over the 14 packages are as expected; a tie counts for both."""
     table = TABLES["blurring"]
     assert table.columns == ("ACCB", "CCB", "TCCB", "DSC", "Crunch", "LQF", "Plain")
     assert len(table.rows) == 14
@@ -57,7 +57,7 @@ def test_means_over_packages() -> None:
 
 
 def test_means_over_sites() -> None:
-    """Means of the five methods over the five sites."""
+    """The means of the five methods over the five sites equal the published ones."""
     table = TABLES["bridging-extraction"]
     assert list(table.means().values()) == pytest.approx([0.7510, 0.7452, 0.7446, 0.8392, 0.6220], abs=5e-5)
     with pytest.raises(UsageError, match="sizes of some rows are unknown"):
@@ -65,14 +65,14 @@ def test_means_over_sites() -> None:
 
 
 def test_short_main_content_is_hardest() -> None:
-    """On slashdot and manual even the best method is worse than the best method anywhere else."""
+    """On slashdot and manual the best method is worse than the best method on any other package."""
     best = {row.name: max(row.values) for row in TABLES["blurring"].rows}
     short = [best.pop("slashdot"), best.pop("manual")]
     assert max(short) < min(best.values())
 
 
 def test_distances_are_equivalent_for_extraction() -> None:
-    """The choice between the three fast distances moves a site's F1 by less than 0.02."""
+    """The choice among the three fast distances changes a site's F1 by less than 0.02."""
     for row in TABLES["bridging-extraction"].rows:
         assert max(row.values[:3]) - min(row.values[:3]) < 0.02
 
@@ -81,14 +81,14 @@ def test_distances_are_equivalent_for_extraction() -> None:
     ("short", "full"), [("bridging-dunn", "clustering-dunn"), ("bridging-threshold", "clustering-threshold")]
 )
 def test_two_papers_agree(short: str, full: str) -> None:
-    """The later paper repeats numbers of the clustering paper with three decimals."""
+    """The later paper repeats the numbers of the clustering paper, rounded to three decimals."""
     for name in TABLES[short].columns:
         for row, value in TABLES[short].column(name).items():
             assert value == pytest.approx(TABLES[full].column(name)[row], abs=5.1e-4)
 
 
 def test_shares_of_blocks_follow_from_the_counts() -> None:
-    """Main content and other blocks add up; percentages and blocks per page are rounded from the counts."""
+    """The published counts add up, and percentages and blocks per page are rounded from them."""
     for values in TABLES["context-blocks"].scores().values():
         pages, blocks = values["pages"], values["blocks"]
         assert values["main content"] + values["other"] == blocks
@@ -99,7 +99,7 @@ def test_shares_of_blocks_follow_from_the_counts() -> None:
 
 
 def test_f_measures_follow_from_precision_and_recall() -> None:
-    """F is the harmonic mean to a unit of the third decimal; context gains 0.033 and 0.186."""
+    """F is the harmonic mean within 0.001, and context gains 0.033 and 0.186."""
     gains = []
     for name in ("context-l3s-gn1", "context-965-gweb"):
         for values in TABLES[name].scores().values():
@@ -110,7 +110,7 @@ def test_f_measures_follow_from_precision_and_recall() -> None:
 
 
 def test_unknown_columns_are_refused() -> None:
-    """The message names the legal columns."""
+    """The error names the existing columns."""
     with pytest.raises(UnknownNameError, match=r"unknown column 'BTE'; choose one of: ACCB, CCB"):
         TABLES["blurring"].column("BTE")
 
@@ -134,20 +134,20 @@ SCORES = {"a": {"x": 0.5, "y": 0.5}, "b": {"x": 0.25, "y": 0.75}, "c": {"x": 0.1
     ],
 )
 def test_claims_compare_means_or_every_row(claim: Claim, holds: bool | None) -> None:  # noqa: FBT001
-    """All better columns are compared with all worse ones, by mean or in every row; missing values give None."""
+    """All better columns are compared with all worse ones, by mean or in every row, and missing values give None."""
     assert claim.holds(SCORES) is holds
 
 
-def test_claims_need_the_same_rows_of_all_columns() -> None:
-    """Means over different rows support no claim, whichever column lacks one; nor do no rows at all."""
+def test_claims_need_the_same_rows_in_all_columns() -> None:
+    """A claim can't be tested if a column lacks rows of another one, or if there are no rows."""
     claim = Claim("", ("a",), ("b",))
     assert claim.holds({"a": {"x": 0.5}, "b": {"x": 0.25, "y": 0.5}}) is None
     assert claim.holds({"a": {"x": 0.5, "y": 0.5}, "b": {"x": 0.25}}) is None
     assert claim.holds({"a": {}, "b": {}}) is None
 
 
-def test_ours_stand_beside_the_published_numbers() -> None:
-    """Systems of the same name are listed with their means, and claims are tested on them where all of them ran."""
+def test_our_scores_are_listed_next_to_published_ones() -> None:
+    """Systems with a published name are listed with their means, and claims are tested if all their systems ran."""
     measured = {
         "lcs_f1": {"accb": {"news": 0.8, "forum": 0.4}, "ccb": {"news": 0.9, "forum": 0.5}, "other": {"news": 1.0}},
         "block_f1": {"kim2013": {"news": 0.7}},
@@ -172,7 +172,7 @@ def test_ours_stand_beside_the_published_numbers() -> None:
 
 
 def test_weighted_means_follow_the_sizes() -> None:
-    """Two rows of 1 and 3 pages."""
+    """Rows are weighted by their number of pages."""
     rows = (PublishedRow("x", (0.0, 1.0), "lcs_f1", 1), PublishedRow("y", (1.0, 1.0), "lcs_f1", 3))
     table = PublishedTable("t", "", "", "", ("a", "b"), rows)
     assert table.means() == {"a": 0.5, "b": 1.0}
@@ -180,8 +180,8 @@ def test_weighted_means_follow_the_sizes() -> None:
     assert table.best_counts() == {"a": 1, "b": 2}
 
 
-def test_claims_about_measures_are_tested_on_ours() -> None:
-    """Rand index and purity of a threshold of 0.9 against the others, on any pages; unmapped columns are not tested."""
+def test_claims_about_clusterings_are_tested_on_our_scores() -> None:
+    """A claim about a threshold is tested on Rand index and purity, and a claim about columns that we lack isn't."""
     systems = ("cp at 0.7", "cp at 0.9", "ctss at 0.85", "cps at 0.6")
     measured = {
         metric: {name: {"pages": 0.5 if name == "cp at 0.9" else 0.9} for name in systems}
@@ -192,8 +192,8 @@ def test_claims_about_measures_are_tested_on_ours() -> None:
     assert [claim["ours"] for claim in claims["clustering-dunn"]] == [None, None]
 
 
-def test_the_first_measured_system_of_a_column_counts() -> None:
-    """A trained tree of six attributes comes before boilerpipe's; equal means are equal within a tolerance."""
+def test_the_first_measured_system_of_a_column_is_used() -> None:
+    """A trained tree is listed before boilerpipe's rules, and claims of equality allow a tolerance."""
     blocks = {"block_f1": {"boilerpipe6": {"a": 0.6}, "density": {"a": 0.7, "b": 0.5}, "kim2013": {"a": 0.8, "b": 0.6}}}
     table = {row["name"]: row for row in compare_with_published(blocks)}["context-965-gweb"]
     found = [(entry["system"], entry["dataset"]) for entry in table["ours"]]

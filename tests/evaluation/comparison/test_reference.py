@@ -1,4 +1,4 @@
-"""A page measured: held against the public metrics, gold and evaluation, which work more slowly."""
+"""The fast scores of a page compared with the public metrics, gold and evaluation."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ DATA = Path(__file__).parents[3] / "data" / "pages"
 
 
 def referred(html: str, gold: Gold | None, **facts: object) -> Reference:
-    """Reference of a page made up."""
+    """Return the reference of a page with this HTML and gold."""
     page = LabelledPage("a", "s", Path("a.html"), reader=lambda _: (html.encode("utf-8", "replace"), gold), **facts)  # type: ignore[arg-type]
     return Reference(page)
 
 
 def row(text: str, **more: object) -> dict[str, object]:
-    """A row of outputs."""
+    """Return a row of outputs."""
     return {"outcome": "ok", "text": text, "kept": None, "seconds": None, **more}
 
 
@@ -42,8 +42,8 @@ few_words = st.lists(st.sampled_from(["the", "The", "cat", "sat", "on", "你好"
 
 
 @given(few_words | messy_texts, few_words | messy_texts)
-def test_word_scores_are_the_public_ones(gold: str, text: str) -> None:
-    """Bag, order and shingles, with numbers for words or not."""
+def test_word_scores_equal_the_public_metrics(gold: str, text: str) -> None:
+    """Bag-of-words, LCS and shingle scores equal the public metrics."""
     words = referred("<p>x</p>", TextGold(gold)).words(text)
     assert words is not None
     assert words.bag == pytest.approx(bag_scores(gold, text))
@@ -53,16 +53,16 @@ def test_word_scores_are_the_public_ones(gold: str, text: str) -> None:
 
 
 @given(messy_html, few_words | messy_texts)
-def test_blocks_of_a_text_are_those_it_would_label_as_gold(html: str, text: str) -> None:
-    """Systems that return plain text are therefore scored by block as well."""
+def test_blocks_of_a_text_are_those_of_equal_gold(html: str, text: str) -> None:
+    """A text of a system selects the same blocks as gold with this text, so plain text has block scores."""
     page = blockml.parse(html.encode("utf-8", "replace"))
     found = referred(html, TextGold("x")).blocks_of(text)
     assert found.tolist() == TextGold(text).label(page).main.tolist()
 
 
 @pytest.mark.parametrize("name", ["plain", "kim2013"])
-def test_scores_are_those_of_evaluate(name: str) -> None:
-    """The two ways of scoring one of our extractors never disagree."""
+def test_scores_equal_those_of_evaluate(name: str) -> None:
+    """Comparing and evaluating an extractor give the same scores."""
     dataset = open_dataset(DATA)
     expected = evaluate_extractor(resolve(name), dataset)
     [system] = choose([name]).systems
@@ -77,15 +77,15 @@ def test_scores_are_those_of_evaluate(name: str) -> None:
 
 
 def scored(system: System, page: LabelledPage) -> PageScore:
-    """Score of a system on a page."""
+    """Return the score of a system on a page."""
     html, _ = page.load()
     output = system.make()(html.decode(), page.url)
     return Reference(page, [system.parsing]).score(row(output.text, kept=output.kept), system.parsing)
 
 
 @pytest.mark.parametrize("outcome", ["error", "crash", "timeout", "missing"])
-def test_a_failure_earns_nothing_where_nothing_is_to_be_found(outcome: str) -> None:
-    """An empty answer to empty gold is right, no answer is not; nor does it keep out what is forbidden."""
+def test_a_failure_scores_nothing_if_the_gold_is_empty(outcome: str) -> None:
+    """An empty text is correct for empty gold, but a failure has scores of 0 and no rate of removed snippets."""
     measured = referred("<p>Menu</p>", TextGold("", ("two",), ("Menu",)))
     failed, empty = measured.score(row("", outcome=outcome)), measured.score(row("", outcome="empty"))
     assert (failed.bag_f1, failed.lcs_f1, failed.shingle_f1, failed.with_rate, failed.without_rate) == (
@@ -98,8 +98,8 @@ def test_a_failure_earns_nothing_where_nothing_is_to_be_found(outcome: str) -> N
     assert (empty.bag_f1, empty.lcs_f1, empty.shingle_f1, empty.with_rate, empty.without_rate) == (1, 1, 1, 0, 0)
 
 
-def test_page_without_output_scores_as_an_empty_text() -> None:
-    """Systems that keep blocks score as if their text were empty, too."""
+def test_a_page_without_output_scores_like_an_empty_text() -> None:
+    """A failed page scores like an empty text, also for systems that return blocks."""
     measured = referred("<p>Menu</p><p>one two three</p>", TextGold("one two three", ("two",), ("Menu",)))
     failed = row("", outcome="timeout")
     for score in (measured.score(failed), measured.score(failed, blockml.extractors.Plain().parsing)):
@@ -108,8 +108,8 @@ def test_page_without_output_scores_as_an_empty_text() -> None:
         assert (score.with_rate, score.without_rate, score.gold_words) == (0, None, 3)
 
 
-def test_gold_that_is_no_text_has_no_word_scores() -> None:
-    """Regions only score blocks, snippets score blocks and rates."""
+def test_gold_without_text_has_no_word_scores() -> None:
+    """Gold regions only give block scores, and gold snippets only block scores and rates."""
     html = "<html><body><h1>A title</h1><p>Some text</p>"
     regions = referred(html, RegionGold((("/html/body/h1", Label.HEADING), ("/html/body/p", Label.NAVIGATION))))
     score = regions.score(row("A title some text"))
@@ -121,8 +121,8 @@ def test_gold_that_is_no_text_has_no_word_scores() -> None:
     assert (score.with_rate, score.without_rate) == rates
 
 
-def test_texts_too_long_are_counted_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The score in order is then a lower bound, and says so."""
+def test_scores_of_very_long_texts_are_marked_as_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The LCS score of a very long text is a lower bound and is marked as approximate."""
     gold, text = "a b c d e f " * 30, "b a c d x e f " * 30
     measured = referred("<p>x</p>", TextGold(gold))
     exact = measured.score(row(text))
@@ -147,8 +147,8 @@ def test_texts_too_long_are_counted_as_such(monkeypatch: pytest.MonkeyPatch) -> 
         ("", {"language": None}, "unknown"),
     ],
 )
-def test_language_of_the_page_else_of_the_data_set(attributes: str, extra: dict[str, object], language: str) -> None:
-    """Primary subtag, lower case."""
+def test_language_of_the_page_or_the_data_set(attributes: str, extra: dict[str, object], language: str) -> None:
+    """The language is the primary subtag in lower case, from the page or else from the data set."""
     assert referred(f"<html {attributes}><p>x</p>", TextGold("x"), extra=extra).language == language
 
 
@@ -170,25 +170,25 @@ def test_language_of_the_page_else_of_the_data_set(attributes: str, extra: dict[
     ],
 )
 def test_script_of_most_letters(text: str, script: str) -> None:
-    """The script is that of the page if the gold has no letters."""
+    """The script is that of most letters of the gold, or of the page if the gold has none."""
     assert referred("<p>page</p>", TextGold(text)).script == script
 
 
 def test_page_without_gold_is_refused() -> None:
-    """A page without gold cannot be scored."""
+    """A page without gold can't be scored."""
     with pytest.raises(DatasetError, match="no gold"):
         referred("<p>x</p>", None)
 
 
-def test_scores_are_numbers() -> None:
-    """None is the only other thing."""
+def test_scores_are_never_nan() -> None:
+    """Scores are numbers even if page, gold and text are empty."""
     score = referred("", TextGold("")).score(row(""))
     assert (score.bag_f1, score.lcs_f1, score.shingle_f1, score.script) == (1, 1, 1, "other")
     assert not any(isinstance(value, float) and math.isnan(value) for value in (score.bag_f1, score.with_rate))
 
 
 def test_a_language_that_is_not_declared_is_detected() -> None:
-    """Where the extra is installed; a short gold text has none."""
+    """The language of a long gold text is detected, and a short one has no language."""
     pytest.importorskip("py3langid")
     gold = "Die Katzen des Hauses schlafen den ganzen Tag, und niemand hat sie jemals um etwas anderes gebeten."
     assert referred(f"<p>{gold}</p>", TextGold(gold)).language == "de"

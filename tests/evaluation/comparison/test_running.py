@@ -1,4 +1,4 @@
-"""Systems and data sets in, stored outputs, scores and tables out."""
+"""Comparisons run systems on data sets, store outputs, and compute scores and tables."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ TEXTS = {"a": "one two three", "b": "four five six", "c": "seven"}
 
 
 class Calls(list[str]):
-    """Stands for the workers: runs systems in this process and notes the names of those it ran."""
+    """Replaces the workers: runs systems in this process and records their names."""
 
     def __call__(
         self, system: System, pages: Sequence[LabelledPage], *, peaks: list[float], **options: object
     ) -> Iterator[TaskResult]:
-        """Run a system."""
+        """Run a system on pages and yield its results."""
         assert set(options) == {"jobs", "timeout"}
         self.append(system.name)
         if system.source == "broken":
@@ -49,7 +49,7 @@ class Calls(list[str]):
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
-    """No processes are started."""
+    """Replace worker processes, and return the record of the systems that were run."""
     noted = Calls()
     monkeypatch.setattr(running, "run_pages", noted)
     return noted
@@ -57,25 +57,25 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
 
 @pytest.fixture
 def sample(tmp_path: Path) -> PageSample:
-    """Three pages."""
+    """Return a sample of three pages."""
     return draw_sample(dataset(tmp_path, TEXTS))
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    """An empty directory."""
+    """Return a store in a new folder."""
     return Store(tmp_path / "out")
 
 
 def files(store: Store) -> dict[str, tuple[int, bytes]]:
-    """Time of change and content of every file."""
+    """Return the modification time and content of every file."""
     return {
         str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in store.directory.rglob("*") if path.is_file()
     }
 
 
-def test_what_is_done_is_not_touched(calls: Calls, sample: PageSample, store: Store) -> None:
-    """Outputs and scores are not written again; the description is unchanged."""
+def test_finished_work_is_not_repeated(calls: Calls, sample: PageSample, store: Store) -> None:
+    """A second run writes no output or score again and returns the same description."""
     first = run_system(fake(), sample, store)
     score_systems([fake()], sample, store)
     before = files(store)
@@ -101,7 +101,7 @@ def test_what_is_done_is_not_touched(calls: Calls, sample: PageSample, store: St
         (fake(), 2, None, 30, "pages was 3, is 2; pages_digest has changed"),
     ],
 )
-def test_what_has_changed_is_run_again(
+def test_changed_systems_and_pages_are_run_again(
     system: System,
     limit: int,
     checksum: str | None,
@@ -111,7 +111,7 @@ def test_what_has_changed_is_run_again(
     sample: PageSample,
     store: Store,
 ) -> None:
-    """The reason is printed."""
+    """A system is run again after a change, and the reason is reported."""
     run_system(fake(), sample, store)
     drawn = draw_sample(sample.dataset, limit)
     said: list[str] = []
@@ -122,10 +122,10 @@ def test_what_has_changed_is_run_again(
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: data[:0], lambda data: data + b"x"])
-def test_damaged_outputs_are_made_again(
+def test_damaged_outputs_are_replaced(
     damage: Callable[[bytes], bytes], calls: Calls, sample: PageSample, store: Store
 ) -> None:
-    """A truncated file does not pass as a short data set."""
+    """A truncated file of outputs is noticed, and the system is run again."""
     first = run_system(fake(), sample, store)
     table = store.table("outputs", "made up", "fake")
     table.write_bytes(damage(table.read_bytes()))
@@ -138,7 +138,7 @@ def test_damaged_outputs_are_made_again(
 
 
 def test_scores_follow_outputs_and_gold(calls: Calls, sample: PageSample, store: Store) -> None:
-    """Other outputs or another gold are scored anew, without a run for the latter."""
+    """Scores are computed again after a change of the gold, without running the system."""
     run_system(fake(), sample, store)
     score_systems([fake()], sample, store)
     regolded = replace(sample, gold="0" * 64)
@@ -149,14 +149,14 @@ def test_scores_follow_outputs_and_gold(calls: Calls, sample: PageSample, store:
 
 
 def write_outputs(path: Path, rows: Sequence[dict[str, Any]]) -> str:
-    """Write a file of outputs, gzipped, and name it."""
+    """Write a gzipped file of outputs and return its specification."""
     with gzip.open(path, "wt", encoding="utf-8") as stream:
         stream.writelines(json.dumps(row) + "\n" for row in rows)
     return f"tool={path}"
 
 
 def test_outputs_of_another_tool(sample: PageSample, store: Store, tmp_path: Path) -> None:
-    """Missing pages are counted separately and score as empty texts; lines about unknown pages are reported."""
+    """Missing pages are counted and score like empty texts, and lines about unknown pages are reported."""
     spec = write_outputs(
         tmp_path / "tool.jsonl.gz", [{"id": "c", "text": "seven"}, {"id": "x", "text": "y"}, {"id": "a", "text": ""}]
     )
@@ -186,14 +186,14 @@ def test_outputs_of_another_tool(sample: PageSample, store: Store, tmp_path: Pat
 def test_damaged_outputs_of_another_tool_are_refused(
     rows: list[dict[str, Any]], fault: str, sample: PageSample, store: Store, tmp_path: Path
 ) -> None:
-    """The line is named."""
+    """The error names the line."""
     chosen = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", rows)])
     with pytest.raises(DatasetError, match=fault):
         compare_systems(chosen, [sample], store)
 
 
-def test_outputs_without_an_id_of_the_pages_are_refused(sample: PageSample, store: Store, tmp_path: Path) -> None:
-    """All pages would count as missing, and the scores would be 0; a file without lines has only missing pages."""
+def test_outputs_without_any_id_of_the_pages_are_refused(sample: PageSample, store: Store, tmp_path: Path) -> None:
+    """Outputs with other ids are refused, but an empty file is accepted and has only missing pages."""
     rows = [{"id": f"{page.id}/page", "text": "x"} for page in sample.dataset.pages]
     with pytest.raises(DatasetError, match="ids are like 'a/page' here, and like 'a' in the data sets"):
         compare_systems(choose([], [write_outputs(tmp_path / "tool.jsonl.gz", rows)]), [sample], store)
@@ -201,10 +201,10 @@ def test_outputs_without_an_id_of_the_pages_are_refused(sample: PageSample, stor
     assert tables["systems"][0]["name"] == "tool"
 
 
-def test_files_of_outputs_are_read_before_anything_runs(
+def test_files_of_outputs_are_checked_before_any_system_runs(
     calls: Calls, sample: PageSample, store: Store, tmp_path: Path
 ) -> None:
-    """A fault in one shows at once; the order of the tables is that of the names."""
+    """A damaged file of outputs is an error before any system runs."""
     faulty = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", [{"id": "a", "text": None}])])
     with pytest.raises(DatasetError, match="no string 'text'"):
         compare_systems(Chosen([fake(), *faulty.systems], {}), [sample], store)
@@ -215,7 +215,7 @@ def test_files_of_outputs_are_read_before_anything_runs(
 
 
 def test_the_first_failure_and_pages_without_gold_are_reported(tmp_path: Path, store: Store) -> None:
-    """Counts don't tell what is wrong; a later comparison, which runs nothing, reports the same."""
+    """The first failure and the number of pages without gold are reported, also when nothing is run again."""
     labelled = dataset(tmp_path, {"a": "x", "b": "RAISE"})
     without_gold = replace(labelled.pages[0], id="c", gold=None)
     sample = draw_sample(replace(labelled, pages=(*labelled.pages, without_gold)))
@@ -228,8 +228,8 @@ def test_the_first_failure_and_pages_without_gold_are_reported(tmp_path: Path, s
         ]
 
 
-def test_system_that_cannot_run_is_in_the_results(calls: Calls, sample: PageSample, store: Store) -> None:
-    """The others are compared all the same; a system that never ran has no column."""
+def test_a_system_that_cannot_run_is_listed_in_the_results(calls: Calls, sample: PageSample, store: Store) -> None:
+    """A system that can't run is listed with the reason, and the others are compared."""
     said: list[str] = []
     chosen = Chosen([fake("bad", source="broken"), fake()], {"lacking": "pip install lacking"})
     tables = compare_systems(chosen, [sample], store, report=said.append)
@@ -243,19 +243,19 @@ def test_system_that_cannot_run_is_in_the_results(calls: Calls, sample: PageSamp
 
 
 def test_nothing_to_run_is_an_error(sample: PageSample, store: Store) -> None:
-    """The error names every system with the reason."""
+    """If no system can run, the error names each with the reason."""
     with pytest.raises(UsageError, match="no system can be run: lacking: pip install lacking"):
         compare_systems(Chosen([], {"lacking": "pip install lacking"}), [sample], store)
 
 
 def test_data_sets_need_different_names(sample: PageSample, store: Store) -> None:
-    """Equal names would mix up the results."""
+    """Two data sets with the same name are refused."""
     with pytest.raises(UsageError, match="NAME=DIR"):
         compare_systems(Chosen([fake()], {}), [sample, sample], store)
 
 
-def test_last_comparison_is_what_is_loaded(calls: Calls, sample: PageSample, store: Store) -> None:
-    """Systems of an earlier one lie beside it, in the order asked for."""
+def test_the_last_comparison_is_loaded(calls: Calls, sample: PageSample, store: Store) -> None:
+    """Only the systems of the last comparison are loaded, in the given order."""
     compare_systems(Chosen([fake("one"), fake("two")], {}), [sample], store)
     compare_systems(Chosen([fake("three"), fake("two")], {}), [sample], store)
     assert list(load_scores(store.directory)["made up"]) == ["three", "two"]

@@ -1,4 +1,4 @@
-"""Files of a comparison, and its pages."""
+"""The stored files of a comparison, and samples of pages."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1
 
 
 @given(names, names, names)
-def test_any_name_has_a_file_of_its_own_inside(dataset_name: str, one: str, other: str) -> None:
-    """Names of systems and data sets may contain any characters."""
+def test_any_name_has_a_separate_file_in_the_folder(dataset_name: str, one: str, other: str) -> None:
+    """Names of systems and data sets may contain any characters, and different names have different files."""
     store = Store(Path("/top"))
     path = store.table("scores", dataset_name, one)
     assert path.resolve().parent.parent == Path("/top/scores")
@@ -42,22 +42,22 @@ def test_any_name_has_a_file_of_its_own_inside(dataset_name: str, one: str, othe
 
 
 def test_lone_surrogates_survive(tmp_path: Path) -> None:
-    """Some tools give them."""
+    """Lone surrogates, which some tools return, are stored and read unchanged."""
     store = Store(tmp_path)
     rows = [asdict(TaskResult("a", "ok", "\ud800 你好 \x00"))]
     store.write("outputs", "d", "s", rows, {})
     assert list(store.read("outputs", "d", "s")) == rows
 
 
-def test_same_rows_are_the_same_bytes(tmp_path: Path) -> None:
-    """Zipping adds no date."""
+def test_equal_rows_give_equal_bytes(tmp_path: Path) -> None:
+    """Compressed files contain no date, so equal rows give equal files."""
     store = Store(tmp_path)
     first = store.write("outputs", "d", "s", [{"id": "a"}], {})
     assert store.write("outputs", "d", "s", [{"id": "a"}], {}) == first
 
 
-def test_description_that_is_no_json_is_none(tmp_path: Path) -> None:
-    """The table is then made again."""
+def test_an_invalid_description_makes_a_table_stale(tmp_path: Path) -> None:
+    """A table whose description is not JSON has to be written again."""
     store = Store(tmp_path)
     store.write("scores", "d", "s", [{"id": "a"}], {"version": 1})
     assert store.stale("scores", "d", "s", {"version": 1}) is None
@@ -67,8 +67,8 @@ def test_description_that_is_no_json_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"{", b"[" * 100_000, b'{"sha256": "0"}', b"[]", b"\xff"])
-def test_a_table_that_is_not_as_described_is_not_read(tmp_path: Path, damage: bytes) -> None:
-    """The error names the file."""
+def test_a_table_that_does_not_match_its_description_is_refused(tmp_path: Path, damage: bytes) -> None:
+    """The error names the table whose description is damaged or doesn't match."""
     store = Store(tmp_path)
     store.write("scores", "d", "s", [{"id": "a"}], {})
     (tmp_path / "scores" / "d" / "s.json").write_bytes(damage)
@@ -83,7 +83,7 @@ SCORE |= {"gold_words": 9, "tp": 1, "fp": 2, "fn": 3, "tn": 4, "flagged": False,
 
 
 def replaced(store: Store, kind: str, table: bytes) -> None:
-    """Write a table with a description that fits; the checksum proves nothing about its author."""
+    """Write a table with a matching description, whose checksum proves nothing about its author."""
     store.write(kind, "d", "s", [{}], {})
     path = store.table(kind, "d", "s")
     path.write_bytes(gzip.compress(table) if path.suffix == ".gz" else table)
@@ -97,10 +97,10 @@ def replaced(store: Store, kind: str, table: bytes) -> None:
     ids=range(12),
 )  # fmt: skip
 @pytest.mark.parametrize(("kind", "row"), [("outputs", ROW), ("scores", SCORE)])
-def test_lines_that_are_no_rows_are_named(
+def test_lines_that_are_not_rows_are_named(
     tmp_path: Path, line: bytes, kind: str, row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error has file and line."""
+    """The error names the file and the line."""
     monkeypatch.setattr("blockml.datasets.records.MAX_LINE", 1000 if line[:1] == b"x" else 10**6)
     store = Store(tmp_path)
     replaced(store, kind, json.dumps(row).encode() + b"\n" + line + b"\n")
@@ -114,7 +114,7 @@ ODD: list[Any] = [*NUMBERS, None, "x", "", 0.5, [], [[]], [-1], [0.5], [True], {
 
 @pytest.mark.parametrize(("kind", "row"), [("outputs", ROW), ("scores", SCORE)])
 def test_values_of_odd_types_are_named(tmp_path: Path, kind: str, row: dict[str, Any]) -> None:
-    """Every value that is read has the type that was written; numbers are finite."""
+    """A value of another type than the one written is an error, and so are infinite numbers and missing fields."""
     store = Store(tmp_path)
     for name, usual in row.items():
         refused = []
@@ -137,8 +137,8 @@ def test_values_of_odd_types_are_named(tmp_path: Path, kind: str, row: dict[str,
 
 
 @pytest.mark.parametrize("described", [0, 1, 3, "2", None, [2]])
-def test_a_table_that_lost_lines_is_no_smaller_table(tmp_path: Path, described: object) -> None:
-    """The description tells how many rows there are."""
+def test_a_table_that_lost_rows_is_refused(tmp_path: Path, described: object) -> None:
+    """A table with another number of rows than its description says is an error."""
     store = Store(tmp_path)
     store.write("outputs", "d", "s", [ROW, {**ROW, "id": "b"}], {"pages": described})
     with pytest.raises(DatasetError, match=r"s\.jsonl\.gz: . or more rows, but the description says"):
@@ -153,14 +153,14 @@ def test_a_table_that_lost_lines_is_no_smaller_table(tmp_path: Path, described: 
      b'{"datasets": 1, "systems": ["s"]}', b'{"datasets": ["\\ud800"], "systems": ["s"]}'],
 )  # fmt: skip
 def test_a_damaged_list_of_tables_is_named(tmp_path: Path, damage: bytes) -> None:
-    """It is not reported as a missing comparison, nor as another kind of error."""
+    """A damaged list of tables is an error that names the file, not a missing comparison."""
     (tmp_path / "contents.json").write_bytes(damage)
     with pytest.raises(DatasetError, match=r"contents\.json: damaged"):
         list(Store(tmp_path).contents("scores"))
 
 
-def test_sample_keeps_the_order_and_is_drawn_by_the_seed(tmp_path: Path) -> None:
-    """A limit above the number of pages changes nothing."""
+def test_a_sample_keeps_the_order_and_depends_on_the_seed(tmp_path: Path) -> None:
+    """A sample is drawn by the seed in the order of the pages, and a limit above their number changes nothing."""
     pages = dataset(tmp_path, {str(i): f"text {i}" for i in range(30)})
     whole = draw_sample(pages)
     assert [page.id for page in whole.dataset.pages] == [page.id for page in pages.pages]
@@ -173,8 +173,8 @@ def test_sample_keeps_the_order_and_is_drawn_by_the_seed(tmp_path: Path) -> None
     assert draw_sample(pages, 5).pages != whole.pages
 
 
-def test_change_of_gold_or_url_is_noticed(tmp_path: Path) -> None:
-    """Gold and URL have separate fingerprints, wherever the gold is stored."""
+def test_changes_of_gold_or_url_are_noticed(tmp_path: Path) -> None:
+    """Gold and URLs have separate fingerprints, which don't depend on where the gold is stored."""
     pages = dataset(tmp_path, {"a": "text"})
     before = draw_sample(pages)
     regolded = draw_sample(replace(pages, pages=(replace(pages.pages[0], gold=TextGold("other")),)))
@@ -185,8 +185,8 @@ def test_change_of_gold_or_url_is_noticed(tmp_path: Path) -> None:
     assert (moved.gold == before.gold, moved.pages != before.pages) == (True, True)
 
 
-def test_data_sets_that_cannot_be_compared_on_are_refused(tmp_path: Path) -> None:
-    """Pages without gold are left out; none left, two pages of one id, or a lost file are errors."""
+def test_unusable_data_sets_are_refused(tmp_path: Path) -> None:
+    """Pages without gold are left out, and no pages, duplicate ids and lost files are errors."""
     pages = dataset(tmp_path, {"a": "text", "b": "text"})
     a, b = pages.pages
     assert [page.id for page in draw_sample(replace(pages, pages=(a, replace(b, gold=None)))).dataset.pages] == ["a"]
@@ -202,7 +202,7 @@ def test_data_sets_that_cannot_be_compared_on_are_refused(tmp_path: Path) -> Non
 @pytest.mark.parametrize(("kind", "row"), [("outputs", ROW), ("scores", SCORE)])
 @pytest.mark.parametrize("file", ["table", "description", "both"])
 def test_any_damage_is_noticed(tmp_path: Path, kind: str, row: dict[str, Any], file: str) -> None:
-    """A damaged table gives an error that names it; a damaged description that, or the rows that were written."""
+    """A damaged table or description gives an error or the rows that were written."""
     chance = random.Random(1)  # noqa: S311 (no secret)
     store, rows = Store(tmp_path), [row | {"id": name} for name in "abc"]
     store.write(kind, "d", "s", rows, {"pages": 3})
@@ -219,8 +219,8 @@ def test_any_damage_is_noticed(tmp_path: Path, kind: str, row: dict[str, Any], f
         store.stale(kind, "d", "s", {"pages": 3})
 
 
-def test_tables_of_another_version_are_made_again(tmp_path: Path) -> None:
-    """Rows with other fields are an error, and a description of another version tells what has changed."""
+def test_tables_of_another_version_are_replaced(tmp_path: Path) -> None:
+    """Rows with other fields are an error, and a description of another version says what has changed."""
     store = Store(tmp_path)
     store.write("scores", "d", "s", [SCORE | {"precision": 1.0}], {"version": "9"})
     assert store.stale("scores", "d", "s", {"version": "1"}) == "version was '9', is '1'"
@@ -228,7 +228,7 @@ def test_tables_of_another_version_are_made_again(tmp_path: Path) -> None:
         list(store.read("scores", "d", "s"))
 
 
-#: A comparison in another process, which holds the lock of a store.
+#: A comparison in another process that holds the lock of a store.
 HOLD = """
 import sys
 from pathlib import Path
@@ -239,8 +239,8 @@ with Store(Path(sys.argv[1])).locked():
 """
 
 
-def test_writers_at_the_same_time_do_not_mix_their_rows(tmp_path: Path) -> None:
-    """A reader finds the table of one of them, or that it is being replaced; a second comparison is refused."""
+def test_simultaneous_writers_do_not_mix_their_rows(tmp_path: Path) -> None:
+    """A reader gets the table of one writer or an error, and a second comparison is refused."""
     store = Store(tmp_path)
     tables = {name: [SCORE | {"id": f"{name}{number}", "site": name} for number in range(40)] for name in "xy"}
     store.write("scores", "d", "s", tables["x"], {"pages": 40})
@@ -260,7 +260,7 @@ def test_writers_at_the_same_time_do_not_mix_their_rows(tmp_path: Path) -> None:
             n_read += 1
     for writer in writers:
         writer.join()
-    with suppress(DatasetError):  # the table of one with the description of the other
+    with suppress(DatasetError):  # a table of one writer with the description of the other
         assert list(store.read("scores", "d", "s")) in tables.values()
     assert n_read
     command = [sys.executable, "-c", HOLD, str(tmp_path)]

@@ -1,4 +1,4 @@
-"""Names on the command line in, systems out."""
+"""Systems are chosen by the names given on the command line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ARTICLE = (
 
 
 def test_all_is_every_extractor_and_model() -> None:
-    """Extractors that need other pages of a site are left out; each name occurs once."""
+    """``all`` means each extractor and model once, except those that need other pages of the site."""
     chosen = choose(["all", "plain", "default"])
     alone = [name for name, kind in EXTRACTORS.items() if not kind.traits.uses_site]
     assert [system.name for system in chosen.systems] == [*alone, *model_names()]
@@ -46,7 +46,7 @@ def test_all_is_every_extractor_and_model() -> None:
 
 
 def test_names_of_other_tools_point_to_the_comparison() -> None:
-    """Everything else that takes a model says which command runs them."""
+    """Other commands refuse the name of another tool and mention ``blockml compare``."""
     assert PEERS.keys() == OTHER_TOOLS
     for name in PEERS:
         with pytest.raises(UsageError, match=f"{name} is another tool, .*blockml compare {name}"):
@@ -54,7 +54,7 @@ def test_names_of_other_tools_point_to_the_comparison() -> None:
 
 
 def test_parameters_are_part_of_the_name() -> None:
-    """Parameters are checked when the system is made."""
+    """Parameters are part of a system's name, and are checked when it is chosen."""
     [system] = choose(["kim2013:threshold=0.7"]).systems
     assert (system.name, system.parameters) == ("kim2013:threshold=0.7", (("threshold", 0.7),))
     page = "<p>A short line</p><p>" + "a much longer line of text " * 20
@@ -69,8 +69,8 @@ def test_parameters_are_part_of_the_name() -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("1", 1), ("0.5", 0.5), ("true", True), ("tree", "tree"), ('"tree"', "tree"), ("[1]", "[1]")]
 )
-def test_values_of_parameters_are_json_else_text(text: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Values that are not JSON are strings, so that systems can be compared by their parameters."""
+def test_values_of_parameters_are_json_or_text(text: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values that are not JSON are strings."""
 
     class Any(Plain):
         name = "any"
@@ -83,15 +83,15 @@ def test_values_of_parameters_are_json_else_text(text: str, value: object, monke
     assert choose([f"any:way={text}"]).systems[0].parameters == (("way", value),)
 
 
-def test_unknown_name_tells_all_that_are_known() -> None:
-    """Extractors, models, peers and groups."""
+def test_an_unknown_name_lists_all_known_names() -> None:
+    """The error lists extractors, models, other tools and groups."""
     with pytest.raises(UnknownNameError) as caught:
         choose(["nothing"])
     assert {"plain", "kim2013", "trafilatura", "all", "peers"} <= set(caught.value.legal)
 
 
-def test_model_files_have_their_stem_as_name(tmp_path: Path) -> None:
-    """Two of one stem have their folders in their names; another content is another version."""
+def test_model_files_are_named_after_their_stem(tmp_path: Path) -> None:
+    """Two files with one stem are named by their paths, and changed content is another version."""
     (tmp_path / "other").mkdir()
     file, other = tmp_path / "mine.blockml", tmp_path / "other" / "mine.blockml"
     blockml.save(small_model(), file)
@@ -124,10 +124,10 @@ class Mine(Extractor):
 """
 
 
-def test_classes_have_their_place_as_name_and_their_package_as_version(
+def test_classes_are_named_by_their_module_and_versioned_by_their_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two classes of one package differ in their names; a change of the package makes another version of both."""
+    """Two classes of one package have different names, and a change of the package changes the version of both."""
     for name in ("mypackage/one", "mypackage/two", "mymodule"):
         file = tmp_path / f"{name}.py"
         file.parent.mkdir(exist_ok=True)
@@ -143,22 +143,22 @@ def test_classes_have_their_place_as_name_and_their_package_as_version(
     assert choose(["mymodule:Mine"]).systems[0].version != before["mymodule:Mine"]
 
 
-def test_tools_of_others_have_no_parameters() -> None:
-    """The message doesn't call a known tool unknown."""
+def test_other_tools_have_no_parameters() -> None:
+    """A parameter for another tool is refused with the reason."""
     with pytest.raises(UsageError, match="trafilatura:fast=1: third-party tools have no parameters"):
         choose(["trafilatura:fast=1"])
 
 
-def test_extractors_that_use_siblings_are_a_group() -> None:
-    """They are not part of "all": on pages without other pages of their site all of them equal their fallback."""
+def test_extractors_that_use_the_site_are_a_group() -> None:
+    """The group ``siblings`` has the extractors that use other pages of the site, which ``all`` leaves out."""
     systems = choose(["siblings"]).systems
     assert [system.name for system in systems][:5] == ["df", "blockdf", "entropy", "ibdf", "etdm"]
     assert all(system.uses_site for system in systems)
     assert not {system.name for system in systems} & {system.name for system in choose(["all"]).systems}
 
 
-def test_a_site_is_learnt_before_the_clock_starts(tmp_path: Path) -> None:
-    """Text that all pages of a site share is removed; a single page is extracted by the fallback."""
+def test_a_template_is_learnt_before_extraction(tmp_path: Path) -> None:
+    """Text that all pages of a site share is removed, and a single page is extracted by the fallback."""
     names = ("cats", "dogs", "birds", "fish")
     for name in names:
         text = f"<p>Home of all the animals</p><p>{'About ' + name} and what they eat.</p>"
@@ -173,7 +173,7 @@ def test_a_site_is_learnt_before_the_clock_starts(tmp_path: Path) -> None:
 
 
 def test_outputs_need_a_name_and_a_file(tmp_path: Path) -> None:
-    """The version is that of the content."""
+    """Outputs have a name and a file, and the version depends on the content."""
     file = tmp_path / "o.jsonl"
     file.write_text('{"id": "a", "text": "x"}\n')
     one = choose([], [f"tool={file}"]).systems[0]
@@ -188,8 +188,8 @@ def test_outputs_need_a_name_and_a_file(tmp_path: Path) -> None:
         choose(["plain"], [f"plain={file}"])
 
 
-def test_systems_travel() -> None:
-    """A pickled system runs in another process, where it is loaded."""
+def test_systems_can_be_pickled() -> None:
+    """A pickled system is loaded in another process and gives the same output."""
     [system] = choose(["kim2013:threshold=0.7"]).systems
     copy = pickle.loads(pickle.dumps(system))  # noqa: S301 (our own)
     assert copy == system
@@ -201,7 +201,7 @@ def test_systems_travel() -> None:
 @pytest.mark.parametrize("name", PEERS)
 @pytest.mark.filterwarnings("ignore")
 def test_peer_extracts_the_paragraph_of_an_article(name: str) -> None:
-    """Each tool runs through its own interface; its imports may emit warnings."""
+    """Each other tool extracts the paragraph, with and without the URL."""
     peer = PEERS[name]
     if peer.version is None:
         pytest.skip(f"{name} is not installed: {peer.install}")
@@ -211,8 +211,8 @@ def test_peer_extracts_the_paragraph_of_an_article(name: str) -> None:
     assert peer.adapter(ARTICLE, None).split() == text.split()
 
 
-def test_missing_peers_are_named_with_their_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None is silently left out."""
+def test_missing_tools_are_listed_with_their_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tools that aren't installed are listed with the command that installs them."""
 
     def lost(package: str) -> str:
         raise PackageNotFoundError(package)
@@ -226,8 +226,8 @@ def test_missing_peers_are_named_with_their_install_line(monkeypatch: pytest.Mon
         assert chosen.missing["magic-html"] == "needs Python 3.12: pip install magic-html"
 
 
-def test_peers_are_imported_late() -> None:
-    """Choosing one doesn't import it."""
+def test_other_tools_are_imported_late() -> None:
+    """Choosing a tool doesn't import it."""
     modules = (
         "trafilatura readability resiliparse justext boilerpy3 newspaper goose3 magic_html html_text pebble".split()
     )

@@ -1,4 +1,4 @@
-"""Tables of a comparison against hand-computed numbers and against a slow way of computing them."""
+"""Tables of a comparison, checked against numbers computed by hand and by a slow implementation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from blockml.evaluation.comparison.tables import build_tables, write_tables
 
 
 def page(page_id: str, bag_f1: float | None = 0.5, **changes: Any) -> PageScore:
-    """A scored page; its fields are what a test doesn't set."""
+    """Return the scores of a page, with defaults for the fields that are not given."""
     plain = PageScore(
         id=page_id, site="a.example", page_type=None, language="unknown", script="unknown", gold_words=100,
         flagged=False, outcome="ok", bag_f1=bag_f1, bag_precision=0.5, bag_recall=0.5, lcs_f1=0.25, lcs_precision=0.25,
@@ -41,22 +41,22 @@ SEEN = {"pages": ["x"], "n_pages": 1, "sites": 1, "n_sites": 1}
 
 Scores = Mapping[str, Sequence[PageScore]]
 
-#: Enough samples to tell whether the right pages were drawn.
+#: Few samples, which are enough to check that the right pages are drawn.
 QUICK = Settings(resamples=10)
 
 
 def build(scores: Scores, **options: Any) -> dict[str, Any]:
-    """Tables of one data set."""
+    """Return the tables of one data set."""
     return build_tables({"news": scores}, options.pop("runs", {}), **{"resamples": 10, **options})
 
 
 def select(rows: Sequence[Mapping[str, Any]], **wanted: object) -> list[Mapping[str, Any]]:
-    """Rows with these fields."""
+    """Return the rows with these values."""
     return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
 
 def only(rows: Sequence[Mapping[str, Any]], **wanted: object) -> Mapping[str, Any]:
-    """The one row with these fields."""
+    """Return the only row with these values."""
     (row,) = select(rows, **wanted)
     return row
 
@@ -67,7 +67,7 @@ count = st.integers(0, 4)
 
 @st.composite
 def comparisons(draw: st.DrawFn) -> dict[str, list[PageScore]]:
-    """Two or three systems on pages of a few sites, types and lengths; some scores and some pages are missing."""
+    """Generate two or three systems on pages of a few sites, types and lengths, with missing scores and pages."""
     pages = [
         page(
             page_id=f"p{number}",
@@ -90,7 +90,7 @@ def comparisons(draw: st.DrawFn) -> dict[str, list[PageScore]]:
 
 
 def in_slice(page: PageScore, kind: str, name: str) -> bool:
-    """Whether a page belongs to a slice, told from its row of the tables."""
+    """Tell whether a page belongs to a slice of the tables."""
     if kind == "gold_length":
         low, high = name.split("(")[1].removesuffix(" words)").split("-")
         return int(low) <= page.gold_words <= int(high)
@@ -100,14 +100,14 @@ def in_slice(page: PageScore, kind: str, name: str) -> bool:
 
 
 def blocks(pages: Sequence[PageScore]) -> list[BlockScores]:
-    """Block counts of pages with labelled blocks."""
+    """Return the block counts of pages with labelled blocks."""
     return [BlockScores(p.tp, p.fp, p.fn, p.tn) for p in pages if p.tp + p.fp + p.fn + p.tn]
 
 
 @settings(max_examples=12)
 @given(comparisons())
 def test_means_equal_those_computed_page_by_page(scores: Scores) -> None:
-    """Every row of the means: pages picked one by one, the interval by the bootstrap of one system."""
+    """Every mean equals that of the pages in its slice, with the interval of their bootstrap."""
     rows = [row for row in mean_rows(fill_grid("news", scores), QUICK) if row["slice_kind"] != "site_mean"]
     for row in select(rows, metric="bag_f1") + select(rows, metric="with_rate") + select(rows, metric="block_recall"):
         ordered = sorted(scores[row["system"]], key=_id)
@@ -133,8 +133,8 @@ def test_means_equal_those_computed_page_by_page(scores: Scores) -> None:
 
 @settings(max_examples=12)
 @given(comparisons())
-def test_site_means_count_sites_alike(scores: Scores) -> None:
-    """The mean over sites of the means of their pages; the interval comes from drawing sites."""
+def test_site_means_weight_sites_equally(scores: Scores) -> None:
+    """The mean over sites is that of the sites' means, and its interval is drawn from sites."""
     rows = list(mean_rows(fill_grid("news", scores), QUICK))
     order = list(dict.fromkeys(p.site for p in sorted({p.id: p for s in scores.values() for p in s}.values(), key=_id)))
     for system, scored in scores.items():
@@ -162,7 +162,7 @@ def _id(page: PageScore) -> str:
 @settings(max_examples=12)
 @given(comparisons())
 def test_differences_equal_those_of_each_pair(scores: Scores) -> None:
-    """Over the pages that both systems have, by the bootstrap of one pair; wins, losses and ties counted one by one."""
+    """Differences, intervals, wins, losses and ties equal those of the pages that both systems have."""
     rows = list(difference_rows(fill_grid("news", scores), QUICK))
     assert [(row["metric"], row["a"], row["b"]) for row in rows] == [
         (metric, a, b)
@@ -185,14 +185,14 @@ def test_differences_equal_those_of_each_pair(scores: Scores) -> None:
 
 
 def common_values(scores: Scores, metric: str, a: str, b: str) -> list[tuple[float, float]]:
-    """Values of the pages that both systems have."""
+    """Return the pairs of values for the pages that both systems have."""
     found = [{page.id: value(page, metric) for page in scores[system]} for system in (a, b)]
     both = [(found[0][name], found[1][name]) for name in sorted(found[0].keys() & found[1].keys())]
     return [(first, second) for first, second in both if first is not None and second is not None]
 
 
 def value(page: PageScore, metric: str) -> float | None:
-    """A page's own value of a metric."""
+    """Return the value of a metric for a page."""
     if metric == "block_f1":
         return blocks([page])[0].f1 if blocks([page]) else None
     return getattr(page, metric)  # type: ignore[no-any-return]
@@ -201,33 +201,33 @@ def value(page: PageScore, metric: str) -> float | None:
 @settings(max_examples=5)
 @given(comparisons(), st.randoms())
 def test_the_order_of_pages_does_not_matter(scores: Scores, random: Any) -> None:
-    """Tables depend only on the scores."""
+    """The tables don't depend on the order of the pages."""
     shuffled = {system: random.sample(list(pages), len(pages)) for system, pages in scores.items()}
     assert build(shuffled) == build(scores)
 
 
 @given(st.lists(st.tuples(count, count, count), min_size=1, max_size=5))
 def test_block_ratios_follow_the_conventions_of_block_scores(counts: list[tuple[int, int, int]]) -> None:
-    """F1, precision and recall, 0/0 included."""
+    """F1, precision and recall equal those of ``BlockScores``, also for 0/0."""
     for ratios, (tp, fp, fn) in zip(block_ratios(np.array(counts, dtype=float)), counts, strict=True):
         scores = BlockScores(tp, fp, fn)
         assert ratios.tolist() == pytest.approx([scores.f1, scores.precision, scores.recall])
 
 
 def test_pooled_block_differences() -> None:
-    """Counts of a page weigh by their number; wins go by page."""
+    """Block differences pool the counts of pages, but wins are counted by page."""
     one = [page("x", tp=8, fp=0, fn=2), *(page(name, tp=0, fp=1, fn=0) for name in "abcd")]
     two = [page("x", tp=4, fp=0, fn=6), *(page(name, tp=0, fp=0, fn=0, tn=1) for name in "abcd")]
     row = only(build({"one": one, "two": two}, resamples=500)["differences"], metric="block_f1")
     assert row["mean"] == rounded(16 / 22 - 8 / 14)
     assert (row["wins"], row["losses"], row["ties"]) == (1, 4, 0)
     assert row["low"] == -1  # samples without page x: F1 of 0 against 1
-    assert 0 < row["high"] < 16 / 18 - 8 / 14  # many of page x
+    assert 0 < row["high"] < 16 / 18 - 8 / 14  # samples with many copies of page x
     assert not row["significant"]
 
 
-def test_pages_of_one_site_are_one_witness() -> None:
-    """A finding on many pages may be due to one site; few sites give no finding."""
+def test_significance_by_site_needs_several_sites() -> None:
+    """A difference due to one site isn't significant by site, and few sites give no result."""
     far = [page(f"p{k}", 1.0 if k < 20 else 0.45, site="large" if k < 20 else f"s{k}") for k in range(26)]
     near = [page(f"p{k}", 0.5, site="large" if k < 20 else f"s{k}") for k in range(26)]
     row = only(build({"one": far, "two": near}, resamples=500)["differences"], metric="bag_f1")
@@ -238,14 +238,14 @@ def test_pages_of_one_site_are_one_witness() -> None:
 
 
 def test_a_system_trained_on_a_data_set_is_not_ranked_over_all() -> None:
-    """Its mean covers pages that it was trained on, so it gets no rank."""
+    """A system that was trained on pages of the data set gets no overall rank."""
     scores = {"trained": [page("x", 1.0)], "fair": [page("x", 0.5)]}
     overall = build(scores, runs={"news": {"trained": {"seen": SEEN}}})["overall"]
     assert [(row["system"], row["rank"]) for row in overall] == [("trained", None), ("fair", 1.0)]
 
 
 def test_pages_seen_in_training_are_left_out_of_differences() -> None:
-    """Twenty pages are better because they were seen; on the other six the systems are equal."""
+    """Pages that one of two systems saw in training don't count for their difference."""
     good = [page(f"p{k:02}", 1.0 if k < 20 else 0.5) for k in range(26)]
     fair = [page(f"p{k:02}", 0.5) for k in range(26)]
     seen = {"pages": [f"p{k:02}" for k in range(20)], "n_pages": 26, "sites": 1, "n_sites": 1}
@@ -260,7 +260,7 @@ def test_pages_seen_in_training_are_left_out_of_differences() -> None:
 
 @pytest.mark.parametrize(("n_seen", "in_sample"), [(1, []), (2, ["news"])])
 def test_a_system_is_ranked_unless_it_has_seen_many_pages(n_seen: int, in_sample: list[str]) -> None:
-    """One of twenty pages is the most; unknown pages are not counted."""
+    """A system may have seen 1 of 20 pages, and unknown pages don't count as seen."""
     seen = {"pages": [f"p{k}" for k in range(n_seen)], "n_pages": 20, "sites": 0, "n_sites": 0}
     tables = build({"one": [page(f"p{k}") for k in range(20)]}, runs={"news": {"one": {"seen": seen}}})
     assert tables["systems"][0]["in_sample"] == in_sample
@@ -268,8 +268,8 @@ def test_a_system_is_ranked_unless_it_has_seen_many_pages(n_seen: int, in_sample
     assert tables["systems"][0]["in_sample"] == []
 
 
-def test_failed_pages_count_and_are_told_apart() -> None:
-    """A crash keeps the score of its empty text in the mean; outcomes tell how often it happened."""
+def test_failed_pages_count_and_have_their_outcome() -> None:
+    """A crash scores like an empty text in the mean, and outcomes are counted."""
     pages = [page("x", 1.0), page("y", 0.0, outcome="crash"), page("z", 0.0, outcome="empty")]
     found = build({"one": pages, "two": [page("x", outcome="timeout"), page("y", outcome="missing")]})
     assert only(found["means"], system="one", metric="bag_f1", slice="all")["mean"] == rounded(1 / 3)
@@ -281,7 +281,7 @@ def test_failed_pages_count_and_are_told_apart() -> None:
 
 
 def test_a_failure_does_not_win_on_pages_without_content() -> None:
-    """An empty answer to a page without content has the best score of blocks, no answer the worst."""
+    """On a page without content, an empty text has the best block score and a failure the worst."""
     nothing = {"bag_f1": 0.0, "tp": 0, "fp": 0, "fn": 0, "tn": 3}
     failed = [page(name, outcome="crash", **nothing) for name in "xyz"]
     found = build({"failed": failed, "empty": [page(name, outcome="empty", **nothing) for name in "xyz"]})
@@ -291,7 +291,7 @@ def test_a_failure_does_not_win_on_pages_without_content() -> None:
 
 
 def test_cost_leaves_out_unknown_times() -> None:
-    """Mean, median and 95th percentile in milliseconds; memory as the run tells it."""
+    """Mean, median and 95th percentile are in milliseconds, and pages without a time are left out."""
     pages = [page(f"p{k}", seconds=k / 1000) for k in range(1, 101)] + [page("q", seconds=None)]
     runs = {"news": {"one": {"peak_megabytes": 81.5}}}
     found = build({"one": pages, "two": [page("p1", seconds=None)]}, runs=runs)["cost"]
@@ -303,7 +303,7 @@ def test_cost_leaves_out_unknown_times() -> None:
 
 
 def test_distribution_of_page_scores() -> None:
-    """Twenty bars over [0, 1], a score of 1 in the last, and eleven deciles; pages without a score are left out."""
+    """The distribution has 20 bars over [0, 1] and eleven deciles, without pages that have no score."""
     values = [0.0, 0.04, 0.5, 1.0, 1.0, None]
     pages = [page(f"p{k}", score) for k, score in enumerate(values)]
     found = build({"one": pages})["distribution"]
@@ -313,8 +313,8 @@ def test_distribution_of_page_scores() -> None:
     assert sum(found[1]["histogram"]) == 6
 
 
-def test_worst_pages_come_lowest_first_and_ties_by_id() -> None:
-    """Ten pages a system."""
+def test_worst_pages_are_sorted_by_score_and_id() -> None:
+    """The ten worst pages of a system are sorted by score and, for equal scores, by id."""
     scores = {"c": 0.1, "a": 0.1, "b": 0.0, "d": None, **{f"e{k:02}": (0.5, 0.7)[k % 2] for k in range(60)}}
     pages = [page(name, score, outcome="empty" if score == 0 else "ok") for name, score in scores.items()]
     found = build({"one": pages})["worst"]
@@ -325,7 +325,7 @@ def test_worst_pages_come_lowest_first_and_ties_by_id() -> None:
 
 
 def test_hardest_pages_are_hard_for_all_or_disputed() -> None:
-    """Hardness is the best score of any system; disagreement is the standard deviation over systems."""
+    """Hard pages are sorted by the best score of any system, and disputed ones by the standard deviation."""
     one = [page("x", 0.25), page("y", 1.0), page("z", 0.5), page("none", None)]
     two = [page("x", 0.0), page("y", 0.0), page("z", 0.5), page("none", None)]
     found = build({"one": one, "two": two})["hardest"]
@@ -335,8 +335,8 @@ def test_hardest_pages_are_hard_for_all_or_disputed() -> None:
     ]  # fmt: skip
 
 
-def test_slices_that_tell_nothing_are_left_out() -> None:
-    """No page types, scripts or languages where none is known; no sites of one page; no clean pages if none is."""
+def test_slices_without_information_are_left_out() -> None:
+    """Slices are left out if their value is unknown on all pages, a site has one page, or no page is clean."""
     pages = [page("x", flagged=True, gold_words=0), page("y", site="b.example", flagged=True, gold_words=0)]
     assert [(part.kind, part.name) for part in slice_pages(pages)] == [
         ("all", "all"),
@@ -358,22 +358,22 @@ def test_slices_that_tell_nothing_are_left_out() -> None:
 
 
 def test_site_means_do_not_need_clean_pages() -> None:
-    """Defects of the gold leave out the clean pages, not the mean over sites."""
+    """The mean over sites is computed even if no page has clean gold."""
     found = build({"one": [page("x", 1.0, flagged=True), page("y", 0.5, site="b.example", flagged=True)]})["means"]
     assert only(found, metric="bag_f1", slice="site_mean")["mean"] == 0.75
     assert select(found, slice="clean") == []
 
 
 def test_sites_have_headline_metrics_only() -> None:
-    """Many sites times many metrics would be most of the table."""
+    """Single sites only have the headline metrics, to limit the size of the table."""
     found = build({"one": [page("x"), page("y")]})["means"]
     assert [row["metric"] for row in select(found, slice_kind="site")] == ["bag_f1", "lcs_f1", "block_f1"]
     assert {row["metric"] for row in found} == {name for name in METRIC_INFO if not name.startswith("with")}
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=20))
-def test_quartiles_part_the_pages_by_length(words: list[int]) -> None:
-    """Each page is in the quarter whose range contains it, ranges do not overlap, and only ties make one large."""
+def test_quartiles_split_the_pages_by_length(words: list[int]) -> None:
+    """Each page is in the quarter whose range contains it, and ranges don't overlap."""
     ranges = {}
     for name, length in zip(quartiles(words), words, strict=True):
         low, high = name[4:].removesuffix(" words)").split("-")
@@ -386,7 +386,7 @@ def test_quartiles_part_the_pages_by_length(words: list[int]) -> None:
 
 
 def test_overall_means_need_every_data_set() -> None:
-    """Mean of means and mean rank among the systems that ran everywhere; equal means share a rank."""
+    """Overall means and ranks only cover systems that ran on every data set, and equal means share a rank."""
     scores = {
         "news": {"a": [page("x", 0.8)], "b": [page("x", 0.6)], "c": [page("x", 0.6)], "d": [page("x", 1.0)]},
         "forum": {"c": [page("y", 0.9)], "a": [page("y", 0.5)], "b": [page("y", 0.1)]},
@@ -400,7 +400,7 @@ def test_overall_means_need_every_data_set() -> None:
 
 
 def test_systems_keep_one_order() -> None:
-    """The order in which systems first occur rules every data set, and says which of a pair is a."""
+    """Systems are ordered by their first occurrence in all tables, also in pairs."""
     scores = {
         "news": {"b": [page("x")], "a": [page("x")]},
         "forum": {"a": [page("y")], "c": [page("y")], "b": [page("y")]},
@@ -413,7 +413,7 @@ def test_systems_keep_one_order() -> None:
 
 
 def test_facts_of_runs_and_data_sets() -> None:
-    """Systems gather what their runs tell; the latest run dates the comparison unless a date is given."""
+    """Facts of the runs are merged by system, and the latest run dates the comparison unless a date is given."""
     runs: dict[str, dict[str, dict[str, Any]]] = {
         "news": {"one": {"kind": "own", "version": "1", "parameters": {"radius": 60}, "created": "2031-05-17"}},
         "forum": {"one": {"kind": "own", "version": "2", "seen": SEEN, "created": "2031-05-18"}},
@@ -442,8 +442,8 @@ def test_facts_of_runs_and_data_sets() -> None:
     assert build_tables(scores, runs, created="2032-01-01", resamples=5)["created"] == "2032-01-01"
 
 
-def test_published_numbers_stand_beside_ours() -> None:
-    """Means over all pages of a system that a paper has too."""
+def test_published_numbers_are_listed_next_to_ours() -> None:
+    """A published system that we ran has its mean over all pages next to the published number."""
     found = build({"accb": [page("x", lcs_f1=0.5), page("y", lcs_f1=0.75)]})["published"]
     assert [table["name"] for table in found] == [table.name for table in published_tables()]
     assert found[0]["ours"] == [
@@ -470,8 +470,8 @@ EDGES: dict[str, dict[str, Scores]] = {
 
 
 @pytest.mark.parametrize("scores", EDGES.values(), ids=EDGES)
-def test_files_hold_what_the_tables_hold(scores: dict[str, Scores], tmp_path: Path) -> None:
-    """JSON gives back all tables but the pages; CSV files have a header and the same cells; nothing else is left."""
+def test_files_contain_the_tables(scores: dict[str, Scores], tmp_path: Path) -> None:
+    """JSON contains all tables except the pages, CSV files the same cells, and no other file is written."""
     found = build_tables(scores, {}, resamples=5)
     write_tables(found, tmp_path / "new")
     assert json.loads((tmp_path / "new" / "comparison.json").read_text("utf-8")) == {
@@ -493,8 +493,8 @@ def _cell(cell: object) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def test_edges_give_no_rows_where_nothing_is_known() -> None:
-    """No pages, no means; no scores, no means but outcomes; no common pages, no differences; one page, no interval."""
+def test_edge_cases_give_no_invented_rows() -> None:
+    """Without pages there are no means, without common pages no differences, and for one page no interval."""
     found = {name: build_tables(scores, {}, resamples=5) for name, scores in EDGES.items()}
     assert found["no pages"]["means"] == found["no scores"]["means"] == []
     assert found["no pages"]["outcomes"][0]["pages"] == 0
@@ -508,7 +508,7 @@ def test_edges_give_no_rows_where_nothing_is_known() -> None:
 
 
 def test_tables_read_back_can_be_written_again(tmp_path: Path) -> None:
-    """Without pages no file of pages is written."""
+    """Tables that were read from JSON have no pages, so no file of pages is written."""
     write_tables(build({"one": [page("x"), page("y")]}), tmp_path / "a")
     write_tables(json.loads((tmp_path / "a" / "comparison.json").read_text("utf-8")), tmp_path / "b")
     first, second = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in "ab")
@@ -517,13 +517,13 @@ def test_tables_read_back_can_be_written_again(tmp_path: Path) -> None:
 
 
 def test_no_zero_is_negative() -> None:
-    """Differences that round to nothing have no sign."""
+    """Differences that round to zero have no sign."""
     assert str(rounded(-1e-9)) == "0.0"
     assert rounded(None) is None
 
 
 def test_unusable_scores_are_refused() -> None:
-    """Two scores of a page, outcomes outside the list, and options out of range."""
+    """Two scores for a page, unknown outcomes and invalid options are refused."""
     with pytest.raises(UsageError, match="news: one has two scores for page x"):
         build({"one": [page("x"), page("x")]})
     with pytest.raises(UsageError, match="unknown outcome 'lost'; legal are: ok, empty"):
@@ -534,6 +534,6 @@ def test_unusable_scores_are_refused() -> None:
         build({"one": [page("x"), page("y")]}, level=1.5)
 
 
-def test_settings_have_the_usual_values() -> None:
-    """1000 samples, seed 0, 95 %."""
+def test_default_settings() -> None:
+    """The defaults are 1000 samples, seed 0 and a level of 95 %."""
     assert Settings() == (1000, 0, 0.95)

@@ -1,4 +1,4 @@
-"""Pages run in separate processes."""
+"""Systems run on pages in separate processes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tests.evaluation.comparison.fakes import dataset, fake, make_broken
 
 @pytest.fixture(autouse=True)
 def pebble() -> None:
-    """Workers need it."""
+    """Skip these tests if pebble, which the workers need, isn't installed."""
     pytest.importorskip("pebble", reason="needs the extra report")
 
 
 def test_every_page_ends_with_an_outcome(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A tool that fails, hangs or prints on one page does not affect the others or their order."""
+    """A tool that fails, hangs or prints on one page doesn't affect other pages or their order."""
     texts = {
         "a": "the first page",
         "b": "SLEEP",
@@ -58,8 +58,8 @@ def test_every_page_ends_with_an_outcome(tmp_path: Path, capfd: pytest.CaptureFi
     assert capfd.readouterr() == ("", "")
 
 
-def test_time_is_that_of_the_call(tmp_path: Path) -> None:
-    """Sleeping takes wall time and no CPU time, the start of a worker neither; text without a word is none."""
+def test_measured_time_is_that_of_the_call(tmp_path: Path) -> None:
+    """CPU time excludes sleeping and the start of a worker, and a text without words counts as empty."""
     nap, signs = run_pages(fake(), dataset(tmp_path, {"a": "NAP", "b": "SIGNS"}).pages)
     assert nap.wall is not None
     assert nap.seconds is not None
@@ -70,15 +70,15 @@ def test_time_is_that_of_the_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "reason"), [("exit", "its process ended"), ("nopackage", r"can't be imported \(no mod")]
 )
-def test_system_that_cannot_start_says_why(source: str, reason: str, tmp_path: Path) -> None:
-    """It is not started again for every page."""
+def test_a_system_that_cannot_start_says_why(source: str, reason: str, tmp_path: Path) -> None:
+    """A system that can't start raises the reason, instead of being started again for every page."""
     system = System("broken", "peer", "1", make_broken, source)
     with pytest.raises(CannotRunError, match=f"^{reason}"):
         list(run_pages(system, dataset(tmp_path, {"a": "x"}).pages))
 
 
-def test_interrupt_stops_the_workers_and_leaves_no_half_file(tmp_path: Path) -> None:
-    """Stored outputs are kept, and running pages are not waited for."""
+def test_an_interrupt_stops_the_workers_and_leaves_no_partial_file(tmp_path: Path) -> None:
+    """Running pages are not waited for, and no file is left behind."""
     sample = draw_sample(dataset(tmp_path, {"a": "x", "b": "SLEEP", "c": "SLEEP"}))
 
     def interrupted(pages: Iterable[Any], total: int) -> Iterator[Any]:
@@ -96,13 +96,13 @@ def test_interrupt_stops_the_workers_and_leaves_no_half_file(tmp_path: Path) -> 
 
 
 class FragilePool:
-    """A pool that breaks, without a word on which page, when it comes to page b, and once on page d."""
+    """A pool that breaks whenever it runs page b, and the first time that it runs page d."""
 
     active = True
     broken: ClassVar[list[str]] = []
 
     def schedule(self, function: Callable[..., Any], *, args: tuple[Any, ...], timeout: float = 0) -> Future[Any]:
-        """Nothing is called."""
+        """Return a finished future without calling the function."""
         future: Future[Any] = Future()
         name = args[1].id if function is workers._work else ""
         if name == "b" or (name == "d" and self.broken.count("d") == 0):
@@ -113,13 +113,13 @@ class FragilePool:
         return future
 
     def stop(self) -> None:
-        """Nothing runs."""
+        """Do nothing, because no process runs."""
 
     join = stop
 
 
-def test_broken_pool_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that breaks the pool repeatedly is given up; the others are processed in the next pool."""
+def test_a_broken_pool_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that breaks the pool repeatedly is given up, and the others run in the next pool."""
     monkeypatch.setattr(workers, "_pool", lambda *_: FragilePool())
     monkeypatch.setattr(FragilePool, "broken", [])
     pages = dataset(tmp_path, dict.fromkeys("abcde", "x")).pages
@@ -134,7 +134,7 @@ def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
 
 
 def test_missing_pebble_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error gives the command that installs it."""
+    """The error names the command that installs pebble."""
     real = builtins.__import__
 
     def without_pebble(name: str, *rest: Any, **options: Any) -> Any:

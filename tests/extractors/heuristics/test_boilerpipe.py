@@ -1,4 +1,4 @@
-"""Boilerpipe's rules and chains, against slow ones that go block by block."""
+"""Boilerpipe's rules and chains of filters, compared with slow implementations that go block by block."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ every_extractor = pytest.mark.parametrize("extractor", EXTRACTORS, ids=lambda it
 
 
 def page_of(html: str) -> Page:
-    """Parse as boilerpipe does."""
+    """Parse a page with the options of boilerpipe."""
     return blockml.parse(html, profile="boilerpipe", keep_wordless=False, tokenizer="boilerpipe")
 
 
 def kept(extractor: Any, html: str) -> list[str]:
-    """Texts of the blocks that are kept."""
+    """Return the texts of the kept blocks."""
     page = page_of(html)
     return [text for text, score in zip(page.blocks.texts, extractor.score(page).tolist(), strict=True) if score]
 
@@ -47,7 +47,7 @@ def kept(extractor: Any, html: str) -> list[str]:
 
 
 def slow_words(before: Any, this: Any, after: Any) -> bool:
-    """The tree on numbers of words, as it is printed; a block is (link density, number)."""
+    """Apply the published tree on numbers of words to (link density, number of words) of three blocks."""
     if this[0] > 0.333333:
         return False
     if before[0] <= 0.555556:
@@ -62,7 +62,7 @@ def slow_words(before: Any, this: Any, after: Any) -> bool:
 
 
 def slow_density(before: Any, this: Any, after: Any) -> bool:
-    """The tree on densities, as it is printed; a block is (link density, word density)."""
+    """Apply the published tree on densities to (link density, word density) of three blocks."""
     if this[0] > 0.333333:
         return False
     if before[0] <= 0.555556:
@@ -75,13 +75,13 @@ def slow_density(before: Any, this: Any, after: Any) -> bool:
 
 
 def slowly(rule: Any, links: Sequence[float], numbers: Sequence[float]) -> list[bool]:
-    """Apply a rule to one block after the other."""
+    """Apply a rule block by block."""
     blocks = [(0, 0), *zip(links, numbers, strict=True), (0, 0)]
     return [rule(*blocks[i : i + 3]) for i in range(len(links))]
 
 
 def test_two_rules_on_six_blocks() -> None:
-    """The worked example: six blocks, two rules."""
+    """Both rules decide as expected for six blocks."""
     links = np.array([1, 0, 0.02, 0, 0.5, 0])
     assert words_rules(links, np.array([5, 8, 60, 10, 6, 12])).tolist() == [False, True, True, True, False, True]
     assert density_rules(links, np.array([5, 8, 12, 10, 6, 12])).tolist() == [False, True, True, True, False, False]
@@ -92,8 +92,8 @@ _numbers = st.sampled_from([0, 1, 4, 5, 9, 10, 11, 12, 15, 16, 17, 18, 40, 41, 1
 
 
 @given(st.lists(st.tuples(_links, _numbers), max_size=8))
-def test_rules_are_the_printed_trees(blocks: list[tuple[float, int]]) -> None:
-    """Shifted columns decide as the trees do block by block, on both sides of every border."""
+def test_rules_equal_the_published_trees(blocks: list[tuple[float, int]]) -> None:
+    """The rules over columns decide like the trees block by block, on both sides of every threshold."""
     links, numbers = [block[0] for block in blocks], [block[1] for block in blocks]
     columns = np.array(links, dtype=np.float32), np.array(numbers, dtype=np.int32)
     assert words_rules(*columns).tolist() == slowly(slow_words, links, numbers)
@@ -101,7 +101,7 @@ def test_rules_are_the_printed_trees(blocks: list[tuple[float, int]]) -> None:
 
 
 def test_one_long_block_is_content_by_words_and_not_by_density() -> None:
-    """A quirk of the published rules: nothing after it has density 0, as if it were not text."""
+    """Because nothing follows the block, the published rule on densities removes it."""
     html = f"<p>{'word ' * 60}</p>"
     assert NumWords().score(page_of(html)).tolist() == [1.0]
     assert Density().score(page_of(html)).tolist() == [0.0]
@@ -109,8 +109,8 @@ def test_one_long_block_is_content_by_words_and_not_by_density() -> None:
 
 @settings(max_examples=30)
 @given(messy_html)
-def test_pages_go_through_the_rules(html: str) -> None:
-    """Link density, words and word density of the blocks are what the trees see."""
+def test_rules_are_applied_to_pages(html: str) -> None:
+    """The rules are applied to the link density, number of words and word density of each block."""
     page = page_of(html)
     links = [block.n_linked / max(1, block.n_words) for block in page.blocks]
     words = [float(block.n_words) for block in page.blocks]
@@ -123,8 +123,8 @@ def test_pages_go_through_the_rules(html: str) -> None:
 
 @settings(max_examples=30)
 @given(messy_html)
-def test_rows_are_the_blocks_that_boilerpipe_sees(html: str) -> None:
-    """Counts, density, depth and surroundings of each are those of a walk over the tree."""
+def test_rows_are_the_blocks_of_boilerpipe(html: str) -> None:
+    """Counts, density, depth and marks of each row equal those of a walk over the tree."""
     page = page_of(html)
     rows, nodes = rows_of(page), page.nodes
     inline = set("strike u b i em strong span sup sub code tt var abbr acronym font #text".split())
@@ -146,8 +146,8 @@ def test_rows_are_the_blocks_that_boilerpipe_sees(html: str) -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from([1, 5, 12, 79, 80, 81, 90, 160]), min_size=1, max_size=30), max_size=4))
-def test_lines_are_wrapped_as_for_the_density(blocks: list[list[int]]) -> None:
-    """Words on full lines by full lines is the word density, but for a block with nothing on its full lines."""
+def test_lines_are_wrapped_like_for_the_density(blocks: list[list[int]]) -> None:
+    """Wrapped words per full line equal the word density, except for blocks without a full line."""
     page = page_of("".join("<p>" + " ".join("w" * length for length in lengths) for lengths in blocks))
     rows, density = rows_of(page), word_density(page.blocks)
     assert np.where(density > 0, rows.density, 0) == pytest.approx(density, rel=1e-6)
@@ -165,8 +165,8 @@ def test_lines_are_wrapped_as_for_the_density(blocks: list[list[int]]) -> None:
         ("Comments " + "word " * 14, False), ("Comments " + "word " * 13, True), ("Add it", False),
     ],
 )  # fmt: skip
-def test_texts_that_come_after_articles(text: str, *, expected: bool) -> None:
-    """Fewer than 15 words, most of them about comments."""
+def test_texts_that_end_articles(text: str, *, expected: bool) -> None:
+    """Texts of fewer than 15 words that mostly introduce comments are marked as the end of an article."""
     assert rows_of(page_of(f"<p>{text}")).has(RowMark.END).tolist() == [expected]
 
 
@@ -187,12 +187,12 @@ def test_texts_that_come_after_articles(text: str, *, expected: bool) -> None:
         ("Dogs", "Cats", False), ("", "Cats", False), ("'", "'x", False),
     ],
 )  # fmt: skip
-def test_titles_repeated(title: str, headline: str, *, expected: bool) -> None:
-    """Whole, or without what looks like the name of the site."""
+def test_repeated_titles(title: str, headline: str, *, expected: bool) -> None:
+    """A block is marked as title if it repeats the title, with or without the name of the site."""
     assert rows_of(page_of(f"<title>{title}</title><p>{headline}")).has(RowMark.TITLE).tolist() == [expected]
 
 
-# --- the chains, slowly -----------------------------------------------------------------------------------------------
+# --- slow chains ------------------------------------------------------------------------------------------------------
 
 FIELDS = ("first", "last", "words", "linked", "wrapped", "lines", "level")
 
@@ -209,7 +209,7 @@ class Block:
 
     @property
     def content(self) -> bool:
-        """Whether it is content."""
+        """Tell whether the block is content."""
         return RowMark.CONTENT in self.marks
 
     @content.setter
@@ -217,7 +217,7 @@ class Block:
         (self.marks.add if value else self.marks.discard)(RowMark.CONTENT)
 
     def take(self, other: Block) -> None:
-        """Fuse with the next."""
+        """Merge the next block into this one."""
         self.members |= other.members
         self.last = other.last
         self.words += other.words
@@ -229,7 +229,7 @@ class Block:
 
 
 def fused(blocks: list[Block], joins: Any) -> list[Block]:
-    """Fuse a block with what was fused before it, where ``joins`` says so."""
+    """Merge each block into the previous result if ``joins`` returns True for both."""
     result: list[Block] = []
     for block in blocks:
         if result and joins(result[-1], block):
@@ -240,14 +240,14 @@ def fused(blocks: list[Block], joins: Any) -> list[Block]:
 
 
 def ruled(blocks: list[Block], rule: Any, number: Any) -> None:
-    """Decide by a rule."""
+    """Classify all blocks by a rule."""
     links = [block.linked / max(1, block.words) for block in blocks]
     for block, value in zip(blocks, slowly(rule, links, [number(block) for block in blocks]), strict=True):
         block.content = value
 
 
 def largest_of(blocks: list[Block], *, of_level: bool) -> None:
-    """Keep the largest, and what is as deep and as large, up to something less deep."""
+    """Keep the largest block, and large blocks of its level around it up to a block of a lower level."""
     if len(blocks) < 2:
         return
     largest = max((block for block in blocks if block.content), key=lambda block: block.words, default=None)
@@ -265,7 +265,7 @@ def largest_of(blocks: list[Block], *, of_level: bool) -> None:
 
 
 def up_to_title(blocks: list[Block]) -> None:
-    """Fill the gap between title and content."""
+    """Keep the blocks between the title and the first content."""
     title = start = -1
     for place, block in enumerate(blocks):
         if start == -1 and RowMark.TITLE in block.marks:
@@ -278,7 +278,7 @@ def up_to_title(blocks: list[Block]) -> None:
 
 
 def slow_article(blocks: list[Block], *, twelve: bool) -> list[Block]:
-    """The chains of the ArticleExtractor."""
+    """Apply the filters of the ArticleExtractor."""
     if twelve:
         titles = [block for block in blocks if RowMark.TITLE in block.marks]
         for block in titles[1:]:
@@ -319,14 +319,14 @@ def slow_article(blocks: list[Block], *, twelve: bool) -> list[Block]:
 
 
 def slow_default(blocks: list[Block]) -> list[Block]:
-    """The chain of the DefaultExtractor."""
+    """Apply the filters of the DefaultExtractor."""
     blocks = fused(blocks, lambda before, block: before.wrapped * block.lines == block.wrapped * before.lines)
     ruled(blocks, slow_density, lambda block: block.wrapped / block.lines)
     return blocks
 
 
 def run(rows: BlockRows, steps: tuple[Step, ...]) -> set[int]:
-    """Blocks that are content after a chain."""
+    """Return the blocks that are content after all steps."""
     for step in steps:
         rows = step(rows) if len(rows) else rows
     content = np.flatnonzero(rows.has(RowMark.CONTENT))
@@ -335,7 +335,7 @@ def run(rows: BlockRows, steps: tuple[Step, ...]) -> set[int]:
 
 @st.composite
 def any_rows(draw: st.DrawFn) -> BlockRows:
-    """Blocks in which every rule and step finds something."""
+    """Generate blocks that are affected by every rule and step."""
     row = st.tuples(
         st.sampled_from([0, 1, 3, 6, 12, 17, 30, 60, 100, 150, 151]),
         st.sampled_from([0.0, 0.0, 0.0, 0.4, 1.0]),
@@ -360,8 +360,8 @@ def any_rows(draw: st.DrawFn) -> BlockRows:
 
 
 @given(any_rows())
-def test_chains_are_those_that_change_blocks_in_place(rows: BlockRows) -> None:
-    """Steps over columns decide as loops over objects do."""
+def test_chains_equal_slow_ones(rows: BlockRows) -> None:
+    """Steps over columns decide like loops over blocks that are changed in place."""
     for steps, slow in (
         (DEFAULT_STEPS, slow_default),
         (ARTICLE_STEPS["nine"], lambda blocks: slow_article(blocks, twelve=False)),
@@ -375,33 +375,33 @@ LONG = "<p>" + "word " * 60 + "</p>"
 LINKS = "<ul>" + "<li><a href=/>Some link</a></li>" * 4 + "</ul>"
 
 
-def test_article_is_the_largest_run() -> None:
-    """Text that links part from the longest run is left out, though the block before it comes along, whatever it is."""
+def test_the_article_is_the_longest_run() -> None:
+    """Text that is separated from the longest run by links is left out, except for the block before the run."""
     html = f"{LONG}{LINKS}<div>{LONG * 3}</div>{LINKS}<b>Imprint</b>"
     run = ["Some link", *[" ".join(["word"] * 60)] * 3]
     assert kept(BoilerpipeArticle(), html) == kept(BoilerpipeArticle("nine"), html) == run
 
 
-def test_equally_dense_neighbours_are_merged_first() -> None:
-    """The first of two dense blocks after links has a dense successor; merged, they have a short one."""
+def test_neighbours_of_equal_density_are_merged_first() -> None:
+    """Two dense blocks are merged and followed by a short one, so they are removed, unlike by the plain rule."""
     html = f"{LONG}{LINKS}{LONG * 2}<p>End here"
     assert (len(kept(Density(), html)), len(kept(BoilerpipeDefault(), html))) == (4, 2)
 
 
-def test_article_ends_where_comments_begin() -> None:
-    """Blocks after the comments heading are boilerplate, if there is content before it."""
+def test_the_article_ends_where_comments_start() -> None:
+    """Blocks after the heading of comments are removed if there is content before it."""
     assert len(kept(BoilerpipeArticle(), f"{LONG * 2}<p>Comments (2)</p>{LONG * 3}")) == 2
     assert len(kept(BoilerpipeArticle(), f"<p>Comments (2)</p>{LONG * 3}")) == 4
 
 
-def test_text_of_options_and_noscript_is_not_seen() -> None:
-    """Boilerpipe's parser drops it."""
+def test_text_of_options_and_noscript_is_ignored() -> None:
+    """Text in options and noscript elements is removed, because boilerpipe's parser drops it."""
     html = f"<p>{'word ' * 30}</p><noscript>{LONG}</noscript><select><option>{'word ' * 40}</select>"
     assert len(kept(BoilerpipeArticle(), html)) == 1
 
 
 def test_explanations_name_the_step() -> None:
-    """The explanation names the last filter that changed the block's label."""
+    """The explanation names the last filter that changed a block."""
     page = page_of(f"<p>Head</p>{LONG}{LINKS}<div>{LONG * 2}</div><p>End")
     notes = BoilerpipeArticle().explain(page)
     assert notes[1] == "keep the largest and its level"
@@ -411,7 +411,7 @@ def test_explanations_name_the_step() -> None:
 
 
 def test_unknown_steps() -> None:
-    """The message names the legal ones."""
+    """The error for an unknown chain lists the known ones."""
     with pytest.raises(UsageError, match="nine, twelve"):
         BoilerpipeArticle("ten").score(page_of(LONG))
 
@@ -420,7 +420,7 @@ def test_unknown_steps() -> None:
 @settings(max_examples=30)
 @given(html=messy_html)
 def test_any_page_gets_scores(extractor: Any, html: str) -> None:
-    """One float32 of 0 or 1 per block, the same each time, on boilerpipe's blocks and on the default ones."""
+    """Scores are reproducible float32 values of 0 or 1, for boilerpipe's blocks and for the default ones."""
     for page in (page_of(html), blockml.parse(html)):
         scores = extractor.score(page)
         assert (scores.dtype, scores.shape) == (np.float32, (len(page.blocks),))
@@ -430,7 +430,7 @@ def test_any_page_gets_scores(extractor: Any, html: str) -> None:
 
 
 @every_extractor
-def test_blocks_are_boilerpipes(extractor: Any) -> None:
-    """Inline tags do not separate, blocks without words are dropped."""
+def test_blocks_are_those_of_boilerpipe(extractor: Any) -> None:
+    """Inline tags don't separate blocks, and blocks without words are dropped."""
     result = blockml.extract("<p>one <b>two</b> <i>three</i></p><p>--</p>", model=extractor)
     assert result.page.blocks.texts == ("one two three",)

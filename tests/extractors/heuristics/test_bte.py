@@ -1,4 +1,4 @@
-"""Body text extraction: the worked token sequences, brute force over all runs, edges of the page."""
+"""Body text extraction: worked examples, comparison with all possible runs, and edge cases."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TOKENS = st.lists(st.booleans(), max_size=30)
 
 
 def objective(is_tag: NDArray[np.bool_], start: int, end: int) -> int:
-    """Tags before, words in and tags after the tokens from ``start`` up to ``end`` (Finn et al. 2001)."""
+    """Return the number of words inside ``start:end`` plus the number of tags outside (Finn et al. 2001)."""
     return int(np.count_nonzero(is_tag[:start]) + np.count_nonzero(~is_tag[start:end]) + np.count_nonzero(is_tag[end:]))
 
 
 def kadane(tokens: list[bool]) -> tuple[int, int]:
-    """The run with the largest sum, one token after the other: the first of several, begun anew only below zero."""
+    """Return the first run with the largest sum, found token by token with Kadane's algorithm."""
     best, run, total, start = 0, (0, 0), 0, 0
     for place, tag in enumerate(tokens):
         if total < 0:
@@ -38,7 +38,7 @@ def kadane(tokens: list[bool]) -> tuple[int, int]:
 
 @pytest.mark.parametrize(("tokens", "first", "last", "value"), [(FIVE, 2, 6, 9), (THREE, 1, 6, 7), (NEWS, 11, 22, 28)])
 def test_runs_of_words(tokens: str, first: int, last: int, value: int) -> None:
-    """First and last token of the run, and the objective there."""
+    """The run has the expected first and last token and value of the objective."""
     start, end = body_text(is_tag(tokens))
     assert (start, end - 1) == (first, last)
     assert objective(is_tag(tokens), start, end) == value
@@ -46,12 +46,12 @@ def test_runs_of_words(tokens: str, first: int, last: int, value: int) -> None:
 
 @pytest.mark.parametrize(("html", "scores"), [(FIVE, [1, 1, 0]), (THREE, [1, 1]), (NEWS, [0, 1, 0])])
 def test_words_of_parsed_pages(html: str, scores: list[float]) -> None:
-    """The tokens of the published example give the same words after parsing."""
+    """The tokens of the published example select the same words after parsing."""
     assert BTE().score(blockml.parse(html)).tolist() == scores
 
 
 @given(TOKENS)
-def test_the_run_makes_the_objective_largest(tokens: list[bool]) -> None:
+def test_the_run_maximises_the_objective(tokens: list[bool]) -> None:
     """No other run of tokens has more tags outside and words inside."""
     columns = np.array(tokens, dtype=bool)
     start, end = body_text(columns)
@@ -61,8 +61,8 @@ def test_the_run_makes_the_objective_largest(tokens: list[bool]) -> None:
 
 
 @given(st.lists(st.booleans(), max_size=300))
-def test_of_equal_runs_it_is_the_first_that_a_scan_meets(tokens: list[bool]) -> None:
-    """Cumulative sums settle ties as a plain loop does."""
+def test_the_first_of_equal_runs_is_returned(tokens: list[bool]) -> None:
+    """Ties are resolved like in a plain loop."""
     assert body_text(np.array(tokens, dtype=bool)) == kadane(tokens)
 
 
@@ -70,19 +70,19 @@ def test_of_equal_runs_it_is_the_first_that_a_scan_meets(tokens: list[bool]) -> 
     ("html", "scores"), [("", []), ("<p></p><br>", []), ("a b c", [1]), ("你好" * 40, [1]), ("<p>one block</p>", [1])]
 )
 def test_edges(html: str, scores: list[float]) -> None:
-    """No text gives nothing, no tags everything, and the only block is the body."""
+    """Pages without text have no scores, pages without tags are kept, and a single block is the body."""
     assert BTE().score(blockml.parse(html)).tolist() == scores
 
 
-def test_ideographs_are_words() -> None:
-    """A Chinese article is long, though it has no blanks."""
+def test_ideographs_count_as_words() -> None:
+    """A Chinese article is found although it has no spaces."""
     menu = "<li><a href=/>首页</a></li>" * 10
     page = blockml.parse(f"<ul>{menu}</ul><p>{'这是一篇关于天气的文章。' * 9}</p><ul>{menu}</ul>")
     assert np.flatnonzero(BTE().score(page)).tolist() == [10]
 
 
-def test_the_body_is_what_stands_between_its_tags() -> None:
-    """Words before and behind it are left out; of several end tags the last counts."""
+def test_the_body_is_between_its_tags() -> None:
+    """Words before and after the body are left out, and the last of several end tags counts."""
     words = "word " * 9
     html = f"{words}<br><body><p>one two three</p></body><p>four five six seven</p></body><br>{words}"
     assert BTE().score(blockml.parse(html)).tolist() == [0, 1, 1, 0]
@@ -90,7 +90,7 @@ def test_the_body_is_what_stands_between_its_tags() -> None:
 
 
 def test_a_page_without_body_tags_is_all_body() -> None:
-    """Tags that the parser adds are not the source's."""
+    """Tags that the parser adds don't limit the body."""
     html = "<p>one two three</p><p>four five six</p>"
     for view in ("raw", "tree"):
         scores = [
@@ -102,7 +102,7 @@ def test_a_page_without_body_tags_is_all_body() -> None:
 @settings(max_examples=40)
 @given(messy_html, st.booleans(), st.sampled_from(["raw", "tree"]))
 def test_any_page_gets_scores(html: str, body_only: bool, view: str) -> None:  # noqa: FBT001 (drawn)
-    """One float32 score in [0, 1] per block, the same each time."""
+    """Scores are reproducible float32 values in [0, 1], one per block."""
     page = blockml.parse(html)
     extractor = BTE(body_only=body_only, view=view)
     scores = extractor.score(page)
@@ -115,7 +115,7 @@ def test_any_page_gets_scores(html: str, body_only: bool, view: str) -> None:  #
 @settings(max_examples=30)
 @given(LETTERS)
 def test_letters_do_not_matter(html: str) -> None:
-    """Only the positions of words and tags matter."""
+    """Replacing all letters doesn't change the scores."""
     scores = [BTE().score(blockml.parse(html.replace("Q", letter))).tolist() for letter in "Qz"]
     assert scores[0] == scores[1]
 
@@ -124,7 +124,7 @@ def test_letters_do_not_matter(html: str) -> None:
     ("parameters", "message"), [({"body_only": "yes"}, "body_only.*True, False"), ({"view": "dom"}, "view.*raw, tree")]
 )
 def test_illegal_parameters_name_the_legal_ones(parameters: dict[str, object], message: str) -> None:
-    """The error comes with the first page, or when the parameter is set."""
+    """The error is raised when the parameter is set or when the first page is scored."""
     with pytest.raises(UsageError, match=message):
         BTE(**parameters).score(blockml.parse("x"))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=message):

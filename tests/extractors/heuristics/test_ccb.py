@@ -21,10 +21,10 @@ from tests.strategies import messy_html, slow_words
 
 METHODS = (CCB, ACCB, TCCB)
 
-#: Two menu entries, ten words of content, a comment.
+#: Two menu entries, ten words of content and a comment.
 TOKENS = "<div><a>Home</a> <a>News</a></div><p>w1 w2 w3 w4 w5 w6 w7 w8 w9 w10</p><div>c1</div>"
 
-#: Every letter and digit by another one of its kind.
+#: Replaces every letter and digit by another one of the same kind.
 _OTHER = str.maketrans(
     string.ascii_letters + string.digits + "世界",
     string.ascii_lowercase[1:] + "a" + string.ascii_uppercase[1:] + "A" + string.digits[1:] + "0" + "界世",
@@ -32,14 +32,14 @@ _OTHER = str.maketrans(
 
 
 def vector(extractor: CCB, html: str) -> str:
-    """Content and code entries of a page."""
+    """Return the content (1) and code (0) entries of a page."""
     stream = extractor._stream(blockml.parse(html))
     lengths = extractor._lengths(stream, stream.tokens())
     return "".join(("0" if tag else "1") * int(n) for tag, n in zip(stream.is_tag.tolist(), lengths, strict=True))
 
 
 def slow_scores(extractor: CCB, page: Page) -> list[float]:
-    """Scores of blocks with words, one piece, entry and word after the other."""
+    """Return the scores of blocks with words, computed entry by entry and word by word."""
     stream = token_stream(page, extractor.view)
     entries: list[int] = []  # 1 for content
     runs: list[list[int]] = [[]]  # entries of each run of texts
@@ -79,7 +79,7 @@ def slow_scores(extractor: CCB, page: Page) -> list[float]:
 
 
 def test_characters_and_tokens_of_small_pages() -> None:
-    """Characters of tags are code, spaces between words are content; anchors count or are ignored."""
+    """Characters of tags are code and spaces between words are content, and anchors count or are ignored."""
     assert vector(CCB(), "<p>ab</p>") == "000110000"
     assert vector(CCB(), "<p>ab <a>cd</a> ef</p>") == "0001110001100001110000"
     assert vector(ACCB(), "<p>ab <a>cd</a> ef</p>") == "000111111110000"
@@ -87,8 +87,8 @@ def test_characters_and_tokens_of_small_pages() -> None:
     assert vector(TCCB(), TOKENS) == "0110011111111110010"
 
 
-def test_an_anchor_splits_a_text_only_where_it_counts() -> None:
-    """Without anchors the three texts of the paragraph are one and share the largest ratio."""
+def test_an_anchor_splits_a_text_only_if_it_counts() -> None:
+    """If anchors are ignored, the three texts of the paragraph share the largest ratio."""
     page = blockml.parse("<p>ab <a>cd</a> ef</p>")
     for extractor, n_runs in ((CCB(), 3), (ACCB(), 1), (TCCB(), 1)):
         stream = extractor._stream(page)
@@ -97,7 +97,7 @@ def test_an_anchor_splits_a_text_only_where_it_counts() -> None:
 
 
 def test_ten_words_between_menu_and_comment() -> None:
-    """One round, and as many as it takes; both keep only the ten words."""
+    """After one round and after convergence, only the ten words are kept."""
     page = blockml.parse(TOKENS)
     once = TCCB(radius=2, sigma=1, max_iter=1).score(page)
     np.testing.assert_allclose(once, [0.684097, 1.0, 0.425822], atol=1e-6)
@@ -118,7 +118,7 @@ def test_tokens_with_anchors() -> None:
 
 
 def test_single_words_instead_of_blocks() -> None:
-    """Each word has its own mean; a block has the value that half of its words reach."""
+    """Each word has its mean ratio, and a block the ratio that half of its words reach."""
     page = blockml.parse(TOKENS)
     words = TCCB(radius=2, sigma=1, max_iter=1, keep_blocks=False).score(page)
     assert words[0] == pytest.approx(0.684097, abs=1e-6)
@@ -141,14 +141,14 @@ def test_a_text_without_tags_is_content(method: type[CCB], keep_blocks: bool) ->
 
 @pytest.mark.parametrize("method", METHODS)
 def test_pages_without_text_have_no_scores(method: type[CCB]) -> None:
-    """Empty pages have no scores either."""
+    """Pages without text, or with only a title, have no scores."""
     for html in ("", "<p></p><div><br></div>", "<title>Only a title</title>"):
         assert method().score(blockml.parse(html)).shape == (0,)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_short_content_is_lost_or_rescued(method: type[CCB]) -> None:
-    """A page with only short content keeps nothing; with ``min_words`` its best block is kept."""
+def test_short_content_is_kept_with_min_words(method: type[CCB]) -> None:
+    """A page with only short content keeps nothing by default, and its best block with ``min_words``."""
     rows = "<div class='row first'><span class='cell'><a href=/x>Link</a></span></div>" * 20
     html = f"{rows}<p class='short'>One short sentence is all there is.</p>{rows}"
     assert blockml.extract(html, model=method()).status is Status.NO_CONTENT
@@ -158,8 +158,8 @@ def test_short_content_is_lost_or_rescued(method: type[CCB]) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_rescue_adds_one_block_where_words_are_missing(method: type[CCB]) -> None:
-    """Content stays content, other scores are unchanged, and pages with enough words are not changed."""
+def test_min_words_adds_one_block_if_words_are_missing(method: type[CCB]) -> None:
+    """Only the score of the added block changes, and pages with enough words are unchanged."""
     page = blockml.parse(f"<p>{'word ' * 99}</p>" + "<ul><li><a href=/>Home</a></li></ul>" * 20)
     plain = method().score(page)
     kept = plain >= 0.75
@@ -174,14 +174,14 @@ def test_a_rescue_adds_one_block_where_words_are_missing(method: type[CCB]) -> N
 
 
 def test_the_best_block_has_words_and_ratio() -> None:
-    """A sentence with a fair ratio is rescued before a word with a good one."""
+    """A sentence with a medium ratio is added before a word with a high ratio."""
     scores, n_words = np.array([0.7, 0.6, 0.1], dtype=np.float32), np.array([1, 20, 30])
     np.testing.assert_allclose(CCB(min_words=5)._rescued(scores, n_words), [0.7, 0.75, 0.1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_texts_without_words_follow_what_is_around(method: type[CCB]) -> None:
-    """A row of stars inside an article is content, inside a menu not."""
+def test_texts_without_words_follow_their_surroundings(method: type[CCB]) -> None:
+    """A row of stars is content inside an article, but not inside a menu."""
     article, menu = f"<p>{'word ' * 99}</p>", "<div class=entry><a href=/x>x</a></div>" * 30
     page = blockml.parse(f"{menu}<hr><p>* * *</p><hr>{menu}{article}<p>* * *</p>{article}")
     scores = method().score(page)
@@ -191,8 +191,8 @@ def test_texts_without_words_follow_what_is_around(method: type[CCB]) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(messy_html, st.sampled_from(METHODS), st.booleans(), st.sampled_from(["raw", "tree"]))
-def test_any_page_gets_the_slow_scores(html: str, method: type[CCB], keep_blocks: bool, view: str) -> None:  # noqa: FBT001
-    """Scores lie in [0, 1], are reproducible, and equal those of a loop over entries."""
+def test_scores_of_any_page_equal_the_slow_ones(html: str, method: type[CCB], keep_blocks: bool, view: str) -> None:  # noqa: FBT001
+    """Scores are in [0, 1], reproducible and equal to those of a loop over entries."""
     page = blockml.parse(html)
     extractor = method(radius=7, keep_blocks=keep_blocks, view=view)
     scores = extractor.score(page)
@@ -211,7 +211,7 @@ _elements = st.tuples(st.sampled_from(["p", "div", "li", "a href=/", "b", "span 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(_elements, max_size=25), st.sampled_from(METHODS), st.booleans())
 def test_only_counts_matter(elements: list[tuple[str, str]], method: type[CCB], keep_blocks: bool) -> None:  # noqa: FBT001
-    """Replacing each letter and digit by another leaves the scores unchanged."""
+    """Replacing every letter and digit doesn't change the scores."""
     first, second = (
         blockml.parse("".join(f"<{tag}>{text.translate(table)}</{tag.split()[0]}>" for tag, text in elements))
         for table in ({}, _OTHER)
@@ -237,15 +237,15 @@ def test_only_counts_matter(elements: list[tuple[str, str]], method: type[CCB], 
     ],
 )
 def test_illegal_values_name_the_legal_ones(method: type[CCB], parameter: str, value: Any, legal: str) -> None:
-    """When set, and when used after construction."""
+    """The error is raised when a value is set or when a page is scored."""
     with pytest.raises(UsageError, match=f"'{parameter}' of {method.name} must be {legal}"):
         method().set_params(**{parameter: value})
     with pytest.raises(UsageError, match=legal):
         method(**{parameter: value}).score(blockml.parse("<p>text</p>"))
 
 
-def test_ids_name_what_was_changed() -> None:
-    """Defaults are left out."""
+def test_ids_name_changed_parameters() -> None:
+    """The id contains only parameters that differ from their defaults."""
     assert [method().id for method in METHODS] == ["ccb", "accb", "tccb"]
     assert TCCB(radius=18, keep_blocks=False).id == "tccb(radius=18, keep_blocks=False)"
     assert TCCB(radius=25).id == "tccb"
@@ -253,14 +253,14 @@ def test_ids_name_what_was_changed() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_sigma_is_a_third_of_the_radius(method: type[CCB]) -> None:
-    """Unless it is given."""
+    """The default sigma is a third of the radius."""
     page = blockml.parse(TOKENS)
     assert np.array_equal(method(radius=12).score(page), method(radius=12, sigma=4).score(page))
     assert not np.array_equal(method(radius=12).score(page), method(radius=12, sigma=2).score(page))
 
 
-def test_a_block_has_what_half_of_its_words_reach() -> None:
-    """Here forty of its words are in one run and three in another."""
+def test_a_block_has_the_score_that_half_of_its_words_reach() -> None:
+    """A block with forty words in one run and three in another has the ratio of the first."""
     long = "plain words " * 20
     html = f"<table><tr><td>{long}</td></tr></table><p>{long}<a href=/{'x' * 200}>{'linked ' * 3}</a></p>"
     page = blockml.parse(html)

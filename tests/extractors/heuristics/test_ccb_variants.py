@@ -22,7 +22,7 @@ WORDS = "some plain words without any markup in between "
 
 
 def slow_around(page: Page, size: list[int], content: list[float], prior: float) -> list[float]:
-    """Ratio of the element that holds each block, from the outermost element inwards, one after the other."""
+    """Return the ratio of the element around each block, computed from the outermost element inwards."""
     nodes, holders = page.nodes, page.blocks.parent.tolist()
     paths = [path_of(nodes, holder) for holder in holders]
     result = []
@@ -41,7 +41,7 @@ def slow_around(page: Page, size: list[int], content: list[float], prior: float)
 @settings(max_examples=25, deadline=None)
 @given(messy_html, st.sampled_from(METHODS), st.booleans(), st.booleans())
 def test_any_page_gets_scores(html: str, method: type[WeightedCCB], keep_blocks: bool, attributes: bool) -> None:  # noqa: FBT001
-    """There is one score in [0, 1] for each block, reproducibly."""
+    """Scores are reproducible float32 values in [0, 1], one per block."""
     page = blockml.parse(html)
     extractor = method(radius=7, keep_blocks=keep_blocks, attributes=attributes)
     scores = extractor.score(page)
@@ -53,7 +53,7 @@ def test_any_page_gets_scores(html: str, method: type[WeightedCCB], keep_blocks:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_edge_cases(method: type[WeightedCCB]) -> None:
-    """Without tags everything is content; without text nothing is."""
+    """A page without tags is content, and a menu isn't."""
     assert method().score(blockml.parse("just a text")).tolist() == [1.0]
     assert method().score(blockml.parse("<p></p>")).shape == (0,)
     menu = "<ul class=menu><li class=entry><a href=/>Home</a></ul>" * 9
@@ -67,7 +67,7 @@ def test_edge_cases(method: type[WeightedCCB]) -> None:
     st.lists(st.tuples(st.sampled_from(["p", "b", "a", "div", "li"]), st.text("abc 12.é", max_size=90)), max_size=20)
 )
 def test_only_counts_matter(method: type[WeightedCCB], elements: list[tuple[str, str]]) -> None:
-    """Replacing each letter and digit by another leaves the scores unchanged."""
+    """Replacing each letter and digit doesn't change the scores."""
     first, second = (
         blockml.parse("".join(f"<{tag} id=x>{text.translate(table)}</{tag}>" for tag, text in elements))
         for table in ({}, str.maketrans("abc12é", "bca21à"))
@@ -75,29 +75,29 @@ def test_only_counts_matter(method: type[WeightedCCB], elements: list[tuple[str,
     assert np.array_equal(method().score(first), method().score(second))
 
 
-def test_without_inline_tags_it_is_the_basic_method() -> None:
-    """The weights then touch nothing, whatever they are."""
+def test_without_inline_tags_it_equals_the_basic_method() -> None:
+    """Without inline tags the weight has no effect."""
     page = blockml.parse(f"<div id=x><h1>Title</h1><p>{WORDS * 5}</p><ul class=menu><li>{WORDS}<li>x</ul></div>")
     for weight in (0, 0.3, 1):
         assert np.array_equal(WeightedCCB(inline_weight=weight).score(page), CCB().score(page))
 
 
-def test_anchors_of_no_weight_are_ignored() -> None:
-    """If anchors are the only inline tags, weight 0 gives ``accb``."""
+def test_anchors_without_weight_are_ignored() -> None:
+    """If anchors are the only inline tags, weight 0 gives the scores of ``accb``."""
     page = blockml.parse(f"<ul><li><a href=/long/address>Home</a></ul><p>{WORDS * 5}<a href=/x>{WORDS}</a> end</p>")
     assert np.array_equal(WeightedCCB(inline_weight=0).score(page), ACCB().score(page))
 
 
-def test_more_weight_is_more_code() -> None:
-    """Each increase of the weight lowers the ratio of texts with links, and that of menus."""
+def test_a_larger_weight_is_more_code() -> None:
+    """A larger weight lowers the scores of texts with links and of menus."""
     menu = "<li><a href=/some/address class=entry>Entry</a>"
     page = blockml.parse(f"<ul>{menu * 20}</ul><p>{f'{WORDS} <a href=/another/long/address>linked</a> ' * 9}</p>")
     scores = np.array([WeightedCCB(inline_weight=weight).score(page) for weight in (0, 0.25, 0.5, 1)])
     assert (np.diff(scores[:, [5, 20]], axis=0) < 0).all()
 
 
-def test_inline_tags_end_no_text() -> None:
-    """Words in a tag of long attributes have the ratio of the text around them, others their own."""
+def test_inline_tags_do_not_end_a_text() -> None:
+    """Words in an inline tag with long attributes belong to the text around it, unlike words after an image."""
     long = "x" * 300
     for tag, joined in (("b", True), ("img", False)):
         page = blockml.parse(f"<p>{WORDS * 9}<{tag} class={long}>few</{tag}><{tag} class={long}></p>")
@@ -105,8 +105,8 @@ def test_inline_tags_end_no_text() -> None:
         assert WeightedCCB()._separates(flat)[2] != joined
 
 
-def test_inline_tags_lend_no_ratio() -> None:
-    """The largest ratio of a line's entries is that of a text, also where a tag between two texts has more."""
+def test_ratios_of_inline_tags_are_ignored() -> None:
+    """The largest ratio of a line is that of a text, even if a tag between two texts has a larger one."""
     far = f"<hr class={'x' * 300}>"
     page = blockml.parse(f"{far}one<b class={'x' * 80}></b>two{far}")
     flat = WeightedCCB()._stream(page)
@@ -116,8 +116,8 @@ def test_inline_tags_lend_no_ratio() -> None:
     np.testing.assert_allclose(WeightedCCB().score(page), ratios[entries == 1].max(), rtol=1e-6)
 
 
-def test_attributes_count_or_not() -> None:
-    """Without attributes a page scores as if it had none."""
+def test_attributes_can_be_ignored() -> None:
+    """With ``attributes=False`` a page scores as if its tags had none."""
     bare = f"<ul><li><a>Home</a></li></ul><p>{WORDS * 4}<b>bold</b></p>"
     dressed = (
         bare.replace("<li", "<li class='entry first'").replace("<a", "<a href=/index.html").replace("<b", "<b id=b")
@@ -128,14 +128,14 @@ def test_attributes_count_or_not() -> None:
 
 
 def test_without_prior_the_tree_does_not_matter() -> None:
-    """``dccb`` is then ``wccb``."""
+    """Without a prior, ``dccb`` equals ``wccb``."""
     page = blockml.parse(f"<div><h1 class=headline>Title</h1><p>{WORDS * 9}</p></div><div>{'<p>x</p>' * 30}</div>")
     np.testing.assert_allclose(TreeCCB(prior=0).score(page), WeightedCCB().score(page), rtol=1e-6)
     assert not np.array_equal(TreeCCB().score(page), WeightedCCB().score(page))
 
 
 def test_short_blocks_follow_their_element() -> None:
-    """A line has a higher score in an article than among teasers; the score of a long text changes little."""
+    """A line scores higher in an article than among teasers, and the score of a long text hardly changes."""
     line = "<p class='lead'>A line of some length, no more.</p>"
     teaser = "<div class=teaser><a href=/some/long/address class=link>Teaser</a></div>"
     page = blockml.parse(f"<div>{line}<p>{WORDS * 20}</p>{line}</div><div>{teaser * 99}{line}{teaser * 99}</div>")
@@ -147,7 +147,7 @@ def test_short_blocks_follow_their_element() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(messy_html, st.integers(0, 2**32 - 1), st.sampled_from([0.0, 10.0, 100.0]))
-def test_ratios_of_elements_are_the_slow_ones(html: str, seed: int, prior: float) -> None:
+def test_ratios_of_elements_equal_the_slow_ones(html: str, seed: int, prior: float) -> None:
     """A walk down from the root gives the same ratio for each block."""
     page = blockml.parse(html)
     if not len(page.blocks):
@@ -169,7 +169,7 @@ def test_ratios_of_elements_are_the_slow_ones(html: str, seed: int, prior: float
     ],
 )
 def test_illegal_values_name_the_legal_ones(parameter: str, value: Any, legal: str) -> None:
-    """When set, and when used after construction."""
+    """The error is raised when a value is set or when a page is scored."""
     with pytest.raises(UsageError, match=f"'{parameter}' of dccb must be {legal}"):
         TreeCCB().set_params(**{parameter: value})
     with pytest.raises(UsageError, match=legal):
@@ -177,6 +177,6 @@ def test_illegal_values_name_the_legal_ones(parameter: str, value: Any, legal: s
 
 
 def test_names() -> None:
-    """Public names, and ids that name what was changed."""
+    """Ids are the public names, followed by changed parameters."""
     assert [method().id for method in METHODS] == ["wccb", "dccb"]
     assert TreeCCB(prior=50, radius=30).id == "dccb(radius=30, prior=50)"

@@ -1,4 +1,4 @@
-"""Tag ratios: the worked lines, slow re-computations of lines and of what is made of them, edges of the page."""
+"""Tag ratios: worked examples, comparison with slow implementations, and edge cases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXT = "".join(f"<p>{'word ' * 13}</p>\n" for _ in range(8))
 
 
 def lines_of(html: str, *, rewrap: bool = True) -> SourceLines:
-    """Lines of a source."""
+    """Return the lines of a source."""
     return split_lines(token_stream(blockml.parse(html)), rewrap=rewrap)
 
 
@@ -42,13 +42,13 @@ def lines_of(html: str, *, rewrap: bool = True) -> SourceLines:
     ],
 )
 def test_tag_ratios_of_lines(line: str, ratios: list[float]) -> None:
-    """Characters by tags, for a single line and among others; an empty line doesn't count."""
+    """The ratio is the number of characters divided by the number of tags, and empty lines don't count."""
     assert lines_of(line).ratio.tolist() == pytest.approx(ratios)
     assert lines_of(f"<p>ab</p>\n{line}\n<p>cd</p>").ratio.tolist() == pytest.approx([1, *ratios, 1])
 
 
-def test_lines_are_those_of_the_source() -> None:
-    """A text may be on several; white space, entities and characters of two bytes count as they are read."""
+def test_lines_of_the_source() -> None:
+    """A text may span several lines, and white space and entities are counted after decoding."""
     lines = lines_of("<p>first\r\n   se&eacute;ond  line\r<a>third</a>\n\n</p>")
     assert lines.n_chars.tolist() == [5, 11, 5, 0]
     assert lines.n_tags.tolist() == [1, 0, 2, 1]
@@ -58,8 +58,8 @@ def test_lines_are_those_of_the_source() -> None:
     assert lines_of("<p>one\r\ntwo<a>three</a></p>").n_chars.tolist() == [3, 8]
 
 
-def test_scripts_styles_and_comments_are_taken_away() -> None:
-    """They are removed with their tags; lines around them stay separate, and lines that hold nothing else disappear."""
+def test_scripts_styles_and_comments_are_removed() -> None:
+    """Scripts, styles and comments are removed with their tags, and so are lines that have nothing else."""
     html = "<p>one</p>\n<script>\nvar x = '<p>';\n</script>\n<style>\np {}\n</style>\n<!-- a\nb --><p>"
     html += "two <!-- c\n -->three</p>"
     lines = lines_of(html)
@@ -74,8 +74,8 @@ def test_scripts_styles_and_comments_are_taken_away() -> None:
         max_size=50,
     ).map("".join)
 )
-def test_lines_agree_with_reading_the_source_line_by_line(html: str) -> None:
-    """On texts that parsing keeps unchanged, a regular expression per line gives the same counts."""
+def test_lines_equal_those_of_a_regular_expression(html: str) -> None:
+    """If parsing doesn't change the text, a regular expression per line gives the same counts."""
     expected = []
     for line in html.split("\n"):
         texts = [" ".join(text.split()) for text in re.split("<[^>]*>", line)]
@@ -92,7 +92,7 @@ def test_lines_agree_with_reading_the_source_line_by_line(html: str) -> None:
     )
 )
 def test_long_lines_are_broken(parts: list[str]) -> None:
-    """No line has more text than fits; tags and words are as many, and texts lose nothing but blanks at the breaks."""
+    """No line is longer than the limit, and breaking changes no tag or word and loses only spaces."""
     html = "<p>".join(["", "".join(parts)])
     broken, whole = lines_of(html), lines_of(html, rewrap=False)
     assert (broken.n_chars <= LINE_LENGTH).all()
@@ -104,7 +104,7 @@ def test_long_lines_are_broken(parts: list[str]) -> None:
 
 
 def test_lines_break_between_words_and_not_at_tags() -> None:
-    """A long address does not part a link from its text."""
+    """A long URL doesn't separate a link from its text."""
     link = f"<a href=/{'x' * 100}>a link of some words</a>"
     lines = lines_of(f"<p>{link}{link}{link}{link}</p>")
     assert lines.n_chars.tolist() == [61, 18]
@@ -114,7 +114,7 @@ def test_lines_break_between_words_and_not_at_tags() -> None:
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_pages_without_line_breaks_work(kind: type[Extractor]) -> None:
-    """Line breaks in the source do not change which article is found."""
+    """Removing the line breaks of the source doesn't change which article is found."""
     html = MENU + ARTICLE + MENU
     for source in (html, html.replace("\n", "")):
         text = blockml.extract(source, model=kind()).text
@@ -124,14 +124,14 @@ def test_pages_without_line_breaks_work(kind: type[Extractor]) -> None:
 
 
 @given(st.floats(0, 1000), st.integers(1, 20), st.floats(0.1, 10))
-def test_smoothing_leaves_equal_values_alone(value: float, n: int, sigma: float) -> None:
-    """The ends are not an exception."""
+def test_smoothing_keeps_constant_values(value: float, n: int, sigma: float) -> None:
+    """A constant vector is unchanged by smoothing, including its ends."""
     np.testing.assert_allclose(smooth(np.full(n, value), sigma), value)
 
 
 @given(RATIOS, st.sampled_from([0.1, 0.5, 1, 2.3, 10]))
 def test_smoothing_is_a_weighted_mean(values: list[float], sigma: float) -> None:
-    """The mean covers neighbours up to one sigma, rounded up."""
+    """The weighted mean covers neighbours up to one sigma, rounded up."""
     expected = []
     for place in range(len(values)):
         near = [other for other in range(len(values)) if abs(other - place) <= math.ceil(sigma)]
@@ -142,8 +142,8 @@ def test_smoothing_is_a_weighted_mean(values: list[float], sigma: float) -> None
 
 
 @given(RATIOS, st.integers(1, 40))
-def test_steps_lead_to_the_mean_of_the_next_values(values: list[float], ahead: int) -> None:
-    """Near the end the mean covers the remaining values; the last value has no step."""
+def test_steps_are_differences_to_the_mean_of_the_next_values(values: list[float], ahead: int) -> None:
+    """Near the end the mean covers the remaining values, and the last value has no step."""
     expected = [
         abs(sum(rest) / len(rest) - values[place]) if (rest := values[place + 1 : place + 1 + ahead]) else 0
         for place in range(len(values))
@@ -152,7 +152,7 @@ def test_steps_lead_to_the_mean_of_the_next_values(values: list[float], ahead: i
 
 
 def test_the_threshold_is_the_standard_deviation_of_the_ratios() -> None:
-    """Not of the smoothed ones: 2.74 is above theirs, and below the ratios'."""
+    """The threshold is the deviation of the ratios, which is larger than that of the smoothed ratios."""
     ratio = np.array([0.0, 0.0, 10.0, 0.0, 0.0])
     assert smooth(ratio).std() < smooth(ratio)[1] < ratio.std() < smooth(ratio)[2]
     assert above_deviation(ratio).tolist() == [False, False, True, False, False]
@@ -166,19 +166,19 @@ def test_the_threshold_is_the_standard_deviation_of_the_ratios() -> None:
     st.lists(st.tuples(st.floats(69, 71), st.floats(9, 11)), min_size=1, max_size=15),
     st.integers(0, 9),
 )
-def test_clusters_apart_are_told_apart(
+def test_distant_clusters_are_separated(
     near: list[tuple[float, float]],
     middle: list[tuple[float, float]],
     far: list[tuple[float, float]],
     random_state: int,
 ) -> None:
-    """Of three distant clusters all but the one at the origin are content."""
+    """Of three distant clusters, all except the one at the origin are content."""
     chosen = away_from_origin(np.array(near + middle + far), n_init=10, random_state=random_state)
     assert chosen.tolist() == [False] * len(near) + [True] * (len(middle) + len(far))
 
 
 def test_the_origin_stays_a_centre() -> None:
-    """The centre at the origin is not moved to its points, and may have none."""
+    """The centre at the origin isn't moved to its points, and may have none."""
     points = np.array([[8.0, 0], [10, 0], [12, 0], [18, 0], [18, 0], [18, 0], [60, 0]])
     assert away_from_origin(points).all()
 
@@ -197,13 +197,13 @@ def test_the_origin_stays_a_centre() -> None:
     ],
 )
 def test_edges(kind: type[Extractor], html: str, scores: list[float]) -> None:
-    """No text gives nothing; no tags, one line or lines all alike everything."""
+    """Pages without text have no scores, and pages without tags or with equal lines are kept."""
     assert kind().score(blockml.parse(html)).tolist() == scores
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_ideographs_are_text(kind: type[Extractor]) -> None:
-    """A Chinese article is found, though it has no blanks to break it at."""
+def test_ideographs_count_as_text(kind: type[Extractor]) -> None:
+    """A Chinese article is found although it has no spaces at which lines could be broken."""
     menu = "<li><a href=/>首页</a></li>\n" * 12
     page = blockml.parse(f"<ul>{menu}</ul><p>{'这是一篇关于天气的文章。' * 40}</p><ul>{menu}</ul>")
     scores = kind().score(page)
@@ -211,8 +211,8 @@ def test_ideographs_are_text(kind: type[Extractor]) -> None:
     assert scores[:8].tolist() + scores[-8:].tolist() == [0] * 16
 
 
-def test_a_block_scores_its_words_on_lines_of_content() -> None:
-    """Some of the lines of a block may be content and others not."""
+def test_a_block_scores_its_share_of_words_on_content_lines() -> None:
+    """A block with some lines of content has a score between 0 and 1."""
     page = blockml.parse(MENU + TEXT + "<p>" + "word " * 13 + "\n" + "<a></a>x<a></a>\n" * 14 + "</p>" + MENU)
     scores = CETRTM().score(page)
     assert scores[60:68].tolist() == [1] * 8
@@ -223,7 +223,7 @@ def test_a_block_scores_its_words_on_lines_of_content() -> None:
 @settings(max_examples=30)
 @given(html=messy_html, rewrap=st.booleans())
 def test_any_page_gets_scores(kind: type[Extractor], html: str, rewrap: bool) -> None:  # noqa: FBT001 (drawn)
-    """One float32 score in [0, 1] per block, the same each time."""
+    """Scores are reproducible float32 values in [0, 1], one per block."""
     page = blockml.parse(html)
     extractor = kind().set_params(rewrap=rewrap)
     scores = extractor.score(page)
@@ -237,7 +237,7 @@ def test_any_page_gets_scores(kind: type[Extractor], html: str, rewrap: bool) ->
 @settings(max_examples=20)
 @given(html=LETTERS)
 def test_letters_do_not_matter(kind: type[Extractor], html: str) -> None:
-    """Only the positions of texts and tags matter."""
+    """Replacing all letters doesn't change the scores."""
     scores = [kind().score(blockml.parse(html.replace("Q", letter))).tolist() for letter in "Qz"]
     assert scores[0] == scores[1]
 
@@ -258,7 +258,7 @@ def test_letters_do_not_matter(kind: type[Extractor], html: str) -> None:
 def test_illegal_parameters_name_the_legal_ones(
     kind: type[Extractor], parameters: dict[str, object], message: str
 ) -> None:
-    """The error comes with the first page, or when the parameter is set."""
+    """The error is raised when the parameter is set or when the first page is scored."""
     with pytest.raises(UsageError, match=message):
         kind(**parameters).score(blockml.parse("x"))
     with pytest.raises(UsageError, match=message):

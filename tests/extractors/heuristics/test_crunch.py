@@ -1,4 +1,4 @@
-"""Filters after Crunch: each by itself, in their order, and link lists against a slow reference."""
+"""Crunch's filters: each separately, their order, and link lists compared with a slow reference."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ PROSE = "<p>See <a>this</a> and <a>that</a> for nine more plain words here.</p>"
 CONTAINERS = {"ul", "ol", "table", "td", "div", "p"}
 FILTERS = ["elements", "adverts", "link_lists", "text_lists", "empty"]
 
-#: A paragraph that keeps the page from being all advertisement or all form.
+#: A paragraph that is long enough for the page not to be only an advertisement or a form.
 LONG = "<p>" + "There is more to read here than in all the rest of the page together. " * 3 + "</p>"
 
 
 def only(*names: str, **parameters: Any) -> Crunch:
-    """A chain with no other filters than these."""
+    """Return a chain with only these filters."""
     parameters |= {name: name in names for name in FILTERS}
     return Crunch(**parameters)
 
 
 def text(html: str, crunch: Crunch) -> str:
-    """Text that the filters keep, in one line."""
+    """Return the text that the filters keep, on one line."""
     return " ".join(blockml.extract(html, model=crunch).text.split())
 
 
 def removed(html: str, crunch: Crunch) -> dict[str, list[str]]:
-    """Block texts by the filter that removed them."""
+    """Return the texts of removed blocks by filter."""
     page = blockml.parse(html)
     blocks = crunch.filters(page)
     assert list(blocks) == FILTERS
@@ -48,42 +48,42 @@ def removed(html: str, crunch: Crunch) -> dict[str, list[str]]:
 
 
 def test_link_lists_are_removed() -> None:
-    """Two links and no other word are a link list; two links for eight other words are just none."""
+    """Two links without other words are a link list, but two links with eight other words aren't."""
     assert text(MENU, Crunch()) == ""
     assert text(PROSE, Crunch()) == "See this and that for nine more plain words here."
     assert text(PROSE, Crunch(ratio=0.24)) == ""
 
 
-def test_inner_link_lists_go_first() -> None:
-    """Six links for eight words are too many, but not when both menus inside have gone."""
+def test_inner_link_lists_are_removed_first() -> None:
+    """A container is kept if it has few links after the menus inside it have been removed."""
     words = "<span>one two three four five six seven eight</span>"
     assert text(f"<div>{MENU}{words}{MENU}</div>", Crunch()) == "one two three four five six seven eight"
     assert text(f"<div>{words}{'<a>go</a>' * 4}</div>", Crunch()) == ""
 
 
-def test_outer_containers_go_after_inner_ones_stay() -> None:
-    """One link is not a list; two of them in one division are, and the division goes."""
+def test_outer_containers_are_decided_after_inner_ones() -> None:
+    """Two paragraphs with one link each are kept, but the division around both is a link list."""
     html = "<div><p><a>Home</a></p><p><a>News</a></p></div>"
     page = blockml.parse(html)
     assert Crunch().explain(page) == ("link_lists: /html/body/div",) * 2
 
 
-def test_a_single_link_is_no_list() -> None:
-    """However little text there is beside it."""
+def test_a_single_link_is_not_a_list() -> None:
+    """A single link is kept even without other text."""
     assert text("<p><a>A title that links to itself</a></p>", Crunch()) == "A title that links to itself"
 
 
 @pytest.mark.parametrize("name", ["button", "select", "textarea", "object", "noscript", "form"])
-def test_elements_without_prose_go(name: str) -> None:
-    """They are removed with their content, unless the filter is off."""
+def test_elements_without_prose_are_removed(name: str) -> None:
+    """Controls and similar elements are removed with their content, unless the filter is off."""
     html = f"<{name}>Some <option>words</{name}>{LONG}"
     assert "words" not in text(html, Crunch())
     assert "words" in text(html, Crunch(elements=False))
 
 
 @pytest.mark.parametrize("name", ["form", "noscript"])
-def test_wrappers_around_the_page_stay(name: str) -> None:
-    """An element with most of the page's words is kept; controls inside it are removed and do not count."""
+def test_wrappers_around_the_page_are_kept(name: str) -> None:
+    """An element with most of the page's words is kept, where words of controls in it don't count."""
     controls = "<select>" + "<option>Some country" * 99 + "</select>"
     assert text(f"<p>Head</p><{name}>{LONG}{controls}</{name}>", Crunch()) == text(f"<p>Head</p>{LONG}", Crunch())
     assert text(f"<{name}>Search{controls}</{name}>{LONG}", Crunch()) == text(LONG, Crunch())
@@ -100,8 +100,8 @@ def test_wrappers_around_the_page_stay(name: str) -> None:
         "<a href='http://user@zedo.com'>{}</a>",
     ],
 )
-def test_advertisements_go(advert: str) -> None:
-    """They are found by a word of class or id, or by the host of their links."""
+def test_advertisements_are_removed(advert: str) -> None:
+    """Advertisements are recognised by a word in a class or id, or by the host of a link."""
     html = advert.format("Buy this") + LONG
     assert "Buy this" not in text(html, Crunch())
     assert "Buy this" in text(html, Crunch(adverts=False))
@@ -118,24 +118,24 @@ def test_advertisements_go(advert: str) -> None:
         "<a href='http://['>{}</a>",
     ],
 )
-def test_what_only_looks_like_an_advertisement_stays(harmless: str) -> None:
-    """Words and hosts count as a whole."""
+def test_similar_names_and_hosts_are_kept(harmless: str) -> None:
+    """Names and hosts that only contain those of an advertisement are kept."""
     assert "Read this" in text(harmless.format("Read this") + LONG, Crunch())
 
 
 def test_hosts_of_advertisements_can_be_chosen() -> None:
-    """A custom list replaces the default one."""
+    """A custom list of hosts replaces the default one."""
     html = "<a href=https://cdn.ads.example/>Mine</a><p><a href=https://doubleclick.net>Theirs</a></p>" + LONG
     assert text(html, Crunch(ad_hosts=("Ads.Example",))) == "Theirs " + text(LONG, Crunch())
 
 
-def test_a_page_marked_as_advertisement_stays() -> None:
-    """A class of body, or of a division around all, speaks of the page and not of an advertisement."""
+def test_a_page_marked_as_an_advertisement_is_kept() -> None:
+    """A name on the body, or on a division around all text, doesn't make the page an advertisement."""
     assert text(f"<body class='ad'><div id=banner>{LONG}</div>", Crunch()) == text(LONG, Crunch())
 
 
-def test_lists_of_short_items_go_only_if_told() -> None:
-    """Less than three words per item on average; a list inside goes first and counts no more."""
+def test_lists_of_short_items_are_removed_if_requested() -> None:
+    """Lists with fewer than three words per item are removed if requested, starting with inner ones."""
     short = "<ul><li>two words<li>and four words more</ul>"
     assert text(short, Crunch(text_lists=True)) == "two words and four words more"
     short = "<ul><li>two words<li>one</ul>"
@@ -146,15 +146,15 @@ def test_lists_of_short_items_go_only_if_told() -> None:
     assert text("<ul>No item at all</ul>", Crunch(text_lists=True)) == "No item at all"
 
 
-def test_what_is_left_empty_goes() -> None:
-    """Bars between the links of a removed list are not text, others inside a sentence are."""
+def test_empty_remains_are_removed() -> None:
+    """Separators between removed links are removed, but those inside a sentence are kept."""
     html = f"<div><p><a>One</a> | <a>Two</a></p>|<b>*</b></div><p>a<b>|</b>b</p>{LONG}"
     assert removed(html, Crunch()) == {"link_lists": ["One | Two"], "empty": ["|", "*"]}
     assert removed(html, Crunch(empty=False)) == {"link_lists": ["One | Two"]}
 
 
-def test_filters_see_what_those_before_left() -> None:
-    """Links of an advertisement make no link list."""
+def test_filters_see_the_result_of_earlier_ones() -> None:
+    """Links of a removed advertisement don't count for link lists."""
     words = "four words of text"
     html = f"<div>{words} <span class=ad><a>x</a><a>y</a></span></div>{LONG}"
     assert removed(html, Crunch()) == {"adverts": ["x y"]}
@@ -162,14 +162,14 @@ def test_filters_see_what_those_before_left() -> None:
 
 
 def test_links_of_removed_lists_can_be_kept() -> None:
-    """Linked words stay in place; text next to them, and text that other filters removed, does not return."""
+    """Linked words of removed lists are kept in place, without other text or text that other filters removed."""
     html = f"<ul><li>More:<li><a>Home</a><li><a>News</a></ul><button><a>Buy</a></button>{LONG}"
     assert text(html, Crunch(retain_links=True)) == "Home News " + text(LONG, Crunch())
     assert text(html, Crunch()) == text(LONG, Crunch())
 
 
-def test_blocks_that_lose_some_words_score_what_is_left() -> None:
-    """A block is kept as long as half of its words are there."""
+def test_blocks_score_the_share_of_their_remaining_words() -> None:
+    """A block is kept if at least half of its words remain."""
     advert = "<a href=//zedo.com/>{}</a>"
     html = f"<p>three words and {advert.format('an advertisement')}</p><p>half {advert.format('gone')}</p>"
     html += f"<p>less {advert.format('than half')}</p><p>- {advert.format('-')}</p>{LONG}"
@@ -179,14 +179,14 @@ def test_blocks_that_lose_some_words_score_what_is_left() -> None:
     assert Crunch().explain(page)[:3] == ("", "", "adverts: /html/body/p[3]/a")
 
 
-def test_scripts_without_blanks_have_words() -> None:
-    """A Chinese sentence with two links in it is not a link list."""
+def test_scripts_without_spaces_have_words() -> None:
+    """A Chinese sentence with two links isn't a link list."""
     html = "<p>这是一个很长的句子<a>链接</a>里面有两个<a>链接</a>但是还有很多别的字</p>"
     assert Crunch().score(blockml.parse(html)).tolist() == [1]
 
 
-def test_pages_at_the_edge() -> None:
-    """Pages without links and lists keep everything, pages of links nothing; pages without text have no scores."""
+def test_edge_cases() -> None:
+    """Pages without links keep everything, pages of links nothing, and pages without text have no scores."""
     assert text("<h1>Title</h1>plain text", Crunch()) == "Title plain text"
     assert blockml.extract(f"<div>{MENU}</div>{MENU}", model=Crunch()).status is Status.NO_CONTENT
     assert blockml.extract("", model=Crunch()).status is Status.EMPTY_PAGE
@@ -196,7 +196,7 @@ def test_pages_at_the_edge() -> None:
 
 
 def slow_lists(page: Page, *, ratio: float, short: bool) -> set[int]:
-    """Return the texts in removed link lists, or lists of short items; descendants are decided first."""
+    """Return the texts in removed link lists or lists of short items, where descendants are decided first."""
     nodes = page.nodes
     gone: set[int] = set()
 
@@ -233,8 +233,8 @@ def slow_lists(page: Page, *, ratio: float, short: bool) -> set[int]:
 
 @settings(max_examples=40)
 @given(messy_html, st.sampled_from([0, 0.1, 0.25, 1.0, 3]), st.booleans())
-def test_lists_of_any_page(html: str, ratio: float, short: bool) -> None:  # noqa: FBT001
-    """Link lists and text lists agree with a slow reference; blocks keep the share of words outside of lists."""
+def test_lists_equal_a_slow_reference(html: str, ratio: float, short: bool) -> None:  # noqa: FBT001
+    """Removed lists equal those of a slow reference, and blocks score their share of words outside of lists."""
     page = blockml.parse(html)
     gone = slow_lists(page, ratio=ratio, short=short)
     scores = only("text_lists" if short else "link_lists", ratio=ratio).score(page)
@@ -249,7 +249,7 @@ def test_lists_of_any_page(html: str, ratio: float, short: bool) -> None:  # noq
 @settings(max_examples=40)
 @given(messy_html, st.fixed_dictionaries({name: st.booleans() for name in [*FILTERS, "retain_links"]}))
 def test_each_removed_block_has_one_filter_and_one_element(html: str, flags: dict[str, Any]) -> None:
-    """Filters that are off remove nothing; the rest share the removed blocks, and name an element around each."""
+    """Filters that are off remove nothing, and each removed block has one filter and an element around it."""
     page = blockml.parse(html)
     crunch = Crunch(**flags)
     scores, blocks, notes = crunch.score(page), crunch.filters(page), crunch.explain(page)
@@ -268,8 +268,8 @@ def test_each_removed_block_has_one_filter_and_one_element(html: str, flags: dic
 
 @settings(max_examples=40)
 @given(messy_html)
-def test_without_filters_all_is_kept(html: str) -> None:
-    """Retaining links never keeps less than removing them."""
+def test_without_filters_everything_is_kept(html: str) -> None:
+    """No filter keeps everything, and retaining links keeps at least as much as removing them."""
     page = blockml.parse(html)
     assert (only().score(page) == 1).all()
     assert (Crunch(retain_links=True).score(page) >= Crunch().score(page)).all()
@@ -287,6 +287,6 @@ def test_without_filters_all_is_kept(html: str) -> None:
     ],
 )
 def test_illegal_parameters(parameters: dict[str, Any], legal: str) -> None:
-    """Scoring names what is legal."""
+    """The error lists the legal values."""
     with pytest.raises(UsageError, match=legal):
         Crunch(**parameters).score(blockml.parse("<p>text"))

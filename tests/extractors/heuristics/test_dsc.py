@@ -1,4 +1,4 @@
-"""Document slope curves: the worked page, a slow re-computation, edges of the page."""
+"""Document slope curves: a worked example, comparison with a slow implementation, and edge cases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEWS = (
     "<div> <a> About </a> </div> </body> </html>"
 )
 
-#: Pages whose every letter is a Q; other letters must give the same scores.
+#: Pages in which every letter is a Q; other letters must give the same scores.
 LETTERS = st.lists(
     st.sampled_from(
         ["<p>", "</p>", "<a href=/>", "</a>", "<li>", "<br>", "\n", "Q ", "QQQQ ", "Q QQ QQQQQQQQ Q. " * 5]
@@ -32,12 +32,12 @@ TOKENS = st.lists(st.booleans(), max_size=80)
 
 
 def is_tag(tokens: str) -> NDArray[np.bool_]:
-    """Mark the tags among tokens that are separated by white space."""
+    """Return for each token, separated by white space, whether it is a tag."""
     return np.array([token.startswith("<") for token in tokens.split()], dtype=bool)
 
 
 def slow_sections(tokens: list[bool], factor: float, run: int, window: int) -> list[bool]:
-    """The tokens in flat sections, one window after the other."""
+    """Return the tokens in flat sections, computed window by window."""
     windows, start = [], 0
     while start < len(tokens):
         windows.append((start, min(start + window, len(tokens))))
@@ -61,14 +61,14 @@ def test_slope_curve() -> None:
 
 
 def test_slope_windows() -> None:
-    """Windows of four tokens, two tokens apart; the first that reaches the end is the last, with three."""
+    """Windows of four tokens start every two tokens, and the last one ends with the page."""
     windows = slope_windows(is_tag(NEWS), 4)
     assert windows.slope.tolist() == [1, 0.75, 0.5, 0.75, 0.75, 0.25, 0, 0, 0, 0, 0.25, 0.75, 0.75, 0.75, 1]
     assert (windows.start[-1], windows.end[-1]) == (28, 31)
 
 
 def test_flat_section() -> None:
-    """The twelve words between the link lists are the one flat section."""
+    """The twelve words between the link lists are the only flat section."""
     assert np.flatnonzero(flat_sections(is_tag(NEWS), window=4)).tolist() == list(range(10, 24))
 
 
@@ -82,29 +82,27 @@ def test_flat_section_of_a_page() -> None:
 
 @pytest.mark.parametrize(("n", "length"), [(0, 8), (100, 8), (200, 8), (500, 10), (4999, 49), (5000, 50), (7000, 50)])
 def test_window_length(n: int, length: int) -> None:
-    """The window grows with the page, between two bounds."""
+    """The length of windows grows with the page, between two bounds."""
     assert window_length(n) == length
 
 
 @given(TOKENS, st.sampled_from([0, 0.25, 0.5, 1]), st.integers(1, 5), st.integers(1, 90))
-def test_sections_agree_with_one_window_after_the_other(
-    tokens: list[bool], factor: float, run: int, window: int
-) -> None:
-    """Cumulative sums give what a plain loop gives."""
+def test_sections_equal_those_of_a_loop_over_windows(tokens: list[bool], factor: float, run: int, window: int) -> None:
+    """Flat sections equal those computed window by window."""
     chosen = flat_sections(np.array(tokens, dtype=bool), factor=factor, run=run, window=window)
     assert chosen.tolist() == slow_sections(tokens, factor, run, window)
 
 
 @given(TOKENS)
 def test_a_larger_factor_never_keeps_less(tokens: list[bool]) -> None:
-    """A low score stays low with a larger factor."""
+    """The section of a larger factor contains that of a smaller one."""
     columns = np.array(tokens, dtype=bool)
     strict, lax = (flat_sections(columns, factor=factor, window=6) for factor in (0.4, 0.8))
     assert not (strict & ~lax).any()
 
 
-def test_a_page_with_few_windows_needs_all_of_them_low() -> None:
-    """A run can't be longer than the page; one window on it is never below half of itself, if it has a tag."""
+def test_a_page_with_few_windows_needs_all_of_them_flat() -> None:
+    """A run is at most as long as the page, and on a page with tags a single window is never flat enough."""
     tokens = is_tag("<p> " + "w " * 9)
     assert len(slope_windows(tokens, 8).start) == 2
     assert flat_sections(tokens, factor=0.5, window=8).sum() == 0
@@ -116,12 +114,12 @@ def test_a_page_with_few_windows_needs_all_of_them_low() -> None:
     [("", []), ("<p></p><br>", []), ("a b c", [1]), ("a", [1]), ("你好" * 40, [1]), ("<p>one block</p>", [0])],
 )
 def test_edges(html: str, scores: list[float]) -> None:
-    """No text gives nothing, no tags everything; a page all of one slope has no part that is flatter."""
+    """Pages without text have no scores, pages without tags are kept, and a page of constant slope isn't."""
     assert DSC().score(blockml.parse(html)).tolist() == scores
 
 
-def test_ideographs_are_words() -> None:
-    """A Chinese article is long, though it has no blanks."""
+def test_ideographs_count_as_words() -> None:
+    """A Chinese article is found although it has no spaces."""
     menu = "<li><a href=/>首页</a></li>" * 10
     page = blockml.parse(f"<ul>{menu}</ul><p>{'这是一篇关于天气的文章。' * 9}</p><ul>{menu}</ul>")
     scores = DSC().score(page)
@@ -129,17 +127,17 @@ def test_ideographs_are_words() -> None:
     assert scores.sum() == scores[10]
 
 
-def test_words_at_the_edge_of_a_section_are_settled_by_majority() -> None:
-    """A block partly outside scores the share that is inside."""
+def test_a_block_scores_its_share_of_words_in_a_section() -> None:
+    """A block that is partly outside of a section scores the share that is inside."""
     page = blockml.parse("<br>" * 3 + "word " * 30 + "<br>" * 40)
-    # Words are the tokens 3 to 32. Windows without tags reach from 4 to 32; those at both ends have three of them.
+    # Tokens 3 to 32 are words. Windows without tags cover tokens 4 to 32; those at the ends contain three tags.
     assert DSC(window=8).score(page).tolist() == pytest.approx([28 / 30])
 
 
 @settings(max_examples=40)
 @given(messy_html, st.sampled_from(["raw", "tree"]))
 def test_any_page_gets_scores(html: str, view: str) -> None:
-    """One float32 score in [0, 1] per block, the same each time."""
+    """Scores are reproducible float32 values in [0, 1], one per block."""
     page = blockml.parse(html)
     scores = DSC(view=view).score(page)
     assert scores.dtype == np.float32
@@ -151,7 +149,7 @@ def test_any_page_gets_scores(html: str, view: str) -> None:
 @settings(max_examples=30)
 @given(LETTERS)
 def test_letters_do_not_matter(html: str) -> None:
-    """Only the positions of words and tags matter."""
+    """Replacing all letters doesn't change the scores."""
     scores = [DSC().score(blockml.parse(html.replace("Q", letter))).tolist() for letter in "Qz"]
     assert scores[0] == scores[1]
 
@@ -168,7 +166,7 @@ def test_letters_do_not_matter(html: str) -> None:
     ],
 )
 def test_illegal_parameters_name_the_legal_ones(parameters: dict[str, object], message: str) -> None:
-    """The error comes with the first page, or when the parameter is set."""
+    """The error is raised when the parameter is set or when the first page is scored."""
     with pytest.raises(UsageError, match=message):
         DSC(**parameters).score(blockml.parse("x"))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=message):

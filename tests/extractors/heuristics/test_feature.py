@@ -1,4 +1,4 @@
-"""FeatureExtractor and K-FeatureExtractor: which part wins, and the exact clusters behind the second."""
+"""FeatureExtractor and K-FeatureExtractor: the part that wins, and the exact clusters of the second."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.strategies import messy_html, path_of
 
 COUNTED = {"images": {"img"}, "scripts": {"script"}, "links": {"a"}, "lists": {"ul", "ol", "dl"}}
 
-#: One part per feature, and one with nothing but a word.
+#: Parts that each have most of one feature, and a part of a single word.
 PARTS = (
     "<div>Images<img><img></div><div>Scripts<script>1</script><script></script></div>"
     "<div><a>Two</a> <a>links</a></div><table><tr><td>Lists<ul></ul><dl></dl></table>"
@@ -32,7 +32,7 @@ features = pytest.mark.parametrize("feature", sorted(FEATURES))
 
 
 def kept(html: str, extractor: FE | KFE) -> list[str]:
-    """Texts of the blocks that are kept."""
+    """Return the texts of the kept blocks."""
     result = blockml.extract(html, model=extractor)
     return [block.text for block in result.page.blocks if result.kept[block.index]]
 
@@ -48,25 +48,25 @@ def kept(html: str, extractor: FE | KFE) -> list[str]:
         ("text", ["Much more text than in all of the other parts"]),
     ],
 )
-def test_the_part_with_most_of_a_feature_wins(extractor: type[FE | KFE], feature: str, winner: list[str]) -> None:
-    """Each feature chooses the part of the page that has most of it."""
+def test_the_part_with_most_of_a_feature_is_kept(extractor: type[FE | KFE], feature: str, winner: list[str]) -> None:
+    """Each feature selects the part of the page that has most of it."""
     assert kept(PARTS, extractor(feature=feature)) == winner
 
 
 def test_text_belongs_to_the_innermost_part() -> None:
-    """Text before and after a nested division is one part, which does not include the outer division."""
+    """Text before and after a nested division is one part, which doesn't include the nested one."""
     html = "<div>Before it<div>The nested one</div>and after it</div>"
     assert kept(html, FE()) == ["Before it", "and after it"]
     assert kept(html, KFE()) == ["Before it", "and after it"]
 
 
-def test_parts_without_text_do_not_compete() -> None:
-    """A gallery without a word can't win, because nothing could be extracted."""
+def test_parts_without_text_are_ignored() -> None:
+    """A part with most images can't win if it has no text."""
     assert kept("<div><img><img></div><div>Text<img></div><div>Tail</div>", FE("images")) == ["Text"]
 
 
 def test_lower_thresholds_keep_more_parts() -> None:
-    """Scores are shares of the largest amount."""
+    """Scores are shares of the largest amount, so a lower threshold keeps more parts."""
     page = "<div>1234</div><div>12345678</div><div>12</div>"
     result = blockml.extract(page, model=FE())
     assert result.scores.tolist() == [0.5, 1, 0.25]
@@ -75,7 +75,7 @@ def test_lower_thresholds_keep_more_parts() -> None:
 
 
 def test_k_parts_of_about_the_same_length() -> None:
-    """The extension keeps all of the top group, where the plain method keeps one."""
+    """K-FeatureExtractor keeps all parts in the cluster of the largest, and the plain method only the largest."""
     html = "".join(f"<div>{'x' * n}</div>" for n in (3, 90, 2, 100, 30, 95, 1))
     assert [len(text) for text in kept(html, FE())] == [100]
     assert [len(text) for text in kept(html, KFE())] == [90, 100, 95]
@@ -84,8 +84,8 @@ def test_k_parts_of_about_the_same_length() -> None:
 
 @both
 @features
-def test_pages_at_the_edge(extractor: type[FE | KFE], feature: str) -> None:
-    """One part is kept, equal parts too, parts of which none has the feature as well; no text gives nothing."""
+def test_edge_cases(extractor: type[FE | KFE], feature: str) -> None:
+    """A single part is kept, and so are all parts if they are equal; pages without text have no scores."""
     method = extractor(feature=feature)
     assert kept("text without any tag", method) == ["text without any tag"]
     assert kept("<div>one</div><div>two</div>", method) == ["one", "two"]
@@ -94,7 +94,7 @@ def test_pages_at_the_edge(extractor: type[FE | KFE], feature: str) -> None:
 
 
 def slow_amounts(page: Page, feature: str) -> list[int]:
-    """Amount of the feature in the part of each block, counted node by node."""
+    """Return the amount of the feature in the part of each block, counted node by node."""
     nodes = page.nodes
 
     def home(node: int) -> int:
@@ -114,7 +114,7 @@ def slow_amounts(page: Page, feature: str) -> list[int]:
 @settings(max_examples=50)
 @given(messy_html, st.sampled_from(sorted(FEATURES)))
 def test_scores_of_any_page(html: str, feature: str) -> None:
-    """Shares of the largest amount that a part with text has; the top group keeps what it is the top group of."""
+    """Scores are shares of the largest amount, and the top cluster has the largest amounts."""
     page = blockml.parse(html)
     amounts = slow_amounts(page, feature)
     largest = max(amounts, default=0)
@@ -132,8 +132,8 @@ def test_scores_of_any_page(html: str, feature: str) -> None:
 
 @settings(max_examples=50)
 @given(messy_html, st.sampled_from([FE, KFE]), st.sampled_from(sorted(FEATURES)))
-def test_texts_twice_as_long_change_nothing(html: str, extractor: type[FE | KFE], feature: str) -> None:
-    """Parts keep their order and their groups."""
+def test_doubled_texts_give_equal_scores(html: str, extractor: type[FE | KFE], feature: str) -> None:
+    """Doubling all texts doesn't change the order of parts or their clusters."""
     page = blockml.parse(html)
     twice = [" ".join(text.split()) * 2 for text in page.nodes.texts]
     doubled = replace(page, nodes=replace(page.nodes, texts=twice))
@@ -142,14 +142,14 @@ def test_texts_twice_as_long_change_nothing(html: str, extractor: type[FE | KFE]
 
 
 def scatter(values: list[int]) -> Fraction:
-    """Sum of squared distances to the mean."""
+    """Return the sum of squared distances to the mean."""
     mean = Fraction(sum(values), len(values))
     return sum(((value - mean) ** 2 for value in values), Fraction(0))
 
 
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=9), st.integers(1, 5))
-def test_the_top_cluster_is_one_of_a_best_partition(values: list[int], k: int) -> None:
-    """No way to cut the sorted values into k groups has less scatter than the best with this top group."""
+def test_the_top_cluster_belongs_to_an_optimal_partition(values: list[int], k: int) -> None:
+    """No partition of the sorted values into k clusters has a smaller scatter."""
     ordered, distinct = sorted(values), sorted(set(values))
     cuts = [ordered.index(value) for value in distinct[1:]]
     totals: dict[int, Fraction] = {}
@@ -173,6 +173,6 @@ def test_the_top_cluster_is_one_of_a_best_partition(values: list[int], k: int) -
     ],
 )
 def test_illegal_parameters(extractor: Any, parameters: dict[str, object], legal: str) -> None:
-    """Scoring names what is legal."""
+    """The error lists the legal values."""
     with pytest.raises(UsageError, match=legal):
         extractor(**parameters).score(blockml.parse("<p>text"))

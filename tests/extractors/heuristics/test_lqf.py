@@ -1,4 +1,4 @@
-"""Link quota filter: worked examples, both readings against slow ones, and what it does at the edges."""
+"""Link quota filter: worked examples, both readings of the paper compared with slow implementations, edge cases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SKIP = "<a>Skip to content</a><div><a>Menu</a><p>Some text</p></div>"
 
 
 def quota(html: str, path: str, *, literal: bool = False) -> float:
-    """Quota of one element below body."""
+    """Return the quota of one element below body."""
     nodes = blockml.parse(html).nodes
     node = nodes.find(f"/html/body/{path}")
     assert node is not None
@@ -48,34 +48,34 @@ def quota(html: str, path: str, *, literal: bool = False) -> float:
     ],
 )
 def test_link_quotas_as_intended_and_as_printed(html: str, path: str, intended: float, printed: float) -> None:
-    """The worked examples, as meant and as printed; a link around a block counts for all of its text."""
+    """The worked examples have the intended and the printed quotas, and a link around a block links all of its text."""
     assert quota(html, path) == pytest.approx(intended, nan_ok=True)
     assert quota(html, path, literal=True) == pytest.approx(printed, nan_ok=True)
 
 
 def test_menu_entries_are_removed_by_the_intended_quota() -> None:
-    """With the default quota both entries of the menu are removed; with the printed one both are kept."""
+    """The intended quota removes both menu entries by default, and the printed one keeps both."""
     assert blockml.extract(MENU, model=LQF()).status is Status.NO_CONTENT
     assert blockml.extract(MENU, model=LQF(literal=True)).text.split() == ["Home", "News", "now"]
 
 
 def slow_length(nodes: Nodes, node: int) -> int:
-    """Characters of a text of the body."""
+    """Return the number of characters of a text in the body."""
     return len(" ".join(nodes.texts[node].split())) if node in content_nodes(nodes) else 0
 
 
 def descendants(nodes: Nodes, node: int) -> list[int]:
-    """All descendants of a node."""
+    """Return all descendants of a node."""
     return [other for other in range(len(nodes)) if other != node and node in path_of(nodes, other)]
 
 
 def is_linked(nodes: Nodes, node: int) -> bool:
-    """Whether a node is inside of a link."""
+    """Tell whether a node is inside a link."""
     return any(nodes.name(above) == "a" for above in path_of(nodes, node))
 
 
 def slow_quota(nodes: Nodes, block: int) -> float:
-    """Linked share of the texts below a block element without another block element in between."""
+    """Return the linked share of the text in a block element, without nested block elements."""
     own = [
         text
         for text in descendants(nodes, block)
@@ -87,7 +87,7 @@ def slow_quota(nodes: Nodes, block: int) -> float:
 
 
 def slow_printed_quota(nodes: Nodes, node: int, known: dict[int, float]) -> float:
-    """The printed algorithm, line by line."""
+    """Return the quota of the printed algorithm, implemented line by line."""
     if node not in known:
         rest = descendants(nodes, node)
         total, links = 0.0, 0.0
@@ -112,8 +112,8 @@ def slow_printed_quota(nodes: Nodes, node: int, known: dict[int, float]) -> floa
 @given(messy_html)
 @example(NESTED)
 @example("<a><div>a<b>b</b></div></a>c</html>d")
-def test_quotas_of_any_page(html: str) -> None:
-    """Both readings agree with slow references, and are undefined at the same nodes."""
+def test_quotas_equal_slow_references(html: str) -> None:
+    """Both readings equal slow references, and are undefined at the same nodes."""
     nodes = blockml.parse(html).nodes
     intended, printed = link_quotas(nodes), link_quotas(nodes, literal=True)
     known: dict[int, float] = {}
@@ -129,8 +129,8 @@ def test_quotas_of_any_page(html: str) -> None:
 @settings(max_examples=40)
 @given(messy_html, st.sampled_from(sorted(PROFILES)), st.booleans())
 @example(SKIP, "anchor", False)  # noqa: FBT003 (hypothesis passes them by position)
-def test_scores_come_from_the_block_elements_around_every_text(html: str, profile: str, literal: bool) -> None:  # noqa: FBT001
-    """A block scores 1 less the quota of the block element around each of its texts, or less the worst one above."""
+def test_scores_come_from_the_block_elements_around_each_text(html: str, profile: str, literal: bool) -> None:  # noqa: FBT001
+    """A block scores 1 minus the quota of the block element around its texts, or minus the largest quota above them."""
     page = blockml.parse(html, profile=profile)
     quotas = link_quotas(page.nodes, literal=literal)
     alone = LQF(literal=literal).score(page)
@@ -144,30 +144,30 @@ def test_scores_come_from_the_block_elements_around_every_text(html: str, profil
                 assert along[block.index] == pytest.approx(1 - np.nanmax(quotas[[*takes, chain[-1]]]))
 
 
-def test_a_removed_element_takes_others_along_only_if_told() -> None:
-    """Text inside a linked division stays by itself, and goes with it; a linked line of body takes nothing along."""
+def test_elements_in_a_removed_one_are_kept_by_default() -> None:
+    """Text in a removed division is kept unless ``remove_subtree`` is set, which doesn't apply to the body."""
     assert blockml.extract(SKIP, model=LQF()).text == "Some text"
     assert blockml.extract(SKIP, model=LQF(remove_subtree=True)).status is Status.NO_CONTENT
     assert blockml.extract("<a>Skip</a><p>Some text", model=LQF(remove_subtree=True)).text == "Some text"
 
 
 @pytest.mark.parametrize("limit", [0, 0.25, 1 / 3, 0.5, 0.75, 0.9, 1])
-def test_a_block_with_just_the_quota_is_kept(limit: float) -> None:
-    """One more linked character removes it."""
+def test_a_block_with_exactly_the_quota_is_kept(limit: float) -> None:
+    """A block is kept if its linked share is at most the quota."""
     shares = [(linked, total) for total in range(1, 41) for linked in range(total + 1)]
     html = "".join(f"<p>{'x' * (total - linked)}<a>{'y' * linked}</a>" for linked, total in shares)
     result = blockml.extract(html, model=LQF(quota=limit))
     assert result.kept.tolist() == [linked / total <= limit for linked, total in shares]
 
 
-def test_the_default_quota_keeps_half() -> None:
-    """Quotas make thresholds."""
+def test_the_quota_determines_the_threshold() -> None:
+    """The default threshold is 1 minus the quota."""
     assert LQF().default_threshold == 0.5
     assert LQF(0.25).default_threshold == 0.75
 
 
-def test_pages_at_the_edge() -> None:
-    """Pages without links keep everything, pages of only links nothing; pages without text have no scores."""
+def test_edge_cases() -> None:
+    """Pages without links keep everything, pages of only links nothing, and pages without text have no scores."""
     plain = blockml.parse("<h1>Title</h1>text <b>bold</b><ul><li>item</ul>")
     assert LQF().score(plain).tolist() == [1.0] * len(plain.blocks)
     linked = blockml.parse("<ul><li><a>Home</a><li><a><b>News</b></a></ul><a><div>More</div></a>")
@@ -178,8 +178,8 @@ def test_pages_at_the_edge() -> None:
 
 @settings(max_examples=40)
 @given(messy_html, st.booleans(), st.booleans())
-def test_texts_twice_as_long_change_nothing(html: str, remove_subtree: bool, literal: bool) -> None:  # noqa: FBT001
-    """Quotas are shares: each block scores what it scored."""
+def test_doubled_texts_give_equal_scores(html: str, remove_subtree: bool, literal: bool) -> None:  # noqa: FBT001
+    """Doubling all texts doesn't change the scores, because quotas are shares."""
     page = blockml.parse(html)
     twice = [" ".join(text.split()) * 2 for text in page.nodes.texts]
     doubled = replace(page, nodes=replace(page.nodes, texts=twice))
@@ -189,7 +189,7 @@ def test_texts_twice_as_long_change_nothing(html: str, remove_subtree: bool, lit
 
 @pytest.mark.parametrize("literal", [False, True])
 def test_deep_pages_are_scored(literal: bool) -> None:  # noqa: FBT001
-    """Thousands of elements inside each other."""
+    """Thousands of nested elements are scored."""
     page = blockml.parse("<b><div>" * 3000 + "text <a>link</a>" + "</div></b>" * 3000)
     scores = LQF(literal=literal, remove_subtree=True).score(page)
     assert ((scores >= 0) & (scores <= 1)).all()
@@ -207,7 +207,7 @@ def test_deep_pages_are_scored(literal: bool) -> None:  # noqa: FBT001
     ],
 )
 def test_illegal_parameters(parameters: dict[str, object], legal: str) -> None:
-    """Scoring names what is legal."""
+    """The error lists the legal values."""
     lqf = LQF()
     for name, value in parameters.items():
         setattr(lqf, name, value)

@@ -1,4 +1,4 @@
-"""A page as one run of tags and texts."""
+"""The token stream of a page: its tags and texts in order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NEWS = (
 
 
 def test_characters_of_the_source_are_code_or_content() -> None:
-    """Characters of tags are code, characters of text content; one space is kept between text and tag."""
+    """Characters of tags are code, those of texts are content, and one space is kept between text and tag."""
     stream = token_stream(blockml.parse("<p>ab <a>cd</a> ef</p>"))
     code = "".join(
         ("0" if is_tag else "1") * int(n)
@@ -37,8 +37,8 @@ def test_characters_of_the_source_are_code_or_content() -> None:
     assert without.texts == ("", "ab ", "cd", " ef", "")
 
 
-def test_implied_tags_are_no_code() -> None:
-    """Tags that the parser adds to a text without tags do not count, in either view."""
+def test_implied_tags_are_not_code() -> None:
+    """Tags that the parser adds aren't in the stream, in either view."""
     for view in ("raw", "tree"):
         stream = token_stream(blockml.parse("just a text"), view)
         assert stream.names == ("",)
@@ -46,7 +46,7 @@ def test_implied_tags_are_no_code() -> None:
 
 
 def test_tokens_are_tags_and_words() -> None:
-    """The document of 31 tokens has 16 tags; in the source view the parser's empty head is none of them."""
+    """A document of 31 tokens has 16 tags, without the head that the parser adds."""
     for view in ("raw", "tree"):
         tokens = token_stream(blockml.parse(NEWS), view).tokens()
         assert len(tokens) == 31
@@ -54,28 +54,28 @@ def test_tokens_are_tags_and_words() -> None:
         assert tokens.block[~tokens.is_tag].tolist() == [0, 0, *[1] * 12, 2]
 
 
-def test_entities_are_one_character_and_never_a_tag() -> None:
+def test_entities_are_one_character_and_never_tags() -> None:
     """Entities are decoded after tags have been recognised."""
     stream = token_stream(blockml.parse("<p>a &lt;b&gt; &eacute;</p>"))
     assert stream.texts == ("", "a <b> é", "")
 
 
-def test_scripts_comments_and_white_space_between_tags_are_gone() -> None:
-    """Tags of a script stay, a comment leaves nothing, and text continues after it."""
+def test_scripts_comments_and_white_space_between_tags_are_removed() -> None:
+    """The tags of a script are kept, and a text continues after a comment."""
     stream = token_stream(blockml.parse("<div>\n <p>a<!-- x -->b</p>\n<script>if (a<b) c('</p>')</script> \n</div>"))
     assert stream.names == ("div", "p", "", "/p", "script", "/script", "/div")
     assert stream.texts[2] == "ab"
 
 
 def test_quotes_count_only_after_an_equals_sign() -> None:
-    """An apostrophe in a tag opens no value, and a bracket in a value closes no tag."""
+    """An apostrophe in a tag doesn't start a value, and a bracket in a value doesn't end the tag."""
     stream = token_stream(blockml.parse("<p it's>one</p><p title='a > b'>two</p>"))
     assert stream.names == ("p", "", "/p", "p", "", "/p")
     assert [text for text in stream.texts if text] == ["one", "two"]
 
 
 def test_an_empty_end_tag_is_a_comment() -> None:
-    """Text continues across it, as in the parser."""
+    """A text continues across an empty end tag, as in the parser."""
     stream = token_stream(blockml.parse("<p>a</>b</p>"))
     assert stream.texts == ("", "ab", "")
 
@@ -89,26 +89,26 @@ def test_an_empty_end_tag_is_a_comment() -> None:
         f"<title>{'title ' * 500}<b>bold</b></title>",
     ],
 )
-def test_what_source_and_tree_read_otherwise_costs_no_other_text(start: str) -> None:
-    """Every later text has its position."""
+def test_different_readings_of_source_and_tree_lose_no_other_text(start: str) -> None:
+    """Every later block has its place in the stream, even if source and tree differ before it."""
     page = blockml.parse(start + "".join(f"<p>paragraph {number} of them</p>" for number in range(30)))
     stream = token_stream(page)
     assert set(range(len(page.blocks) - 30, len(page.blocks))) <= set(stream.block.tolist())
 
 
-def test_a_self_closed_frame_swallows_nothing() -> None:
-    """The text after it is content."""
+def test_a_self_closed_iframe_does_not_hide_text() -> None:
+    """The text after a self-closed iframe is in the stream."""
     stream = token_stream(blockml.parse("<iframe src=x /><p>text</p>"))
     assert "text" in stream.texts
 
 
-def test_title_belongs_to_no_block() -> None:
-    """It is nevertheless a text of the page."""
+def test_the_title_belongs_to_no_block() -> None:
+    """The title is in the stream, but not in a block."""
     stream = token_stream(blockml.parse("<title>A title</title><p>text</p>"))
     assert dict(zip(stream.texts, stream.block.tolist(), strict=True)) == {"": -1, "A title": -1, "text": 0}
 
 
-def test_starts_lead_back_to_the_source() -> None:
+def test_starts_are_positions_in_the_source() -> None:
     """Each tag is found in the source at its position."""
     stream = token_stream(blockml.parse(NEWS))
     for name, start, length in zip(stream.names, stream.start.tolist(), stream.n_chars.tolist(), strict=True):
@@ -116,8 +116,8 @@ def test_starts_lead_back_to_the_source() -> None:
             assert stream.source[start : start + length] == f"<{name}>"
 
 
-def test_a_page_without_a_source_has_its_tree() -> None:
-    """A page made from another page has no source: tags are read from the tree, without those that every tree has."""
+def test_a_page_without_a_source_uses_its_tree() -> None:
+    """Without a source, tags are read from the tree, except for those that every tree has."""
     page = blockml.parse(NEWS)
     bare = replace(page, utf8=None)
     assert token_stream(bare).names == token_stream(page).names[2:-2]
@@ -125,14 +125,14 @@ def test_a_page_without_a_source_has_its_tree() -> None:
 
 
 def test_an_unknown_view_names_the_legal_ones() -> None:
-    """The error lists them."""
+    """The error for an unknown view lists the known ones."""
     with pytest.raises(UnknownNameError, match="raw, tree"):
         token_stream(blockml.parse("x"), "dom")
 
 
 @given(messy_html, st.sampled_from(["raw", "tree"]))
-def test_columns_agree_on_any_page(html: str, view: str) -> None:
-    """Columns are as long, tags have names and texts have characters, words go to existing blocks in order."""
+def test_columns_are_consistent_on_any_page(html: str, view: str) -> None:
+    """Columns have equal lengths, tags have names, texts have characters, and blocks are in order."""
     page = blockml.parse(html)
     stream = token_stream(page, view)
     n = len(stream)
@@ -146,8 +146,8 @@ def test_columns_agree_on_any_page(html: str, view: str) -> None:
 
 
 @given(messy_html)
-def test_the_tree_view_holds_every_block(html: str) -> None:
-    """The texts of the blocks are those of the page's blocks, in order."""
+def test_the_tree_view_contains_every_block(html: str) -> None:
+    """The texts of each block equal that of the page's block."""
     page = blockml.parse(html)
     stream = token_stream(page, "tree")
     for number, text in enumerate(page.blocks.texts):
@@ -156,7 +156,7 @@ def test_the_tree_view_holds_every_block(html: str) -> None:
 
 
 def test_scanning_is_linear_on_hostile_sources() -> None:
-    """Unclosed tags, quotes and comments by the thousand cost no more than their length."""
+    """Thousands of unclosed tags, quotes and comments take time linear in their number."""
     for bait in ("<a ", "<a href='", '<p x="', "<!--", "<script>", "<", "</", "<a <b", "<iframe x", "&amp"):
         times = []
         for n in (20_000, 80_000):
@@ -167,7 +167,7 @@ def test_scanning_is_linear_on_hostile_sources() -> None:
         assert times[1] < 10 * times[0] + 0.5, bait
 
 
-def test_majority_is_what_half_of_the_words_reach() -> None:
+def test_the_vote_of_a_block_is_what_half_of_its_words_reach() -> None:
     """The score of a block is the highest that at least half of its words reach."""
     scores = np.array([0.1, 0.9, 0.4, 0.8, 0.3])
     block = np.array([0, 0, 1, 1, 1], dtype=np.int32)
@@ -175,8 +175,8 @@ def test_majority_is_what_half_of_the_words_reach() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(-1, 4)), max_size=40), st.floats(0.001, 1))
-def test_majority_agrees_with_counting(words: list[tuple[float, int]], threshold: float) -> None:
-    """A block reaches a threshold just when at least half of its words do, and it has any."""
+def test_the_vote_equals_counting(words: list[tuple[float, int]], threshold: float) -> None:
+    """A block reaches a threshold if and only if it has words and at least half of them do."""
     scores = np.array([score for score, _ in words])
     block = np.array([owner for _, owner in words], dtype=np.int32)
     scored = block_vote(scores.astype(np.float32).astype(float), block, 5)
@@ -188,8 +188,8 @@ def test_majority_agrees_with_counting(words: list[tuple[float, int]], threshold
         assert share == pytest.approx(own.mean() if len(own) else 0)
 
 
-def test_leaving_pieces_out_keeps_the_rest() -> None:
-    """Columns stay parallel."""
+def test_pieces_can_be_left_out() -> None:
+    """Columns stay parallel when pieces are left out."""
     stream = token_stream(blockml.parse(NEWS))
     rest = stream.without(stream.is_tag)
     assert isinstance(rest, TokenStream)
@@ -198,8 +198,8 @@ def test_leaving_pieces_out_keeps_the_rest() -> None:
 
 
 @given(messy_html)
-def test_spans_of_words_are_those_of_the_tokens(html: str) -> None:
-    """Words have the same characters in both, so spans of one apply to the other."""
+def test_spans_of_words_belong_to_tokens(html: str) -> None:
+    """Each span of a word belongs to the piece of its token and contains a word without spaces."""
     stream = token_stream(blockml.parse(html))
     tokens = stream.tokens()
     owner, place, length = find_spans(stream.texts, "cjk")
@@ -211,8 +211,8 @@ def test_spans_of_words_are_those_of_the_tokens(html: str) -> None:
 
 @pytest.mark.corpora
 @pytest.mark.parametrize("name", ["wcxb", "l3s-gn1", "cleaneval", "cleanportaleval"])
-def test_real_words_have_their_place_in_the_source(name: str, corpora: Path) -> None:
-    """No more than one word in a thousand is lost between the parser's texts and the source's."""
+def test_words_of_real_pages_have_their_place_in_the_source(name: str, corpora: Path) -> None:
+    """At most one word in a thousand of the parser's texts isn't found in the source."""
     n_words = n_lost = 0
     for labelled in open_dataset(corpora / name).pages[::30]:
         page = blockml.parse(labelled.load()[0], charset=labelled.charset)
