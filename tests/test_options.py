@@ -141,7 +141,7 @@ def test_flags_of_commands_set_options(
     assert f"{int(result.kept.sum())} of {len(result.kept)} block" in capsys.readouterr().err
 
 
-def test_options_are_frozen_and_hold_their_labels() -> None:
+def test_options_are_frozen_and_keep_their_labels() -> None:
     """Options are frozen, and iterators of labels are read once, so that every page has them."""
     options = Options(include=iter(["comment"]), exclude="heading")
     assert options.include == {"comment"}

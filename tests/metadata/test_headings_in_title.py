@@ -51,6 +51,6 @@ def test_permalink_signs_are_not_part_of_a_title(sign: str) -> None:
 
 
 @pytest.mark.parametrize("heading", ["Learn C#", "§ 5 Cats", "Cats 🛠️", "Cats & #dogs"])
-def test_signs_within_a_title_stay(heading: str) -> None:
+def test_other_signs_in_a_title_are_kept(heading: str) -> None:
     """Signs that are not the only text of a link stay in the title."""
     assert title(f"<h1>{heading}</h1>{TEXT}") == heading

@@ -58,7 +58,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         ('{"a": 1}{"a": 2},', [{"a": 1}, {"a": 2}]),
     ],
 )
-def test_small_mistakes_are_mended(text: str, expected: object) -> None:
+def test_small_mistakes_are_repaired(text: str, expected: object) -> None:
     """Mistakes in commas, comments, quotes, escapes, wrappers and brackets are repaired."""
     assert lenient_json(text) == expected
 

@@ -149,7 +149,7 @@ def test_declarations_are_read_until_all_scripts_were() -> None:
     assert read(f"{before}{broken}{good}<p>They rule.").title == "Cats"
 
 
-def test_unknown_declarations_are_passed_over() -> None:
+def test_unknown_declarations_are_skipped() -> None:
     """Elements with unknown names are skipped, unless another attribute names a known field."""
     found = read(
         "<meta name=viewport content=wide><meta content=Cats name=og:title><meta name=x content=Ann itemprop=author>"
@@ -313,7 +313,7 @@ def test_dates_of_numbers_and_of_other_languages(text: str, day_first: bool | No
 
 
 @pytest.mark.parametrize("year", ["20244444444444444", "9" * 40, "70"])
-def test_dates_by_email_rules_have_the_years_of_web_pages(year: str) -> None:
+def test_dates_of_emails_have_the_years_of_web_pages(year: str) -> None:
     """Email dates with years outside the bounds for web pages are ignored, even if they overflow a C integer."""
     assert iso_date(f"Mon, 03 May {year} 06:00:00 GMT") is None
     assert iso_date("Mon, 03 May 24 06:00:00 GMT") == "2024-05-03T06:00:00+00:00"
@@ -328,7 +328,7 @@ def test_dates_by_email_rules_have_the_years_of_web_pages(year: str) -> None:
         ("<link rel=canonical href=/n1/2024/0424/c1-4.html>", "2024-04-24"),
     ],
 )
-def test_the_language_tells_the_order_of_a_date(html: str, published: str | None) -> None:
+def test_the_language_decides_the_order_of_a_date(html: str, published: str | None) -> None:
     """The page's language decides the order of day and month, and dates in addresses may lack separators."""
     assert read(html).published == published
 

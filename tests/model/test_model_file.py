@@ -168,7 +168,7 @@ def test_failing_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("saved.blockml", before)]
 
 
-def test_saving_replaces(tmp_path: Path) -> None:
+def test_saving_replaces_the_file(tmp_path: Path) -> None:
     """Saving a newer model replaces the file, and the newer one is loaded."""
     saved(tmp_path)
     saved(tmp_path, small_model(version="2"))
@@ -212,7 +212,7 @@ def test_missing_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"PK", b"PK\x03\x04", b"<p>page</p>", b"\x00" * 100, b"PK\x05\x06" + b"\x00" * 18]
 )
-def test_other_files(place: Path, data: bytes) -> None:
+def test_other_files_are_refused(place: Path, data: bytes) -> None:
     """Other content under the name of a model is refused with the name of the file."""
     with pytest.raises(ModelFormatError, match=place.name):
         load_bytes(place, data)
@@ -225,7 +225,7 @@ def test_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_truncated_anywhere(place: Path, whole: bytes) -> None:
+def test_files_truncated_anywhere_are_refused(place: Path, whole: bytes) -> None:
     """A file truncated at any byte, as by a broken download, is refused."""
     for size in range(0, len(whole), 7):
         with pytest.raises(ModelFormatError):
@@ -314,7 +314,7 @@ def test_headers_of_arrays(place: Path, whole: bytes, header: str) -> None:
 
 @pytest.mark.parametrize("name", ARRAYS)
 @pytest.mark.parametrize("dtype", [np.int64, np.float32, np.uint8, np.complex128, np.str_, np.bool_])
-def test_other_types(place: Path, whole: bytes, name: str, dtype: Any) -> None:
+def test_arrays_of_other_types_are_refused(place: Path, whole: bytes, name: str, dtype: Any) -> None:
     """Arrays of other types than int32 and float64 are refused."""
     array = getattr(small_trees(), name).astype(dtype)
     with pytest.raises(ModelFormatError, match="type"):
@@ -390,7 +390,7 @@ def test_sizes_are_checked_before_reading(place: Path, whole: bytes) -> None:
         load_bytes(place, packed(bomb))
 
 
-def test_size_that_is_too_small(place: Path, whole: bytes) -> None:
+def test_a_size_that_is_too_small_is_refused(place: Path, whole: bytes) -> None:
     """A directory that claims a smaller size than a member has is refused."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -403,7 +403,7 @@ def test_size_that_is_too_small(place: Path, whole: bytes) -> None:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, 99])
 @pytest.mark.filterwarnings("ignore")
-def test_other_compression(place: Path, whole: bytes, method: int) -> None:
+def test_other_compression_is_refused(place: Path, whole: bytes, method: int) -> None:
     """Deflated data labelled with another compression method is refused."""
     data = bytearray(whole)
     for signature, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
@@ -441,7 +441,7 @@ def test_newer_format_is_refused_with_advice(place: Path, whole: bytes) -> None:
 
 
 @pytest.mark.parametrize("number", [0, -1, "1", 1.0, None, [], ...])
-def test_formats_that_never_were(place: Path, whole: bytes, number: object) -> None:
+def test_invalid_format_numbers_are_refused(place: Path, whole: bytes, number: object) -> None:
     """A format that is not a positive integer is refused."""
     with pytest.raises(ModelFormatError):
         load_bytes(place, with_header(whole, format=number))
@@ -535,7 +535,7 @@ def test_parsing_option_names_the_legal_values(place: Path, whole: bytes) -> Non
         {"features": "wd_0 " * 10_000},
     ],
 )
-def test_other_features(place: Path, whole: bytes, changes: dict[str, object]) -> None:
+def test_models_of_other_features_are_refused(place: Path, whole: bytes, changes: dict[str, object]) -> None:
     """A model is refused if this version computes its columns differently or not at all."""
     with pytest.raises(FeatureMismatchError, match="train it again"):
         load_bytes(place, with_header(whole, **changes))
@@ -612,7 +612,7 @@ def complete(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return saved(tmp_path_factory.mktemp("complete"), whole_model())
 
 
-def test_parts_come_back(tmp_path: Path) -> None:
+def test_predictors_survive_a_round_trip(tmp_path: Path) -> None:
     """Models with all or some predictors, and with an MLP that reads words, give equal scores after loading."""
     trees: dict[str, Any] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
     fewer = [whole_model(**trees), whole_model(article=None, block_types=None)]

@@ -66,7 +66,7 @@ def test_code_is_whole() -> None:
     assert code in blockml.extract(html).text
 
 
-def test_results_are_the_same_every_time() -> None:
+def test_results_are_reproducible() -> None:
     """Extracting the same page twice renders the same bytes in every format."""
     html = (ROOT / "data" / "pages" / "code-documentation" / "page.html").read_bytes()
     for output_format in FORMATS:

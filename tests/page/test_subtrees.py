@@ -26,7 +26,7 @@ def test_nearest_marked_nodes(html: str, marked_names: set[str]) -> None:
         assert nearest_above(nodes, marked)[node] == (above[-1] if above else -1)
 
 
-def test_deep_trees_need_few_rounds() -> None:
+def test_deep_trees_are_searched() -> None:
     """Nearest ancestors are found in a tree a thousand levels deep."""
     nodes = blockml.parse("<div><b>" * 500 + "x").nodes
     assert nearest(nodes, nodes.named({"body"}))[-1] == nodes.find("/html/body")

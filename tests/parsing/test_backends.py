@@ -55,7 +55,7 @@ def test_text_after_a_text_node_over_10_mb_is_kept() -> None:
     assert page.status is Status.OK
 
 
-def test_html5lib_flattens_what_is_too_deep() -> None:
+def test_html5lib_flattens_elements_that_are_too_deep() -> None:
     """Elements beyond the depth limit are flattened, because html5lib's time grows with its square; the text stays."""
     page = blockml.parse(
         "<div>" * 2_500 + "deep" + "</div>" * 2_500 + "<p>after</p>", backend="html5lib", limits=Limits(depth=500)
@@ -304,7 +304,7 @@ def check_tree(nodes: Nodes) -> None:
 
 @every
 @pytest.mark.parametrize("tag", sorted(VOID - {"base", "col", "link", "meta"}))
-def test_void_elements_hold_nothing(tag: str, backend: str) -> None:
+def test_void_elements_are_empty(tag: str, backend: str) -> None:
     """A void element holds no text and ends at most one block."""
     page = blockml.parse(f"<body><div>a<{tag}>b</div>c", backend=backend)
     assert [(block.text, block.parent) for block in page.blocks] == [("a", "div"), ("b", "div"), ("c", "body")]

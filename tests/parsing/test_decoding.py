@@ -263,7 +263,7 @@ def test_stray_control_bytes_are_still_a_page() -> None:
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "utf-16-be", "koi8-r", "gbk", "shift_jis", "windows-1251"])
-def test_declared_text_comes_back(codec: str) -> None:
+def test_declared_text_is_decoded_unchanged(codec: str) -> None:
     """Text that is encoded with its declared codec is decoded unchanged."""
     text = "<p>Привет, мир</p>"
     assert decode(text.encode(codec), codec.replace("utf-16-", "utf-16")).text == text

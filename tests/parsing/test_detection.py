@@ -52,7 +52,7 @@ def test_a_sentence_is_enough(text: str, encoding: str) -> None:
 
 
 @pytest.mark.parametrize("text", LATIN)
-def test_latin_pages_stay(text: str) -> None:
+def test_latin_pages_are_windows_1252(text: str) -> None:
     """Accents, signs and runs of one character are read as windows-1252."""
     read = decode(text.encode("windows-1252"))
     assert (read.encoding, read.source) == ("windows-1252", "fallback")

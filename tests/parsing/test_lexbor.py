@@ -79,7 +79,7 @@ def test_nodes_are_those_of_html5lib(html: str) -> None:
 
 
 @needs_selectolax
-def test_what_the_standard_changed_since_html5lib() -> None:
+def test_changes_of_the_standard_since_html5lib() -> None:
     """Elements in a ``select`` are kept, and ``template`` is in the ``head``, unlike in html5lib 1.1 of 2020."""
     html = "<template><p>t</template><body><select><div>a</div><option>b</select>"
     names = [(name, depth) for name, _, depth, _ in tree(html)]

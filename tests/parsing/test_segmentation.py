@@ -54,7 +54,7 @@ def test_blocks_of_the_worked_example(backend: str) -> None:
 
 
 @both
-def test_every_tag_but_the_anchor_separates(backend: str) -> None:
+def test_every_tag_except_the_anchor_separates(backend: str) -> None:
     """By default inline elements end a block as block elements do; with boilerpipe's profile they don't."""
     html = "<body><p>a <b>b</b> c <a href=x>d</a> e <q>f</q> g<br>h</p>"
     assert texts(html, backend=backend) == ["a", "b", "c d e", "f", "g", "h"]
@@ -213,7 +213,7 @@ def joined(page: Page) -> str:
 @example(html="<script>x</script><tr>word")
 @example(html="<TITLE></div>word")
 @given(html=messy_html)
-def test_blocks_hold_all_visible_text_of_lxml(profile: str, html: str) -> None:
+def test_blocks_contain_all_visible_text_of_lxml(profile: str, html: str) -> None:
     """The blocks contain all text visible in lxml's tree, in order and once; an unclosed title ends early."""
     page = blockml.parse(html, profile=profile)
     assert joined(page) == lxml_visible(as_parsed(page, html))
@@ -223,7 +223,7 @@ def test_blocks_hold_all_visible_text_of_lxml(profile: str, html: str) -> None:
 @profiles
 @settings(max_examples=60)
 @given(html=messy_html)
-def test_blocks_hold_all_visible_text_of_html5lib(profile: str, html: str) -> None:
+def test_blocks_contain_all_visible_text_of_html5lib(profile: str, html: str) -> None:
     """The blocks contain all text visible in html5lib's tree, in order and once; an unclosed title ends early."""
     page = blockml.parse(html, profile=profile, backend="html5lib")
     assert joined(page) == html5lib_visible(as_parsed(page, html))
@@ -356,7 +356,7 @@ def test_flags_are_inherited(backend: str, html: str) -> None:
 
 
 @pytest.mark.corpora
-def test_blocks_hold_all_visible_text_of_real_pages(corpora: Path) -> None:
+def test_blocks_contain_all_visible_text_of_real_pages(corpora: Path) -> None:
     """Ten saved pages of each corpus keep all their visible text."""
     folders = [folder for folder in sorted(corpora.glob("*/pages")) if folder.is_dir()]
     assert folders

@@ -33,7 +33,7 @@ def test_trees_give_the_same_text() -> None:
             assert blockml.extract(given).text == expected.text
 
 
-def test_kept_elements_hold_the_text() -> None:
+def test_kept_elements_contain_the_text() -> None:
     """Each kept block's element is returned and can be changed in the caller's tree."""
     for page in open_dataset(DATA / "sites").pages[::7]:
         tree = html.document_fromstring(page.load()[0], parser=html.HTMLParser(encoding=page.charset or "utf-8"))

@@ -79,7 +79,7 @@ def test_large_sums_do_not_overflow() -> None:
     assert BlockTypes((Label.MAIN, Label.OTHER), tuple(far)).predict(rows(0, 2)).tolist() == [[0, 1], [0, 1]]
 
 
-def test_arrays_come_back(learnt: BlockTypes) -> None:
+def test_arrays_survive_a_round_trip(learnt: BlockTypes) -> None:
     """Block types read from arrays equal the ones that were written."""
     again = BlockTypes.from_arrays(learnt.to_arrays(), 4)
     assert again.labels == learnt.labels
@@ -228,7 +228,7 @@ def test_extractors_without_block_types_refuse_labels(arguments: dict[str, Any])
         list(predict_items([Item("a", html=PAGE)], Plain(), Options(**arguments)))
 
 
-def test_many_pages_take_labels() -> None:
+def test_many_pages_accept_labels() -> None:
     """Pages extracted in bulk take the same labels as single ones."""
     (record,) = predict_items(
         [Item("a", html=PAGE)], Named(), Options(include=["footer"], exclude="comment"), isolation="none"

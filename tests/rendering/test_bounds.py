@@ -37,7 +37,7 @@ def test_outputs_are_bounded(shape: str, backend: str) -> None:
         ("long headings", "json", "headings above paragraphs"),
     ],
 )
-def test_what_is_left_out_has_a_warning(shape: str, output: str, what: str) -> None:
+def test_parts_that_are_left_out_have_a_warning(shape: str, output: str, what: str) -> None:
     """Parts that are left out are named by a warning of the extraction after rendering, and in the JSON."""
     result, _ = extraction(shape, 2 * SIZE)
     text = render(result, output)

@@ -33,7 +33,7 @@ def measured(backend: str) -> dict[tuple[str, str], float]:
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux to measure memory")
 @pytest.mark.skipif(_kernel.compiled is None, reason="needs the C extension, with which the bound was measured")
 @pytest.mark.parametrize("backend", ["lxml", "lexbor", "html5lib"])
-def test_outputs_take_100_bytes_for_a_byte(backend: str) -> None:
+def test_outputs_take_at_most_100_bytes_per_byte(backend: str) -> None:
     """Views and JSON, which need most memory, take at most 100 bytes per byte of the page."""
     for package in ("nh3", "jinja2", {"lexbor": "selectolax"}.get(backend, backend)):
         pytest.importorskip(package)

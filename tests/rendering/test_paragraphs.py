@@ -114,7 +114,7 @@ def test_every_word_is_in_one_paragraph(path: Path) -> None:
 
 @pytest.mark.parametrize("size", [10, 100, 1000])
 @pytest.mark.parametrize("path", PAGES[:6], ids=lambda path: path.parent.name)
-def test_chunks_hold_the_text(path: Path, size: int) -> None:
+def test_chunks_contain_the_text(path: Path, size: int) -> None:
     """A chunk is at most as long as requested, contains all words, and ends at a word if the words are short enough."""
     result = blockml.extract(path.read_bytes())
     chunks = find_chunks(result.text, result.paragraphs, size)

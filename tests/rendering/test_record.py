@@ -60,7 +60,7 @@ def test_every_field_has_a_type() -> None:
     assert all(isinstance(kind, pa.DataType) for kind in types)
 
 
-def test_a_field_that_is_added_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_added_field_is_in_every_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Adding a field to the table adds it to records, schema and Arrow types."""
     added = Field("share", SHARE, "Share of blocks that were kept.", lambda found: found.kept.mean())
     monkeypatch.setattr("blockml.rendering.record.PAGE", (*PAGE, added))

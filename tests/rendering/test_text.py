@@ -63,7 +63,7 @@ def test_white_space_before_preformatted_text_is_not_part_of_it(backend: str) ->
         ("<p><span class=line>a</span><span class=line>b</span></p>", "a b"),
     ],
 )
-def test_elements_of_a_line_each_in_preformatted_text(html: str, expected: str) -> None:
+def test_elements_that_are_lines_of_preformatted_text(html: str, expected: str) -> None:
     """Elements that highlighters show as lines are lines, and one that ends with a line break has no further one."""
     assert rendered(html) == expected
 

@@ -257,7 +257,7 @@ def test_source_of_the_threshold_is_given(source: str, words: str, tmp_path: Pat
     assert bool(page.find_class("threshold")) == (result["threshold"] is not None)
 
 
-def test_only_what_is_known_is_shown(tmp_path: Path) -> None:
+def test_only_known_facts_are_shown(tmp_path: Path) -> None:
     """Figures, groups and indices that a result lacks are left out."""
     pages = [{"id": f"p{i}", "cluster": i % 2} for i in range(4)]
     clusters = [{"number": i, "size": 2, "pages": [f"p{i}", f"p{i + 2}"]} for i in range(2)]
@@ -364,7 +364,7 @@ def test_indices_may_be_infinite_or_undefined(tmp_path: Path) -> None:
     assert "my<own>" in rows_of(table)
 
 
-def test_hostile_pages_stay_text(tmp_path: Path) -> None:
+def test_hostile_texts_are_escaped(tmp_path: Path) -> None:
     """Hostile ids, titles, addresses, groups, settings and commands of any length remain text."""
     result = result_of([0, 0, 0, 1], [HOSTILE, HOSTILE * 9, HOSTILE, "x"], command=HOSTILE, settings={HOSTILE: HOSTILE})
     for i, row in enumerate(result["pages"]):

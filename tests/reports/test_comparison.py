@@ -180,7 +180,7 @@ def test_pages_are_linked_where_their_views_are(tables: dict[str, Any], tmp_path
     assert links == {name}
 
 
-def test_thirty_systems_are_folded_to_the_first(tmp_path: Path) -> None:
+def test_only_the_best_of_thirty_systems_are_unfolded(tmp_path: Path) -> None:
     """The best of thirty systems are visible, and the others can be unfolded."""
     page = read_page(write_comparison(made_up_tables(30, 5), tmp_path))
     figures = section(page, "scores").findall(".//figure")
@@ -203,7 +203,7 @@ def test_few_systems_and_data_sets(n_systems: int, n_datasets: int, tmp_path: Pa
     assert ("All data sets" in sentences(page)) == (n_datasets > 1)
 
 
-def test_too_few_pages_are_no_test(tmp_path: Path) -> None:
+def test_differences_of_too_few_pages_are_untested(tmp_path: Path) -> None:
     """A difference without an interval is reported as untested, not as insignificant."""
     tables = made_up_tables(2, 1)
     for row in (*tables["means"], *tables["differences"]):

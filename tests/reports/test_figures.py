@@ -16,7 +16,7 @@ shares = st.floats(0, 1)
 
 
 @given(st.lists(shares), st.sampled_from([0.0, 0.05, 0.2]))
-def test_axis_holds_its_values_between_round_ends(values: list[float], least: float) -> None:
+def test_axis_has_its_values_between_round_ends(values: list[float], least: float) -> None:
     """Axis ends are multiples of the step in [0, 1] with few steps between, and all values are on the axis."""
     axis = axis_over(values, 10, 110, least=least)
     n_steps = (axis.high - axis.low) / axis.step

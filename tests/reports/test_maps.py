@@ -120,7 +120,7 @@ def test_bands_are_the_clusters() -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, math.nan])
-def test_heat_map_of_no_distances_is_light(value: float) -> None:
+def test_heat_map_of_equal_pages_is_light(value: float) -> None:
     """A heat map of equal pages is light, even if all distances are zero or undefined."""
     figure = heat_map(np.full((3, 3), value), [0, 1, 2], [0, 0, 0])
     assert figure.high == 1
@@ -277,7 +277,7 @@ def test_bars_of_distances_are_logarithmic() -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.25, 7.0])
-def test_threshold_lies_on_the_scale(threshold: float) -> None:
+def test_threshold_is_on_the_scale(threshold: float) -> None:
     """The scale is extended if the threshold is beyond it."""
     figure = histogram_figure([0, 0.5, 1], [3, 4], threshold)
     assert figure.threshold == figure.x.at(threshold)

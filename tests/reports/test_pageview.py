@@ -113,7 +113,7 @@ def test_facts_of_the_page_are_given(tmp_path: Path) -> None:
     assert "missed" not in {str(line.get("class")) for line in blocks(page)}
 
 
-def test_gold_tells_right_from_wrong(tmp_path: Path) -> None:
+def test_gold_marks_right_and_wrong_blocks(tmp_path: Path) -> None:
     """With gold, blocks are marked right or wrong, and the scores are those of the evaluation."""
     gold = TextGold(f"Home {STORY}")
     result, page = view(tmp_path / "view.html", gold=gold)
@@ -166,7 +166,7 @@ def test_a_page_cannot_break_out(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_shown_as_it_is(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+def test_any_text_is_shown_unchanged(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     """Any text is shown unchanged, except for characters that HTML can't represent."""
     result = blockml.extract(f"<p>{markup.escape(text)}</p>", model=Plain())
     page = read_page(write_view(result, tmp_path_factory.mktemp("view") / "view.html"))

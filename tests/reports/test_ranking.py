@@ -100,7 +100,7 @@ def test_low_may_be_better() -> None:
     assert (result.result.mean, result.result.win_rate) == (0.3, 0.6)
 
 
-def test_leaders_hold_the_best_of_each_kind() -> None:
+def test_leaders_include_the_best_of_each_kind() -> None:
     """The leaders include the best of each kind, even from far down the ranking."""
     means: dict[str, float | None] = {f"own{i}": 0.9 - i / 100 for i in range(5)}
     means |= {"tool": 0.3, "worse tool": 0.2, "file": None}

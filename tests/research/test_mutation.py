@@ -30,7 +30,7 @@ def f(x: int = 3, *, by: bool = True) -> int:
 '''
 
 
-def test_what_is_mutated() -> None:
+def test_mutated_expressions_and_statements() -> None:
     """Expressions and statements are mutated, but not texts, types, decorators and default values."""
     found = {(mutant.line, mutant.before, mutant.after) for mutant in mutants(SOURCE)}
     assert found == {
@@ -55,7 +55,7 @@ def test_what_is_mutated() -> None:
         assert ast.unparse(mutant.tree()) != ast.unparse(ast.parse(SOURCE))
 
 
-def test_samples_are_the_same_every_time() -> None:
+def test_samples_are_reproducible() -> None:
     """A sample has the requested size in order of lines, or all mutants for 0, and is the same every time."""
     for name, tests in TESTS.items():
         assert all((ROOT / test).exists() for test in tests)

@@ -91,7 +91,7 @@ def test_a_disk_that_cannot_take_the_content_leaves_the_old_file(
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("a", b"before")]
 
 
-def test_a_link_stays(tmp_path: Path, text: bytes) -> None:
+def test_a_link_is_kept_and_its_target_replaced(tmp_path: Path, text: bytes) -> None:
     """The target of a link is replaced, through a chain of links, and is created if it does not exist yet."""
     target = tmp_path / "folder" / "target.txt"
     target.parent.mkdir()

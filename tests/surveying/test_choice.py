@@ -29,7 +29,7 @@ def rows_of(sizes: dict[str, tuple[int, float]]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_sites_by_weight_and_their_least_sure_pages() -> None:
+def test_sites_by_weight_and_their_least_certain_pages() -> None:
     """Large unsure sites are chosen first, with their least certain pages; small sites are left out."""
     rows = rows_of({"few.example": (3, 0.2), "sure.example": (9, 0.99), "unsure.example": (8, 0.6)})
     chosen = choose_pages(RunOutput(rows), pages=7, per_site=5)
@@ -108,7 +108,7 @@ def test_other_inputs_are_refused(run: tuple[Path, Path], tmp_path: Path) -> Non
         pages_to_label(choose_pages(RunOutput(run[1])), find_inputs([str(other)]))
 
 
-def test_the_command_refuses_what_has_no_effect(
+def test_the_command_refuses_options_without_effect(
     run: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Options without an effect are refused, and so are inputs whose sites all have enough labelled pages."""

@@ -200,7 +200,7 @@ def test_beyond_the_limit_it_works_without_a_matrix(monkeypatch: pytest.MonkeyPa
         ({"truth": ["x"]}, "3 pages need 3 known groups, got 1"),
     ],
 )
-def test_wrong_calls_name_what_is_legal(options: dict[str, Any], message: str) -> None:
+def test_wrong_calls_are_refused_with_the_legal_values(options: dict[str, Any], message: str) -> None:
     """Wrong calls are refused with the legal values, if possible before pages are compared."""
     pages, ids = made(2, 1)
     with pytest.raises(UsageError, match=message):

@@ -142,7 +142,7 @@ def test_few_pages(n: int, tmp_path: Path) -> None:
     assert found is None or np.array_equal(inside_of(again, page), found)
 
 
-def test_pages_may_come_one_by_one(courier: list[Page], template: SiteTemplate) -> None:
+def test_pages_may_be_an_iterator(courier: list[Page], template: SiteTemplate) -> None:
     """Pages may be given as an iterator, which can be read only once."""
     assert repr(SiteTemplate.learn(iter(courier), name="courier")) == repr(template)
 

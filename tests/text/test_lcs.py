@@ -77,7 +77,7 @@ def test_length_across_many_digits() -> None:
     assert lcs_length(a, b) == LCSseq.similarity(a, b)
 
 
-def test_length_takes_any_hashable() -> None:
+def test_length_accepts_any_hashable() -> None:
     """Strings count as characters, and tokens of several types may be mixed."""
     assert lcs_length("banana", "atana") == 4
     assert lcs_length([("a", 1), None, 2], [None, 2, ("a", 1)]) == 2

@@ -179,7 +179,7 @@ def test_another_seed_gives_other_text() -> None:
     assert sum(zero[page_id] != one[page_id] for page_id in zero) > 0.9 * len(zero)
 
 
-def test_other_seeds_build() -> None:
+def test_other_seeds_can_be_built() -> None:
     """No seed gives two pages with the same URL, or a page whose labels cannot be read."""
     files = build(DATA, 0).keys()
     for seed in (2, 99):

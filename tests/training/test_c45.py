@@ -406,7 +406,7 @@ def test_scikit_learn_accepts_the_estimator() -> None:
     assert sum(result["status"] == "passed" for result in results) > 30
 
 
-def test_clone_and_parameters_keep_what_was_given() -> None:
+def test_the_constructor_only_stores_its_arguments() -> None:
     """The constructor only stores its arguments, and a clone is unfitted."""
     params: dict[str, Any] = {
         "min_leaf": 3,

@@ -129,7 +129,7 @@ def test_cuts_separate_values(values: list[float], max_bins: int) -> None:
     assert len(np.unique(bins)) == len(edges) + 1
 
 
-def test_bins_hold_equal_numbers_of_rows() -> None:
+def test_bins_have_equal_numbers_of_rows() -> None:
     """The bins of a column without repeated values have equal numbers of rows."""
     column = np.random.default_rng(3).permutation(1000).astype(np.float32)
     bins = np.searchsorted(bin_edges(column, 10, 0), column)

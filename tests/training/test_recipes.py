@@ -121,7 +121,7 @@ def test_columns_of_a_file(tmp_path: Path, base: str) -> None:
     assert len({*scores.tolist()}) > 1
 
 
-def test_unknown_columns_of_a_file(tmp_path: Path) -> None:
+def test_unknown_columns_of_a_file_are_refused(tmp_path: Path) -> None:
     """Unknown columns, codes of tags in boosted trees, and missing files are refused before training."""
     path = tmp_path / "mine.txt"
     path.write_text("words_0\nword_0\n")

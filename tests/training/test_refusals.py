@@ -41,7 +41,7 @@ def trained(folder: Path, *options: str) -> int:
     return main(["train", "--dataset", str(folder), "-o", str(folder / "m.blockml"), "--recipe", "kim2013", *options])
 
 
-def test_a_folder_as_output(tmp_path: Path, capsys: Output) -> None:
+def test_a_folder_as_output_is_refused(tmp_path: Path, capsys: Output) -> None:
     """A folder as output is refused before training."""
     pages = write_pages(tmp_path / "pages")
     assert main(["train", "--dataset", str(pages), "-o", str(tmp_path)]) == 2
@@ -133,7 +133,7 @@ def _is_running(process: str) -> bool:
         return False
 
 
-def test_defective_gold(tmp_path: Path, capsys: Output) -> None:
+def test_defective_gold_is_refused_unless_accepted(tmp_path: Path, capsys: Output) -> None:
     """Gold of other pages stops training unless it is accepted."""
     pages = write_pages(tmp_path / "pages")
     for page in range(3):
@@ -143,7 +143,7 @@ def test_defective_gold(tmp_path: Path, capsys: Output) -> None:
     assert trained(pages, "--cv", "none", "--accept-defects") == 0
 
 
-def test_unfinished_pages(tmp_path: Path, capsys: Output) -> None:
+def test_unfinished_pages_are_left_out(tmp_path: Path, capsys: Output) -> None:
     """Unfinished pages are left out and don't count as defects."""
     pages = write_pages(tmp_path / "pages", n=8)
     for page in range(4):
@@ -181,14 +181,14 @@ def test_equal_ids(tmp_path: Path) -> None:
     assert [(page.site, page.usable) for page in table.pages] == [(first.pages[0].site, True), ("other", False)]
 
 
-def test_one_class(tmp_path: Path) -> None:
+def test_training_on_one_class_is_refused(tmp_path: Path) -> None:
     """Blocks that are all content are refused."""
     pages = write_pages(tmp_path / "pages", menu="")
     with pytest.raises(UsageError, match="all 24 blocks are content"):
         train_model([open_dataset(pages)], recipe("kim2013"), protocols=())
 
 
-def test_one_leaf(tmp_path: Path) -> None:
+def test_a_model_of_one_leaf_is_refused(tmp_path: Path) -> None:
     """A tree without a split is refused."""
     pages = write_pages(tmp_path / "pages", n=2)
     with pytest.raises(UsageError, match="single leaf"):

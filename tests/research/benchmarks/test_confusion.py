@@ -36,7 +36,7 @@ def test_scores_are_those_of_scikit_learn(blocks: list[tuple[str, str, int]]) ->
 
 
 @given(pairs, pairs)
-def test_confusions_add(one: list[tuple[str, str, int]], other: list[tuple[str, str, int]]) -> None:
+def test_confusions_can_be_added(one: list[tuple[str, str, int]], other: list[tuple[str, str, int]]) -> None:
     """The sum of the confusions of two pages is the confusion of all their blocks."""
 
     def counted(blocks: list[tuple[str, str, int]]) -> Any:
@@ -68,7 +68,7 @@ def test_rows_and_means() -> None:
         (["main"], ["main"], LABELS, [1, 2]),
     ],
 )
-def test_what_cannot_be_counted_is_refused(arguments: Any) -> None:
+def test_invalid_labels_and_weights_are_refused(arguments: Any) -> None:
     """Wrong lengths, labels and weights are refused."""
     with pytest.raises(UsageError):
         confusion(*arguments)

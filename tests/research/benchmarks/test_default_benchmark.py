@@ -73,7 +73,7 @@ def test_parts_and_calibration_share_their_predictors(capsys: pytest.CaptureFixt
         assert len(curves) == {"calibration.svg": 3, "confidence.svg": 2}[name]
 
 
-def test_the_variant_that_is_the_recipe_is_what_cross_validation_finds(study: Study, predictions: Predictions) -> None:
+def test_the_variant_of_the_recipe_equals_cross_validation(study: Study, predictions: Predictions) -> None:
     """The variant that equals the recipe has the scores and F1 of cross-validation."""
     whole = study.whole(predictions, TINY, predictions.trees, predictions.both(0, 1), 0)
     wanted = cross_validate(study.table, TINY, "site", n_folds=2, seed=0)
@@ -137,7 +137,7 @@ def test_families_partition_the_columns() -> None:
     assert kept == {*families["text"], *families["position"]}
 
 
-def test_a_constant_column_is_equal_to_none() -> None:
+def test_a_constant_column_changes_no_tree() -> None:
     """Trees trained with a constant column equal those trained without it."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(400, 6)).astype(np.float32)
@@ -202,7 +202,7 @@ def test_another_seed_gives_other_folds(study: Study) -> None:
     assert (study.folds(0) != study.folds(1)).any()
 
 
-def test_ranks_and_the_best_that_routing_can_do() -> None:
+def test_ranks_and_the_best_possible_routing() -> None:
     """Rank correlation depends only on the order, and ideal routing makes the pages with the lowest F1 perfect."""
     f1 = np.array([0.1, 0.5, 0.7, 0.9])
     found = spearman(f1, [f1**3, -f1], resamples=20)

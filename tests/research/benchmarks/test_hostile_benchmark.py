@@ -84,7 +84,7 @@ def test_shapes_have_their_size() -> None:
         ("import signal; signal.alarm(1)\nwhile True: pass", "timeout"),
     ],
 )
-def test_processes_that_end_badly(code: str, outcome: str) -> None:
+def test_processes_that_are_killed_or_crash(code: str, outcome: str) -> None:
     """A process that crashes, or that runs over the time limit, gets the corresponding outcome."""
     pid = os.posix_spawn(sys.executable, [sys.executable, "-c", code], os.environ)
     assert ended(os.waitpid(pid, 0)[1], 5) == {"bytes": 5, "outcome": outcome}

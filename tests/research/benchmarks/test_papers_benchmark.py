@@ -79,7 +79,7 @@ def test_sites_stay_in_one_fold() -> None:
     assert set(fold.tolist()) == {0, 1, 2}
 
 
-def test_frames_hold_menus_and_not_articles() -> None:
+def test_frames_contain_menus_and_not_articles() -> None:
     """Menus are inside frames and articles are not, on sites from data/."""
     made = frames()
     assert len(made) == 87

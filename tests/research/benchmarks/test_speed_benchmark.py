@@ -157,7 +157,7 @@ def test_tables_compare_on_the_same_pages() -> None:
     assert row["p95 of ratios"] == pytest.approx(4.85)
 
 
-def test_small_parts_of_the_view_are_one_row() -> None:
+def test_small_parts_of_the_page_context_are_one_row() -> None:
     """Small parts of the page context share one row, and a stage of only one implementation is empty for the other."""
     times = Times(1)
     for subject, lap, ms in [
@@ -195,7 +195,7 @@ def test_pages_have_the_requested_size() -> None:
     assert len(blockml.parse(html).blocks) > 2 * len(blockml.parse(PAGE.html).blocks)
 
 
-def test_the_sample_is_the_same_every_time() -> None:
+def test_the_sample_is_reproducible() -> None:
     """Sampled pages have the requested sizes, and a smaller sample is part of a larger one."""
     drawn = sample(DATA / "sites", 4)
     assert drawn == sample(DATA / "sites", 4)

@@ -31,7 +31,7 @@ def test_lines_outside_of_the_gold_are_boilerplate() -> None:
     assert survey_templates.repeated_share(pages) == pytest.approx(8 / 20)
 
 
-def test_curves_reach_the_same_end() -> None:
+def test_curves_end_at_the_same_point() -> None:
     """With labels for all sites every order of choice is equal; with few, the oracle is best."""
     sites = [
         Measured(f"s{n}", "news", 10, 0.5 + n / 10, accepted=True, before=[0.5] * 5, after=[0.5 + n / 10] * 5)

@@ -43,7 +43,7 @@ def test_fit_pools_adjacent_violators(values: list[float]) -> None:
 
 
 @given(lengths)
-def test_equal_distances_demand_no_order(values: list[float]) -> None:
+def test_equal_distances_fit_any_order(values: list[float]) -> None:
     """Equal distances fit lengths in any order (Kruskal's primary approach)."""
     assert stress(values, np.ones(len(values))) == 0
     assert 0 <= stress(values, np.arange(len(values))) <= 1
@@ -129,7 +129,7 @@ def test_only_the_order_of_distances_counts() -> None:
     assert mds(distances**2).stress < mds(distances**2, max_iter=0).stress / 3
 
 
-def test_groups_stay_groups_in_the_plane() -> None:
+def test_groups_remain_apart_in_the_plane() -> None:
     """Groups of close items remain apart on the map."""
     truth = np.repeat(np.arange(3), 15)
     found = mds(groups_apart(truth, (0.1, 0.3), (0.7, 0.9))).coordinates
@@ -138,7 +138,7 @@ def test_groups_stay_groups_in_the_plane() -> None:
     assert nearest.tolist() == truth.tolist()
 
 
-def test_too_little_to_lay_out() -> None:
+def test_collections_too_small_for_a_map() -> None:
     """Two items or fewer, or items without any distance, are all at the origin."""
     for matrix in (np.zeros((0, 0)), np.zeros((1, 1)), np.array([[0, 1], [1, 0]]), np.zeros((4, 4))):
         found = mds(matrix)

@@ -64,7 +64,7 @@ def test_counts_against_a_counter(pages: list[NDArray[np.uint64]], asked: NDArra
     np.testing.assert_array_equal(merged.pages, counts.pages)
 
 
-def test_helpers_on_nothing() -> None:
+def test_helpers_accept_empty_arrays() -> None:
     """Helpers return empty arrays for empty arrays."""
     none, some = np.zeros(0, dtype=np.uint64), np.array([7, 7], dtype=np.uint64)
     assert places(none, some).tolist() == [-1, -1]

@@ -154,7 +154,7 @@ def test_blocks_above_the_entropy_are_redundant() -> None:
 
 
 @pytest.mark.parametrize("theta", [-0.1, 1.1, float("nan")])
-def test_wrong_thresholds(theta: float) -> None:
+def test_wrong_thresholds_are_refused(theta: float) -> None:
     """A threshold outside [0, 1] is refused."""
     found = site_of(3, 1)
     for rule in (*RULES, kept_texts):

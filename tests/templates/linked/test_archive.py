@@ -182,7 +182,7 @@ BODY = b"<title>unpacked</title>" + b"<p>some text</p>" * 50
         (["Content-Encoding: utf-8"], BODY),
     ],
 )
-def test_bodies_are_unpacked(tmp_path: Path, headers: list[str], body: bytes) -> None:
+def test_bodies_are_decompressed(tmp_path: Path, headers: list[str], body: bytes) -> None:
     """Bodies are decompressed even if the headers are wrong."""
     parts = [record(A, body, headers=["Content-Type: text/html", *headers]), titled(B)]
     source = ArchiveSource(archive(tmp_path, parts))
@@ -539,7 +539,7 @@ def test_parsing_options_of_archives_apply(tmp_path: Path) -> None:
         ArchiveSource(path, parsing={"backend": "nothing"})
 
 
-def test_the_index_holds_no_pages(tmp_path: Path) -> None:
+def test_the_index_contains_no_pages(tmp_path: Path) -> None:
     """The index has only positions, so a pickled source is far smaller than its archive."""
     import pickle
 

@@ -243,7 +243,7 @@ def test_no_url_leads_out_of_the_folder(tmp_path_factory: pytest.TempPathFactory
 # Files that can't be read
 
 
-def test_damaged_and_missing_files_are_none(tmp_path: Path) -> None:
+def test_damaged_and_missing_files_give_none(tmp_path: Path) -> None:
     """Damaged and missing files give None instead of an error, like a broken link."""
     folder = write(tmp_path, titled("a.html.gz", "b.html", "c.html.gz"))
     source = FolderSource(folder)

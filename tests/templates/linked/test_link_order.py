@@ -28,7 +28,7 @@ def anchors(*hrefs: str) -> str:
     return "".join(f"<a href='{href}'>x</a>" for href in hrefs)
 
 
-def test_unknown_order() -> None:
+def test_unknown_order_is_refused() -> None:
     """An unknown order is refused with the legal ones."""
     page = blockml.parse("")
     with pytest.raises(UnknownNameError, match="document, hierarchy, menu"):

@@ -82,7 +82,7 @@ ITEMS = "".join(f"<li><a href=/{name}>{name}</a>" for name in ("cat", "dog", "bi
 TEXT = f"<p>{'Some words of content. ' * 20}<a href=/x>more</a> <a href=/y>and more</a></p>"
 
 
-def test_what_is_a_menu() -> None:
+def test_elements_that_are_menus() -> None:
     """Elements named as menus are found on any page, but not pagers, tables of contents or lists of other sites."""
     assert menu_of(f"<div>{LINKS}</div>{TEXT}") == "/html/body/div"
     assert menu_of(f"<div>{LINKS}</div>{TEXT}", None) == "/html/body/div"
@@ -121,7 +121,7 @@ def test_menus_grow_to_the_whole() -> None:
     assert len(menu.links) == 8
 
 
-def test_unknown_method() -> None:
+def test_unknown_method_is_refused() -> None:
     """An unknown method is refused with the legal ones."""
     with pytest.raises(UnknownNameError, match="ratio, weighted"):
         find_menu(blockml.parse(""), method="x")

@@ -141,7 +141,7 @@ def test_limit_and_order() -> None:
     assert source.asked == ["a1", "a2"]
 
 
-def test_which_links_count() -> None:
+def test_links_are_selected_by_options() -> None:
     """Other sites and links that don't look like pages are included or not by option."""
     key = make("key", "a1 image.jpg http://other.example/a2")
     source = Site()
@@ -152,7 +152,7 @@ def test_which_links_count() -> None:
     assert source.asked == ["a1", "http://other.example/a2"]
 
 
-def test_wrong_training_calls() -> None:
+def test_wrong_training_calls_are_refused() -> None:
     """Wrong settings are refused with the legal values before anything is loaded."""
     key, source = make("key", "a1"), Site()
     with pytest.raises(UsageError, match="max_pages"):

@@ -28,7 +28,7 @@ def test_robots_txt_is_obeyed_and_requested_once(site: Site, web: WebSource) -> 
 
 
 @loopback
-def test_robots_txt_goes_by_the_name_of_the_user_agent(site: Site) -> None:
+def test_robots_txt_groups_are_selected_by_the_user_agent(site: Site) -> None:
     """The name that starts the user agent selects the group, not other names in it."""
     site.answers["/robots.txt"] = robots("User-agent: my-reader\nDisallow: /\n\nUser-agent: blockml\nAllow: /\n")
     site.answers["/a"] = page("a")
@@ -39,7 +39,7 @@ def test_robots_txt_goes_by_the_name_of_the_user_agent(site: Site) -> None:
 
 @loopback
 @pytest.mark.parametrize(("status", "allowed"), [(404, True), (403, True), (410, True), (500, False), (503, False)])
-def test_without_robots_txt_the_status_counts(site: Site, web: WebSource, status: int, allowed: bool) -> None:  # noqa: FBT001
+def test_without_robots_txt_the_status_decides(site: Site, web: WebSource, status: int, allowed: bool) -> None:  # noqa: FBT001
     """Without robots.txt, 4xx allows all and 5xx forbids all (RFC 9309, section 2.3.1)."""
     site.answers["/robots.txt"] = robots("User-agent: *\nDisallow: /", status)
     site.answers["/a"] = page("a")

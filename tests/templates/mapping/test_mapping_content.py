@@ -95,7 +95,7 @@ def test_nothing_and_all_in_the_template() -> None:
     assert content_blocks(page, np.zeros(len(page.nodes), dtype=bool), second_stage=True).all()
 
 
-def test_content_of_wrong_lengths() -> None:
+def test_masks_of_wrong_lengths_are_refused() -> None:
     """Masks must have a value for each node, or for each block."""
     page = blockml.parse(KEY)
     for function in (template_share, content_blocks, content_text_nodes):

@@ -261,7 +261,7 @@ def test_worked_example_is_mapped() -> None:
     ]
 
 
-def test_wrong_mappings() -> None:
+def test_wrong_mappings_are_refused() -> None:
     """Unknown names and impossible numbers are refused."""
     tree = tree_of(blockml.parse("x"))
     with pytest.raises(UnknownNameError, match="greedy, optimal"):

@@ -94,7 +94,7 @@ def test_similarities_against_their_definition(one: str, two: str, equality: Nod
                 assert similarity(a, i, b, j, equality) == expected
 
 
-def test_wrong_equalities() -> None:
+def test_wrong_equalities_are_refused() -> None:
     """Unknown names and settings out of range are refused."""
     tree = tree_of(blockml.parse("x"))
     with pytest.raises(UnknownNameError, match="blockml, hybex, hybex-old, label, strict"):
