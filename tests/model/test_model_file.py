@@ -550,7 +550,7 @@ def test_headers_that_are_not_objects(place: Path, whole: bytes, header: bytes) 
         load_bytes(place, packed(members(whole) | {"header.json": header}))
 
 
-# --- what a model may have beside its trees ---------------------------------------------------------------------------
+# --- predictors other than trees --------------------------------------------------------------------------------------
 
 LONG = "word " * 30
 PAGE = blockml.parse(f"<nav><a>Home</a> <p>x</nav><h1>Cats</h1><p>{LONG}<p><a>{LONG}</a><p>{LONG}<footer>foot</footer>")

@@ -347,7 +347,7 @@ def test_xpath_of_a_text_is_that_of_its_parent(backend: str, html: str) -> None:
             number = f"[{siblings.index(element) + 1}]" if len(siblings) > 1 else ""
             steps += [] if nodes.name(element) == "#text" else [nodes.name(element) + number]
         if not all(re.fullmatch(r"[A-Za-z_][\w.-]*|#text", nodes.name(element)) for element in path_of(nodes, node)):
-            continue  # a name that no XPath can hold is written as a star, and is still found
+            continue  # a name that XPath cannot express is written as a star, and is still found
         assert nodes.xpath(node) == "/" + "/".join(steps)
 
 
@@ -480,7 +480,7 @@ def test_html5lib_has_a_budget_of_elements(html: str) -> None:
 
 
 def test_html5lib_has_a_budget_of_open_elements() -> None:
-    """A page with too many open elements, which html5lib searches at most tags, is parsed by lxml."""
+    """A page with too many open elements, which html5lib searches at nearly every tag, is parsed by lxml."""
     pytest.importorskip("html5lib", reason="needs the extra html5lib")
     html = "<div><h1>" * 1_900 + "<i>w</i> " * 5_000
     page = blockml.parse(html, backend="html5lib")

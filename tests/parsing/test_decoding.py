@@ -89,7 +89,7 @@ def test_labels_follow_the_encoding_standard(label: str, encoding: str) -> None:
 
 @pytest.mark.parametrize("label", sorted(LABELS))
 def test_every_label_of_the_standard_is_known(label: str) -> None:
-    """Each label gives the same encoding from the transport and, but for UTF-16 and user-defined, from a meta."""
+    """Each label gives the same encoding from the transport and from a meta, except UTF-16 and user-defined."""
     expected = webencodings.lookup(label)
     assert expected is not None
     # webencodings 0.5 has codecs for two encodings that the standard replaces.

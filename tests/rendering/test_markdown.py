@@ -118,7 +118,7 @@ def test_lists_directly_in_lists_have_a_bounded_indent() -> None:
         ("<ul><li><ul><li>a</ul><li>b</ul>", "- a\n- b"),
     ],
 )
-def test_a_quotation_that_begins_with_a_list(html: str, expected: str) -> None:
+def test_a_quotation_that_starts_with_a_list(html: str, expected: str) -> None:
     """A quotation may start with a list, unlike an item, whose only list takes its place."""
     assert whole(html) == expected
 
@@ -337,7 +337,7 @@ def test_tables_of_data() -> None:
     ],
 )  # fmt: skip
 def test_cells_without_a_row_are_one_row(html: str, expected: str) -> None:
-    """Cells without a row are a row of their own, and empty ones keep their column."""
+    """Consecutive cells without a row form one row, and empty ones keep their column."""
     assert whole(html) == expected
 
 

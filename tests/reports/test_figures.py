@@ -132,7 +132,7 @@ def test_best_recall_and_precision_are_top_right() -> None:
 
 
 def test_a_label_without_room_is_left_out() -> None:
-    """A label without room is left out, or written at the next point with room; the first points come first."""
+    """A label without room is replaced by its short form or left out, and the first points get theirs first."""
     assert [point.text for point in scatter([(0.8, 0.8, ["x" * 90, "7"]), (0.2, 0.8, ["x" * 90])]).points] == ["7", ""]
     crowd = [point.text for point in scatter([(0.8, 0.8, ["a-name-of-many-letters"])] * 90).points]
     assert crowd[0]

@@ -88,7 +88,7 @@ def test_a_fault_leaves_the_old_file(tmp_path: Path, writer: str, fault: str) ->
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="permissions don't bind root")
 def test_a_folder_without_permission(tmp_path: Path) -> None:
-    """A refusal by the operating system is an error that names the file."""
+    """In a folder without permission, writing fails with an error that names the file, which is unchanged."""
     path = tmp_path / "output.jsonl"
     path.write_bytes(b"old")
     tmp_path.chmod(0o555)

@@ -67,7 +67,7 @@ def without(table: BlockTable, page: int) -> np.ndarray[tuple[int], np.dtype[np.
     return rows
 
 
-# --- what is learnt from ----------------------------------------------------------------------------------------------
+# --- training data ----------------------------------------------------------------------------------------------------
 
 
 def test_pages_count_equally_and_blocks_by_the_square_root_of_words() -> None:
@@ -107,7 +107,7 @@ def test_mlps_see_the_pages_of_the_table(table: BlockTable) -> None:
         assert np.array_equal(pages.groups[1][table.rows_of(number)], item.groups[1])
 
 
-# --- what is learnt ---------------------------------------------------------------------------------------------------
+# --- trained ensembles ------------------------------------------------------------------------------------------------
 
 
 def trees_of(ensemble: Ensemble) -> Trees:

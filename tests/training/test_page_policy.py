@@ -87,7 +87,7 @@ def learnt(table: BlockTable, held_out: HeldOut) -> PagePolicy:
     return fit_page_policy(table, DEFAULT, held_out)
 
 
-# --- what is learnt about pages ---------------------------------------------------------------------------------------
+# --- page-level predictors --------------------------------------------------------------------------------------------
 
 
 def test_articles_are_recognised_by_their_running_text(table: BlockTable, learnt: PagePolicy) -> None:

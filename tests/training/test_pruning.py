@@ -195,7 +195,7 @@ def test_pruning_refuses_illegal_confidences(confidence: float) -> None:
         )
 
 
-# --- trees that still hold their rows --------------------------------------------------------------------------------
+# --- trees with their rows --------------------------------------------------------------------------------------------
 
 
 def grown(seed: int, min_leaf: float) -> tuple[Sample, Node]:

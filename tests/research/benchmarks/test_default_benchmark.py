@@ -166,7 +166,7 @@ def test_hidden_columns_do_not_affect_predictions(study: Study) -> None:
 
 
 def test_one_threshold_is_chosen_on_the_other_folds(study: Study, predictions: Predictions) -> None:
-    """The threshold is chosen on the other folds, so gold reversed between two folds gives both the worst one."""
+    """The threshold of a fold is the best one of the other fold, even if it keeps everything or nothing here."""
     table = study.table
     first = predictions.fold[table.page_of_row] == 0
     certain = np.where(first, np.where(table.main, 0.9, 0.5), np.where(table.main, 0.3, 0.1)).astype(np.float32)

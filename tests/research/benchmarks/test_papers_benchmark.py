@@ -62,8 +62,8 @@ def test_pooled_scores_are_those_of_all_blocks() -> None:
     assert result.differences()[0, 1].mean == 0
 
 
-def test_precision_is_between_that_of_settings() -> None:
-    """Precision is that of the settings with at least the recall, or None beyond the highest recall."""
+def test_precision_is_interpolated_between_settings() -> None:
+    """Precision is interpolated between settings or that of one with higher recall, and None beyond the highest."""
     curve = [(0.8, 0.9), (0.9, 0.5), (1.0, 0.7)]
     assert precision_at(curve, 0.85) == 0.7
     assert precision_at(curve, 0.9) == 0.7

@@ -223,7 +223,7 @@ def test_texts_count_only_on_request() -> None:
 
 
 def test_classes_distinguish_equal_names() -> None:
-    """With classes, pages that differ only in their classes have a distance."""
+    """With classes, pages whose classes differ in more than digits have a distance above 0."""
     one, two, three = (blockml.parse(f"<div class='{name}'><p>x</p></div>") for name in ("post-1", "post-2", "list"))
     for metric in METRICS:
         assert distance(one, three, metric) == 0
@@ -280,7 +280,7 @@ def test_large_pages_are_refused_even_if_equal() -> None:
     ],
 )
 def test_wrong_settings_name_the_legal_ones(metric: str, wrong: dict[str, object], message: str) -> None:
-    """Unknown settings are refused by both functions with the legal ones."""
+    """Wrong settings are refused by both functions with the legal names or values."""
     with pytest.raises(UsageError, match=message):
         distance(A, A, metric, **wrong)
     with pytest.raises(UsageError, match=message):

@@ -203,7 +203,7 @@ def test_responses_with_only_line_feeds_are_pages(tmp_path: Path) -> None:
 
 
 def test_a_damaged_body_is_dropped(tmp_path: Path) -> None:
-    """A truncated body is dropped, and one that decompresses to too much is cut."""
+    """A damaged body is dropped, and one that decompresses to too much is cut."""
     packed = gzip.compress(BODY, mtime=0)
     headers = ["Content-Type: text/html", "Content-Encoding: gzip"]
     bomb = gzip.compress(b"<p>x</p>" * 1_000_000)

@@ -134,7 +134,7 @@ def test_crawl_delays_are_obeyed(site: Site, monkeypatch: pytest.MonkeyPatch, ru
 
 @loopback
 def test_the_default_delay_is_obeyed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our delay applies if robots.txt has none."""
+    """The default delay applies if robots.txt has none."""
     site.answers["/a"], site.answers["/b"] = page("a"), page("b")
     slept: list[float] = []
     monkeypatch.setattr(web_module, "time", SimpleNamespace(sleep=slept.append, monotonic=time.monotonic))

@@ -104,7 +104,7 @@ small = st.lists(st.sampled_from(["<p>", "<p class=a>", "<p class='a b'>x", "<ul
 @settings(max_examples=60)
 @given(small, small, presets)
 def test_optimal_by_brute_force(one: list[str], two: list[str], preset: str) -> None:
-    """No pairing of the body's children has a larger sum of similarities."""
+    """No pairing of the body's children has a larger sum of similarities than the optimal one."""
     a, b = trees_of("<body>" + "".join(one), "<body>" + "".join(two))
     comparison = NodeComparison(a, b, preset)
     own, others = _below_body(a), _below_body(b)
@@ -120,7 +120,7 @@ def test_optimal_by_brute_force(one: list[str], two: list[str], preset: str) -> 
 
 
 def test_optimal_beats_greedy_if_the_best_pair_costs_two() -> None:
-    """The optimal mapping gives the first child its second best, the only match of the second child."""
+    """The first child gets its second-best match, because its best one is the only match of the second child."""
     equality = NodeEquality(cls=1, pos=0, chd=0, threshold=0.3)
     a, b = trees_of(
         "<p class='a b c d'></p><p class='a b c'></p>", "<p class='a b c d e'></p><p class='b c d e f'></p>"
@@ -148,7 +148,7 @@ def test_ids_win_over_looks_and_looks_in_place_over_others() -> None:
     assert map_trees(a, b).tolist() == [0, 1, 2, 4, 3]
     a, b = trees_of("<i title=t></i><b></b>", "<i title=t></i><b></b><i title=t></i>")
     assert map_trees(b, a).tolist() == [0, 1, 2, 3, 4, -1]
-    # Only at its end two are in place, and the first of the other list is not.
+    # In place are only those at the end: two of one list, but not the first of the other.
     a, b = trees_of("<b></b><i title=t></i>", "<i title=t></i><i title=t></i>")
     assert map_trees(a, b).tolist() == [0, 1, 2, -1, 4]
 
