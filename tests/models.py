@@ -21,7 +21,7 @@ from blockml.predictors.tree_ensemble import Trees, joined
 
 
 def small_trees() -> Trees:
-    """A tree on boilerpipe's six columns: content if the block (column 2) or the next (column 4) has long lines."""
+    """Return a tree on boilerpipe's six columns: content if the block or the next (columns 2, 4) has long lines."""
     return Trees(
         feature=np.array([2, 4, -1, -1, -1], np.int32),
         threshold=np.array([5.5, 7.5, 0, 0, 0], np.float64),

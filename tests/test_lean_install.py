@@ -26,7 +26,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
-    """Return a page file."""
+    """Return the path of a page."""
     path = tmp_path / "cats.html"
     path.write_text("<h1>Cats</h1><p>Cats rule the world, and nobody has ever told them otherwise.</p>")
     return path

@@ -1,4 +1,4 @@
-"""Nearly valid JSON: valid JSON is read as by json, and small mistakes are repaired in linear time."""
+"""Nearly valid JSON: valid JSON is read as ``json`` reads it, and small mistakes are repaired in linear time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VALUES = st.recursive(
 
 @given(VALUES, st.booleans(), st.sampled_from([None, 1]))
 def test_json_is_read_as_json_reads_it(value: Any, ascii_only: bool, indent: int | None) -> None:  # noqa: FBT001
-    """Valid JSON is read as by json, and repairing it changes nothing."""
+    """Valid JSON is read as ``json`` reads it, and repairing it changes nothing."""
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     assert lenient_json(text) == value
     assert json.JSONDecoder(strict=False).decode(_mended(text)) == [value]

@@ -41,14 +41,14 @@ PREDICTORS = ("trees", "mlp", "article", "block_types")
 
 
 def saved(folder: Path, model: Model | None = None) -> bytes:
-    """Bytes of a saved model."""
+    """Save a model and return its bytes."""
     save_model(model or small_model(), folder / "saved.blockml")
     return (folder / "saved.blockml").read_bytes()
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A model file."""
+    """Return the bytes of a model file."""
     return saved(tmp_path_factory.mktemp("whole"))
 
 
@@ -101,7 +101,7 @@ def with_policy(whole: bytes, **changes: object) -> bytes:
 
 
 def assert_same(one: Model, other: Model) -> None:
-    """Compare two models field by field."""
+    """Check that two models are equal field by field."""
     for item in dataclasses.fields(Model):
         if item.name not in ("predictors", "article", "block_types"):
             assert getattr(one, item.name) == getattr(other, item.name), item.name

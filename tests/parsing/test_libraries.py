@@ -43,7 +43,7 @@ def test_libxml2_is_called_directly() -> None:
 
 
 def test_lexbor_is_called_directly() -> None:
-    """A tested version of lexbor, as in the constraints, is called directly."""
+    """A tested version of lexbor, such as that of the constraints, is called directly."""
     selectolax = pytest.importorskip("selectolax.lexbor")
     if not version("selectolax").startswith("1.0.") or addresses(selectolax, ["lxb_html_document_parse"]) is None:
         pytest.skip("another version of selectolax, or one that hides its functions")

@@ -25,7 +25,7 @@ EXAMPLE_LINES = [
 
 
 def written(line: Line) -> str:
-    """One line as the paper prints it."""
+    """Return one line as the paper prints it."""
     return {"start": f"<{line.value}>", "end": f"</{line.value}>", "text": line.value}[line.kind]
 
 

@@ -58,7 +58,7 @@ COSTLY = ("end tags that close nothing, deep", "unclosed word breaks", "links ac
 
 @pytest.mark.parametrize("shape", COSTLY)
 def test_parsing_stops_when_the_steps_are_spent(shape: str) -> None:
-    """When the steps are spent, the start of the page is kept as by the reference, and the page is truncated."""
+    """When the steps are spent, the page is truncated, and its start equals that of the reference."""
     html = "<p>first</p>" + SHAPES[shape](400_000).decode()
     page = blockml.parse(html)
     assert page.status == "truncated"
@@ -98,7 +98,7 @@ def test_pages_of_any_length_are_read_to_their_end(n: int) -> None:
 
 
 def test_steps_are_tags_times_open_elements() -> None:
-    """A step is a tag times the open elements; void and dropped elements count while the parser has them open."""
+    """Each tag costs a step for every open element, including void and dropped ones while they are open."""
 
     def work() -> list[bool]:
         builder = new_builder(Limits(), 10)

@@ -42,7 +42,7 @@ needs_selectolax = pytest.mark.skipif("lexbor" not in BACKENDS, reason="needs se
 
 
 def assert_same(one: Any, other: Any) -> None:
-    """Compare all columns and their types."""
+    """Check that all columns and their types are equal."""
     assert type(one) is type(other)
     for name in one.__slots__:
         a, b = getattr(one, name), getattr(other, name)
@@ -419,7 +419,7 @@ style_pieces = st.sampled_from(
 @settings(max_examples=300)
 @given(style=st.lists(style_pieces, max_size=8).map("".join))
 def test_any_style(style: str) -> None:
-    """A style hides an element exactly where the regular expression matches, also with unusual lower case."""
+    """A style hides an element exactly if the regular expression matches, even for letters with unusual lower case."""
     nodes, _ = built([("start", ("p", {"style": style}))], Limits())
     hidden = re.search(r"display\s*:\s*none|visibility\s*:\s*hidden", style, re.IGNORECASE) is not None
     assert bool(nodes.flags[0] & Flag.HIDDEN) == hidden

@@ -268,7 +268,7 @@ def test_other_columns_groupings_or_missing_words_are_refused() -> None:
 
 
 def test_groups_of_nothing_and_of_runs() -> None:
-    """No rows make no groups, and runs of rows are the same groups as by their numbers."""
+    """No rows make no groups, and groups of consecutive rows are the same whether given as runs or by number."""
     assert RowGroups.of(np.zeros(0, dtype=np.intp)).size.shape == (0, 1)
     rows = np.arange(12, dtype=np.float32).reshape(6, 2)
     runs, numbered = RowGroups.runs(np.array([1, 3, 2])), RowGroups.of(np.array([0, 1, 1, 1, 2, 2]))

@@ -26,7 +26,7 @@ def named(row: NDArray[np.float32]) -> dict[str, float]:
 
 
 def test_a_row_by_hand() -> None:
-    """The row of four blocks is computed by hand; two are kept, and the first predictor would keep only the last."""
+    """The features of four blocks, two of which are kept, equal those computed by hand."""
     blocks = amounts([10, 100, 20, 50], [10, 5, 20, 0], [0, 100, 0, 50])
     final, alone = np.array([0.1, 0.7, 0.3, 0.9], np.float32), np.array([0.01, 0.02, 0.01, 0.95], np.float32)
     hits = 0.9 * 50 + 0.7 * 100

@@ -34,7 +34,7 @@ def forest(*trees: FlatTree) -> Trees:
 
 
 def slow_predict(trees: Trees, row: list[float]) -> float:
-    """Follow each tree down, one row and one node at a time."""
+    """Return the sum of the leaves that a row reaches, walking down one node at a time."""
     total = 0.0
     for root in trees.roots.tolist():
         node = root

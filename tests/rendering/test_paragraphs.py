@@ -23,11 +23,11 @@ PAGES = sorted((Path(__file__).parents[2] / "data" / "pages").glob("*/page.html"
 
 
 def without_menu() -> Extraction:
-    """Extract everything but the menu."""
+    """Extract everything except the menu."""
     from blockml.extractors import Plain
 
     class Rest(Plain):
-        """All blocks but the first."""
+        """Keeps all blocks except the first."""
 
         def score(self, page: blockml.Page) -> Any:
             scores = super().score(page).copy()

@@ -355,7 +355,7 @@ def test_subclusters_are_shown_if_a_result_has_them(tmp_path: Path) -> None:
 
 
 def test_indices_may_be_infinite_or_undefined(tmp_path: Path) -> None:
-    """Infinite and undefined indices, as of a single cluster, are written, and unknown indices keep their name."""
+    """Infinite and undefined indices are written as signs, and unknown indices keep their name."""
     indices = {"dunn": float("inf"), "nmi": float("nan"), "rand": None, "my<own>": 1}
     page, _ = read_report(write_clustering(result_of([0, 1], indices=indices), tmp_path / "r.html"))
     table = page.get_element_by_id("indices").find(".//table")

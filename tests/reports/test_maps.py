@@ -236,7 +236,7 @@ def test_merges_are_drawn_at_their_heights() -> None:
 
 
 def test_long_chains_are_drawn() -> None:
-    """A tree as deep as the number of pages, as from single linkage, is drawn."""
+    """A tree as deep as the number of pages, such as one of single linkage, is drawn."""
     n = 5000
     merges = [[0, 1, 0.1, 2]] + [[n + i, i + 2, 0.1 + i / n, i + 3] for i in range(n - 2)]
     figure = dendrogram(merges, [0] * n, most=40, whole=False, threshold=None)

@@ -52,7 +52,7 @@ def within(page: Page, *names: str) -> Any:
 
 
 def test_blocks_are_shaded_by_their_share(tmp_path: Path) -> None:
-    """Blocks are shaded by the share of their characters in the template, and count as template from one half."""
+    """Blocks are shaded by the share of their characters in the template, and count as template from a half upwards."""
     page = blockml.parse(SOURCE, url="http://site.example/a")
     view, frame = view_of(tmp_path / "deep" / "v.html", page, within(page, "a"), "<nav>Home</nav>", info={"n_pages": 7})
     lines = view.find_class("block")

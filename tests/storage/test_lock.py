@@ -60,7 +60,7 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
 
 
 def test_the_same_process_is_refused_too(tmp_path: Path) -> None:
-    """A second lock in the same process, as by another thread, is refused."""
+    """A second lock in the same process, such as in another thread, is refused."""
     path = tmp_path / "out.lock"
     with locked(path), pytest.raises(UsageError, match=f"process {os.getpid()} on"), locked(path):
         pytest.fail("locked twice")

@@ -133,7 +133,7 @@ def test_subclusters_are_separated_by_classes() -> None:
 
 @pytest.mark.parametrize("linkage", ["single", "average", "median"])
 def test_a_number_of_clusters(linkage: str) -> None:
-    """A given number of clusters is reached without a threshold, by any linkage."""
+    """A given number of clusters is reached without a threshold, with any linkage."""
     pages, ids = made(4, 3)
     result = cluster_pages(pages, ids, k=2, linkage=linkage)
     assert labels_of(result) == [0, 1, 0, 1, 0, 1, 0]

@@ -257,7 +257,7 @@ def test_importing_blockml_loads_no_large_module() -> None:
 
 
 def test_memory_is_listed_from_small_to_large() -> None:
-    """Memory rises from Python to the import, a small page and a page of a megabyte."""
+    """Python needs less memory than importing blockml, and a small page less than one of a megabyte."""
     table = {str(row[""]): float(str(row["MB"])) for row in memory_table(["kim2013"], [PAGE], 1_000_000)}
     assert table["Python alone"] < table["import blockml"] < table["one page of 1 MB, kim2013"]
     assert table["one page of 20 kB, kim2013"] <= table["one page of 1 MB, kim2013"]

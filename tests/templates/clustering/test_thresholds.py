@@ -27,7 +27,7 @@ FIVE_SITES = np.repeat(np.arange(5), 4)
 
 
 def test_example_of_the_widest_gap() -> None:
-    """The threshold is inside the widest gap between the heights of merges, and by bins within .01 of it."""
+    """The threshold is in the middle of the widest gap between merges, and the one from bins differs by .01 at most."""
     threshold = gap_threshold(example())
     assert threshold == pytest.approx(0.5)
     assert single_linkage(example(), threshold=threshold).groups() == [[0, 1, 2], [3, 4]]

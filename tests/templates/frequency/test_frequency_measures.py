@@ -104,7 +104,7 @@ def test_block_frequencies(learnt: bool, include_self: bool) -> None:  # noqa: F
 
 
 def test_similar_blocks_need_not_be_equal() -> None:
-    """Blocks are similar from nine of ten words in common, a cosine of .9; elements count as words do."""
+    """Blocks with nine of ten words in common, a cosine of .9, are similar; elements count like words."""
     words = "a b c d e f g h i j".split()
     pages = [texts_page(" ".join([*words[:9], "x"])), texts_page(" ".join([*words[:8], "x", "y"]))]
     page = texts_page(" ".join(words))

@@ -482,7 +482,7 @@ def test_pages_are_found_anywhere_in_json_lines(tmp_path: Path, compress: Callab
 
 @pytest.mark.parametrize("zipped", [False, True])
 def test_json_lines_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zipped: bool) -> None:  # noqa: FBT001
-    """A line over the maximum length, as in a small gzip file, is skipped, and the next one is found."""
+    """A line over the maximum length, which a small gzip file can contain, is skipped, and the next one is found."""
     monkeypatch.setattr("blockml.templates.linked.archive._MAX_LINE", 1000)
     lines = [{"url": f"http://a.example/{n}", "html": f"<p>{n}" + "x" * n} for n in (5000, 7)]
     data = "".join(json.dumps(line) + "\n" for line in lines).encode()

@@ -157,7 +157,7 @@ def test_base_elements() -> None:
 
 
 def test_scheme_without_slashes_is_relative_to_the_same_scheme() -> None:
-    """A scheme without slashes, as in ``http:page.html``, is relative to the same scheme, as in browsers."""
+    """A URL without slashes (``http:page.html``) is relative to a base with the same scheme, as in browsers."""
     assert join("http://example.org/a/b", "http:c") == "http://example.org/a/c"
     assert join("https://example.org/a/b", "http:c") == "http://c/"
     assert join("http://example.org/a/b", "http://c") == "http://c/"

@@ -63,7 +63,7 @@ def test_mappings_are_equal_top_down(pages: tuple[str, str], preset: str, matchi
 @settings(max_examples=30)
 @given(messy_html, presets, matchings)
 def test_pages_map_to_themselves(html: str, preset: str, matching: str) -> None:
-    """Each node of a page is mapped to itself, by every equality."""
+    """With every equality, each node of a page is mapped to itself."""
     tree = tree_of(blockml.parse(html))
     assert map_trees(tree, tree, preset, matching=matching).tolist() == list(range(len(tree)))
 
@@ -87,7 +87,7 @@ def _below_body(tree: Tree) -> list[int]:
 @settings(max_examples=60)
 @given(related, presets)
 def test_optimal_is_no_worse_than_greedy(pages: tuple[str, str], preset: str) -> None:
-    """The sum of similarities of the body's children is at least as large as by greedy matching."""
+    """The sum of similarities of the body's children is at least as large as with greedy matching."""
     a, b = trees_of("<body>" + pages[0], "<body>" + pages[1])
     comparison = NodeComparison(a, b, preset)
     sums = []
