@@ -21,7 +21,7 @@ Output = pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("section", ["classes", "varied", "content", "thresholds", "nodes"])
 def test_sections_run_without_corpora(section: str, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without corpora a section says that it is only a check, and prints tables with equal numbers of cells."""
+    """Without corpora a section says that it is only a check; its tables' rows have as many cells as their heads."""
     monkeypatch.delenv("BLOCKML_CORPORA", raising=False)
     assert main([section]) == 0
     printed = capsys.readouterr()
