@@ -1,4 +1,4 @@
-"""Small models, made on the spot."""
+"""Small models that are built in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from blockml.predictors.tree_ensemble import Trees, joined
 
 
 def small_trees() -> Trees:
-    """A tree on boilerpipe's six columns: content if the block (column 2) or the next (column 4) has long lines."""
+    """Return a tree on boilerpipe's six columns: content if the block or the next (columns 2, 4) has long lines."""
     return Trees(
         feature=np.array([2, 4, -1, -1, -1], np.int32),
         threshold=np.array([5.5, 7.5, 0, 0, 0], np.float64),
@@ -35,7 +35,7 @@ def small_trees() -> Trees:
 def small_model(
     *, trees: Trees | None = None, boosted: bool = False, threshold: float = 0.5, **changes: object
 ) -> Model:
-    """A model of a tree with every field set to something; ``changes`` replace fields."""
+    """Return a model of one tree with every field set; ``changes`` replace fields."""
     kind = TreeEnsemble if boosted else MeanTrees
     values: dict[str, object] = {
         "name": "tiny",
@@ -60,7 +60,7 @@ def small_model(
 
 
 def rows_as_page(rows: NDArray[np.float32]) -> PageMatrix:
-    """Rows of a matrix as predictors that read nothing else take them."""
+    """Return a page matrix of rows for predictors that read only the matrix."""
     return PageMatrix(rows, tuple(map(str, range(rows.shape[1]))), PageContext(blockml.parse("<p>text" * len(rows))))
 
 
@@ -70,7 +70,7 @@ def page_without_columns(page: Page) -> PageMatrix:
 
 
 def typed_page(page: Page, sums: Mapping[Label, Sequence[float]]) -> tuple[BlockTypes, PageMatrix]:
-    """Return trees with certain sums for each type and block, and the features by which they know the block."""
+    """Return trees with the given sums for each type and block, and the features by which they recognise the block."""
     trees = [
         joined(
             [
@@ -97,6 +97,6 @@ def with_labels(page: Page, labels: Sequence[Label]) -> tuple[BlockTypes, PageMa
 
 
 def scores_of(model: Model, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(n_rows,) probabilities by a model with one predictor."""
+    """Return the (n_rows,) probabilities of a model with one predictor."""
     (predictor,) = model.predictors.values()
     return predictor.probabilities(rows_as_page(rows))

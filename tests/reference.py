@@ -1,4 +1,4 @@
-"""Runs code with the Python reference in place of the C extension."""
+"""Run code with the Python reference instead of the C extension."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from blockml import _kernel
 
 @contextmanager
 def python_reference() -> Iterator[None]:
-    """Switch the C extension off."""
+    """Switch the C extension off while the context is open."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_kernel, "compiled", None)
         yield

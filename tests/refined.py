@@ -1,4 +1,4 @@
-"""The refined document written out, as a reference for its line numbers (Kim et al. 2013, sections 3.2 and 4.1)."""
+"""The refined document written out as lines, to test its line numbers (Kim et al. 2013, sections 3.2 and 4.1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Line", "refined_lines"]
 class Line:
     """One line of the refined document."""
 
-    number: int  #: from 1
+    number: int  #: starting at 1
     kind: Literal["start", "end", "text"]
     value: str  #: the element's name, or the text with white space normalised
     node: int  #: index of the node

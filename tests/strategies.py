@@ -1,4 +1,4 @@
-"""Hypothesis strategies for messy pages, and slow, obvious re-computations to hold the package against."""
+"""Hypothesis strategies for messy pages, and slow but obvious implementations to compare the package with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAGS = (
     "label button svg math nobr ruby rt body html head details summary address o:p custom-tag x[1] fieldset legend"
 ).split()
 
-#: Elements whose text no block holds, wherever they are.
+#: Elements whose text is in no block, wherever they are.
 UNSEEN = frozenset("head title script style template iframe noembed noframes".split())
 
 #: Words, signs and characters on which tokenisers and parsers disagree.
@@ -67,7 +67,7 @@ _fragments = st.one_of(
     st.sampled_from(PIECES), _start_tags, _end_tags, st.sampled_from(CONSTRUCTS), st.sampled_from(ENTITIES), _any_text
 )
 
-#: Pages that no standard would pass.
+#: Pages that break the standard.
 messy_html = st.one_of(st.lists(_fragments), st.lists(_fragments, min_size=12, max_size=60)).map("".join)
 
 #: Bytes that may be a page.
@@ -92,13 +92,13 @@ messy_bytes = st.one_of(
 
 
 def visible(text: str) -> str:
-    """Drop what the comparison of texts must not depend on: white space, and invisible characters that blocks lack."""
+    """Return a text without white space and invisible characters, which comparisons of texts must ignore."""
     invisible = "\xad\u200b\u2060\ufeff"
     return "".join(c for c in text if not c.isspace() and unicodedata.category(c) != "Cc" and c not in invisible)
 
 
 def path_of(nodes: Nodes, node: int) -> list[int]:
-    """A node and its ancestors, outermost first."""
+    """Return a node and its ancestors, outermost first."""
     chain = []
     while node >= 0:
         chain.append(node)
@@ -107,7 +107,7 @@ def path_of(nodes: Nodes, node: int) -> list[int]:
 
 
 def content_nodes(nodes: Nodes) -> list[int]:
-    """Text nodes outside of ``head`` and ``title``, by walking up from each."""
+    """Return the text nodes outside ``head`` and ``title``, by walking up from each."""
     unseen = {"head", "title"}
     return [
         node
@@ -117,7 +117,7 @@ def content_nodes(nodes: Nodes) -> list[int]:
 
 
 def slow_words(text: str, tokenizer: str = "space") -> list[str]:
-    """Words of one text, one character after the other."""
+    """Return the words of one text, one character after the other."""
     text = "".join(char for char in text if char.isspace() or unicodedata.category(char) != "Cc")
     pieces: list[str] = []
     for run in text.split():
@@ -147,5 +147,5 @@ def _is_cjk(char: str) -> bool:
 
 
 def is_dropped(nodes: Nodes, node: int) -> bool:
-    """Whether a node is a pruned script or the like."""
+    """Return whether a node is a pruned script or the like."""
     return bool(nodes.flags[node] & Flag.DROPPED)

@@ -1,4 +1,4 @@
-"""Wrong arguments of the public functions: an error with the legal values, before any work."""
+"""Wrong arguments of the public functions raise an error with the legal values before any work."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ HTML = b"<title>Cats</title><p>Cats rule the world, and nobody has asked them to
 
 
 def never(*_: object, **__: object) -> NoReturn:
-    """Fail as work that must not begin."""
+    """Fail when work is done that must not start."""
     raise AssertionError("work was done before the arguments were checked")
 
 
-#: Options of parsing with values that each must refuse, and words of the error.
+#: Parsing options, values that each must refuse, and words of the error.
 PARSING: dict[str, tuple[list[Any], str]] = {
     "url": ([5, b"http://cats.example/", ["x"]], "url must be str or None"),
     "charset": ([5, b"utf-8", True], "charset must be str or None"),
@@ -51,13 +51,13 @@ CHOICE: dict[str, tuple[list[Any], str]] = {
 
 
 def cases(*tables: dict[str, tuple[list[Any], str]]) -> list[tuple[str, object, str]]:
-    """Each option with each of its values."""
+    """Return each option with each of its values."""
     return [(name, value, words) for table in tables for name, (values, words) in table.items() for value in values]
 
 
 @pytest.mark.parametrize(("name", "value", "words"), cases(PARSING, OWN))
 def test_parse(name: str, value: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each option is checked for type and name before the page is decoded."""
+    """The type and name of each option are checked before the page is decoded."""
     monkeypatch.setattr("blockml.parsing.decode", never)
     with pytest.raises(UsageError, match=words):
         blockml.parse(HTML, **{name: value})
@@ -65,7 +65,7 @@ def test_parse(name: str, value: Any, words: str, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(("name", "value", "words"), cases(PARSING, CHOICE))
 def test_extract(name: str, value: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page is neither decoded nor scored."""
+    """Wrong options raise before the page is decoded or scored."""
     monkeypatch.setattr("blockml.parsing.decode", never)
     with pytest.raises(UsageError, match=words):
         blockml.extract(HTML, **{name: value})
@@ -74,7 +74,7 @@ def test_extract(name: str, value: Any, words: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("name", ["bytes", "nodes", "blocks", "depth"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, "9", None, True, float("nan"), 2**31, 10**5000], ids=range(9))
 def test_limits(name: str, value: Any) -> None:
-    """The largest is what numbers of nodes can hold; with it, a page is read."""
+    """A limit must fit into the numbers of nodes, and a page can be parsed with the largest one."""
     with pytest.raises(UsageError, match=rf"limits\.{name} must be an integer from 1 to 2147483647"):
         blockml.Limits(**{name: value})
     assert blockml.parse(HTML, limits=blockml.Limits(**{name: 2**31 - 1})).status == "ok"
@@ -82,7 +82,7 @@ def test_limits(name: str, value: Any) -> None:
 
 @pytest.mark.parametrize("value", [5, None, b"default", ["default"], True])
 def test_load_and_save(value: Any, tmp_path: Path) -> None:
-    """A model has a name or a path, and a model is a model."""
+    """Loading refuses everything but names, paths and extractors, and saving everything but models and paths."""
     with pytest.raises(UsageError, match="model must be a name, a path, an extractor or a fitted BlockClassifier"):
         blockml.load(value)
     model = trained("kim2013").model
@@ -107,14 +107,14 @@ def test_load_and_save(value: Any, tmp_path: Path) -> None:
     ],
 )
 def test_render(arguments: dict[str, Any], words: str) -> None:
-    """Type, name and range."""
+    """Type, name and range of the arguments are checked."""
     with pytest.raises(UsageError, match=words):
         blockml.render(**{"extraction": blockml.extract(HTML, model=Plain()), **arguments})
 
 
 @pytest.mark.parametrize("column", [5, None, "<p>one page", b"<p>one page", bytearray(b"<p>"), {"html": "<p>x"}])
 def test_a_column_is_not_a_page(column: Any) -> None:
-    """The letters of a page are not pages; an empty answer would mislead."""
+    """A str or another object is not taken for a column of pages, for which an empty result would mislead."""
     with pytest.raises(UsageError, match="column must be a series, an array or another iterable"):
         blockml.extract_column(column)
 
@@ -131,42 +131,42 @@ def test_a_column_is_not_a_page(column: Any) -> None:
     ],
 )
 def test_extract_column(options: dict[str, Any], words: str) -> None:
-    """A wrong option is an error, and not a column of empty texts."""
+    """A wrong option raises an error instead of returning a column of empty texts."""
     with pytest.raises(UsageError, match=words):
         blockml.extract_column([HTML], **options)
 
 
 def test_options_check_their_threshold() -> None:
-    """Each page would fail otherwise, one after another."""
+    """Options check their threshold, because otherwise each page of a batch would fail."""
     for threshold in (2, "0.5"):
         with pytest.raises(UsageError, match="between 0 and 1"):
             Options(threshold=threshold)  # type: ignore[arg-type]
 
 
 def test_labels_may_be_an_array() -> None:
-    """An array has no truth value, and is an iterable of labels nonetheless."""
+    """Labels may be an array, which is iterable but has no truth value."""
     result = blockml.extract(HTML, include=np.array(["main"]), exclude=np.array(["comment", "related"]))
     assert result.status == "ok"
 
 
 @pytest.mark.parametrize("detector", [None, lambda _: "no\udcff"])
 def test_a_charset_may_be_any_text(detector: Any) -> None:
-    """Headers that are not UTF-8 are read with lone surrogates; an encoding that nobody knows is ignored."""
+    """An unknown charset, even with lone surrogates from a header that isn't UTF-8, is ignored with a warning."""
     page = blockml.parse(HTML, charset=None if detector else "no\udcff", detector=detector)
     assert page.warnings == (f"unknown {'encoding' if detector else 'charset'} 'no\\udcff' of the "
                              f"{'detector' if detector else 'transport'} ignored",)  # fmt: skip
 
 
-def test_numbers_too_large_for_a_float() -> None:
-    """They are out of range as any other."""
+def test_numbers_too_large_for_a_float_are_refused() -> None:
+    """Numbers too large for a float are out of range like others."""
     with pytest.raises(UsageError, match=r"'window' of dsc must be None or a whole number from 1 to 100000"):
         resolve("dsc", {"window": 10**400})
     with pytest.raises(UsageError, match=r"guard\.memory must be above 0 and at most"):
         Guard(memory=10**400)
 
 
-def test_learning_and_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names and paths are not recipes, models, extractors or data sets, and every protocol is known."""
+def test_training_and_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names and paths are not taken for recipes, models, extractors or data sets, and unknown protocols are refused."""
     monkeypatch.setattr("blockml.training.train.filtered", never)
     monkeypatch.setattr("blockml.training.adapt.filtered", never)
     dataset, chosen, model = Dataset("pages", Path("pages"), "folders", ()), recipe("kim2013"), small_model()

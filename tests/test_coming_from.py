@@ -1,4 +1,4 @@
-"""Examples of the page for users of other tools run, each beside its tool where that is installed."""
+"""The examples for users of other tools run, each next to its tool where that is installed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "coming-from.md"
 FIRST, *BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 TOOL = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
-#: Options and functions of ours that a table names, without those of the other tools.
+#: Our options and functions that a table names, without those of the other tools.
 NAMED = re.findall(r"^\| [^|]*\| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("code", BLOCKS, ids=lambda code: (TOOL.findall(code) or ["dragnet"])[0])
 @pytest.mark.filterwarnings("ignore")  # those of other tools
-def test_an_example_runs_beside_its_tool(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every block follows the first one, which extracts a page."""
+def test_an_example_runs_next_to_its_tool(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every example runs after the first one, which extracts a page."""
     for tool in TOOL.findall(code):
         pytest.importorskip(tool)
     monkeypatch.chdir(ROOT)
@@ -28,7 +28,7 @@ def test_an_example_runs_beside_its_tool(code: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_models_of_the_tables_exist() -> None:
-    """Names that ``model=`` takes, and commands."""
+    """The models and commands that the tables name exist."""
     text = " ".join(NAMED)
     models = set(re.findall(r'model="([\w-]+)"', text))
     assert models == {"boilerpipe-article", "boilerpipe-default", "numwords", "plain"}

@@ -18,7 +18,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 #: Pages whose blocks can be run one by one; they read ``data/`` and write into the current folder.
 _NAMES = "adapting batch blocks comparing extracting labelling markdown models scikit-learn start survey training"
 PAGES = tuple(f"{name}.md" for name in _NAMES.split())
-#: Commands of console blocks that are not run: installation, the server, and folders of the reader's own.
+#: Commands of console blocks that are not run: installation, the server, and the reader's folders and models.
 NOT_RUN = re.compile(r"\$ (pip |blockml label |.*\bmy-pages|.*--model mine)")
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCKS = [
@@ -31,14 +31,14 @@ BLOCKS = [
 @pytest.mark.parametrize("code", BLOCKS)
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_code_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each block runs by itself, in a folder that holds ``data``."""
+    """Each block runs by itself in a folder that contains ``data``."""
     (tmp_path / "data").symlink_to(ROOT / "data")
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "block", "exec"), {"__name__": "block"})  # noqa: S102 (our own documentation)
 
 
 def commands_of(name: str) -> list[str]:
-    """Commands of a page that can be run."""
+    """Return the commands of a page that can be run."""
     blocks = CONSOLE.findall((ROOT / "docs" / name).read_text(encoding="utf-8"))
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("$ ")]
     return [line[2:] for line in lines if not NOT_RUN.match(line)]
@@ -47,7 +47,7 @@ def commands_of(name: str) -> list[str]:
 @pytest.mark.parametrize("name", [name for name in PAGES if commands_of(name)])
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_commands_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands of a page run one after the other, in a folder that holds ``data``."""
+    """The commands of a page run one after the other in a folder that contains ``data``."""
     pytest.importorskip("nh3")
     (tmp_path / "data").symlink_to(ROOT / "data")
     monkeypatch.chdir(tmp_path)
@@ -59,12 +59,12 @@ def test_commands_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             continue
         assert program == "blockml"
         code = main(arguments)
-        # An adaptation may be refused, which the page says.
+        # An adaptation may be refused, as the page says.
         assert code == 0 or (code == 1 and "--base" in arguments), command
 
 
 def test_the_documentation_builds(tmp_path: Path) -> None:
-    """Sphinx reports no warning: no broken link between pages, page out of the contents or unreadable docstring."""
+    """Sphinx reports no warning, such as broken links, pages missing in the contents or unreadable docstrings."""
     pytest.importorskip("sphinx")
     pytest.importorskip("myst_parser")
     pytest.importorskip("furo")

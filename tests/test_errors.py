@@ -19,7 +19,7 @@ from blockml.errors import BlockmlError, DatasetError, MissingExtraError, Unknow
     ],
 )
 def test_errors_survive_pickling(error: BlockmlError) -> None:
-    """An error is unchanged by pickling."""
+    """A pickled error has the same type, message and source."""
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own bytes)
     assert type(again) is type(error)
     assert str(again) == str(error)

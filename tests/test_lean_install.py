@@ -26,7 +26,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
-    """Return a page file."""
+    """Return the path of a page."""
     path = tmp_path / "cats.html"
     path.write_text("<h1>Cats</h1><p>Cats rule the world, and nobody has ever told them otherwise.</p>")
     return path
@@ -39,14 +39,14 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_page_is_extracted(page: Path) -> None:
-    """The released model and the untrained extractors work."""
+    """A released model and an untrained extractor work without extras."""
     for chosen in (["--model", "kim2013", "--threshold", "0"], ["--model", "bte"]):
         result = run("extract", page, *chosen)
         assert (result.returncode, "Cats rule the world" in result.stdout) == (0, True), result.stderr
 
 
 def test_pages_are_predicted(page: Path) -> None:
-    """Prediction works, in several processes too; other formats name their extra."""
+    """Prediction works without extras, even in two processes, and other formats name their extra."""
     for jobs in (1, 2):
         result = run("predict", page, "--quiet", "--jobs", jobs)
         assert (result.returncode, result.stdout.startswith('{"id":')) == (0, True), result.stderr
@@ -59,7 +59,7 @@ def test_pages_are_predicted(page: Path) -> None:
 
 @pytest.mark.parametrize("command", ["train", "evaluate", "compare"])
 def test_other_commands_name_their_extra(command: str, tmp_path: Path) -> None:
-    """One line instead of a traceback."""
+    """A command that needs an extra prints one line with its name instead of a traceback."""
     models = [] if command == "train" else ["kim2013"]
     folder = tmp_path / "a"
     folder.mkdir()
@@ -71,7 +71,7 @@ def test_other_commands_name_their_extra(command: str, tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_a_package_of_no_extra_is_an_error_of_ours() -> None:
-    """Only packages that an extra installs are explained."""
+def test_only_packages_of_an_extra_are_explained() -> None:
+    """Only missing packages of an extra are explained as such."""
     assert missing_extra(ModuleNotFoundError(name="blockml.cats"), "extract") is None
     assert isinstance(missing_extra(ModuleNotFoundError(name="html5lib"), "a back end"), MissingExtraError)

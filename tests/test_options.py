@@ -1,4 +1,4 @@
-"""The options of an extraction are the same ones for functions, batches and commands."""
+"""Functions, batches and commands have the same options of an extraction."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from blockml.parsing import Limits
 
 PAGE = "data/pages/short-article/page.html"
 HTML = (Path(__file__).parents[1] / PAGE).read_bytes()
-#: Options with their defaults; those of records are not options of one extraction.
+#: Options with their defaults; options of records are not options of a single extraction.
 DEFAULTS = {item.name: item.default for item in fields(Options)}
 OF_RECORDS = {
     "format", "links", "images", "tables", "formatting", "fields", "languages", "deduplicate",
     "min_confidence",
 }  # fmt: skip
 SWITCHES = {"links", "images", "tables", "formatting"}
-#: A value of each option that is not its default.
+#: A value of each option other than its default.
 VALUES: dict[str, Any] = {
     "threshold": 0.0,
     "include": ("navigation",),
@@ -55,7 +55,7 @@ VALUES: dict[str, Any] = {
 
 
 def test_signatures_agree() -> None:
-    """``extract`` has an argument for each option of one page, with its default, and describes it."""
+    """The function ``extract`` has and describes an argument for each option of one page, with its default."""
     of_runs = {"inputs", "model", "output", "jobs", "resume", "by_site", "columns", "guard", "progress"}
     for verb, own, left_out in (
         (extract, {"html", "url", "charset", "model"}, OF_RECORDS),
@@ -79,7 +79,7 @@ def test_signatures_agree() -> None:
 
 @pytest.mark.parametrize("add", [add_extract, add_view, add_predict])
 def test_commands_have_all_flags(add: Any) -> None:
-    """Each option has its flag and help in each parser; only a function can't be given to a command."""
+    """Each option has its flag and help in each parser, except for one that is a function."""
     parser = argparse.ArgumentParser()
     add(parser)
     actions = {action.dest: action for action in parser._actions}
@@ -95,7 +95,7 @@ def test_commands_have_all_flags(add: Any) -> None:
 
 @pytest.mark.parametrize("name", sorted(DEFAULTS.keys() - OF_RECORDS))
 def test_each_option_has_the_same_effect_everywhere(name: str) -> None:
-    """``extract``, a batch, a pickled batch extractor and a column give one text; the option changes something."""
+    """``extract``, a batch, a pickled extractor and a column return the same text, which each option changes."""
     chosen = {name: VALUES[name]}
     html = b"<p>\xff\xfe\xfd" if name == "detector" else HTML
     if name == "detector":
@@ -113,7 +113,7 @@ def test_each_option_has_the_same_effect_everywhere(name: str) -> None:
 
 
 def lower(data: bytes) -> str:
-    """Detect an encoding."""
+    """Return an encoding."""
     return "koi8-r" if data else "utf-8"
 
 
@@ -130,7 +130,7 @@ def lower(data: bytes) -> str:
 def test_flags_of_commands_set_options(
     arguments: list[str], options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``extract``, ``predict`` and ``view`` decide as the function."""
+    """The commands ``extract``, ``predict`` and ``view`` decide as the function does with the same options."""
     result = extract(HTML, **options)
     main(["extract", PAGE, *arguments])
     assert capsys.readouterr().out.rstrip("\n") == result.text
@@ -141,8 +141,8 @@ def test_flags_of_commands_set_options(
     assert f"{int(result.kept.sum())} of {len(result.kept)} block" in capsys.readouterr().err
 
 
-def test_options_are_frozen_and_hold_their_labels() -> None:
-    """Iterators of labels are read once, so that every page has them."""
+def test_options_are_frozen_and_keep_their_labels() -> None:
+    """Options are frozen, and iterators of labels are read once, so that every page has them."""
     options = Options(include=iter(["comment"]), exclude="heading")
     assert options.include == {"comment"}
     assert options == Options(include=["comment"], exclude=("heading",))
@@ -151,8 +151,8 @@ def test_options_are_frozen_and_hold_their_labels() -> None:
         options.threshold = 1.0  # type: ignore[misc]
 
 
-def test_errors_of_the_library_speak_of_arguments(capsys: pytest.CaptureFixture[str]) -> None:
-    """Those of the command speak of flags."""
+def test_errors_of_the_library_name_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    """Errors of the library name arguments, and those of the command name flags."""
     with pytest.raises(UsageError, match=r"^the threshold must be between 0 and 1, got 2$"):
         extract(HTML, threshold=2)
     with pytest.raises(UsageError, match=r"^model plain has no block labels to include or exclude"):

@@ -1,4 +1,4 @@
-"""Distribution: tags of wheels, contents of archives, hints on installation."""
+"""Distribution: wheel tags, contents of archives, and installation hints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 
 @pytest.fixture
 def build() -> Any:
-    """The build hook."""
+    """Return the build hook."""
     pytest.importorskip("hatchling", reason="needs hatchling, which builds the package")
     pytest.importorskip("setuptools", reason="needs setuptools, which compiles the extension")
     import hatch_build
@@ -49,7 +49,7 @@ def test_tags_are_those_of_the_interpreter(
     free_threaded: bool,  # noqa: FBT001
     tag: str,
 ) -> None:
-    """The limited API serves all later versions; an interpreter without the global lock has none."""
+    """A wheel with the limited API is tagged for all later versions; a free-threaded interpreter gets its own tag."""
     monkeypatch.setattr(sysconfig, "get_platform", lambda: platform)
     monkeypatch.setattr(build, "is_free_threaded", lambda: free_threaded)
     if platform == "linux-x86_64" and sys.maxsize < 2**32:
@@ -58,12 +58,12 @@ def test_tags_are_those_of_the_interpreter(
 
 
 def test_type_information_is_shipped() -> None:
-    """Users' type checkers read the annotations of the package."""
+    """The package has py.typed, so that users' type checkers read its annotations."""
     assert (Path(blockml.__file__).parent / "py.typed").is_file()
 
 
 def test_hints_install_from_the_checkout() -> None:
-    """The name on the package index is somebody else's: no hint may install it."""
+    """No hint installs the name ``blockml`` from the package index, which belongs to somebody else."""
     extras = PROJECT["project"]["optional-dependencies"]
     assert PROJECT["project"]["name"] == "blockml-extract"
     for extra in ("language", "report", "fast", "boost", "compare"):
@@ -75,7 +75,7 @@ def test_hints_install_from_the_checkout() -> None:
 
 
 def test_one_wheel_is_built_for_each_platform() -> None:
-    """It is built by the oldest Python; its limited API serves the others."""
+    """One wheel for each platform is built by the oldest Python, and its limited API serves the others."""
     chosen = PROJECT["tool"]["cibuildwheel"]
     assert chosen["build"] == ["cp311-*"]
     assert set(chosen["linux"]["archs"]) == {"x86_64", "aarch64"}
@@ -84,7 +84,7 @@ def test_one_wheel_is_built_for_each_platform() -> None:
 
 
 def test_wheels_are_reproducible(tmp_path: Path, build: Any) -> None:
-    """Wheels from two copies of the checkout are equal to the byte; no code specific to this machine is requested."""
+    """Wheels from two copies of the checkout are identical, and no code specific to this machine is requested."""
     pytest.importorskip("build", reason="needs the package build")
     assert not re.search(r"-m(?:arch|cpu|tune|avx|fma)", Path(build.__file__).read_text(encoding="utf-8"))
     wheels = []
@@ -116,7 +116,7 @@ def test_wheels_are_reproducible(tmp_path: Path, build: Any) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="needs gcc or clang")
 def test_the_compiled_extension_is_reproducible(tmp_path: Path, build: Any) -> None:
-    """It is the same in every folder, also with the debugging information that Python's own flags ask for."""
+    """The extension is identical when built in another folder, even with debugging information."""
     pytest.importorskip("setuptools", reason="needs setuptools")
     files = []
     for name in ("one", "another/folder"):

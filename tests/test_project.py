@@ -25,7 +25,7 @@ def test_oldest_pins_are_the_lower_bounds() -> None:
 
 
 def test_commands_of_the_readme_exist() -> None:
-    """Every subcommand that the README names is one."""
+    """The README names the main subcommands and none that doesn't exist."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`blockml ([a-z]+)", readme)) | set(
         re.findall(r"^\$ (?:.*\| )?blockml ([a-z]+)", readme, re.MULTILINE)
@@ -38,13 +38,13 @@ def test_commands_of_the_readme_exist() -> None:
 
 
 def test_links_of_the_docs_lead_somewhere() -> None:
-    """Relative links in README and docs name files that exist."""
+    """Relative links in README, docs and research name existing files."""
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "research").rglob("*.md")):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
 def test_version_is_in_the_changelog_or_unreleased() -> None:
-    """A released version has its section."""
+    """The changelog has a section for the current version or for unreleased changes."""
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"## {blockml.__version__}" in changelog or "## Unreleased" in changelog

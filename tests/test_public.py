@@ -1,4 +1,4 @@
-"""Public interface: names, docstrings, imports, dependencies, threads."""
+"""Public interface: names, docstrings, imports, dependencies and threads."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_all_is_sorted_and_complete() -> None:
 
 
 def listed(tree: ast.Module) -> list[str] | None:
-    """``__all__`` of a module."""
+    """Return ``__all__`` of a module."""
     for statement in tree.body:
         if isinstance(statement, ast.Assign) and any(
             isinstance(t, ast.Name) and t.id == "__all__" for t in statement.targets
@@ -59,7 +59,7 @@ def listed(tree: ast.Module) -> list[str] | None:
 
 
 def top_level(tree: ast.Module) -> set[str]:
-    """Names that a module's own statements bind."""
+    """Return the names that a module's statements bind."""
     names: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -85,7 +85,7 @@ def test_modules_list_their_names(path: Path) -> None:
 
 @every_module
 def test_public_classes_and_functions_have_docstrings(path: Path) -> None:
-    """Every module has one, too."""
+    """Every module, public class and public function has a docstring."""
     missing = [] if ast.get_docstring(TREES[path]) or not TREES[path].body else ["module"]
     waiting: list[ast.AST] = [TREES[path]]
     while waiting:
@@ -100,12 +100,12 @@ def test_public_classes_and_functions_have_docstrings(path: Path) -> None:
     assert missing == []
 
 
-#: Names that several modules of one package define, each for itself: the interface by which the package reads them.
+#: Names that several modules of a package define, because the package reads them from each module.
 INTERFACES = {"COLUMNS": "features", "COMMANDS": "cli"}
 
 
 def definitions(statements: list[ast.stmt]) -> Iterator[str]:
-    """Public names that statements of a module define: classes, functions, constants and aliases."""
+    """Yield the public names that statements of a module define: classes, functions, constants and aliases."""
     for node in statements:
         match node:
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -118,7 +118,7 @@ def definitions(statements: list[ast.stmt]) -> Iterator[str]:
 
 
 def test_a_public_name_has_one_definition() -> None:
-    """Two things have two names, and what two modules need is imported."""
+    """No public name is defined in two modules, because what two modules need is imported."""
     modules = defaultdict[str, list[str]](list)
     for path, tree in TREES.items():
         for name in set(definitions(tree.body)):
@@ -130,7 +130,7 @@ def test_a_public_name_has_one_definition() -> None:
 
 
 def imports(tree: ast.Module) -> set[str]:
-    """Modules that a module imports anywhere, and the names from them."""
+    """Return the modules that a module imports anywhere, and the names from them."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -142,9 +142,9 @@ def imports(tree: ast.Module) -> set[str]:
 
 @every_module
 def test_only_back_ends_call_html_parsers(path: Path) -> None:
-    """All pages are parsed by the back ends."""
+    """Only the back ends call HTML parsers."""
     back_ends = {"parsing/backends.py", "parsing/html5lib_tree.py", "parsing/lexbor.py"}
-    with_blank_texts = {"datasets/label_studio.py"}  # whose paths count the white space between tags as texts
+    with_blank_texts = {"datasets/label_studio.py"}  # its paths count the white space between tags as texts
     if path.relative_to(PACKAGE).as_posix() in back_ends | with_blank_texts:
         return
     parsers = {"html5lib", "html.parser", "lxml.html", "bs4", "selectolax", "html5_parser", "xml.dom", "xml.sax"}
@@ -164,7 +164,7 @@ def test_only_back_ends_call_html_parsers(path: Path) -> None:
     }
 
 
-#: Packages and modules that train, evaluate, or learn sites.
+#: Packages and modules that train, evaluate or learn sites.
 LEARNING = (
     "training/",
     "estimators/",
@@ -172,28 +172,28 @@ LEARNING = (
     "templates/distances/",
     "templates/mapping/etdm.py",
     "evaluation/",
-    "extractors/base.py",  # tags for its model selection, made when that asks
+    "extractors/base.py",  # tags for scikit-learn's model selection, made on request
 )
 
 
 @every_module
-def test_scikit_learn_stays_where_something_is_learnt(path: Path) -> None:
-    """Prediction only needs numpy."""
+def test_scikit_learn_is_only_imported_for_learning(path: Path) -> None:
+    """Modules that only predict do not import scikit-learn, SciPy or pandas."""
     if path.relative_to(PACKAGE).as_posix().startswith(LEARNING):
         return
     assert not {name for name in imports(TREES[path]) if name.partition(".")[0] in {"sklearn", "scipy", "pandas"}}
 
 
 def test_import_is_light() -> None:
-    """A fresh interpreter that imports blockml and parses a page loads nothing that only training or charts need."""
+    """Importing blockml and parsing a page in a fresh interpreter loads no package for training or charts."""
     heavy = ["sklearn", "scipy", "pandas", "joblib", "matplotlib", "html5lib", "selectolax"]
     code = f"import sys, blockml\nblockml.parse('<p>x</p>')\nprint([name for name in {heavy} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert (run.returncode, run.stderr, run.stdout.strip()) == (0, "", "[]")
 
 
-def test_no_import_reads_the_network() -> None:
-    """A fresh interpreter imports every module of blockml without a socket or a look-up of a name."""
+def test_no_import_uses_the_network() -> None:
+    """Importing every module of blockml in a fresh interpreter opens no socket and looks up no name."""
     code = """
 import importlib, pkgutil, socket, sys
 def refuse(*arguments, **options):
@@ -217,7 +217,7 @@ print(count)
 
 
 def test_dependencies_have_no_upper_bounds() -> None:
-    """A cap in a library is somebody else's conflict."""
+    """Dependencies have no upper bounds, because a cap in a library causes conflicts for its users."""
     file = PACKAGE.parent / "pyproject.toml"
     if not file.is_file():
         pytest.skip("not a source tree")
@@ -228,7 +228,7 @@ def test_dependencies_have_no_upper_bounds() -> None:
 
 
 def test_threads_share_a_model() -> None:
-    """One thread or sixteen give the same results, in either order of first use."""
+    """One thread and sixteen give the same results, in either order of first use."""
     model = TrainedExtractor(small_model())
     pages = [
         f"<title>{i}</title><ul><li><a href=/>Home</a></ul>"
@@ -265,7 +265,7 @@ def test_threads_share_a_model() -> None:
     ],
 )
 def test_empty_text_has_a_status_that_says_why(html: str | bytes, status: Status) -> None:
-    """A page never raises."""
+    """A page without text has a status that says why, and consistent arrays."""
     result = blockml.extract(html, model=TrainedExtractor(small_model()))
     assert result.status is status
     assert bool(result.text) == (status is Status.OK)
@@ -275,8 +275,8 @@ def test_empty_text_has_a_status_that_says_why(html: str | bytes, status: Status
     assert result.model == "tiny 1.2"
 
 
-def test_threshold_of_the_call_wins() -> None:
-    """Lower keeps more, higher less."""
+def test_threshold_of_the_call_overrides_the_model() -> None:
+    """The threshold of a call overrides that of the model, and higher thresholds keep less."""
     html = "<p>one two three</p><p>" + "long enough to be kept " * 5 + "</p><p>x</p>"
     kept = [
         sum(blockml.extract(html, model=TrainedExtractor(small_model()), threshold=threshold).kept.tolist())
@@ -286,14 +286,14 @@ def test_threshold_of_the_call_wins() -> None:
     assert sum(blockml.extract(html, model=TrainedExtractor(small_model(), threshold=0.8)).kept.tolist()) == 1
 
 
-def test_page_of_a_limit_is_truncated_even_without_text() -> None:
-    """The status names the graver reason."""
+def test_page_cut_at_a_limit_is_truncated_even_without_text() -> None:
+    """A page cut at a limit has the status TRUNCATED even if it has no text."""
     result = blockml.extract("<p>" + "x " * 50, model=TrainedExtractor(small_model()), limits=blockml.Limits(bytes=3))
     assert result.status is Status.TRUNCATED
 
 
 def test_packages_import_only_from_packages_above() -> None:
-    """The order is that of the table in the architecture page; ``blockml`` itself comes last."""
+    """Packages import only from packages above them in the table of the architecture page."""
     page = PACKAGE.parent / "docs" / "architecture.md"
     if not page.is_file():
         pytest.skip("not a source tree")
@@ -320,7 +320,7 @@ def test_packages_import_only_from_packages_above() -> None:
 
 
 def test_an_extraction_imports_neither_templates_nor_training() -> None:
-    """Modules for sites, training and evaluation are loaded by the calls that use them."""
+    """An extraction does not import modules for sites, training and evaluation."""
     code = (
         "import sys, blockml; blockml.extract('<p>One line of text</p>'); "
         "print(*sorted({name.split('.')[1] for name in sys.modules if name.startswith('blockml.')}))"
@@ -335,7 +335,7 @@ LATER_OUTPUTS = ("escapes", "html", "inline", "links", "markdown", "mathematics"
 
 
 def test_plain_text_imports_no_other_output() -> None:
-    """Markdown, HTML and paragraphs are imported when somebody asks for them."""
+    """Markdown, HTML and paragraphs are imported only when they are requested."""
     code = (
         "import sys, blockml; blockml.extract('<p>Cats rule the world.', model='default').text;"
         "plain = set(sys.modules); result = blockml.extract('<p>Cats', model='plain');"
@@ -350,13 +350,13 @@ def test_plain_text_imports_no_other_output() -> None:
 
 
 def test_the_package_shows_its_public_names_only() -> None:
-    """Its modules are there, but ``dir`` doesn't list them."""
+    """Listing the package shows its public names only, without its modules."""
     shown = [name for name in dir(blockml) if not name.startswith("__")]
     assert shown == blockml.__all__
 
 
-def test_an_extraction_shows_what_it_says() -> None:
-    """Values that are read on first access are not among its public fields, and are pickled with it."""
+def test_lazy_values_are_not_fields_and_are_pickled() -> None:
+    """Lazy values are not among the public fields of an extraction, but are pickled with it."""
     result = blockml.extract("<title>Cats</title><p>Cats rule the world.</p>", model="plain")
     assert not [field.name for field in fields(result) if "lazy" in field.name]
     loaded = pickle.loads(pickle.dumps(result))  # noqa: S301 (our own bytes)
@@ -364,7 +364,7 @@ def test_an_extraction_shows_what_it_says() -> None:
 
 
 def test_representations_are_short() -> None:
-    """The representation of an object names it, without its contents."""
+    """The representation of an object names it without its contents."""
     page = blockml.parse("<p>One <b>two</b>" * 500)
     dataset = Dataset("news", Path("news"), "folders", (LabelledPage("a", "a", Path("a"), TextGold("word " * 999)),))
     shown = {
@@ -384,7 +384,7 @@ def test_representations_are_short() -> None:
 
 
 def test_predictions_and_matrices_are_pickled() -> None:
-    """Data of the C extension are left out of the pickle; the decision is the same."""
+    """Predictions and matrices are pickled without the data of the C extension, and give the same decision."""
     page = blockml.parse(
         "".join(f"<div class=c{i}><p>Text {i} <a href=/>link</a>{' word' * i}</div>" for i in range(60))
     )
@@ -396,8 +396,8 @@ def test_predictions_and_matrices_are_pickled() -> None:
     assert score_page(extractor.model, copy.deepcopy(rows)).scores.tolist() == prediction.scores.tolist()
 
 
-def test_blocks_take_indices_of_arrays() -> None:
-    """A block holds plain numbers, whatever its index was."""
+def test_blocks_accept_numpy_indices() -> None:
+    """Blocks can be indexed by numpy integers, and contain plain numbers; fractions are refused."""
     page = blockml.parse("<p>One</p><p>Two</p>")
     block = page.blocks[np.flatnonzero([False, True])[0]]
     assert type(block.index) is int

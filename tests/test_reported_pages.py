@@ -1,4 +1,4 @@
-"""Small pages after public bug reports of extractors, with the Markdown and the metadata that are right (CC0)."""
+"""Small pages modelled on public bug reports of extractors, with their correct Markdown and metadata (CC0)."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +14,7 @@ BACKENDS = ["lxml", "html5lib", *(["lexbor"] if find_spec("selectolax") else [])
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", ["03-declarative-shadow", "43-soft-hyphens"])
 def test_reported_page(name: str, backend: str) -> None:
-    """The page gives what a reader sees, with every back end."""
+    """The page has the Markdown and metadata that a reader sees, with every back end."""
     path = FOLDER / f"{name}.html"
     expected = path.with_suffix(".expected.txt").read_text("utf-8")
     declared, _, markdown = expected.partition("MARKDOWN\n")

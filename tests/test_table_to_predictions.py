@@ -18,7 +18,7 @@ N_PAGES = 40  # enough for every step of the script
 
 
 def test_a_table_becomes_a_model_and_predictions(tmp_path: Path) -> None:
-    """Pages in a CSV; the script writes a model, a report and a row for each new page."""
+    """From pages in a CSV, the script writes a model, a report and a row for each new page."""
     parquet = pytest.importorskip("pyarrow.parquet")
     [code] = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert len([line for line in code.splitlines() if line.strip()]) <= 41

@@ -1,4 +1,4 @@
-"""Threads that share a model get the same, workers have one thread each, and what isn't asked for isn't computed."""
+"""Threads that share a model get equal results, workers use one thread each, and only what is needed is computed."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ NEEDED = {"lexbor": "selectolax"}
 
 
 def on_backend(name: str, backend: str) -> TrainedExtractor:
-    """A released model whose pages are parsed by another back end."""
+    """Return a released model whose pages are parsed by another back end."""
     model = trained(name).model
     return TrainedExtractor(replace(model, parsing=replace(model.parsing, backend=backend)))
 
 
 def told(result: Extraction) -> tuple[object, ...]:
-    """Everything in an extraction, bit for bit."""
+    """Return everything in an extraction, bit for bit."""
     return (
         result.status, result.text, result.scores.tobytes(), result.kept.tobytes(), result.confidence, result.labels,
         result.remarks, result.page.warnings, result.page.title,
@@ -56,8 +56,8 @@ def told(result: Extraction) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("backend", sorted(set(BACKENDS) - {"html5lib"}))
 @pytest.mark.parametrize("model", ["default", "kim2013"])
-def test_threads_that_share_a_model_get_the_same(model: str, backend: str, implementation: str) -> None:
-    """Sixteen at once, each with the same pages in a different order."""
+def test_threads_that_share_a_model_get_the_same_results(model: str, backend: str, implementation: str) -> None:
+    """Sixteen threads that share a model get the same results, each with the pages in a different order."""
     if find_spec(NEEDED.get(backend, "blockml")) is None:
         pytest.skip(f"needs {NEEDED[backend]}")
     extractor = on_backend(model, backend)
@@ -77,42 +77,42 @@ def test_threads_that_share_a_model_get_the_same(model: str, backend: str, imple
 
 
 @pytest.mark.parametrize("model", ["default", "kim2013"])
-def test_an_extraction_starts_no_threads_of_python(model: str) -> None:
-    """Threads of numpy's matrix products are not Python's; see below."""
+def test_an_extraction_starts_no_python_threads(model: str) -> None:
+    """An extraction starts no Python threads; those of numpy's matrix products are tested below."""
     before = threading.active_count()
     blockml.extract(PAGES[0], model=model)
     assert threading.active_count() == before
 
 
 class Counting(Extractor):
-    """Keeps the block as often as the process has threads for matrix products: recognised only by its confidence."""
+    """An extractor that keeps every block and whose id shows the number of threads for matrix products."""
 
     traits: ClassVar[Traits] = Plain.traits
 
     @property
     def id(self) -> str:
-        """The number of those threads, and of this process."""
+        """Return the number of those threads and the id of this process."""
         return f"{blas_threads()} in {os.getpid()}"
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Keep all."""
+        """Return a score of 1 for every block."""
         return np.ones(len(page.blocks), dtype=np.float32)
 
 
 def blas_threads() -> list[int]:
-    """Threads that numpy's library for matrix products may use; others may come with their own libraries."""
+    """Return the numbers of threads that numpy's library for matrix products may use."""
     return [lib.num_threads for lib in blas().lib_controllers if "numpy" in lib.filepath]
 
 
 @functools.cache
 def blas() -> ThreadpoolController:
-    """The process's libraries for matrix products."""
+    """Return the process's libraries for matrix products."""
     return ThreadpoolController().select(user_api="blas")
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_pages_of_a_batch_are_worked_on_with_one_thread(jobs: int) -> None:
-    """Worker processes and this process are limited; the earlier setting is restored."""
+def test_pages_of_a_batch_are_processed_with_one_thread(jobs: int) -> None:
+    """In a batch the workers and this process use one thread each, and the earlier setting is restored."""
     with ThreadpoolController().limit(limits=2, user_api="blas"):
         if blas_threads() != [2]:
             pytest.skip("numpy's matrix products know no threads here")
@@ -123,7 +123,7 @@ def test_pages_of_a_batch_are_worked_on_with_one_thread(jobs: int) -> None:
     assert f"{os.getpid()}" not in {model.split(" in ")[1] for model in models}
 
 
-def test_one_thread_for_products_and_then_as_many_as_before() -> None:
+def test_one_thread_for_matrix_products_and_then_as_many_as_before() -> None:
     """The limit holds for all threads, may be nested, ends after exceptions, and is lifted by the last user."""
     before = blas_threads()
     if not before or max(before) < 2:
@@ -165,7 +165,7 @@ def called(work: Callable[[], object]) -> Counter[CodeType]:
 
 
 def code_of(function: object) -> CodeType:
-    """The code of a function of Python."""
+    """Return the code of a Python function."""
     assert isinstance(function, FunctionType)
     return function.__code__
 
@@ -174,7 +174,7 @@ def code_of(function: object) -> CodeType:
 def test_only_what_the_model_reads_is_computed_and_once(
     name: str, implementation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Families of its features, once a page, and columns that stand for themselves; no others."""
+    """Only the families and columns of features that the model reads are computed, each once a page."""
     extractor = trained(name)
     written: list[str] = []
     write = KernelPage.write
@@ -197,8 +197,8 @@ def test_only_what_the_model_reads_is_computed_and_once(
     assert all(calls[family] == 1 for family in families)
 
 
-def test_a_model_without_words_of_classes_does_not_look_at_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not read attributes, subtrees or ancestors either."""
+def test_a_model_without_words_of_classes_does_not_read_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model without words of classes does not read attributes, subtrees or ancestors."""
     expected = told(blockml.extract(PAGES[0], model="kim2013"))
 
     def fail(_: PageContext) -> object:
@@ -251,8 +251,8 @@ os._exit(0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_children_forked_while_threads_extract() -> None:
-    """None of them waits for a lock that a thread of its parent held."""
+def test_children_forked_while_threads_extract_do_not_hang() -> None:
+    """Children forked while threads extract do not wait for a lock that a thread of the parent held."""
     backends = [name for name in ("lxml", "lexbor") if find_spec(NEEDED.get(name, "blockml"))]
     command = [sys.executable, "-W", "ignore", "-c", _FORKS, *backends]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)  # noqa: S603 (our own code)
@@ -260,7 +260,7 @@ def test_children_forked_while_threads_extract() -> None:
 
 
 def test_no_property_has_a_lock() -> None:
-    """In Python 3.11 those of functools have one for all instances of a class."""
+    """No property is functools.cached_property, which in Python 3.11 has one lock for all instances of a class."""
     assert blockml.extract(PAGES[0]).metadata.title
     found = [
         f"{name}.{kind.__name__}.{attribute}"
@@ -275,7 +275,7 @@ def test_no_property_has_a_lock() -> None:
 
 
 def test_threads_get_the_value_that_was_stored_first() -> None:
-    """A value that two threads compute is one object for both."""
+    """A value that two threads compute at the same time is one object for both."""
     started, go = threading.Semaphore(0), threading.Event()
 
     class Page:

@@ -1,4 +1,4 @@
-"""A small crawl for the tutorial on surveys, and a script that labels pages in place of a person.
+"""A small crawl for the tutorial on surveys, and a script that labels its pages instead of a person.
 
 ``python -m tools.example_crawl pages CRAWL.warc.gz`` writes the pages of ``data/sites``, or with ``--corpora DIR``
 those of 14 real sites in a folder of corpora. ``python -m tools.example_crawl labels INPUT OUTPUT LABELLED`` labels the
@@ -62,7 +62,7 @@ def write_crawl(path: Path, corpora: Path | None = None) -> int:
 
 
 def content_by_rule(page: Page) -> NDArray[np.bool_]:
-    """Return (n_blocks,) what the script labels as content."""
+    """Return (n_blocks,) whether the script labels a block as content."""
     names = [
         {page.nodes.name(node) for node in (parent, *page.nodes.ancestors(parent))} if parent >= 0 else set()
         for parent in page.blocks.parent.tolist()

@@ -1,4 +1,4 @@
-"""Pictures of the documentation that explain, drawn from the code and the pages in ``data/``.
+"""Explanatory figures of the documentation, drawn from the code and the pages in ``data/``.
 
 ``python -m tools.explanations`` writes ``docs/NAME.svg`` for each name in :data:`PICTURES`. Colours follow the reader's
 preference for a light or dark page.
@@ -51,7 +51,7 @@ COLORS = {
 
 
 def svg(width: int, height: int, title: str, parts: Iterable[str]) -> str:
-    """Return a drawing that is light or dark like the page around it."""
+    """Return a drawing that follows the light or dark scheme of the page around it."""
     light, dark = ("".join(f".{name}{{fill:{pair[dark]}}}" for name, pair in COLORS.items()) for dark in (0, 1))
     style = (
         "text{font:13px sans-serif}.code{font:13px monospace;white-space:pre}.small{font-size:11px}"
@@ -82,7 +82,7 @@ def arrow(x: float, y: float, length: float) -> str:
 
 
 def route_picture() -> str:
-    """Draw the packages that a page passes, with the numbers of one page."""
+    """Draw the packages that a page passes through, with the numbers of one page."""
     source = (PAGE / "page.html").read_bytes()
     result = blockml.extract(source)
     n_blocks, n_kept = len(result.page.blocks), int(result.kept.sum())
@@ -131,7 +131,7 @@ def decision_picture() -> str:
 
 
 def template_picture() -> str:
-    """Draw four pages of a site, the texts that they share, and one of them without these."""
+    """Draw four pages of a site, the texts that they share, and one of the pages without these."""
     pages = [parse((PAGE.parent / name / "page.html").read_bytes()) for name in TEMPLATE_PAGES]
     counts = Counter(content for page in pages for content in set(page.blocks.texts))
     heads = [*(name.removeprefix("courier-") for name in TEMPLATE_PAGES), "the template", "page 1 without it"]
@@ -183,7 +183,7 @@ def survey_picture() -> str:
 
 
 def blocks_picture() -> str:
-    """Draw a piece of HTML, and the blocks that it is cut into."""
+    """Draw a piece of HTML and its blocks."""
     page = parse(SNIPPET)
     blocks, nodes = page.blocks, page.nodes
     parts = [text(20, 24, "HTML"), text(520, 24, "blocks"), text(760, 24, "words"), text(820, 24, "linked words")]
@@ -221,7 +221,7 @@ def blocks_picture() -> str:
 
 
 def methods_picture() -> str:
-    """Draw the scores that methods give to the blocks of one page, and what they keep."""
+    """Draw the scores of one page's blocks by several methods, and the blocks that they keep."""
     source = (PAGE / "page.html").read_bytes()
     page = parse(source)
     gold = read_labels(PAGE / "labels.jsonl")
@@ -271,7 +271,7 @@ def _bars(
 
 
 def folds_picture() -> str:
-    """Draw block F1 of two feature sets, by what the folds of cross-validation keep together."""
+    """Draw block F1 of two feature sets, by the unit that the folds of cross-validation keep together."""
     parts = []
     left, scale = 170.0, 720.0
     for row, (name, six, more, gain) in enumerate(FOLDS):

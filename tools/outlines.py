@@ -1,7 +1,7 @@
-"""Labels of whole pages from outlines: groups of blocks with the same place in the markup, each content or not.
+"""Labels of whole pages from outlines: groups of blocks with the same place in the markup, labelled as content or not.
 
 ``python -m tools.outlines write PAGES -o FILE`` writes the outlines of some pages as text,
-``... labels PAGES --answers FILE -o LABELS`` turns a reader's answers into labels of blocks, which hold no text; with
+``... labels PAGES --answers FILE -o LABELS`` turns a reader's answers into labels of blocks, without their text; with
 ``--second FILE`` groups that a second reader answered differently are ignored, and the agreement is printed.
 ``... folders PAGES --labels LABELS -o DIR`` joins labels and pages to a data set that ``blockml train`` reads.
 ``PAGES`` is a folder with a table ``pages.jsonl.gz`` and the pages ``pages/ID.html.gz``.
@@ -33,14 +33,14 @@ from blockml.page import Label, Page
 from blockml.parsing import parse
 from blockml.storage.atomic import atomic_write
 
-#: Groups of an outline at most, and words of a group that is not divided any more (our choice: a page is read in a
-#: minute).
+#: Maximum number of groups in an outline, and of words in a group that is not divided further (our choice: a page is
+#: read in a minute).
 MAX_GROUPS, FEW_WORDS = 60, 12
 #: Minimum number of equal siblings that form one group.
 REPEATED = 3
-#: Elements that are told apart by their place among their siblings, as the columns of a table.
+#: Elements distinguished by their position among their siblings, such as the columns of a table.
 BY_COLUMN = frozenset({"td", "th"})
-#: Characters of a text in an outline.
+#: Maximum number of characters of a text in an outline.
 WIDTH = 70
 
 
@@ -53,14 +53,14 @@ class Place:
     below: dict[str, Place] = field(default_factory=dict)
 
     def parts(self) -> list[Place]:
-        """Return the places inside; a separate place for text that is in none of them."""
+        """Return the places inside, with a separate place for text outside all of them."""
         inside = {block for place in self.below.values() for block in place.blocks}
         own = [block for block in self.blocks if block not in inside]
         return [*self.below.values(), *([Place((*self.path, "text"), own)] if own else [])]
 
 
 def groups(page: Page) -> list[Place]:
-    """Divide the blocks of a page into groups, the largest ones first, as long as there are few of them.
+    """Divide the blocks of a page into groups, the largest ones first, up to the maximum number.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def groups(page: Page) -> list[Place]:
 
 
 def _without_crumbs(found: list[Place], words: Sequence[int]) -> list[Place]:
-    """Join consecutive groups of a few words that lie in the same element."""
+    """Join consecutive groups of a few words that are in the same element."""
 
     def key(item: tuple[int, Place]) -> tuple[int, ...] | tuple[str, ...]:
         number, place = item
@@ -103,7 +103,7 @@ def _without_crumbs(found: list[Place], words: Sequence[int]) -> list[Place]:
 
 
 def _places(page: Page) -> Place:
-    """Return the root of the places of all blocks."""
+    """Return the root of the tree of places of all blocks."""
     nodes, root = page.nodes, Place()
     steps: dict[int, str] = {}
     parents = {ancestor for parent in page.blocks.parent.tolist() for ancestor in (parent, *nodes.ancestors(parent))}
@@ -128,7 +128,7 @@ def _places(page: Page) -> Place:
 
 
 def _name(page: Page, node: int) -> str:
-    """Return tag and first class, else the id, of an element."""
+    """Return the tag of an element with its first class, else its id."""
     attributes = page.nodes.attributes[node]
     classes = (attributes.get("class") or "").split()
     mark = f".{classes[0]}" if classes else f"#{attributes['id']}" if attributes.get("id") else ""
@@ -270,7 +270,7 @@ def _digest(texts: Sequence[str]) -> str:
 
 
 def pages(folder: Path, ids: Iterable[str] | None = None) -> Iterator[tuple[dict[str, Any], bytes, Page]]:
-    """Iterate over rows, bytes and parsed pages of a folder, all or those with some ids, in their order."""
+    """Iterate over rows, bytes and parsed pages of a folder: all, or those with the given ids in their order."""
     rows = {row["id"]: row for row in lines(folder / "pages.jsonl.gz")}
     for page_id in rows if ids is None else ids:
         html = gzip.decompress((folder / "pages" / f"{page_id}.html.gz").read_bytes())
@@ -278,7 +278,7 @@ def pages(folder: Path, ids: Iterable[str] | None = None) -> Iterator[tuple[dict
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Iterate over JSON lines, zipped or not."""
+    """Iterate over JSON lines, gzipped or not."""
     data = path.read_bytes()
     for line in (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig").split("\n"):
         if line.strip():

@@ -16,7 +16,7 @@ __all__ = ["main"]
 
 
 def rules(lines: Iterable[str]) -> Iterator[str]:
-    """Iterate over the rules of the list in ASCII, and comments with its version and licence."""
+    """Yield the rules of the list in ASCII, after comments with its version and licence."""
     yield "# The rules of the Public Suffix List, https://publicsuffix.org/list/, without its comments."
     yield "# Mozilla Public License 2.0: https://mozilla.org/MPL/2.0/"
     for line in lines:

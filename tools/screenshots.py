@@ -1,4 +1,4 @@
-"""Pictures of the page view, the labelling page and a comparison for the documentation, by headless Chromium.
+"""Screenshots of the page view, the labelling page and a comparison for the documentation, by headless Chromium.
 
 ``python -m tools.screenshots`` writes ``docs/view.png``, ``label.png`` and ``report.png`` from synthetic pages.
 """
@@ -24,7 +24,7 @@ SIZE = {"width": 1200, "height": 640}
 
 
 def main() -> int:
-    """Write the pictures."""
+    """Write the screenshots."""
     from playwright.sync_api import ViewportSize, sync_playwright
 
     model = blockml.load("default")

@@ -1,4 +1,4 @@
-"""Adds the hashes of training pages to released models that were trained before there were any.
+"""Adds the hashes of training pages to released models that were trained before these hashes existed.
 
 ``python -m tools.training_hashes NAME --corpora DIR`` opens the data sets that the model's file names, as ``train.py``
 does, and refuses them unless their checksums are those in the file. Nothing is trained.
@@ -37,7 +37,7 @@ def with_hashes(model: Model, corpora: Path) -> Model:
 
 
 def _without_labels(dataset: Dataset) -> Dataset:
-    """Read pages without the labels kept in this repository, which another segmentation may not fit."""
+    """Read pages without the labels kept in this repository, which may not fit another segmentation."""
     if dataset.name not in LABELS:
         return dataset
     return replace(dataset, pages=tuple(replace(page, reader=None) for page in dataset.pages))

@@ -1,8 +1,8 @@
 """Adaptation of the default model to sites: page F1 on other pages of the site, before and after.
 
-For each site or template with at least ten labelled pages, five pages are labelled block by block as by clicks: page
-folders with ``labels.jsonl``, whose labels are those of the gold. ``blockml train --base default`` adapts to them, and
-the other pages measure both models, with the interval of a paired bootstrap over pages::
+For each site or template with at least ten labelled pages, five pages are labelled block by block, as by clicks:
+page folders with ``labels.jsonl``, whose labels are those of the gold. ``blockml train --base default`` adapts to
+them, and both models are measured on the other pages, with the interval of a paired bootstrap over pages::
 
     BLOCKML_CORPORA=DIR python -m research.benchmarks.adaptation
 """

@@ -1,7 +1,7 @@
 """Effects of the choice of the HTML parser: speed, blocks, extractions, and models trained with another parser.
 
-Needs BLOCKML_CORPORA and selectolax. Back ends are compared on equal pages, with intervals of paired differences:
-released models were trained on WCXB, so only differences count there. html5lib is slow and runs on a fixed sample.
+Needs BLOCKML_CORPORA and selectolax. Back ends are compared on the same pages, with intervals of paired
+differences, because released models were trained on WCXB. html5lib is slow and runs on a fixed sample.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def speed(study: Study) -> Iterator[Row]:
 
 
 def tree(source: bytes) -> object:
-    """Parse to lxml's tree: the floor."""
+    """Parse to lxml's tree, which is the floor."""
     return etree.fromstring(source, etree.HTMLParser(encoding="utf-8", huge_tree=True))
 
 
@@ -117,7 +117,7 @@ def parsed(labelled: LabelledPage, backend: str) -> Page:
 
 
 def difference(a: Page, b: Page) -> dict[str, bool]:
-    """Compare two parses of a page: number of blocks, texts, length of text."""
+    """Compare two parses of a page: the number of blocks, their texts, and the length of the text."""
     lengths = [sum(len(text) for text in page.blocks.texts) for page in (a, b)]
     return {
         "count": len(a.blocks) != len(b.blocks),
@@ -133,7 +133,7 @@ def is_far(a: int, b: int) -> bool:
 
 
 def prediction(study: Study) -> Iterator[Row]:
-    """Compare predictions of the released models, which were trained with lxml, on pages of other parsers."""
+    """Compare predictions of the released models, which were trained with lxml, on pages parsed by other back ends."""
     for name, model in product(study.datasets, MODELS):
         alone = scores(study.pages(name), model, FAST)
         sample = {page.id for page in study.pages(name, SLOW)}
@@ -182,7 +182,7 @@ def signed(found: tuple[float, ...]) -> str:
 
 
 def training(study: Study) -> Iterator[Row]:
-    """Train on pages of one parser and test on pages of another, with equal folds by site."""
+    """Train on pages parsed by one back end and test on pages parsed by another, with the same folds by site."""
     chosen = recipe("kim2013")
     tables = {
         backend: build_table([study.datasets["wcxb"]], replace(chosen, parsing=ParsingOptions(backend=backend)))

@@ -1,13 +1,13 @@
-"""Cost of batches: input formats and numbers of processes beside a loop of bare extractions, and beside other tools.
+"""Cost of batches by input format and number of processes, compared with a loop of bare extractions and other tools.
 
 The pages of labelled collections are repeated under new ids until there are enough, and written as a folder, JSON
-lines, a WARC file and a Parquet file. JSON lines are in UTF-8, like those of most programs; those of Python's ``json``
-by default, which escapes characters outside ASCII, are a separate kind. With ``--folder`` the inputs are kept, so that
-a table can be measured in pieces.
+lines, a WARC file and a Parquet file. JSON lines are in UTF-8, like those of most programs; those of Python's ``json``,
+which by default escapes characters outside ASCII, are a separate kind. With ``--folder`` the inputs are kept, so that
+a table can be measured in parts.
 
 Each row is a run of ``blockml predict`` in a separate process: CPU time of the process and its workers, elapsed time,
-peak memory of all of them, and a fingerprint of the records. As the speed of a machine changes with what else it does,
-every second the run is stopped for a turn of the loop of bare extractions, and the ratio is to its mean time.
+peak memory of all of them, and a fingerprint of the records. Because a machine's speed depends on its other load, the
+run is stopped every second for a turn of the loop of bare extractions, and the ratio is to its mean time.
 
     python -m research.benchmarks.batch --pages 20000
 """
@@ -161,7 +161,7 @@ def write_inputs(folder: Path, n: int) -> dict[str, Path]:
 
 
 class Loop:
-    """Loop of bare extractions over every n-th page in memory, which runs in turns with what is measured."""
+    """Loop of bare extractions of every n-th page from memory, which takes turns with the measured run."""
 
     def __init__(self, folder: Path, n: int) -> None:
         command = [sys.executable, "-c", _LOOP, str(folder), str(max(1, n // BARE_PAGES))]
@@ -179,7 +179,7 @@ class Loop:
         self.end()
 
     def begin(self) -> None:
-        """Begin to extract some pages."""
+        """Start extracting some pages."""
         assert self._process.stdin is not None  # noqa: S101 (for the type checker)
         self._process.stdin.write(f"{TURN_PAGES}\n")
         self._process.stdin.flush()
@@ -199,7 +199,7 @@ class Loop:
 
 
 def loop_scaling(folder: Path, n: int) -> float:
-    """Return how many times the pages a second of one bare loop two of them do at once: what the machine allows."""
+    """Return the pages a second of two bare loops as a multiple of one, which is the machine's best scaling."""
     loops = [Loop(folder, n), Loop(folder, n)]
     elapsed = [0.0, 0.0]
     for turn in range(SCALING_TURNS):
@@ -216,7 +216,7 @@ def loop_scaling(folder: Path, n: int) -> float:
 
 
 def cost_of(command: list[str], loop: Loop | None = None) -> Cost:
-    """Run a command to its end; stop it now and then for a turn of the loop."""
+    """Run a command to its end, and stop it every second for a turn of the loop."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
     with subprocess.Popen(command, start_new_session=True) as process:  # noqa: S603
@@ -258,7 +258,7 @@ def _watch(process: subprocess.Popen[bytes], peak: list[int]) -> None:
 
 
 def process_tree(number: int) -> Iterator[int]:
-    """Yield a process and those below it."""
+    """Yield a process and its descendants."""
     yield number
     try:
         for task in Path(f"/proc/{number}/task").iterdir():

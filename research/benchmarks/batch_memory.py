@@ -1,6 +1,6 @@
 """Peak memory of batches of different lengths, which must not grow with them.
 
-The input is a WARC file of pages of labelled collections, given several times; ids repeat, which a batch doesn't mind.
+The input is a WARC file of pages of labelled collections, given several times; ids repeat, which a batch allows.
 
     python -m research.benchmarks.batch_memory --pages 10000 50000 100000
 """
@@ -19,7 +19,7 @@ from research.benchmarks.batch import cost_of, pages, text_of, warc_record
 
 #: Pages of the file that is repeated.
 FILE_PAGES = 500
-#: Longest page, so that many can be extracted in little time; long ones determine the peak whatever their number.
+#: Longest page: with short pages many are extracted in little time, and long ones would determine the peak.
 MOST_BYTES = 20_000
 
 

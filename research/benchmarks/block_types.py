@@ -43,7 +43,7 @@ UNSEEN = ("l3s-gn1", "cleaneval", "ir-research-big9-chaos", "cleanportaleval")
 
 
 class Measured:
-    """Pages whose blocks are all labelled: gold labels, words, page numbers, and a matrix of all blocks."""
+    """Gold labels, words, page numbers and features of all blocks of fully labelled pages."""
 
     def __init__(self, dataset: Dataset) -> None:
         parsing = ParsingOptions(tokenizer="cjk").options()
@@ -65,7 +65,7 @@ class Measured:
 
 
 def l3s(corpora: Path) -> Measured:
-    """Open L3S-GN1, on which nothing was trained."""
+    """Open L3S-GN1, which is not used in training."""
     return Measured(open_dataset(f"l3s={corpora / 'l3s-gn1' / 'pages_annotated'}", layout="annotated"))
 
 
@@ -93,7 +93,7 @@ def on_l3s(types: BlockTypes, measured: Measured, name: str = "l3s-gn1") -> list
 
 
 def comments(types: BlockTypes, measured: Measured) -> list[dict[str, Any]]:
-    """Evaluate thresholds on the probability of comments, on pages with comments and without."""
+    """Evaluate thresholds on the probability of comments, on pages with and without comments."""
     probability = types.predict(measured.matrix)[:, types.labels.index(Label.COMMENT)]
     truth, words = measured.names, measured.words
     has = np.bincount(measured.page, truth == "comment") > 0
@@ -120,7 +120,7 @@ def comments(types: BlockTypes, measured: Measured) -> list[dict[str, Any]]:
 
 
 def leaving_out(model: Model, corpora: Path, jobs: int) -> list[dict[str, Any]]:
-    """Compute page F1 with removal of comments, and without block types, on held-out collections."""
+    """Compute page F1 on held-out collections with comments removed, and without block types."""
     rows = []
     for name in UNSEEN:
         dataset = open_dataset(corpora / name)

@@ -20,11 +20,11 @@ def chart(
     Parameters
     ----------
     title, x_name, y_name
-        What is shown, and what on each axis.
+        Titles of the figure and of each axis.
     curves
         Points (x, y) of each curve, or (x, y, low, high) with an interval.
     diagonal
-        Draw the line of equals too, and both axes from 0 to 1.
+        Draw the diagonal too, and both axes from 0 to 1.
     """
     points = [point for curve in curves.values() for point in curve]
     x = Axis(0.0, 1.0, _LEFT, _RIGHT, 0.25)

@@ -158,7 +158,7 @@ def compute(columns: FeatureSet, context: PageContext) -> None:
 def seconds_of(
     labelled: LabelledPage, recipe: Recipe, work: Mapping[str, Sequence[Callable[[PageContext], object]]]
 ) -> dict[str, float]:
-    """Measure CPU time of a page: each family, all, all without each, lxml's parse; empty without blocks."""
+    """Measure CPU time of a page by each family, all, all but each, and lxml's parse; empty without blocks."""
     html, _ = labelled.load()
     page = parse(html, url=labelled.url, charset=labelled.charset, **recipe.parsing.options())
     if not len(page.blocks):

@@ -60,7 +60,7 @@ def predictors(study: Study, predictions: Predictions, seed: int) -> list[Measur
 
 
 def rules(study: Study, predictions: Predictions, seed: int) -> list[Measured]:
-    """Evaluate rules on the full ensemble, from the simplest to the recipe's, then the recipe without single rules."""
+    """Evaluate rules on the full ensemble, from the simplest to the recipe's, then the recipe without each rule."""
     trees, final, recipe = predictions.trees, predictions.both(*predictions.all_mlps), study.recipe
     policy = recipe.policy
     alone = replace(policy, neighbor_smoothing=0.0, negative_shrinkage=0.0)
@@ -166,7 +166,7 @@ def parts(study: Study) -> dict[str, Table]:
 
 
 def fresh(study: Study) -> dict[str, Table]:
-    """Evaluate the recipe on folds of another seed, on which nothing was chosen."""
+    """Evaluate the recipe on folds of another seed, which were not used for any choice."""
     seed = study.seed + 1
     both = [(number, study.predictions(number, study.recipe.n_mlps)) for number in (study.seed, seed)]
     first, second = [rules(study, predictions, number) for number, predictions in both]

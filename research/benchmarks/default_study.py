@@ -1,7 +1,7 @@
 """Data of all measurements of the default model: labelled pages, and out-of-fold predictions.
 
 Trees and MLPs are trained once for each fold. Variants differ in the averaged predictors and in the decision rule, so
-they are computed from these predictions without further training.
+they are computed from these predictions without training again.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from research.benchmarks.default_study import Probabilities, Study, Table
 
 #: Number of bins of probabilities, and of groups of pages by predicted F1.
 N_BINS = 10
-#: Shares of the pages, lowest predicted F1 first, that another extractor gets.
+#: Shares of the pages, lowest predicted F1 first, that are routed to another extractor.
 SENT = (0.05, 0.1, 0.2)
 
 Floats = NDArray[np.float64]
@@ -79,7 +79,7 @@ def words_right(study: Study, scores: Probabilities) -> Floats:
 def reliability(
     study: Study, said: Mapping[str, Probabilities]
 ) -> tuple[Table, Table, dict[str, list[tuple[float, float]]]]:
-    """Compare predicted and true content of words, on pages with valid gold."""
+    """Compare the predicted and the true share of content words, on pages with valid gold."""
     table = study.table
     usable = np.array([page.usable for page in table.pages])
     rows = table.known & usable[table.page_of_row]

@@ -1,10 +1,10 @@
-"""Measures the detection of encodings on pages of the labelled collections that lose their declaration.
+"""Measures the detection of encodings on pages of the labelled collections, without their declarations.
 
 Each page of a script other than Latin is written in the encodings of its script, and each Latin page in windows-1252;
 the detector must name the encoding from the bytes. Its tables are made from the sites of one half of the collections
-and measured on the other half, in turns. ``--detectors`` measures functions of other packages beside it, such as
+and measured on the other half, in turns. ``--detectors`` also measures functions of other packages, such as
 ``chardet:detect`` and ``charset_normalizer:detect``, which return a name or a mapping with it. A detector is right if
-the page is read as it was. ``--tables`` prints the tables that ``blockml/parsing/detection.py`` has.
+the page is decoded correctly. ``--tables`` prints the tables for ``blockml/parsing/detection.py``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Sample:
 
 
 def script_of(text: str) -> str | None:
-    """Return the script of a text, empty for Latin; None if it has hardly any letters."""
+    """Return the script of a text, empty for Latin; None if it has too few letters."""
 
     def count(letters: str) -> int:
         return len(re.findall(f"[{letters}]", text))
@@ -100,7 +100,7 @@ def samples(corpora: Path) -> Iterator[Sample]:
 
 
 def frequent(texts: Sequence[str], script: str) -> list[str]:
-    """Return the most frequent characters, or pairs of letters, of some texts, each of which counts the same."""
+    """Return the most frequent characters, or pairs of letters, of some texts, which all have the same weight."""
     counts: dict[str, float] = defaultdict(float)
     for text in texts:
         runs = re.findall(f"[{LETTERS[script]}]+", text)
@@ -120,7 +120,7 @@ def tables(pages: Sequence[Sample]) -> Mapping[str, frozenset[str]]:
 
 
 def named_detector(name: str) -> Callable[[bytes], str | None]:
-    """Return a function of bytes that is named as MODULE:FUNCTION, which returns only the encoding."""
+    """Return a detector named as MODULE:FUNCTION, as a function from bytes to the encoding."""
     module, _, function = name.partition(":")
     detect = getattr(importlib.import_module(module), function)
 
@@ -132,7 +132,7 @@ def named_detector(name: str) -> Callable[[bytes], str | None]:
 
 
 def measured(pages: Sequence[Sample], others: Mapping[str, Callable[[bytes], str | None]]) -> list[dict[str, Any]]:
-    """Return a row for each encoding: the pages on which each detector is right, and its milliseconds a page."""
+    """Return a row for each encoding: the number of pages on which each detector is right, and its ms a page."""
     held_out = [tables([page for page in pages if page.half != half]) for half in (0, 1)]
     counts: dict[tuple[str, str], dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for page in pages:

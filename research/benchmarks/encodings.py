@@ -1,8 +1,8 @@
-"""Pages that are valid UTF-8 although they declare another encoding: both readings of a piece of each.
+"""Pages that are valid UTF-8 but declare another encoding: a piece of each, decoded both ways.
 
-Bytes that are valid UTF-8 with characters outside ASCII are read as UTF-8 whatever the page declares. The table has the
-pages of all collections on which that differs from the declaration: the declared encoding, the number of characters
-outside ASCII, and the first word with one as UTF-8 and as declared. Needs BLOCKML_CORPORA.
+Bytes that are valid UTF-8 with characters outside ASCII are decoded as UTF-8, whatever the page declares. The table
+has the pages of all collections on which that differs from the declaration: the declared encoding, the number of
+characters outside ASCII, and the first word with one as UTF-8 and as declared. Needs BLOCKML_CORPORA.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from blockml.errors import BlockmlError
 from blockml.parsing.decoding import decode
 from research.benchmarks.default import markdown
 
-#: Bytes that end the validity of a text in UTF-8, so that what is declared decides.
+#: Bytes that make a text invalid UTF-8, so that the declaration decides.
 _INVALID = b"<!-- \xff\xff -->"
 _WORD = re.compile(r"[^\s<>\"]*[^\x00-\x7f][^\s<>\"]*")
 
 
 def changed(page: bytes) -> dict[str, object] | None:
-    """Return both readings of a page; None if they have the same encoding."""
+    """Return a page decoded both ways; None if both encodings are the same."""
     read = decode(page)
     if read.source != "valid utf-8":
         return None
@@ -33,7 +33,7 @@ def changed(page: bytes) -> dict[str, object] | None:
         return None
     word = _WORD.search(read.text)
     place = word.start() if word else 0
-    other = declared.text[place:]  # all before it is ASCII
+    other = declared.text[place:]  # everything before it is ASCII
     return {
         "declared": declared.encoding,
         "characters outside ASCII": sum(1 for sign in read.text if sign > "\x7f"),
@@ -56,7 +56,7 @@ def rows(corpora: Path, counts: dict[str, int]) -> Iterator[dict[str, object]]:
 def _pages(folder: Path) -> Sequence[LabelledPage]:
     try:
         return open_dataset(folder).pages
-    except BlockmlError:  # no collection of pages
+    except BlockmlError:  # not a collection of pages
         return ()
 
 

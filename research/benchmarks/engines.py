@@ -1,4 +1,4 @@
-"""Cost of engines that run batches, beside ``blockml predict``, over the same pages on two cores.
+"""Cost of engines that run batches, compared with ``blockml predict``, over the same pages on two cores.
 
 Each engine runs a program of a few lines in a separate process: CPU time of all its processes, elapsed time, memory,
 lines of code, and a fingerprint of the records, which is equal for all.
@@ -25,14 +25,14 @@ from pathlib import Path
 from blockml.cli.output import note, print_rows
 from research.benchmarks.batch import Cost, pages, process_tree, text_of, warc_record
 
-#: Files that the pages are written to, so that engines can share them.
+#: Number of files that the pages are written to, so that engines can share them.
 N_FILES = 8
 FIELDS = "id,url,status,text,confidence,error"
 _PREDICT = "blockml predict {folder}/*.warc.gz -o {out}.jsonl --fields " + FIELDS
 _EXTRACTOR = f"""from blockml.batch import BatchExtractor, Options
 extractor = BatchExtractor(options=Options(fields={tuple(FIELDS.split(","))}))
 """
-#: Commands of the shell, or programs, that write records to ``{out}``, a file or a folder of files.
+#: Shell commands, or programs, that write records to ``{out}``, a file or a folder of files.
 ENGINES: Mapping[str, str] = {
     "blockml predict --jobs 1": f"{_PREDICT} --jobs 1",
     "blockml predict --jobs 2": f"{_PREDICT} --jobs 2",
@@ -83,7 +83,7 @@ def write_inputs(folder: Path, n: int) -> None:
 
 
 def watched(command: list[str]) -> Cost:
-    """Run a command; CPU time is that of all processes below it, which engines don't always wait for."""
+    """Run a command; CPU time is that of all descendant processes, for which engines don't always wait."""
     start, cpu, memory = time.monotonic(), dict[int, float](), 0
     with subprocess.Popen(command) as process:  # noqa: S603
         while process.poll() is None:

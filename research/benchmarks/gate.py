@@ -3,7 +3,7 @@
 ``gate.json`` pins, for each extractor and released model, page-averaged word F1 and pooled block F1 on ``data/``, and
 the fingerprint of these pages. A run fails if a score is below its floor, if the pages differ from the pinned ones, or
 if an extractor has no floor. ``--pin`` raises floors to the measured scores; it lowers only those that ``--lower NAME``
-names, and accepts new pages only with ``--new-pages``, which lowers no floor by itself.
+names, and accepts new pages only with ``--new-pages``, which does not lower any floor.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""The released model on collections that it was not trained on: F1 beside other tools, and its confidence.
+"""The released model on collections that it was not trained on: F1 compared with other tools, and its confidence.
 
-Words are counted fairly to scripts without spaces (see ``benchmarks.languages``). A page has teasers in its text if it
-has :data:`TEASERS` words or more in kept link blocks (half of their words or more are linked) that are not content
-according to the gold text. Pages on which these are :data:`TEASER_SHARE` of the kept words or more are counted once
-more.
+Words of scripts without spaces are counted by letters (see ``benchmarks.languages``). A page has teasers in its text
+if at least :data:`TEASERS` words are in kept link blocks (at least half of whose words are linked) that are not
+content according to the gold text. Pages on which these are at least :data:`TEASER_SHARE` of the kept words are also
+counted separately.
 
     BLOCKML_CORPORA=DIR python -m research.benchmarks.held_out --systems trafilatura readability-lxml resiliparse
 
-``--train-without`` trains the release first without some of its collections, which are then held out too.
+``--train-without`` first trains the release without some of its collections, which are then held out too.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Scored(NamedTuple):
 
     language: str
     script: str
-    f1: list[float]  #: Of our text, then of the texts of the other systems.
+    f1: list[float]  #: F1 of our text, then of the texts of the other systems.
     confidence: float
     is_empty: bool  #: Whether our text has no word, although the gold text has.
     teasers: int  #: Words of kept link blocks that are not content.
@@ -104,7 +104,7 @@ def beside_others(results: dict[str, list[Scored]], names: Sequence[str]) -> Tab
 
 
 def trust(results: dict[str, list[Scored]]) -> Table:
-    """Return what the confidence is worth in each collection."""
+    """Return how reliable the confidence is in each collection."""
     rows: Table = []
     for collection, pages in results.items():
         said: NDArray[np.float64] = np.array([page.confidence for page in pages])

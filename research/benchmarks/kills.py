@@ -1,7 +1,7 @@
-"""Kills batches and their workers at random moments and continues them, until their outputs are complete.
+"""Kills batches and their workers at random moments and resumes them until their outputs are complete.
 
 Each output must equal that of a run that wasn't killed, byte for byte. Parts of an output are completed five times a
-second instead of every ten seconds, so that a kill meets them in every state.
+second instead of every ten seconds, so that kills hit them in every state.
 
     python -m research.benchmarks.kills --corpora DIR
 """
@@ -30,7 +30,7 @@ from blockml.datasets import open_dataset
 from research.benchmarks.batch import process_tree
 
 KINDS = ("jsonl", "jsonl.gz", "jsonl.zst", "parquet", "folder")
-#: Kills of the parent process in a trial.
+#: Number of kills of the parent process in a trial.
 KILLS = 20
 #: Share of the kills before which a worker is killed too.
 WORKER_KILLS = 0.5
@@ -44,13 +44,13 @@ sys.exit(main(sys.argv[1:]))
 
 
 def command(source: Path, out: Path, jobs: int) -> list[str]:
-    """Return the command of a batch that begins or continues."""
+    """Return the command that starts or resumes a batch."""
     options = ["-o", str(out), "--jobs", str(jobs), "--resume", "--quiet"]
     return [sys.executable, "-c", _PROGRAM, "predict", str(source), *options]
 
 
 def trial(source: Path, folder: Path, jobs: int, kind: str, seed: int) -> dict[str, object]:
-    """Kill runs at random moments; compare the output of each run that ends, and begin the next one."""
+    """Kill runs at random moments; compare the output of each run that ends, and start the next one."""
     chance = random.Random(seed)  # noqa: S311 (no secret)
     whole, out = folder / f"whole{jobs}.{kind}", folder / f"killed{jobs}.{kind}"
     prepare(whole, kind)
@@ -61,7 +61,7 @@ def trial(source: Path, folder: Path, jobs: int, kind: str, seed: int) -> dict[s
     found: Counter[str] = Counter()
     manifest = parts_path(out) / "manifest.json"
     while found["kills"] < KILLS or not found["outputs"]:
-        if not manifest.exists():  # nothing was begun, or the output is complete
+        if not manifest.exists():  # nothing was started, or the output is complete
             prepare(out, kind)
         process = subprocess.Popen(command(source, out, jobs))  # noqa: S603
         if found["kills"] < KILLS:
@@ -78,7 +78,7 @@ def trial(source: Path, folder: Path, jobs: int, kind: str, seed: int) -> dict[s
 
 
 def kill(process: subprocess.Popen[bytes], chance: random.Random, seconds: float) -> Counter[str]:
-    """Kill a run, and perhaps a worker before, at a random moment of its expected time; return the counts of kills."""
+    """Kill a run at a random moment, sometimes a worker before, and return the counts of kills."""
     found: Counter[str] = Counter()
     moment = chance.uniform(0.0, 0.4 * seconds)
     if chance.random() < WORKER_KILLS:
@@ -98,7 +98,7 @@ def kill(process: subprocess.Popen[bytes], chance: random.Random, seconds: float
 
 
 def prepare(out: Path, kind: str) -> None:
-    """Remove an output; one of documents is a folder that exists."""
+    """Remove an output; a folder of documents is created again."""
     if out.is_dir():
         shutil.rmtree(out)
     out.unlink(missing_ok=True)
@@ -124,7 +124,7 @@ def contents(out: Path) -> dict[str, bytes]:
 
 
 def records(out: Path) -> list[dict[str, Any]]:
-    """Return the records of an output; of documents their names and texts."""
+    """Return the records of an output; for documents their names and texts."""
     if out.is_dir():
         return [{"id": name, "status": "", "text": text.decode()} for name, text in sorted(contents(out).items())]
     if out.suffix == ".parquet":

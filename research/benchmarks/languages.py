@@ -1,12 +1,12 @@
-"""Quality by language, by script and by collection, of pages that no model has seen; and what the confidence is worth.
+"""Quality on held-out pages by language, script and collection, and reliability of the confidence.
 
 The recipe ``default`` is cross-validated by site over all collections that the release is trained on, so that each page
-is extracted by a model that was trained on other sites. Words are counted fairly to scripts without spaces: each letter
-of Chinese, Japanese, Thai, Lao, Khmer and Burmese counts as a word.
+is extracted by a model that was trained on other sites. Because some scripts have no spaces, each letter of Chinese,
+Japanese, Thai, Lao, Khmer and Burmese counts as a word.
 
     BLOCKML_CORPORA=DIR python -m research.benchmarks.languages --kept FILE --systems trafilatura resiliparse
 
-The file holds what is kept of each page: it is written if it doesn't exist, so that other systems need no training.
+The file has the kept blocks of each page; it is written if it doesn't exist, so that a later run needs no training.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def gold_text(page: LabelledPage) -> str | None:
 
 
 def text_by(system: System, source: str, url: str | None) -> str:
-    """Return the text of a page by a system; none if it fails, because it would give none in use."""
+    """Return the text of a page by a system, empty if it fails."""
     try:
         return system.make()(source, url).text
     except Exception as error:  # noqa: BLE001 (other tools raise anything)
@@ -80,7 +80,7 @@ def text_by(system: System, source: str, url: str | None) -> str:
 def scored(
     page: LabelledPage, kept: NDArray[np.bool_], systems: Sequence[System]
 ) -> tuple[str | None, list[float], bool] | None:
-    """Return script of the gold, scores of our text and of those of other systems, and whether our text is empty."""
+    """Return the gold's script, the scores of our text and of other systems' texts, and whether our text is empty."""
     html, _ = page.load()
     gold = gold_text(page)
     if not gold:

@@ -1,14 +1,14 @@
-"""Markdown of 100 pages beside trafilatura's, html-to-markdown's and markdownify's: structure, links, escapes, cost.
+"""Markdown of 100 pages compared with trafilatura, html-to-markdown and markdownify: structure, links, escapes, cost.
 
 Needs BLOCKML_CORPORA, the extra ``compare``, and the group ``markdown`` (``pip install --group markdown``).
 html-to-markdown and markdownify convert the HTML of the same kept blocks, whose elements are the reference;
 elements without text are not counted, and each picture once. trafilatura chooses its own content, and so does defuddle,
-which is measured if ``--defuddle`` names a folder in which ``npm install defuddle jsdom`` was run; its time is not.
+which is measured (except for its time) if ``npm install defuddle jsdom`` was run in the folder ``--defuddle``.
 
 ``kept`` is the share of the reference's elements that the Markdown has when it is read by markdown-it-py, ``more`` the
 share of its elements beyond the reference; both are sums over pages. ``reads back`` are the pages whose words, read
-from the Markdown, are those of the plain text, in order. Times are those of the processor, the least of several runs in
-succession; a parse is lxml's of the same page.
+from the Markdown, are those of the plain text, in order. Times are CPU times, the lowest of several consecutive runs;
+a parse is lxml's of the same page.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def measure(
     ratios: dict[str, list[float]],
     untimed: Mapping[str, Writer],
 ) -> bool:
-    """Add the counts of one page to those of each writer, and its time in parses; return False without text."""
+    """Add the counts of one page to those of each writer, and its time as a multiple of a parse; False without text."""
     page, _ = labelled.load()
     model = blockml.load("default")
     result = blockml.extract(page, url=labelled.url, model=model)

@@ -1,6 +1,6 @@
-"""Quality and cost of metadata, beside trafilatura's.
+"""Quality and cost of metadata, compared with trafilatura's.
 
-Titles, authors and dates of two collections are compared with their gold, of the pages as they are and with their
+Titles, authors and dates of two collections are compared with their gold, on the original pages and with their
 declarations removed (JSON-LD, ``meta`` elements, microdata). ``h1`` counts the pages with exactly one ``h1`` whose
 text is the title.
 """
@@ -53,7 +53,7 @@ def same_title(found: Found, gold: Found) -> bool:
 
 
 def author_f1(found: Found, gold: Found) -> float:
-    """Compute the F1 of names of authors, compared by their words."""
+    """Compute the F1 of authors' names, compared by their words."""
     names = [{" ".join(sorted(metric_tokens(name))) for name in item["authors"]} for item in (found, gold)]
     return 2 * len(names[0] & names[1]) / (len(names[0]) + len(names[1]))
 
@@ -73,7 +73,7 @@ def rows(corpora: Path, names: Sequence[str], limit: int) -> Iterator[tuple[str,
 
 
 def quality(corpora: Path, names: Sequence[str], limit: int) -> Iterator[dict[str, object]]:
-    """Compare systems on each collection, with and without what the pages declare."""
+    """Compare systems on each collection, with and without the pages' declarations."""
     systems: dict[str, Callable[[bytes, str | None], Found]] = {"blockml": by_blockml, "trafilatura": by_trafilatura}
     sums: dict[tuple[str, str, str], dict[str, list[float]]] = {}
     for name, gold, html, url in rows(corpora, names, limit):
@@ -93,7 +93,7 @@ def quality(corpora: Path, names: Sequence[str], limit: int) -> Iterator[dict[st
 
 
 def h1_share(corpora: Path, names: Sequence[str], limit: int) -> Iterator[dict[str, object]]:
-    """Count the pages with one ``h1`` whose title is its text, and of these the ones without a word of ``<title>``."""
+    """Count the pages with one ``h1`` whose text is the title, and of these the ones without a word of ``<title>``."""
     for name in names:
         n_pages = n_same = n_alone = 0
         for labelled in open_dataset(corpora / name).pages[:limit]:
@@ -129,7 +129,7 @@ def cost(corpora: Path, names: Sequence[str], limit: int) -> Iterator[dict[str, 
 
 
 def least(works: Iterable[Callable[[], object]]) -> float:
-    """Return the least time of several calls in seconds."""
+    """Return the lowest time of several calls in seconds."""
     times = []
     for work in works:
         start = time.process_time()

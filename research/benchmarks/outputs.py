@@ -75,7 +75,7 @@ def outcomes(work: tuple[Path, Sequence[str]]) -> dict[str, Any]:
     source = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     results: dict[str, Outcome] = {}
     for name in names:
-        if name == "serial":  # has no default members
+        if name == "serial":  # it has no default members
             continue
         result = blockml.extract(source, model=resolve(name))
         texts = [result.text, *(blockml.render(result, kind) for kind in ("markdown", "html", "json"))]

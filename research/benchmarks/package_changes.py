@@ -1,8 +1,8 @@
-"""Changes of package on the way of one page: Python calls within blockml whose caller is in another package.
+"""Changes of package while one page is extracted: Python calls within blockml whose caller is in another package.
 
-A package is the first folder below ``blockml/``, or a module beside it such as ``extract.py``. The caller is the
+A package is the first folder below ``blockml/``, or a module next to it such as ``extract.py``. The caller is the
 nearest function of blockml on the stack, so that a call through the standard library counts as well. Each change is
-counted when it enters, not when it returns. Three kinds are told apart: calls of ``errors``, which check an argument;
+counted when it enters, not when it returns. There are three kinds: calls of ``errors``, which check an argument;
 methods of the data that all packages share (pages, nodes, blocks, extractions); and changes from one step of the
 pipeline to another.
 
@@ -72,7 +72,7 @@ def package_changes(html: bytes, model: str = "default") -> list[Change]:
 
 
 def _package(frame: FrameType) -> str | None:
-    """Return the package of blockml that a function is in; None for other code, and for what replaces functools."""
+    """Return the package of blockml that a function is in; None for other code and the replacement of functools."""
     name = str(frame.f_globals.get("__name__"))
     root, *inner = name.split(".") if name != cached.__name__ else [""]
     return (inner or [root])[0] if root == "blockml" else None

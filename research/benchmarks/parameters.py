@@ -1,6 +1,6 @@
 """Effect of the parameters of untrained extractors, and gain from tuning them.
 
-Needs BLOCKML_CORPORA. Every setting of a grid is scored on equal pages of WCXB (page-averaged bag-of-words F1).
+Needs BLOCKML_CORPORA. Every setting of a grid is scored on the same pages of WCXB (page-averaged bag-of-words F1).
 Tuning is evaluated by cross-validation: settings are chosen on four fifths of the sites and scored on the remaining
 fifth. Output: a figure of the effect of each parameter, with the others at their defaults, and all numbers as JSON.
 """
@@ -93,7 +93,7 @@ def folds_of(sites: Sequence[str], n_folds: int, seed: int) -> NDArray[np.intp]:
 
 
 def study(name: str, f1: NDArray[np.float64], fold: NDArray[np.intp], sites: Sequence[str]) -> dict[str, Any]:
-    """Measure the defaults, parameters tuned on other sites, and the effect of each parameter by itself.
+    """Measure the defaults, parameters tuned on other sites, and the effect of each single parameter.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def study(name: str, f1: NDArray[np.float64], fold: NDArray[np.intp], sites: Seq
     f1
         (n_pages, n_settings).
     fold, sites
-        (n_pages,); the interval of the gain draws whole sites.
+        (n_pages,); the interval of the gain resamples whole sites.
     """
     choices = settings_of(name)
     own = resolve(name).get_params()
@@ -132,7 +132,7 @@ def study(name: str, f1: NDArray[np.float64], fold: NDArray[np.intp], sites: Seq
 
 
 def picture(studies: Sequence[Mapping[str, Any]]) -> str:
-    """Draw a row of small charts per extractor: F1 against each parameter, the default marked."""
+    """Draw a row of small charts per extractor: F1 against each parameter, with the default marked."""
     width, height, left, top = 190, 120, 110, 34
     n_columns = max(len(item["curves"]) for item in studies)
     total = (left + n_columns * (width + 40), top + len(studies) * (height + 48))

@@ -1,9 +1,9 @@
-"""Pictures in Markdown and HTML, by hand-made gold in ``data/pictures``, beside trafilatura's where it is installed.
+"""Pictures in Markdown and HTML against hand-made gold in ``data/pictures``, compared with trafilatura if installed.
 
 Needs BLOCKML_CORPORA. Recall is the share of a page's content pictures that an output has, by any of their addresses;
-precision is the share of the addresses in an output that belong to a content picture, without those of pictures of
-which it is unsure whether they are content. Both are sums over pages, with 95 % intervals by resampling pages. Rules
-were tuned on the pages of the half ``tuned``; ``other`` is the other half.
+precision is the share of the addresses in an output that belong to a content picture, without those of pictures that
+may or may not be content. Both are sums over pages, with 95 % intervals by resampling pages. Rules were tuned on the
+pages of the half ``tuned``; ``other`` is the other half.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def readers() -> dict[str, Reader]:
 
 
 def compared(address: str, base: str) -> str:
-    """Return an address in the form in which two are compared: absolute, without scheme and references.
+    """Return an address in the form for comparisons: absolute, without scheme and character references.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def counts_of(gold: Mapping[str, Any], addresses: Sequence[str], base: str) -> C
 
 
 def is_tuned(page: str) -> bool:
-    """Tell whether the rules were tuned on a page."""
+    """Return whether the rules were tuned on a page."""
     return hashlib.sha256(page.encode()).digest()[0] % 2 == 0
 
 

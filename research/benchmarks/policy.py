@@ -2,8 +2,8 @@
 
 Each field is set to the value that disables its rule, all other fields unchanged; page F1 (bag of words, as in
 ``blockml evaluate``) with and without the field is compared, paired by page. Blocks of WCXB, the training collection,
-are scored out of fold, with folds by site; those of held-out collections by the released model. A field is kept if it
-brings at least .001 on any collection.
+are scored out of fold, with folds by site; those of held-out collections by the released model. A field is kept if
+its gain is at least .001 on any collection.
 
 ``python -m research.benchmarks.policy`` needs the folder of corpora in BLOCKML_CORPORA. Cross-validation on WCXB takes
 about 25 minutes on two cores; ``--dataset`` chooses collections.
@@ -107,7 +107,7 @@ def page_f1s(folder: Path, jobs: int) -> NDArray[np.float64]:
 
 
 def out_of_fold(study: Study) -> Iterator[OutOfFold]:
-    """Yield out-of-fold probabilities page by page."""
+    """Yield the out-of-fold probabilities of each page."""
     predictions = study.predictions(study.seed, study.recipe.n_mlps)
     final = predictions.both(*predictions.all_mlps)
     p_article = study.whole(predictions, study.recipe, predictions.trees, final, study.seed).p_article

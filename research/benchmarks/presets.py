@@ -1,4 +1,4 @@
-"""Mean precision, recall and F1 of pages, in bags of words, by what ``--favour`` names.
+"""Mean bag-of-words precision, recall and F1 of pages by preset of ``--favour``.
 
 ``python -m research.benchmarks.presets --dataset DIR … [--every N] [--model NAME]``, with labelled pages that the model
 was not trained on.

@@ -1,10 +1,10 @@
 """Simulation of a crawl's extraction on many machines, from service times measured here.
 
 The pages of labelled collections are extracted one by one; the time of each page, scaled by its bytes to the mean size
-of a crawl's pages, is the sample from which simulated WARC files draw. Workers take files from a queue. A worker is
-lost now and then (a spot machine that is taken back), a file can't be fetched at first, and some pages run into the
-time limit: the file is done again, or the page costs its limit. The result is the time of the whole crawl, the
-core-hours with what was done twice, and what the slowest files do to the end.
+of a crawl's pages, is the sample from which simulated WARC files draw. Workers take files from a queue. Sometimes a
+worker is lost (a spot machine that is taken back) or a file can't be fetched, and is processed again; some pages run
+into the time limit. The result is the time of the whole crawl, the core-hours including repeated work, and the delay
+by the slowest files at the end.
 
     python -m research.benchmarks.scale --corpora DIR --report research/scale.md
 """
@@ -30,9 +30,9 @@ from research.benchmarks.speed.document import filled
 COLLECTIONS = ("wcxb", "l3s-gn1", "fundus", "magic-html")
 #: Pages and mean bytes of a page in a WARC file of Common Crawl, from one file of CC-MAIN-2026 (3.70 GB, 19,785 pages).
 FILE_PAGES, PAGE_BYTES = 19_785, 187_000
-#: Extractions of each page, of which the fastest counts.
+#: Number of extractions of each page, of which the fastest counts.
 PASSES = 5
-#: Pages of a group whose mean time is compared with that of others.
+#: Number of pages in a group whose mean time is compared with that of others.
 GROUP = 100
 #: Prices of a core-hour in dollars, on demand and as a spot machine (our assumptions).
 ON_DEMAND, SPOT = 0.04, 0.015
@@ -44,12 +44,12 @@ class Plan:
 
     files: int = 100_000
     workers: int = 1_000
-    shard_files: int = 1  #: Files of a task.
+    shard_files: int = 1  #: Number of files in a task.
     fetch_seconds: float = 12.0  #: Download of a file of 1.1 GB at 90 MB/s, before its pages are extracted.
-    overhead: float = 1.2  #: CPU time of a page with reading and writing, as a ratio to the bare extraction.
+    overhead: float = 1.2  #: CPU time of a page including reading and writing, as a ratio to the bare extraction.
     start_seconds: float = 1.0  #: Start of the process and of the model, once a task.
     worker_loss: float = 0.05  #: Lost workers per worker and hour.
-    fetch_failures: float = 0.01  #: Share of fetches that fail and are done again.
+    fetch_failures: float = 0.01  #: Share of fetches that fail and are repeated.
     page_timeouts: float = 2e-6  #: Share of pages that run into the time limit.
     page_limit: float = 60.0  #: Time limit of a page in seconds.
 
@@ -59,10 +59,10 @@ class Outcome:
     """Result of a simulation."""
 
     hours: float  #: Time until the last file is done.
-    core_hours: float  #: Time of all workers, idle time at the end not counted.
-    wasted: float  #: Share of the core-hours that was done again.
+    core_hours: float  #: Time of all workers, without idle time at the end.
+    wasted: float  #: Share of the core-hours that was repeated.
     busy: float  #: Share of the time for which the workers were busy.
-    attempts: int  #: Tasks that were begun.
+    attempts: int  #: Number of tasks that were started.
 
 
 def service_times(corpora: Path, limit: int) -> NDArray[np.float64]:
@@ -70,7 +70,7 @@ def service_times(corpora: Path, limit: int) -> NDArray[np.float64]:
     model = blockml.load("default")
     sources = [page.load()[0] for name in COLLECTIONS for page in open_dataset(corpora / name).pages[:limit]]
     mean = sum(map(len, sources)) / len(sources)
-    # Passes over all pages, because other load on the machine lasts longer than a page.
+    # Several passes over all pages, because other load on the machine lasts longer than a page.
     passes = [[_seconds(source, model) for source in sources] for _ in range(PASSES)]
     fastest: NDArray[np.float64] = np.min(passes, axis=0) * PAGE_BYTES / mean
     return fastest
@@ -86,8 +86,8 @@ def file_seconds(times: NDArray[np.float64], plan: Plan, rng: np.random.Generato
     """Return the seconds of each task: fetches, pages and pages that run into their limit."""
     tasks = -(-plan.files // plan.shard_files)
     pages = FILE_PAGES * plan.shard_files
-    # The sum of so many pages is normal. Files differ by the kinds of their pages, at most as much as groups of
-    # pages of our collections do, each of which has few kinds.
+    # The sum of so many pages is normally distributed. Files differ by the kinds of their pages, at most as much as
+    # groups of pages of our collections, each of which has few kinds.
     groups = times[: len(times) // GROUP * GROUP].reshape(-1, GROUP).mean(axis=1)
     sums = pages * rng.normal(times.mean(), groups.std(), tasks).clip(0) * plan.overhead
     sums += rng.poisson(pages * plan.page_timeouts, tasks) * plan.page_limit
@@ -97,7 +97,7 @@ def file_seconds(times: NDArray[np.float64], plan: Plan, rng: np.random.Generato
 
 
 def simulate(times: NDArray[np.float64], plan: Plan, seed: int = 0) -> Outcome:
-    """Give the tasks to workers as they become free, and a lost worker's task to the next one."""
+    """Assign tasks to workers when they become free, and a lost worker's task to the next one."""
     rng = np.random.default_rng(seed)
     queue = list(file_seconds(times, plan, rng)[::-1])
     free = [0.0] * plan.workers
@@ -112,7 +112,7 @@ def simulate(times: NDArray[np.float64], plan: Plan, seed: int = 0) -> Outcome:
         if lost < seconds:
             wasted += lost
             queue.append(seconds)
-            heapq.heappush(free, start + lost + 120)  # another machine takes two minutes to come
+            heapq.heappush(free, start + lost + 120)  # a replacement machine takes two minutes to start
             continue
         done += seconds
         end = max(end, start + seconds)
@@ -149,7 +149,7 @@ def rows(times: NDArray[np.float64], overhead: float) -> Iterator[dict[str, str]
 
 
 def in_short(times: NDArray[np.float64], plan: Plan) -> list[dict[str, str]]:
-    """Return what a page, a file and the crawl cost."""
+    """Return the costs of a page, a file and the crawl."""
     ms, overhead = 1000 * times, plan.overhead
     found = simulate(times, plan)
     quantiles = "{:.1f}, {:.1f}, {:.0f}".format(*np.quantile(ms, (0.5, 0.99)), ms.max())

@@ -203,7 +203,7 @@ def _rows(training: str, kept: Mapping[str, NDArray[np.bool_]], table: BlockTabl
 
 
 def linked(jobs: int) -> Iterator[dict[str, object]]:
-    """Evaluate the procedure that starts from one page: links, pages of its template, content; on ``data/sites``."""
+    """Evaluate the procedure that starts from one page (links, pages of its template, content) on ``data/sites``."""
     dataset = open_dataset(f"data={ROOT / 'data' / 'sites'}")
     runs: dict[str, dict[str, object]] = {f"df, {metric}": {"metric": metric} for metric in ("cp", "cps", "ctss")}
     runs |= {f"df, at most {n} pages": {"max_pages": n} for n in (4, 8, 16, 32)}

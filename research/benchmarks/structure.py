@@ -2,7 +2,7 @@
 
 Needs BLOCKML_CORPORA and the extra ``compare``. A piece is an innermost element of its kind with words; cells of layout
 tables are not counted. Gold and outputs are aligned with the page's words in the same way (``TextGold.label``), and a
-piece is in one of them if at least half of its words are in blocks that are. Recall is the share of the gold's pieces
+piece belongs to one of them if at least half of its words are in its blocks. Recall is the share of the gold's pieces
 that are kept, precision the share of the kept pieces that are in the gold, over all pages of a collection.
 """
 
@@ -81,7 +81,7 @@ def pieces(page: Page) -> dict[str, list[tuple[int, int]]]:
 
 
 def in_data_tables(page: Page) -> NDArray[np.bool_]:
-    """Return (n_nodes,) the nodes in tables without tables, with two rows and four cells or more: no layout tables."""
+    """Return (n_nodes,) the nodes in data tables: without nested tables, and with at least two rows and four cells."""
     nodes = page.nodes
     found = np.zeros(len(nodes), dtype=bool)
     before = {name: np.concatenate([[0], np.cumsum(nodes.named(names))]) for name, names in _PARTS.items()}
@@ -101,7 +101,7 @@ def held(page: Page, spans: Sequence[tuple[int, int]], blocks: NDArray[np.bool_]
 
 
 def count_page(labelled: LabelledPage) -> Counts:
-    """Count the pieces of one page: in the gold, kept by each system, and both."""
+    """Count the pieces of one page that are in the gold, kept by each system, or both."""
     html, gold = labelled.load()
     text = None if gold is None else gold.text(MAIN_LABELS)
     counts: Counts = Counter()

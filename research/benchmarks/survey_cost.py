@@ -1,8 +1,8 @@
-"""Cost and memory of a survey: CPU time beside that of the run, and peak memory by the number of records.
+"""Cost and memory of a survey: CPU time compared with that of the run, and peak memory by the number of records.
 
-The run extracts the pages of an input by one process; the survey reads its output, without the pages and with them.
-Larger outputs repeat its records with other ids, and URLs of 1,000 sites or of one, in JSON lines. Each size is
-surveyed by a separate process::
+The run extracts the pages of an input in one process; the survey reads its output, with and without the pages.
+Larger outputs repeat its records in JSON lines with other ids, and with URLs of one site or of 1,000. Each size is
+surveyed in a separate process::
 
     python -m research.benchmarks.survey_cost CRAWL.warc.gz --records 10000 100000
 """

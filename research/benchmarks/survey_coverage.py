@@ -1,8 +1,8 @@
-"""Check the intervals of coverage, from 50 labelled pages of a collection, on its other pages.
+"""Check the intervals of coverage, computed from 50 labelled pages of a collection, on its other pages.
 
-Draws 50 pages 200 times, computes F1 above each confidence with its interval, and counts how often the interval holds
-the mean F1 of the other pages above that confidence; beside it a plain bootstrap over the pages. ``--write`` stores
-what confidences meant on all these pages, which reports of surveys show::
+Draws 50 pages 200 times, computes F1 above each confidence with its interval, and counts how often the interval
+contains the mean F1 of the other pages above that confidence, also for a plain bootstrap over the pages. ``--write``
+stores the F1 by confidence on all these pages, which reports of surveys show::
 
     BLOCKML_CORPORA=DIR python -m research.benchmarks.survey_coverage
 """
@@ -31,10 +31,10 @@ FILE = Path(blockml.__file__).parent / "surveying" / "held_out.json"
 
 
 def rows_of(name: str, pages: Sequence[Predicted]) -> list[dict[str, object]]:
-    """Return a row for each least confidence."""
+    """Return a row for each minimum confidence."""
     sure, f1 = (np.array([getattr(item, field) for item in pages]) for field in ("confidence", "f1"))
     rng = np.random.default_rng(0)
-    held = {least: [0, 0, 0.0] for least in LEAST}  # draws, draws held, width
+    held = {least: [0, 0, 0.0] for least in LEAST}  # draws, draws whose interval holds, width
     plain = dict.fromkeys(LEAST, 0)
     for _ in range(DRAWS):
         drawn = np.isin(np.arange(len(pages)), rng.permutation(len(pages))[:DRAWN])
@@ -64,7 +64,7 @@ def rows_of(name: str, pages: Sequence[Predicted]) -> list[dict[str, object]]:
 
 
 def held_out(pages: Sequence[Predicted]) -> list[dict[str, float]]:
-    """Return what confidences meant on the pages, by interval of :data:`EDGES`."""
+    """Return the F1 of the pages by interval of confidence, between :data:`EDGES`."""
     rows = []
     for low, high in pairwise(EDGES):
         f1 = [item.f1 for item in pages if low <= item.confidence < high or (item.confidence == high == 1)]
@@ -75,7 +75,7 @@ def held_out(pages: Sequence[Predicted]) -> list[dict[str, float]]:
 
 
 def run(pages: Sequence[Predicted], *, write: bool = False) -> int:
-    """Print the table, and write the meaning of confidences."""
+    """Print the tables, and write the F1 by confidence on request."""
     names = dict.fromkeys(item.collection for item in pages)
     print_rows([row for name in names for row in rows_of(name, [item for item in pages if item.collection == name])],
                "table")  # fmt: skip

@@ -1,8 +1,8 @@
 """Page F1 by the number of labelled pages, with models adapted to the sites that a survey, chance or an oracle chooses.
 
-Of each site, or site and year, with at least ten pages with gold, the five least sure pages are labelled block by block
-as by clicks. Where ``blockml train --by site`` accepts a model, it extracts the other pages of the site. A choice of
-sites gives mean F1 over the other pages of all sites. Intervals are 95 % of a bootstrap over sites::
+For each site, or site and year, with at least ten pages with gold, the five least certain pages are labelled block by
+block, as by clicks. If ``blockml train --by site`` accepts a model, it extracts the other pages of the site. A choice
+of sites gives mean F1 over the other pages of all sites. Intervals are 95 % of a bootstrap over sites::
 
     BLOCKML_CORPORA=DIR python -m research.benchmarks.survey_labels
 """
@@ -50,12 +50,12 @@ class Measured:
 
     @property
     def gain(self) -> float:
-        """Sum of the differences of its pages."""
+        """Sum of the gains of its pages."""
         return float(np.sum(self.after) - np.sum(self.before))
 
 
 def measure(base: Model, name: str, pages: Sequence[Predicted]) -> Measured:
-    """Adapt to the five least sure pages of a site, and measure on the others."""
+    """Adapt to the five least certain pages of a site, and measure on the others."""
     order = sorted(pages, key=lambda item: item.confidence)
     labelled, others = order[:LABELLED], order[LABELLED:]
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +82,7 @@ def mean_f1(sites: Sequence[Measured], chosen: NDArray[np.bool_]) -> NDArray[np.
 
 
 def curves(sites: Sequence[Measured], name: str) -> list[dict[str, object]]:
-    """Return a row for each budget: F1 of the choice by survey, of random choices, and of an oracle."""
+    """Return a row for each budget: F1 with sites chosen by the survey, at random, and by an oracle."""
     rng = np.random.default_rng(0)
     weight = np.array([-site.n_pages * (1 - site.confidence) for site in sites])
     gains = np.array([-site.gain for site in sites])

@@ -1,4 +1,4 @@
-"""How often a kept line that repeats on a site is boilerplate by the gold, by count and share of pages.
+"""Share of the kept lines repeated on a site that are boilerplate by the gold, by count and share of pages.
 
 A line counts as boilerplate on a page if its words are not, in their order, part of the gold text::
 
@@ -19,7 +19,7 @@ from blockml.evaluation.bootstrap import bootstrap_mean
 from research.benchmarks.survey_pages import WITH_SITES, Predicted, by_group, predicted
 
 LEAST = 7
-#: Least number of pages of a line, and least share of the pages of its site.
+#: Minimum number of pages of a line, and minimum share of the pages of its site.
 KINDS = ((1, 0.0), (2, 0.1), (3, 0.1), (3, 0.25), (3, 0.5), (5, 0.5))
 
 
@@ -28,7 +28,7 @@ def _words(text: str) -> str:
 
 
 def lines_of(pages: Sequence[Predicted]) -> list[tuple[int, float, float]]:
-    """Return, for each kept line of a site, its pages, their share, and on what share of these it is boilerplate."""
+    """Return the pages of each kept line of a site, their share, and the share of these on which it is boilerplate."""
     found: dict[str, list[bool]] = defaultdict(list)
     for item in pages:
         gold = _words(item.gold)

@@ -1,4 +1,4 @@
-"""Pages with gold of the collections that the default model was not trained on, with its extraction of each page.
+"""Pages with gold from the collections that the default model was not trained on, with its extraction of each page.
 
 The other benchmarks of surveys read them. Collections are read completely; predictions take about a minute.
 """
@@ -26,7 +26,7 @@ WITH_SITES = HELD_OUT[:4]
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """A labelled page and what a model extracts from it."""
+    """A labelled page and a model's extraction of it."""
 
     collection: str
     page: LabelledPage

@@ -1,4 +1,4 @@
-"""Measure what the template of a site brings the default model, for each site with several pages with gold.
+"""Measure the gain of the default model from a site's template, for each site with several pages with gold.
 
 The template is learnt from the pages of the site, as by ``blockml predict --by-site``, and repeated texts are removed
 from what the model keeps. Sites are shown by the share of the words in kept lines that repeat, which a survey reports,
@@ -40,7 +40,7 @@ class Site:
 
 
 def repeated_share(pages: Sequence[Predicted]) -> float:
-    """Return the share of the kept words that are in lines which a survey would report."""
+    """Return the share of the kept words that are in lines that a survey would report."""
     counts = Counter(line for item in pages for line in {line.strip() for line in item.text.split("\n")} if line)
     least = max(LEAST_PAGES_OF_LINE, LEAST_SHARE * len(pages))
     lines = [line.strip() for item in pages for line in item.text.split("\n")]

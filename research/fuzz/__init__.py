@@ -1,1 +1,1 @@
-"""Feeds damaged pages, archives and model files to blockml, to find crashes, hangs and results that can't be."""
+"""Feeds damaged pages, archives and model files to blockml, to find crashes, hangs and impossible results."""

@@ -1,4 +1,4 @@
-"""Run targets with damaged inputs, in a process that is begun anew when it dies or hangs.
+"""Run targets with damaged inputs, in a process that is restarted when it dies or hangs.
 
 Input number n of a seed is always the same, so that a failure is repeated by its number:
 
@@ -21,9 +21,9 @@ from pathlib import Path
 
 from research.fuzz.targets import EXECUTIONS, TARGETS
 
-#: Inputs of a process, and seconds after which one input counts as a hang.
+#: Number of inputs of a process, and seconds after which an input counts as a hang.
 BATCH, HANG = 2_000, 60
-#: Folder in memory, if there is one: disks are slower than loaders of small files.
+#: Folder in memory, if there is one, because disks are slower than loaders of small files.
 MEMORY = Path("/dev/shm")  # noqa: S108 (a folder with a random name is made in it)
 
 
@@ -49,7 +49,7 @@ def run_batch(target: str, seed: int, first: int, count: int, seconds: float) ->
 
 
 def run(target: str, seed: int, minutes: float) -> tuple[int, list[int]]:
-    """Feed inputs for some minutes; return how many, and the numbers of those that failed."""
+    """Feed inputs for some minutes; return their count, and the numbers of those that failed."""
     end = time.monotonic() + 60 * minutes
     first, failures = 0, []
     while (left := end - time.monotonic()) > 0:

@@ -63,7 +63,7 @@ def _small_archives() -> Mapping[str, bytes]:
 
 
 def archive(chance: random.Random, folder: Path) -> None:
-    """Read a damaged archive to its end: every page has an id, and what can't be read a reason."""
+    """Read a damaged archive to its end: every page has an id, and one that can't be read has a reason."""
     _read_damaged(_archives(), chance, folder)
 
 

@@ -1,8 +1,8 @@
 """Direct calls of the functions of the C extension with damaged arguments.
 
 The arguments are those of the extraction of small pages, most of them with damage in one place. A function may refuse
-them by an error of :data:`REFUSED`; whatever else happens is a failure. What the extension leaves to its callers is
-kept: trees pass :meth:`~blockml.predictors.tree_ensemble.Trees.check`, and sources of pages are valid UTF-8.
+them by an error of :data:`REFUSED`; any other error is a failure. Requirements that the extension leaves to its
+callers are met: trees pass :meth:`~blockml.predictors.tree_ensemble.Trees.check`, and pages are valid UTF-8.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from research.fuzz.mutations import HTML_TOKENS, mutated
 
 __all__ = ["CALLS", "calls", "ensembles"]
 
-#: Chains of calls of one input.
+#: Number of chains of calls in one input.
 CALLS = 200
 #: Errors that refuse damaged arguments.
 REFUSED = (TypeError, ValueError, IndexError, OverflowError, BufferError, LimitReached)
-#: Bytes of a page, nodes and levels: small, so that many pages fit into a second.
+#: Bytes of a page, and its nodes and levels: few, so that many pages are processed in a second.
 _BYTES, _LIMITS = 500, blockml.Limits(nodes=60, depth=12)
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ Arguments = tuple[Any, ...]
 
 
 class _Recorder:
-    """Stands for the C extension and keeps the arguments of each call."""
+    """Replaces the C extension and records the arguments of each call."""
 
     def __init__(self, compiled: _kernel.Compiled) -> None:
         self._compiled = compiled
@@ -83,7 +83,7 @@ def _compiled() -> _kernel.Compiled:
 
 @cache
 def _sources() -> tuple[bytes, ...]:
-    """Return pieces of pages, cut where a tag begins."""
+    """Return pieces of pages that start with a tag."""
     chance = random.Random(0)  # noqa: S311 (no secret)
     found = [b"<h1>Cats</h1><p class=a>Cats <a href=/ id=x>rule</a> the world.<ul role=menu><li>One<li>Two</ul>"]
     for path in sorted((ROOT / "data").rglob("*.html")):
@@ -123,7 +123,7 @@ def _attempt(function: Callable[..., Any], arguments: Arguments) -> Any:  # noqa
 
 
 def _one(name: str) -> Callable[[random.Random], None]:
-    """Return the call of one function with damage."""
+    """Return a function that calls one function with damaged arguments."""
 
     def call(chance: random.Random) -> None:
         _attempt(getattr(_compiled(), name), damaged(_some(name, chance), chance))
@@ -190,7 +190,7 @@ def _features(chance: random.Random) -> None:
 
 @cache
 def ensembles() -> tuple[Mapping[str, np.ndarray[Any, Any]], ...]:
-    """Return the arrays of small ensembles: of one leaf, of few and of more than 32 in a tree."""
+    """Return the arrays of small ensembles, whose trees have one, few or more than 32 leaves."""
     chance, found = random.Random(0), list[Mapping[str, np.ndarray[Any, Any]]]()  # noqa: S311 (no secret)
     for n_trees, n_inner in ((1, 0), (1, 1), (3, 4), (2, 30), (5, 9), (1, 50)):
         made: dict[str, list[float]] = {name: [] for name in TREE_ARRAYS}
@@ -269,7 +269,7 @@ def _mlp(chance: random.Random) -> None:
 
 
 def _line(chance: random.Random) -> None:
-    """Read a string of JSON from any place of a damaged line."""
+    """Read a JSON string from any position of a damaged line."""
     page = chance.choice(_sources()).decode(errors="replace")
     record = json.dumps({"html": page}, ensure_ascii=chance.random() < 0.2)
     line = mutated(record.encode(errors="replace"), chance, HTML_TOKENS, most=3)[: 2 * _BYTES]
@@ -277,7 +277,7 @@ def _line(chance: random.Random) -> None:
     assert text is None or line[end : end + 1] == b'"'
 
 
-#: Chains of calls, and functions that are called on their own, each a third as often.
+#: Chains of calls, and functions that are called separately, each a third as often.
 _CHAINS: tuple[Callable[[random.Random], None], ...] = (
     *(_parse, _events, _features, _trees, _mlp) * 3, _line,
     *map(_one, ("segment_nodes", "new_page_tree", "page_features", "policy_scores", "sigmoid", "log_odds",

@@ -19,7 +19,7 @@ _TEXTS = ("", "a", "p", "\x00", "\ud800", "é" * 9, "😀 x", "a " * 40, "class"
 
 
 def damaged(value: Any, chance: random.Random) -> Any:  # noqa: ANN401 (any argument)
-    """Return a value that differs in one place; a value of a type without damage is returned as it is."""
+    """Return a value damaged in one place; values of other types are returned unchanged."""
     if isinstance(value, np.ndarray):
         return damaged_array(value, chance)
     if isinstance(value, bytes):
@@ -48,7 +48,7 @@ def damaged(value: Any, chance: random.Random) -> Any:  # noqa: ANN401 (any argu
 
 
 def damaged_array(array: NDArray[Any], chance: random.Random) -> NDArray[Any]:
-    """Return a copy with one to three other numbers, or now and then of another length, type or layout."""
+    """Return a copy with one to three other numbers, or sometimes of another length, type or layout."""
     kind = chance.random()
     if kind < 0.06:
         return array.ravel()[: chance.randint(0, array.size)].copy()
@@ -66,12 +66,12 @@ def damaged_array(array: NDArray[Any], chance: random.Random) -> NDArray[Any]:
         if chance.random() < 0.3:
             flat[place] = flat[chance.randrange(made.size)]
         elif made.dtype.kind in "iuf":
-            flat[place] = np.array(chance.choice(numbers)).astype(made.dtype)  # wraps where it doesn't fit
+            flat[place] = np.array(chance.choice(numbers)).astype(made.dtype)  # wraps if it doesn't fit
     return made
 
 
 def damaged_json(value: Any, chance: random.Random) -> Any:  # noqa: ANN401 (any JSON)
-    """Return a JSON value that differs in one place: another value, or one more or less."""
+    """Return a JSON value damaged in one place: a value replaced, added or removed."""
     if isinstance(value, dict | list) and value and chance.random() < 0.85:
         keys = list(value) if isinstance(value, dict) else list(range(len(value)))
         made, key = value.copy(), chance.choice(keys)

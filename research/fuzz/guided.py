@@ -1,12 +1,12 @@
-"""Fuzzing that is guided by coverage of the C extension, of the outputs and of the loader of models, by atheris.
+"""Fuzzing guided by coverage of the C extension, the outputs and the loader of models, by atheris.
 
 ``make fuzz-guided`` builds the extension with clang's instrumentation and runs each target:
 
     python -m research.fuzz.guided parsing -max_total_time=300
 
 Options after the target are libFuzzer's. Seeds are the pages of ``data/`` and a model of one small tree. Most inputs
-reach the compiled functions directly, because the Python code around them takes longer than they do; one in many goes
-through the public functions.
+reach the compiled functions directly, because the Python code around them takes longer than they do; a small share
+goes through the public functions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from blockml.predictors import TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees
 from blockml.text.words import TOKENIZERS
 
-# What is imported above is not instrumented: its branches would cost more than they find.
+# Modules imported above are not instrumented, because that would cost more than it finds.
 with atheris.instrument_imports(include=["blockml.rendering", "blockml.labelling"]):
     from blockml.labelling import sanitised as shown_page
     from blockml.rendering import html as html_output
@@ -56,18 +56,18 @@ ROOT = Path(__file__).parents[2]
 _LIMITS = blockml.Limits(bytes=4_096, nodes=100, depth=20)
 _BACKENDS = [name for name in BACKENDS if name != "html5lib"]
 _PROFILES, _TOKENIZERS = list(PROFILES), list(TOKENIZERS)
-#: Longest inputs: small ones, because the states of parsers and loops are reached by few bytes.
+#: Maximum lengths of inputs: small, because few bytes suffice to reach the states of parsers and loops.
 _LENGTHS = {"parsing": 256, "features": 256, "rendering": 256, "trees": 400, "model": 16_384}
-#: Between the members of a model in an input.
+#: Separator between the members of a model in an input.
 _MARK = b"\xff\xfe\xfd\xfc"
-#: One input in so many goes through the public functions, has all outputs checked, and is repeated to a larger page.
+#: One in so many inputs goes through the public functions, has all outputs checked, or is repeated to a larger page.
 _WHOLE, _CHECKED, _REPEATED = 256, 128, 4_096
 _FOLDER = tempfile.TemporaryDirectory()
 _MODEL, _VIEW = Path(_FOLDER.name, "m.blockml"), Path(_FOLDER.name, "view.html")
 
 
 def parsing(data: bytes) -> None:
-    """Parse a page, and read the input as UTF-8 and as a string of JSON."""
+    """Parse a page, and read the input as UTF-8 and as a JSON string."""
     compiled, page = _compiled(), data[1:]
     _built(data)
     assert compiled.is_utf8(page) == _is_utf8(page)
@@ -80,7 +80,7 @@ def parsing(data: bytes) -> None:
 
 
 def features(data: bytes) -> None:
-    """Compute the features of a page; extract it by the default model now and then."""
+    """Compute the features of a page, and sometimes extract it with the default model."""
     page = _built(data)
     found = matrix(page, "page")
     assert np.isfinite(found.values).all()
@@ -93,7 +93,7 @@ def features(data: bytes) -> None:
 
 
 def rendering(data: bytes) -> None:
-    """Write one output of a page; check all of them and the view, or those of repeated pages, now and then."""
+    """Write one output of a page, and sometimes check all of them and the view, or those of a repeated page."""
     page, number = _built(data), _number(data)
     if number % _REPEATED == 0 and len(data) > 1:
         repeated = data[1:] * (20_000 // len(data))
@@ -120,7 +120,7 @@ def _check(page: Page) -> None:
 
 
 def _built(data: bytes) -> Page:
-    """Build all bytes but the first into a page, by back end, profile and tokenizer that the first byte chooses."""
+    """Build a page of all bytes but the first, which selects the back end, profile and tokenizer."""
     choice, source = data[0] if data else 0, data[1:].decode("utf-8", "replace").encode()
     backend, choice = _BACKENDS[choice % len(_BACKENDS)], choice // len(_BACKENDS)
     profile, choice = _PROFILES[choice % len(_PROFILES)], choice // len(_PROFILES)
@@ -132,7 +132,7 @@ def _built(data: bytes) -> Page:
 
 
 def _number(data: bytes) -> int:
-    """Return a number that is spread over inputs."""
+    """Return a number that is evenly distributed over inputs."""
     return zlib.crc32(data)
 
 
@@ -150,7 +150,7 @@ def _compiled() -> _kernel.Compiled:
 
 
 def trees(data: bytes) -> None:
-    """Build trees of any numbers; those that pass the checks must give finite sums."""
+    """Build trees of arbitrary numbers; those that pass the checks must give finite sums."""
     held = atheris.FuzzedDataProvider(data)
     n_nodes, n_trees = held.ConsumeIntInRange(0, 12), held.ConsumeIntInRange(0, 4)
 
@@ -172,7 +172,7 @@ def trees(data: bytes) -> None:
 
 
 def _integer(held: atheris.FuzzedDataProvider) -> int:
-    """Return a small number most often, or any of 32 bits."""
+    """Return a small integer in most cases, else any 32-bit one."""
     return int(held.ConsumeInt(4)) if held.ConsumeIntInRange(0, 7) == 0 else int(held.ConsumeIntInRange(-2, 12))
 
 
@@ -207,7 +207,7 @@ def _some_page() -> blockml.Page:
 
 @cache
 def _small_members() -> Mapping[str, bytes]:
-    """Return the members of the file of a model of one tree with two leaves."""
+    """Return the members of a model file with one tree of two leaves."""
     left, right = np.array([1, -1, -1], np.int32), np.array([2, -1, -1], np.int32)
     tree = Trees(np.array([0, -1, -1], np.int32), np.array([0.5, 0, 0]), left, right,
                  np.array([0, -1.0, 1.0]), np.array([0], np.int32))  # fmt: skip

@@ -1,7 +1,7 @@
 """Files of blockml with damage: model files, site templates, comparison stores, archives and data sets.
 
-A loader may refuse a file by a :class:`~blockml.errors.BlockmlError`. What it accepts is used, and must give finite
-numbers.
+A loader may refuse a file with a :class:`~blockml.errors.BlockmlError`. A file that it accepts is used, and must give
+finite numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from research.fuzz.mutations import mutated
 
 __all__ = ["LOADS", "loaders"]
 
-#: Files, or sets of arrays, of one input.
+#: Number of files, or sets of arrays, in one input.
 LOADS = 25
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +64,7 @@ def _pages() -> tuple[blockml.Page, ...]:
 
 
 def _some_damaged(arrays: Arrays, chance: random.Random) -> Arrays:
-    """Return arrays of which one or two are damaged, or one is missing."""
+    """Return arrays with one or two of them damaged or missing."""
     made = dict(arrays)
     for name in chance.sample(sorted(made), k=min(len(made), chance.choice((1, 1, 2)))):
         if chance.random() < 0.03:
@@ -106,14 +106,14 @@ def _predictor(chance: random.Random, folder: Path) -> None:  # noqa: ARG001 (al
     found = PREDICTORS[kind].from_arrays(_some_damaged(arrays, chance), 6)
     values = matrix(chance.choice(_pages()), "boilerpipe6")
     if isinstance(found, MLP) and found.n_groupings != len(GROUPINGS):
-        return  # refused by the loader of models
+        return  # the loader of models refuses it
     assert np.isfinite(found.log_odds(values)).all()
     assert np.isfinite(found.probabilities(values)).all()
 
 
 @cache
 def _model_members() -> Mapping[str, bytes]:
-    """Return the members of the file of a small model."""
+    """Return the members of a small model's file."""
     held, features = load_model(ROOT / "models" / "kim2013.blockml"), FEATURE_SETS["boilerpipe6"]
     small = replace(
         held,
@@ -128,7 +128,7 @@ def _model_members() -> Mapping[str, bytes]:
 
 @cache
 def _site_members() -> Mapping[str, bytes]:
-    """Return the members of the file of a small site template."""
+    """Return the members of a small site template's file."""
     template = SiteTemplate.learn(_pages(), name="animals.example")
     assert template.layouts
     assert template.layouts[0].tree is not None
@@ -217,7 +217,7 @@ def _comparison_files() -> Mapping[str, bytes]:
 
 
 def _comparison(chance: random.Random, folder: Path) -> None:
-    """Read a comparison of which one file is damaged."""
+    """Read a comparison with one damaged file."""
     top = folder / "comparison"
     name = chance.choice(sorted(_comparison_files()))
     for other, content in _comparison_files().items():
@@ -248,7 +248,7 @@ _GOLD = b"""{"id": "a", "url": "http://a.example/", "main_content": "Cats", "wit
 {"id": "b", "encoding": "latin-1", "blocks": [{"xpath": "/html/body/p", "type": "Article"}], "has_text_wrapper": 1}
 """
 _META = b'{"id": "a", "site": "s", "flags": ["x"]}'
-#: Files of data sets, by layout; the last is damaged.
+#: Files of data sets by layout; the last one is damaged.
 _DATASETS: Mapping[str, Mapping[str, bytes]] = {
     "labels": {"a/page.html": _PAGES[0], "a/labels.jsonl": _LABELS},
     "meta": {
@@ -264,7 +264,7 @@ _DATASETS: Mapping[str, Mapping[str, bytes]] = {
 
 
 def _dataset(chance: random.Random, folder: Path) -> None:
-    """Open a data set of which one file is damaged, and read its pages and gold."""
+    """Open a data set with one damaged file, and read its pages and gold."""
     layout = chance.choice(sorted(_DATASETS))
     files = _DATASETS[layout]
     for name, content in files.items():

@@ -1,4 +1,4 @@
-"""Checks of all outputs of an extraction: sizes, and elements, attributes and addresses that no page may put there."""
+"""Checks of all outputs of an extraction: sizes, and elements, attributes and addresses that pages must not inject."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from blockml.rendering.bounds import MAX_RATIO, SPARE, page_size
 
 __all__ = ["check_outputs", "foreign", "markdown_reader"]
 
-#: Elements and attributes that readers of our Markdown may find.
+#: Elements and attributes that our Markdown may contain for readers.
 MARKDOWN_ELEMENTS = frozenset(
     "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr img li ol p pre s strong sub sup table tbody td th thead tr "
     "ul".split()
 )
 MARKDOWN_ATTRIBUTES = frozenset({"href", "src", "alt", "start", "class", "style"})
 _SCHEMES = frozenset({"http", "https", "mailto", "tel"})
-#: Characters that no parser of HTML may be given.
+#: Characters that must not be given to HTML parsers.
 _CONTROLS = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def markdown_reader(*rules: str) -> Callable[[str], str]:
-    """Return a function that turns Markdown into HTML by markdown-it, with the page's tags and any scheme."""
+    """Return a function that converts Markdown to HTML by markdown-it, keeping raw HTML and any scheme."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": True}).enable(["strikethrough", *rules])
@@ -44,7 +44,7 @@ _reader = cache(markdown_reader)
 def foreign(
     written: str, elements: Set[str] = MARKDOWN_ELEMENTS, attributes: Set[str] = MARKDOWN_ATTRIBUTES
 ) -> list[str]:
-    """Return the elements, attributes and addresses of an HTML fragment that are not among those that are allowed.
+    """Return the elements, attributes and addresses of an HTML fragment that are not allowed.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def foreign(
 
 
 def check_outputs(result: Extraction) -> None:
-    """Make every output of an extraction but the view, and check it."""
+    """Render every output of an extraction except the view, and check it."""
     most = MAX_RATIO * page_size(result.page) + SPARE
     markdown, fragment = blockml.render(result, "markdown"), blockml.render(result, "html")
     record = blockml.render(result, "json", chunk_size=50)

@@ -1,4 +1,4 @@
-"""Functions that damaged bytes are given to, with checks of the result."""
+"""Functions that process damaged bytes and check the result."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def page(chance: random.Random, folder: Path) -> None:  # noqa: ARG001 (all targ
 
 
 def kernel(chance: random.Random, folder: Path) -> None:  # noqa: ARG001
-    """Parse a damaged page with the extension and without it, and compare the results."""
+    """Parse a damaged page with and without the C extension, and compare the results."""
     source = mutated(chance.choice(_pages()), chance, HTML_TOKENS)[:8_000]
     backend = chance.choice([name for name in BACKENDS if name != "html5lib"])
     fast = blockml.extract(source, model=_with_backend(backend), limits=_LIMITS)
@@ -73,7 +73,7 @@ def kernel(chance: random.Random, folder: Path) -> None:  # noqa: ARG001
 
 
 def parsers(chance: random.Random, folder: Path) -> None:  # noqa: ARG001
-    """Parse a damaged page, or a piece of one again and again, by each back end, with the extension and without it."""
+    """Parse a damaged page, or a repeated piece of one, by each back end, with and without the C extension."""
     source = mutated(chance.choice(_pages()), chance, HTML_TOKENS)
     if chance.random() < 0.5:
         start = source.find(b"<", chance.randrange(len(source) + 1))
@@ -110,7 +110,7 @@ def model(chance: random.Random, folder: Path) -> None:
     """Load a model file with damaged members; one that loads must give finite scores."""
     members = dict(_members(chance.choice(("kim2013", "stacking", "default"))))
     for name in chance.sample(sorted(members), k=min(len(members), chance.choice((1, 1, 2)))):
-        start = 128 if name.endswith(".npy") and chance.random() < 0.8 else 0  # behind the header of an array
+        start = 128 if name.endswith(".npy") and chance.random() < 0.8 else 0  # after the header of an array
         content = members[name]
         members[name] = content[:start] + _same_length(content[start:], chance, exactly=start > 0)
     stream = io.BytesIO()
@@ -128,7 +128,7 @@ def model(chance: random.Random, folder: Path) -> None:
 
 
 def _same_length(content: bytes, chance: random.Random, *, exactly: bool) -> bytes:
-    """Change bytes, or whole numbers to values at the edges of their range."""
+    """Change bytes, or integers to values at the edges of their range."""
     if not exactly:
         return mutated(content, chance, most=3)
     made = bytearray(content)
@@ -152,5 +152,5 @@ TARGETS: Mapping[str, Callable[[random.Random, Path], None]] = {
     "calls": calls,
     "loaders": loaders,
 }
-#: Executions of an input of the targets whose executions take too little time to be numbered.
+#: Executions in one input of the targets whose single executions are too short to be numbered.
 EXECUTIONS: Mapping[str, int] = {"calls": CALLS, "loaders": LOADS}

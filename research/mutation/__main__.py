@@ -1,7 +1,7 @@
 """Run the tests of a module against its mutants, and list those that survive.
 
-Each mutant runs in a process that is forked from one that has loaded what takes long. The first test that fails ends
-it; so does a time limit, because some mutants don't terminate.
+Each mutant runs in a process forked from one that has already loaded the slow imports. It ends at the first test that
+fails, or at a time limit, because some mutants don't terminate.
 
     python -m research.mutation --sample 60
     python -m research.mutation blockml/decision/lines.py
@@ -31,7 +31,7 @@ from research.mutation.operators import Mutant, mutants
 
 
 def note(text: str) -> None:
-    """Write progress to the standard error output."""
+    """Write progress to standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -46,12 +46,12 @@ TESTS: Mapping[str, Sequence[str]] = {
     "blockml/model/model_file.py": ("tests/model/test_model_file.py",),
     "blockml/storage/arrays.py": ("tests/model/test_model_file.py", "tests/storage/test_arrays.py"),
 }
-#: Seconds on the processor, and of waiting, after which a mutant counts as noticed, and bytes that it may have.
+#: CPU seconds and wall seconds after which a mutant counts as detected, and bytes of memory that it may use.
 SECONDS, WAIT, MEMORY = 120, 600, 4 << 30
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Loads a mutant in the place of its module."""
+    """Loads a mutant in place of its module."""
 
     def __init__(self, name: str, path: Path, tree: ast.Module) -> None:
         self._name, self._path, self._tree = name, path, tree
@@ -69,7 +69,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def run(path: Path, tree: ast.Module, tests: Sequence[str]) -> bool:
-    """Run tests in a separate process; tell whether all pass."""
+    """Run tests in a separate process and return whether all pass."""
     if pid := os.fork():
         return os.waitpid(pid, 0)[1] == 0
     signal.alarm(WAIT)
@@ -79,7 +79,7 @@ def run(path: Path, tree: ast.Module, tests: Sequence[str]) -> bool:
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
     sys.meta_path.insert(0, _Finder(".".join(path.with_suffix("").parts), path.resolve(), tree))
-    # Plain assertions: pytest would load the module for itself to rewrite those in it.
+    # Plain assertions, because pytest would load the original module to rewrite its assertions.
     options = ["-x", "-q", "--assert=plain", "-p", "no:xdist", "-p", "no:cacheprovider"]
     os._exit(int(pytest.main([*options, *tests, str(path)])))
 

@@ -1,4 +1,4 @@
-"""Mutants of a module: for each place that an operator fits, the source with that place changed."""
+"""Mutants of a module: the source with one place changed, for each place to which an operator applies."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Mutant:
 
     line: int  #: line of the change in the module
     before: str  #: the changed expression or statement
-    after: str  #: what it became
+    after: str  #: the expression or statement after the change
     source: str  #: the module before the change
     place: int  #: number of the changed node among the nodes that may change
-    changed: ast.AST  #: what takes its place
+    changed: ast.AST  #: the node that replaces it
 
     def tree(self) -> ast.Module:
         """Return the changed module."""
@@ -75,7 +75,7 @@ def _places(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _changes(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what a node is replaced by."""
+    """Yield the replacements of a node."""
     match node:
         case ast.Compare(left=left, ops=[operator], comparators=comparators):
             yield ast.Compare(left, [_COMPARED[type(operator)]()], comparators)
@@ -100,7 +100,7 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _replace(tree: ast.AST, place: ast.AST, changed: ast.AST) -> None:
-    """Put a node in the place of another one."""
+    """Replace a node by another one."""
     for parent in ast.walk(tree):
         for name, value in ast.iter_fields(parent):
             if value is place:

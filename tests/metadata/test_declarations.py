@@ -15,7 +15,7 @@ VALUES = st.sampled_from(["", "OG:Title", "author", "AUTHOR ", "K", "\u212a", "Ã
 
 @given(st.lists(st.dictionaries(NAMES, VALUES, max_size=4), max_size=6))
 def test_names_in_any_case(elements: list[dict[str, str]]) -> None:
-    """In any order of attributes; names with letters beyond ASCII are unknown, also the sign for kelvin."""
+    """Names of ``meta`` elements are read in any case and order of attributes; non-ASCII names are unknown."""
     metas = "".join("<meta " + " ".join(f'{name}="{value}"' for name, value in item.items()) + ">" for item in elements)
     nodes = blockml.parse(f"<head>{metas}</head><p>x").nodes
     expected = []

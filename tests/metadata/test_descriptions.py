@@ -1,4 +1,4 @@
-"""Descriptions: plain text, also of pages that escape twice."""
+"""Descriptions are plain text, even on pages that escape them twice."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ from blockml.metadata.metadata import page_metadata
     ],
 )
 def test_descriptions_have_no_markup(text: str, expected: str) -> None:
-    """Tags are removed where one is closed; elsewhere they may be what the page is about."""
+    """Closed tags are removed from a description; unclosed ones may be what the page is about and stay."""
     page = blockml.parse(f'<meta name=description content="{escape(text)}"><p>Cats')
     assert page_metadata(page).description == expected

@@ -1,4 +1,4 @@
-"""Titles with two parts that are headings, and signs of permalinks in headings."""
+"""Titles of two parts that are both headings, and permalink signs in headings."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ def title(html: str, url: str | None = None) -> str | None:
     ],
 )
 def test_the_nearest_heading_before_the_text_is_the_title(head: str, headings: str, expected: str) -> None:
-    """Unless it is at the end of the title, where the site's name is, and is the shorter one."""
+    """The heading next to the text is the title, unless it ends the title as the site's name and is the shorter one."""
     assert title(f"<title>{head}</title>{headings}{TEXT}") == expected
 
 
-def test_the_site_of_the_address_is_no_title() -> None:
-    """Its name may be a heading right before the text."""
+def test_the_site_of_the_address_is_not_the_title() -> None:
+    """The site's name from the address is not the title, even if it is a heading right before the text."""
     html = f"<title>Learn cats | catdev</title><h1>Learn cats</h1><h2>catdev</h2>{TEXT}"
     assert title(html, "https://catdev.example/learn") == "Learn cats"
 
 
-def test_headings_after_the_text_are_no_titles() -> None:
-    """Names of sidebars may be parts of the title."""
+def test_headings_after_the_text_are_not_titles() -> None:
+    """Headings after the text are not titles, even if the title contains them."""
     assert title(f"<title>Cats | Other Cats Here</title><h1>Cats</h1>{TEXT}<h2>Other Cats Here</h2>") == "Cats"
 
 
 @pytest.mark.parametrize("sign", ["#", "¶", "§", "🔗", "🔗\ufe0f", "\uf0c1", "\ue157", "\u200b", "\u2060", "##"])
-def test_signs_of_permalinks_are_no_part_of_a_title(sign: str) -> None:
-    """Before or after the heading's text."""
+def test_permalink_signs_are_not_part_of_a_title(sign: str) -> None:
+    """A permalink sign before or after the heading's text is not part of the title."""
     assert title(f"<h1>Cats rule<a href=#c>{sign}</a></h1>{TEXT}") == "Cats rule"
     assert title(f"<h1><a href=#c>{sign}</a> Cats rule</h1>{TEXT}") == "Cats rule"
 
 
 @pytest.mark.parametrize("heading", ["Learn C#", "§ 5 Cats", "Cats 🛠️", "Cats & #dogs"])
-def test_signs_within_a_title_stay(heading: str) -> None:
-    """They are not the only text of a link."""
+def test_other_signs_in_a_title_are_kept(heading: str) -> None:
+    """Signs that are not the only text of a link stay in the title."""
     assert title(f"<h1>{heading}</h1>{TEXT}") == heading

@@ -25,26 +25,26 @@ CATS = "Cats rule the world"
     ],
 )
 def test_a_line_of_the_page_in_its_title(page: str, expected: str) -> None:
-    """The longest part of the title that is a line without a link is the headline, also below the h1 of a section."""
+    """The longest part of the title that is a line without a link is the headline, even below the h1 of a section."""
     assert blockml.extract(page).title == expected
 
 
 @pytest.mark.parametrize("number", range(10))
 def test_the_first_of_two_lines_of_equal_length(number: int) -> None:
-    """Not one that the order of a set chooses, which is another one in each process."""
+    """The first of two lines of equal length is the headline, in every process."""
     first, second = f"Cats rule {number} worlds", f"Dogs take {number} sticks"
     assert blockml.extract(f"<title>{first} - {second}</title><b>{second}</b><p>{first}<p>They do.").title == first
 
 
 def test_a_long_title_is_not_searched() -> None:
-    """Every run of parts of a title is split into words, which took seconds for a title of a megabyte."""
+    """A long title is not searched for headlines, because splitting its parts into words takes seconds per megabyte."""
     short, long = (f"<title>Daily | {CATS} | {'word ' * n}</title><b>{CATS}</b><p>They do." for n in (10, 1000))
     assert blockml.extract(short).title == CATS
     assert blockml.extract(long).title != CATS
 
 
 @pytest.mark.parametrize("host", ["www.cats.co.uk", "cats.co.nz", "news.cats.co.uk"])
-def test_the_second_level_of_a_suffix_is_no_name_of_a_site(host: str) -> None:
-    """A part of a title is the name of the site if it contains that name, and many contain "co"."""
+def test_the_second_level_of_a_suffix_is_not_a_site_name(host: str) -> None:
+    """A public suffix such as "co.uk" is not a site name, although many titles contain "co"."""
     page = f"<title>Council confirms its plan | Cats</title><p>{CATS}, and nobody has ever asked them to."
     assert blockml.extract(page, url=f"https://{host}/plan").title == "Council confirms its plan"

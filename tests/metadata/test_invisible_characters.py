@@ -15,6 +15,6 @@ from blockml.metadata.metadata import page_metadata
     ],
 )
 def test_declared_titles(head: str) -> None:
-    """They go from titles wherever these are declared, so that title and heading are equal."""
+    """Invisible characters are removed from titles wherever they are declared, so that title and heading are equal."""
     page = blockml.parse(f"<!DOCTYPE html><html lang=de><head>{head}</head><h1>Förder&shy;mittel für alle</h1><p>Text.")
     assert page_metadata(page).title == "Fördermittel für alle"

@@ -1,4 +1,4 @@
-"""JSON that is nearly right: what json reads is read the same, and small mistakes are mended in linear time."""
+"""Nearly valid JSON: valid JSON is read as ``json`` reads it, and small mistakes are repaired in linear time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VALUES = st.recursive(
 
 @given(VALUES, st.booleans(), st.sampled_from([None, 1]))
 def test_json_is_read_as_json_reads_it(value: Any, ascii_only: bool, indent: int | None) -> None:  # noqa: FBT001
-    """Mending changes nothing in a text that needs none."""
+    """Valid JSON is read as ``json`` reads it, and repairing it changes nothing."""
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     assert lenient_json(text) == value
     assert json.JSONDecoder(strict=False).decode(_mended(text)) == [value]
@@ -29,7 +29,7 @@ def test_json_is_read_as_json_reads_it(value: Any, ascii_only: bool, indent: int
 
 @given(st.text(alphabet="{}[]:,;\"'\\/* \n“”ab1", max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """No other error than a ValueError."""
+    """Any text is read or raises ValueError."""
     try:
         lenient_json(text)
     except ValueError:
@@ -58,27 +58,27 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         ('{"a": 1}{"a": 2},', [{"a": 1}, {"a": 2}]),
     ],
 )
-def test_small_mistakes_are_mended(text: str, expected: object) -> None:
-    """Commas, comments, quotes, escapes, wrappers and brackets."""
+def test_small_mistakes_are_repaired(text: str, expected: object) -> None:
+    """Mistakes in commas, comments, quotes, escapes, wrappers and brackets are repaired."""
     assert lenient_json(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "none", '{"a" "b" "c"}', '"a'])
 def test_other_texts_are_refused(text: str) -> None:
-    """A text without an object or list is not a description."""
+    """A text without an object or a list is refused."""
     with pytest.raises(ValueError, match=r"no object|delimiter|double quotes"):
         lenient_json(text)
 
 
 @pytest.mark.parametrize("piece", ['"a', '{"a":"b"c"', '[{"a":1,', "/*", "<!--", '"\\', "“ ", '" ,', "/ ", "'\n"])
 def test_each_character_is_read_a_bounded_number_of_times(piece: str) -> None:
-    """The mended text has at most a few characters for each of the page's; no hostile text takes long."""
+    """The repaired text is at most four times as long as the source, so hostile texts don't take long."""
     text = piece * (200_000 // len(piece))
     assert len(_mended(text)) <= 4 * len(text)
 
 
 def test_nearly_right_scripts_describe_the_page() -> None:
-    """Several objects in one script, each with its own mistake."""
+    """Several objects in one script are read, each with a different mistake."""
     page = (
         b'<script type="application/ld+json">{"@type": "Article", "headline": "Cats",}\n{"name": "x" /* y */}</script>'
     )

@@ -1,4 +1,4 @@
-"""Metadata of pages: sources, their order, and what malformed declarations do."""
+"""Metadata of pages: sources, their order, and the effect of malformed declarations."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_json_ld_is_read_first() -> None:
     ],
 )
 def test_each_field_has_its_source(html: str, name: str, value: object, source: str | None) -> None:
-    """A field and its source are as expected; fields without a source are empty."""
+    """Each field has the expected value and source; fields without a value have no source."""
     found = read(html)
     assert getattr(found, name) == value
     assert found.sources.get(name) == source
@@ -122,35 +122,35 @@ def test_each_field_has_its_source(html: str, name: str, value: object, source: 
     "broken", ['{"@type": "Article", ', "[[[[", "null", "3", '{"@graph": {"@graph": {}}}', "<!-- x -->", "{" * 9999]
 )
 def test_malformed_json_is_skipped(broken: str) -> None:
-    """The title comes from another declaration."""
+    """Malformed JSON is skipped, and the title comes from another declaration."""
     found = read(f"<script type='application/ld+json'>{broken}</script><meta property=og:title content=Cats>")
     assert found.title == "Cats"
 
 
 def test_json_in_comments_is_read() -> None:
-    """CDATA sections around the JSON are removed."""
+    """JSON in a commented CDATA section is read."""
     source = b'<script type="application/ld+json">//<![CDATA[\n{"headline": "Cats"}\n//]]></script>'
     assert [item["headline"] for item in json_ld_objects(source, 1)] == ["Cats"]
 
 
 @pytest.mark.parametrize("between", ["", "<!-- a comment that has ended -->"])
 def test_commented_declarations_are_not_read(between: str) -> None:
-    """JSON-LD in a comment is not a declaration; the script after it is."""
+    """JSON-LD in an HTML comment is not read, but the script after it is."""
     script = '<script type=\'application/ld+json\'>{{"@type": "Article", "headline": "{}"}}</script>'
     found = read(f"<!-- {script.format('Dogs')} -->{between}{script.format('Cats')}<p>They rule.")
     assert (found.title, found.sources["title"]) == ("Cats", "json-ld")
 
 
 def test_declarations_are_read_until_all_scripts_were() -> None:
-    """A malformed script and one in a string don't end the search."""
+    """A malformed script, or one inside a string, doesn't end the search for declarations."""
     before = "<script>x = '<script type=\"application/ld+json\">'</script>"
     broken = "<script type='application/ld+json'>{</script>"
     good = '<script type=\'application/ld+json\'>{"@type": "Article", "headline": "Cats"}</script>'
     assert read(f"{before}{broken}{good}<p>They rule.").title == "Cats"
 
 
-def test_unknown_declarations_are_passed_over() -> None:
-    """Elements with unknown names are skipped, but for those that have further attributes."""
+def test_unknown_declarations_are_skipped() -> None:
+    """Elements with unknown names are skipped, unless another attribute names a known field."""
     found = read(
         "<meta name=viewport content=wide><meta content=Cats name=og:title><meta name=x content=Ann itemprop=author>"
         "<meta property=OG:Site_Name content=Dogs><p>They rule."
@@ -183,7 +183,7 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_json_of_any_shape_gives_texts(value: object) -> None:
-    """Values of a wrong type are not passed on."""
+    """JSON values of a wrong type are ignored."""
     found = read(with_json(value))
     assert all(isinstance(name, str) for name in found.authors)
     assert found.title is None or isinstance(found.title, str)
@@ -201,12 +201,12 @@ def test_json_of_any_shape_gives_texts(value: object) -> None:
     ],
 )
 def test_the_name_of_the_site_is_removed_from_a_title(title: str, site: str | None, found: str) -> None:
-    """The name of the site is removed if it is known, or if it is the short last part."""
+    """The name of the site is removed from a title if it is known or is a short last part."""
     assert without_site(title, site) == found
 
 
 def test_the_headline_is_labelled_and_can_be_included() -> None:
-    """A headline in the header of the site is labelled as a heading."""
+    """A headline in the site's header is labelled as a heading and can be included."""
     text = "<p>" + "Cats rule the world, and nobody has ever asked them why they do it. " * 12
     header = "<header><ul><li><a href=/>Home</a></ul><h1>Cats rule</h1></header>"
     html = f"<title>Cats rule</title>{header}<div>{text * 3}</div>"
@@ -226,7 +226,7 @@ def test_a_pickled_extraction_has_its_metadata() -> None:
 
 
 def test_an_extraction_is_shown_in_one_line() -> None:
-    """The representation is one line; that for notebooks is escaped HTML."""
+    """The representation is one line, and the one for notebooks is escaped HTML."""
     result = blockml.extract("<title>Cats &lt;b&gt;</title><p>Cats", model="kim2013")
     assert repr(result) == (
         f"Extraction(ok, title='Cats <b>', 4 characters, 1 of 1 block, confidence {result.confidence:.2f}, "
@@ -238,11 +238,11 @@ def test_an_extraction_is_shown_in_one_line() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["https://cat.example/a", "page.html", "folder/page.html.gz"])
-def test_an_address_is_no_page(wrong: str) -> None:
+def test_an_address_is_not_a_page(wrong: str) -> None:
     """An address or file name raises an error that names the mistake."""
     with pytest.raises(blockml.errors.UsageError, match="html must be a page, but"):
         blockml.extract(wrong)
-    assert blockml.extract(wrong.encode()).page.nodes  # bytes come from a crawl
+    assert blockml.extract(wrong.encode()).page.nodes  # bytes come from a crawl and are always a page
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_an_address_is_no_page(wrong: str) -> None:
 def test_elements_within_each_other_are_read_a_few_times(
     opening: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The texts that are read don't grow with the square of the page: few elements are tried, large ones skipped."""
+    """The text read doesn't grow with the square of the page: few elements are tried, and large ones are skipped."""
     read: list[int] = []
     original = headline.element_text
 
@@ -265,12 +265,12 @@ def test_elements_within_each_other_are_read_a_few_times(
     monkeypatch.setattr(headline, "element_text", counted)
     page = blockml.parse(opening * 1_000 + "<i>w</i> " * 20_000)
     page_metadata(page)
-    assert len(read) <= 4 * most  # several words name authors and dates
+    assert len(read) <= 4 * most  # several words mark names of authors and dates
     assert sum(read) == 0
 
 
 def test_an_element_too_large_for_a_headline_has_no_text() -> None:
-    """A wrapper with the class of a byline is not a byline."""
+    """The text of an element that is too large for a headline is not read, even if its class says byline."""
     page = blockml.parse("<h1>Cats <b>rule</b></h1><div class=author>" + "<i>w</i>" * 200 + "</div>")
     (h1,), (wrapper,) = page.nodes.indices("h1").tolist(), page.nodes.indices("div").tolist()
     assert headline.element_text(page, h1) == "Cats rule"
@@ -278,13 +278,13 @@ def test_an_element_too_large_for_a_headline_has_no_text() -> None:
 
 
 def test_white_space_of_microdata_is_collapsed() -> None:
-    """As in other declarations."""
+    """White space in microdata is collapsed as in other declarations."""
     found = page_metadata(blockml.parse("<meta itemprop=description content='Cats \n  rule'><p>x"))
     assert found.description == "Cats rule"
 
 
 def test_json_escapes_of_half_a_character_are_replaced() -> None:
-    """UTF-8 holds no lone surrogates, so that a title with one could not be written anywhere."""
+    """Lone surrogates in JSON are replaced, because UTF-8 cannot encode them."""
     item = {"@type": "Article", "headline": "\ud800 Cats \U0001f600", "author": {"name": "Ann \udfff"}}
     found = page_metadata(blockml.parse(with_json(item)))
     assert (found.title, found.authors) == ("\ufffd Cats \U0001f600", ("Ann \ufffd",))
@@ -308,13 +308,13 @@ def test_json_escapes_of_half_a_character_are_replaced() -> None:
     ],
 )
 def test_dates_of_numbers_and_of_other_languages(text: str, day_first: bool | None, expected: str | None) -> None:  # noqa: FBT001 (a parameter of the test)
-    """The order of day and month is only guessed where the language tells it."""
+    """Dates in numbers and in several languages are read; the order of day and month is given by the language."""
     assert iso_date(text, day_first=day_first) == expected
 
 
 @pytest.mark.parametrize("year", ["20244444444444444", "9" * 40, "70"])
-def test_dates_by_email_rules_have_the_years_of_web_pages(year: str) -> None:
-    """A year that no integer of C holds raises no exception, and others follow the same bounds."""
+def test_dates_of_emails_have_the_years_of_web_pages(year: str) -> None:
+    """Email dates with years outside the bounds for web pages are ignored, even if they overflow a C integer."""
     assert iso_date(f"Mon, 03 May {year} 06:00:00 GMT") is None
     assert iso_date("Mon, 03 May 24 06:00:00 GMT") == "2024-05-03T06:00:00+00:00"
 
@@ -328,8 +328,8 @@ def test_dates_by_email_rules_have_the_years_of_web_pages(year: str) -> None:
         ("<link rel=canonical href=/n1/2024/0424/c1-4.html>", "2024-04-24"),
     ],
 )
-def test_the_language_tells_the_order_of_a_date(html: str, published: str | None) -> None:
-    """Addresses may have a date without marks between month and day."""
+def test_the_language_decides_the_order_of_a_date(html: str, published: str | None) -> None:
+    """The page's language decides the order of day and month, and dates in addresses may lack separators."""
     assert read(html).published == published
 
 
@@ -342,8 +342,8 @@ def test_the_language_tells_the_order_of_a_date(html: str, published: str | None
         '{"@type": "ImageObject", "name": "A cat", "contentUrl": "https://cat.example/cat.png"}',
     ],
 )
-def test_captions_and_names_of_objects_are_no_images(image: str) -> None:
-    """The image is the address of an object, or what other declarations say."""
+def test_captions_and_names_of_objects_are_not_images(image: str) -> None:
+    """The image is the address of an image object, or comes from another declaration, never a caption or a name."""
     script = f'<script type="application/ld+json">{{"@type": "Article", "image": {image}}}</script>'
     page = blockml.parse(
         f"{script}<meta property=og:image content=https://cat.example/cat.png><p>x", url="https://cat.example/a"

@@ -1,4 +1,4 @@
-"""Names of authors: labelled values, bylines with dates, counts beside a name, and texts that are not names."""
+"""Names of authors: labelled values, bylines with dates, counts next to a name, and texts that are not names."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def authors(html: str) -> tuple[str, ...]:
 def test_a_labelled_value_is_an_author_if_its_label_names_one(
     label: str, value: str, expected: tuple[str, ...]
 ) -> None:
-    """In any order of the two."""
+    """A labelled value is an author if its label names one, whichever of the two comes first."""
     elements = [f"<meta name=twitter:data1 content='{value}'>", f"<meta name=twitter:label1 content='{label}'>"]
     assert authors("".join(elements)) == authors("".join(elements[::-1])) == expected
     assert authors(elements[0]) == ()
 
 
 def test_labels_in_several_languages() -> None:
-    """Posts are not written "at" a time."""
+    """Labels that name authors are known in several languages; "Posted at" is not one."""
     assert all(map(names_author, ["Author", "Écrit par", "Escrito por", "Skrevet af", "Geschreven door:", "作者"]))
     assert not any(map(names_author, ["Posted at", "Authority", "Description", "Filed under", "Brand", ""]))
 
@@ -71,7 +71,7 @@ def test_labels_in_several_languages() -> None:
     ],
 )
 def test_bylines(html: str, expected: tuple[str, ...]) -> None:
-    """Dates and the authors of comments are not authors of the page; the name within a byline is preferred."""
+    """Dates and authors of comments are not authors of the page, and the name within a byline is preferred."""
     assert authors(html) == expected
 
 
@@ -91,8 +91,8 @@ def test_bylines(html: str, expected: tuple[str, ...]) -> None:
         ("Room 12 Cats", ("Room",)),
     ],
 )
-def test_dates_beside_a_name(text: str, expected: tuple[str, ...]) -> None:
-    """The name is before or after the date; words that are not months are not dates."""
+def test_dates_next_to_a_name(text: str, expected: tuple[str, ...]) -> None:
+    """Dates before or after a name are removed from a byline, but words that are not months stay."""
     assert byline_names(text) == expected
 
 
@@ -110,7 +110,7 @@ def test_dates_beside_a_name(text: str, expected: tuple[str, ...]) -> None:
     ],
 )
 def test_names_are_cleaned(value: str, expected: tuple[str, ...]) -> None:
-    """Degrees, numbers and labels are not names."""
+    """Degrees, numbers and labels are removed from names."""
     assert clean_names([value]) == expected
 
 
@@ -123,11 +123,11 @@ def test_names_are_cleaned(value: str, expected: tuple[str, ...]) -> None:
     ],
 )
 def test_the_name_of_a_microdata_author_is_preferred(inner: str) -> None:
-    """Forums have counts and ranks beside it."""
+    """The name of a microdata author is preferred to the counts and ranks that forums put next to it."""
     assert authors(f"<span itemprop=author itemscope>{inner}</span><b itemprop=name>Cats</b>") == ("catlady",)
 
 
 def test_a_microdata_author_may_have_several_names() -> None:
-    """All of them are read."""
+    """All names of a microdata author are read."""
     html = "<div itemprop=author><b itemprop=name>Ann Lee</b><b itemprop=name>Bob Ray</b></div>"
     assert authors(html) == ("Ann Lee", "Bob Ray")

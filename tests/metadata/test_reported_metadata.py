@@ -1,4 +1,4 @@
-"""Small pages with the structure of public bug reports of metadata readers, and the values that are right.
+"""Small pages that reproduce public bug reports of metadata readers, with the correct values.
 
 The pages in ``tests/reported_pages`` are invented and in the public domain (CC0).
 """
@@ -29,6 +29,6 @@ PAGES = Path(__file__).parents[1] / "reported_pages"
     ],
 )
 def test_public_reports(name: str, expected: dict[str, object]) -> None:
-    """Each page has the metadata that its readers would write down."""
+    """Each page has the metadata that a human reader would write down."""
     found = blockml.extract((PAGES / f"{name}.html").read_bytes()).metadata
     assert {field: getattr(found, field) for field in expected} == expected

@@ -1,4 +1,4 @@
-"""JSON-LD of a page and of its site: objects given by ``@id``, names of the site, and what describes the page."""
+"""JSON-LD of a page and its site: objects given by ``@id``, site names, and which objects describe the page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read(*objects: dict[str, Any], head: str = "") -> Metadata:
 
 
 def test_publishers_and_authors_given_by_id_are_looked_up() -> None:
-    """Their names are those of the objects with the same ``@id``, before or after the article."""
+    """Authors and publishers given by ``@id`` get the names of these objects, defined before or after the article."""
     found = read(
         {"@type": "Person", "@id": "#ann", "name": "Ann Lee"},
         {
@@ -38,8 +38,8 @@ def test_publishers_and_authors_given_by_id_are_looked_up() -> None:
 
 
 @pytest.mark.parametrize("publisher", [{"@id": SITE}, {"@type": "Organization", "url": "https://cat.example"}, SITE])
-def test_an_address_is_no_name_of_a_site(publisher: Any) -> None:
-    """Other sources are read instead; without them the site has no name."""
+def test_an_address_is_not_a_site_name(publisher: Any) -> None:
+    """An address is not used as a site's name; other sources are read instead, and without any there is no name."""
     article = {"@type": "Article", "publisher": publisher}
     assert read(article).site_name is None
     found = read(article, head="<meta property=og:site_name content='Cat News'>")
@@ -52,14 +52,14 @@ def test_an_address_is_no_name_of_a_site(publisher: Any) -> None:
 
 
 @pytest.mark.parametrize("author", [{"@id": "#ann"}, [[{"@id": "#ann"}]], {"@id": ["#ann"]}, {"@id": {}, "name": ""}])
-def test_authors_that_are_not_found_are_passed_over(author: Any) -> None:
-    """The page is read whatever their shape."""
+def test_authors_that_are_not_found_are_skipped(author: Any) -> None:
+    """Authors that cannot be looked up are skipped, whatever their JSON type."""
     head = "<meta name=author content='Ann Lee'>"
     assert read({"@type": "Article", "author": author}, head=head).authors == ("Ann Lee",)
 
 
 def test_the_name_of_the_site_ends_the_title() -> None:
-    """A publisher may be a platform with many sites."""
+    """The name that ends the title is the site's, because a publisher may be a platform with many sites."""
     head = "<title>Cats rule - Cat Café</title><meta property=og:site_name content='Cat Café'>"
     assert read({"@type": "Article", "publisher": {"name": "Pet Exchange"}}, head=head).site_name == "Cat Café"
     assert name_in_title(["Cat Media", "Cats rule"], "Cats rule") == "Cat Media"
@@ -69,7 +69,7 @@ def test_the_name_of_the_site_ends_the_title() -> None:
 
 @pytest.mark.parametrize("kind", ["WebSite", "Organization", "LocalBusiness"])
 def test_a_site_does_not_describe_the_page(kind: str) -> None:
-    """Description and image of the site are not those of the page."""
+    """Description and image of the site are not used for the page."""
     site = {"@type": kind, "name": "Cat News", "description": "News of cats", "image": "https://cat.example/logo.png"}
     head = "<meta property=og:description content='Cats rule.'><meta property=og:image content=/cat.png>"
     found = read(site, head=head)
@@ -78,8 +78,8 @@ def test_a_site_does_not_describe_the_page(kind: str) -> None:
     assert read(site, {"@type": "WebPage", "description": "They do."}, head=head).description == "They do."
 
 
-def test_questions_make_no_forum() -> None:
-    """Shops and articles have lists of questions and answers."""
+def test_questions_do_not_make_a_forum() -> None:
+    """A list of questions does not make a page a forum, because shops and articles have them too."""
     questions = {"@type": "FAQPage", "mainEntity": [{"@type": "Question", "name": "Do cats rule?"}]}
     assert read(questions, {"@type": "Product", "name": "Cat food"}).page_type == "product"
     assert read(questions).page_type == "website"
@@ -89,7 +89,7 @@ def test_questions_make_no_forum() -> None:
 @pytest.mark.parametrize(
     ("host", "title"),
     [
-        ("catfarm.github.io", "Github"),  # a suffix under which everybody has a site
+        ("catfarm.github.io", "Github"),  # a suffix under which anybody can have a site
         ("www.github.com", "Catfarm Blogs"),
         ("www.github.co.uk", "Catfarm Blogs"),
         ("a。github.co.uk.", "Catfarm Blogs"),

@@ -1,4 +1,4 @@
-"""Authors and dates near the headline: what a label says of a date, in several languages, and names in bylines."""
+"""Authors and dates near the headline: labels of dates in several languages, and names in bylines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blockml.page.metadata import Metadata
 
 
 def read(lines: str, language: str = "en") -> Metadata:
-    """Read the metadata of an article with some lines between headline and text."""
+    """Read the metadata of an article with some lines between the headline and the text."""
     text = "<p>" + "They rule the world from the sofa, as everybody knows who has lived with one. " * 4
     return page_metadata(blockml.parse(f"<html lang={language}><h1>Cats rule the world</h1>{lines}{text}"))
 
@@ -35,7 +35,7 @@ def read(lines: str, language: str = "en") -> Metadata:
     ],
 )
 def test_labels_of_dates(language: str, published: str, modified: str) -> None:
-    """The label says what a date is, in any order, in one line or in two."""
+    """Labels tell published from modified dates, in any order, on one line or two."""
     for lines in (f"<p>{published}<p>{modified}", f"<p>{modified}<p>{published}", f"<p>{modified} {published}"):
         found = read(lines, language)
         assert (found.published, found.modified) == ("2020-04-17", "2023-12-02")
@@ -56,13 +56,13 @@ def test_labels_of_dates(language: str, published: str, modified: str) -> None:
     ],
 )
 def test_dates_near_the_headline(lines: str, published: str | None, modified: str | None) -> None:
-    """Labels on the line before or after the date; dates of captions and members are none of the page."""
+    """Dates are labelled by the line before or after; dates of captions and of members are not dates of the page."""
     found = read(lines)
     assert (found.published, found.modified) == (published, modified)
 
 
 def test_a_date_at_the_end_of_the_page_needs_a_label() -> None:
-    """Wikis write there when a page was changed."""
+    """A date at the end of the page counts only with a label, as on wikis."""
     found = (
         read("", "en"),
         page_metadata(blockml.parse("<h1>Cats</h1><p>They.<p>This page was last edited on 3 May 2024.")),
@@ -92,7 +92,7 @@ def test_a_date_at_the_end_of_the_page_needs_a_label() -> None:
     ],
 )
 def test_names_near_the_headline(lines: str, expected: tuple[str, ...]) -> None:
-    """Bylines, links to authors and addresses; authors of pictures, and other lines, are none."""
+    """Names are read from bylines, author links and addresses; photo credits and other lines are not authors."""
     assert read(lines).authors == expected
 
 
@@ -108,5 +108,5 @@ def test_names_near_the_headline(lines: str, expected: tuple[str, ...]) -> None:
     ],
 )
 def test_hostile_lines_are_read(lines: str) -> None:
-    """Names and dates are looked for in a bounded number of nodes and characters."""
+    """Names and dates are searched in a bounded number of nodes and characters, so hostile lines yield few authors."""
     assert len(read(lines).authors) <= 8

@@ -1,4 +1,4 @@
-"""Contributions of families of features: differences of log odds that can be computed by hand."""
+"""Contributions of feature families: differences of log odds that can be computed by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HTML = "<p>" + "a long line of words " * 12 + "</p><p>one</p><p>two</p>"
 
 
 def test_a_family_that_decides_has_the_whole_difference() -> None:
-    """The small model reads only word density: with its median the long block scores like the short ones."""
+    """The only family that the small model reads, word density, contributes the whole difference."""
     model = small_model()
     page = page_matrix(blockml.parse(HTML, **model.parsing.options()), model.features)
     (predictor,) = model.predictors.values()
@@ -32,7 +32,7 @@ def test_a_family_that_decides_has_the_whole_difference() -> None:
 
 
 def test_empty_pages_and_corrections() -> None:
-    """A page without blocks has no contributions; an adaptation is a separate one."""
+    """A page without blocks has no contributions, and a site correction is a contribution by itself."""
     model = small_model()
     assert contributions(model, page_matrix(blockml.parse(""), model.features)) == {}
     page = page_matrix(blockml.parse(HTML), model.features)

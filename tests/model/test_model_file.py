@@ -1,4 +1,4 @@
-"""The model file: round trip, atomic writing, and every kind of damage."""
+"""The model file: round trip, atomic writing, and all kinds of damage."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ PREDICTORS = ("trees", "mlp", "article", "block_types")
 
 
 def saved(folder: Path, model: Model | None = None) -> bytes:
-    """Bytes of a saved model."""
+    """Save a model and return its bytes."""
     save_model(model or small_model(), folder / "saved.blockml")
     return (folder / "saved.blockml").read_bytes()
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A model file."""
+    """Return the bytes of a model file."""
     return saved(tmp_path_factory.mktemp("whole"))
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Path to which tests write the files they load."""
+    """Return the path to which tests write the files that they load."""
     return tmp_path_factory.mktemp("place") / "model.blockml"
 
 
@@ -80,14 +80,14 @@ def packed(parts: dict[str, bytes]) -> bytes:
 
 
 def npy(array: Any, *, allow_pickle: bool = False) -> bytes:
-    """Array as a member of a model file."""
+    """Return an array as a member of a model file."""
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=allow_pickle)
     return buffer.getvalue()
 
 
 def with_header(whole: bytes, **changes: object) -> bytes:
-    """Model file with other header values; ``...`` removes one."""
+    """Return a model file with other header values; ``...`` removes one."""
     parts = members(whole)
     header = json.loads(parts["header.json"]) | changes
     header = {name: value for name, value in header.items() if value is not ...}
@@ -95,13 +95,13 @@ def with_header(whole: bytes, **changes: object) -> bytes:
 
 
 def with_policy(whole: bytes, **changes: object) -> bytes:
-    """Model file with other values of its policy; ``...`` removes one."""
+    """Return a model file with other values of its policy; ``...`` removes one."""
     policy = json.loads(members(whole)["header.json"])["policy"] | changes
     return with_header(whole, policy={name: value for name, value in policy.items() if value is not ...})
 
 
 def assert_same(one: Model, other: Model) -> None:
-    """Compare two models field by field."""
+    """Check that two models are equal field by field."""
     for item in dataclasses.fields(Model):
         if item.name not in ("predictors", "article", "block_types"):
             assert getattr(one, item.name) == getattr(other, item.name), item.name
@@ -116,7 +116,7 @@ def assert_same(one: Model, other: Model) -> None:
 
 
 def predictors_of(model: Model) -> dict[str, Predictor]:
-    """All predictors of a model by name."""
+    """Return all predictors of a model by name."""
     others = {"article": model.article, "block_types": model.block_types}
     return {**model.predictors, **{name: item for name, item in others.items() if item is not None}}
 
@@ -125,7 +125,7 @@ def predictors_of(model: Model) -> dict[str, Predictor]:
 
 
 def test_round_trip(tmp_path: Path) -> None:
-    """Every field comes back."""
+    """Every field of a model survives saving and loading."""
     for model in (small_model(), small_model(boosted=True, threshold=1, recipe={}, training=(), labels=("main",))):
         save_model(model, tmp_path / "m")
         assert_same(load_model(tmp_path / "m"), model)
@@ -133,13 +133,13 @@ def test_round_trip(tmp_path: Path) -> None:
 
 
 def test_same_model_same_bytes(tmp_path: Path, whole: bytes) -> None:
-    """Saving again, elsewhere, later, or after loading changes no byte."""
+    """Saving a model again, elsewhere, or after loading it writes the same bytes."""
     assert saved(tmp_path) == whole
     assert saved(tmp_path, load_model(tmp_path / "saved.blockml")) == whole
 
 
 def test_file_is_a_zip_of_plain_data(whole: bytes) -> None:
-    """Anything that reads zip, JSON and npy can read it."""
+    """A model file is readable with zip, JSON and npy readers only."""
     parts = members(whole)
     assert set(parts) == {"header.json", *(f"tree.{name}.npy" for name in ARRAYS)}
     assert json.loads(parts["header.json"])["format"] == MODEL_FORMAT
@@ -149,14 +149,14 @@ def test_file_is_a_zip_of_plain_data(whole: bytes) -> None:
 
 
 def test_failing_write_leaves_nothing(tmp_path: Path) -> None:
-    """Neither an incomplete nor a temporary file is left behind."""
+    """A failing write leaves neither an incomplete nor a temporary file."""
     with pytest.raises(TypeError):
         save_model(small_model(metrics={"f1": object()}), tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_failing_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk half way through doesn't cost the model that was there."""
+    """A disk that fills up while a model is saved doesn't damage the existing file."""
     before = saved(tmp_path)
 
     def fail(*_: object, **__: object) -> None:
@@ -168,8 +168,8 @@ def test_failing_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("saved.blockml", before)]
 
 
-def test_saving_replaces(tmp_path: Path) -> None:
-    """The newer model is the one that is loaded."""
+def test_saving_replaces_the_file(tmp_path: Path) -> None:
+    """Saving a newer model replaces the file, and the newer one is loaded."""
     saved(tmp_path)
     saved(tmp_path, small_model(version="2"))
     assert load_model(tmp_path / "saved.blockml").version == "2"
@@ -180,7 +180,7 @@ def test_saving_replaces(tmp_path: Path) -> None:
 
 
 def test_scores() -> None:
-    """Mean of the leaves, or the logistic function of their sum; float32 in [0, 1]."""
+    """Scores are the mean of the leaves, or the logistic function of their sum, as float32 in [0, 1]."""
     rows = np.zeros((2, 6), np.float32)
     rows[1, 2] = 9
     assert scores_of(small_model(), rows).tolist() == [0.125, 0.875]
@@ -194,7 +194,7 @@ def test_scores() -> None:
 
 @pytest.mark.parametrize("total", [-1e4, -800.0, 800.0, 1e4])
 def test_logistic_scores_do_not_overflow(total: float) -> None:
-    """Sums far from zero are certain, not an error."""
+    """Sums far from zero give scores of 0 and 1 instead of an overflow."""
     trees = dataclasses.replace(small_trees(), value=np.full(5, total))
     model = small_model(trees=trees, boosted=True)
     assert scores_of(model, np.zeros((1, 6), np.float32)).tolist() == [float(total > 0)]
@@ -204,7 +204,7 @@ def test_logistic_scores_do_not_overflow(total: float) -> None:
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    """The message names the path."""
+    """The error for a missing file names its path."""
     with pytest.raises(ModelFormatError, match="gone"):
         load_model(tmp_path / "gone")
 
@@ -212,28 +212,28 @@ def test_missing_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"PK", b"PK\x03\x04", b"<p>page</p>", b"\x00" * 100, b"PK\x05\x06" + b"\x00" * 18]
 )
-def test_other_files(place: Path, data: bytes) -> None:
-    """Something else under the name of a model."""
+def test_other_files_are_refused(place: Path, data: bytes) -> None:
+    """Other content under the name of a model is refused with the name of the file."""
     with pytest.raises(ModelFormatError, match=place.name):
         load_bytes(place, data)
 
 
 def test_folder(tmp_path: Path) -> None:
-    """A folder is not a model."""
+    """A folder is not loaded as a model."""
     with pytest.raises(ModelFormatError):
         load_model(tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_truncated_anywhere(place: Path, whole: bytes) -> None:
-    """A download that ended early."""
+def test_files_truncated_anywhere_are_refused(place: Path, whole: bytes) -> None:
+    """A file truncated at any byte, as by a broken download, is refused."""
     for size in range(0, len(whole), 7):
         with pytest.raises(ModelFormatError):
             load_bytes(place, whole[:size])
 
 
 def flipped(data: bytes, bits: list[int]) -> bytes:
-    """Data with some bits turned over."""
+    """Return data with some bits flipped."""
     damaged = bytearray(data)
     for bit in bits:
         damaged[bit // 8 % len(damaged)] ^= 1 << bit % 8
@@ -247,7 +247,7 @@ bit_lists = st.lists(st.integers(0, 2**20), min_size=1, max_size=4)
 @settings(max_examples=400)
 @given(bits=bit_lists)
 def test_flipped_bits_in_the_file(place: Path, whole: bytes, bits: list[int]) -> None:
-    """Either loading raises ModelError, or the flipped bit is not part of anything that is read."""
+    """After a bit flip, loading raises ModelError or gives the same model because the bit is not read."""
     try:
         model = load_bytes(place, flipped(whole, bits))
     except ModelError:
@@ -259,7 +259,7 @@ def test_flipped_bits_in_the_file(place: Path, whole: bytes, bits: list[int]) ->
 @settings(max_examples=400)
 @given(bits=bit_lists, name=st.sampled_from([f"tree.{name}.npy" for name in ARRAYS] + ["header.json"]))
 def test_flipped_bits_in_a_member(place: Path, whole: bytes, bits: list[int], name: str) -> None:
-    """With valid checksums, loading raises ModelError or the scores of the model lie in [0, 1]."""
+    """With valid checksums, loading a damaged member raises ModelError or the model's scores are still in [0, 1]."""
     parts = members(whole)
     try:
         model = load_bytes(place, packed(parts | {name: flipped(parts[name], bits)}))
@@ -272,7 +272,7 @@ def test_flipped_bits_in_a_member(place: Path, whole: bytes, bits: list[int], na
 @pytest.mark.parametrize("name", ["header.json", *(f"tree.{name}.npy" for name in ARRAYS)])
 @pytest.mark.parametrize("data", [None, b"", b"\x00", b"{", b"PK\x03\x04", b"\x93NUMPY\x01\x00"])
 def test_members_missing_or_broken(place: Path, whole: bytes, name: str, data: bytes | None) -> None:
-    """Every member is needed."""
+    """A file with a missing or broken member is refused."""
     parts = members(whole) | ({name: data} if data is not None else {})
     if data is None:
         del parts[name]
@@ -281,7 +281,7 @@ def test_members_missing_or_broken(place: Path, whole: bytes, name: str, data: b
 
 
 def npy_header(header: str) -> bytes:
-    """An npy file with any header."""
+    """Return an npy file with any header."""
     text = header.encode("latin-1").ljust(118) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + b"\x00" * 40
 
@@ -307,22 +307,22 @@ def npy_header(header: str) -> bytes:
     ],
 )
 def test_headers_of_arrays(place: Path, whole: bytes, header: str) -> None:
-    """The header of an npy file is text that numpy interprets, and may be anything."""
+    """An invalid npy header, which is text that numpy interprets, is refused."""
     with pytest.raises(ModelFormatError):
         load_bytes(place, packed(members(whole) | {"tree.feature.npy": npy_header(header)}))
 
 
 @pytest.mark.parametrize("name", ARRAYS)
 @pytest.mark.parametrize("dtype", [np.int64, np.float32, np.uint8, np.complex128, np.str_, np.bool_])
-def test_other_types(place: Path, whole: bytes, name: str, dtype: Any) -> None:
-    """Arrays are int32 or float64, nothing else."""
+def test_arrays_of_other_types_are_refused(place: Path, whole: bytes, name: str, dtype: Any) -> None:
+    """Arrays of other types than int32 and float64 are refused."""
     array = getattr(small_trees(), name).astype(dtype)
     with pytest.raises(ModelFormatError, match="type"):
         load_bytes(place, packed(members(whole) | {f"tree.{name}.npy": npy(array)}))
 
 
 def test_either_byte_order_is_read(place: Path, whole: bytes) -> None:
-    """A file that was written on a big-endian machine is the same model."""
+    """A file written on a big-endian machine gives the same model."""
     parts = members(whole)
     for name, data in parts.items():
         if name.endswith(".npy"):
@@ -335,13 +335,13 @@ class Boom:
     """Raises when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Call something that must not be called."""
+        """Return a call that fails the test when the object is unpickled."""
         return (pytest.fail, ("a model file ran code",))
 
 
 @pytest.mark.parametrize("as_array", [True, False])
-def test_pickles_are_refused_unread(place: Path, whole: bytes, as_array: bool) -> None:  # noqa: FBT001
-    """Reading a model runs nothing."""
+def test_pickles_are_refused_without_running(place: Path, whole: bytes, as_array: bool) -> None:  # noqa: FBT001
+    """Pickles in a model file are refused without running their code."""
     data = npy(np.array([Boom()] * 5, dtype=object), allow_pickle=True) if as_array else pickle.dumps(Boom())
     for name in ARRAYS:
         with pytest.raises(ModelFormatError):
@@ -362,22 +362,22 @@ def test_pickles_are_refused_unread(place: Path, whole: bytes, as_array: bool) -
     ],
 )
 def test_trees_are_checked(place: Path, whole: bytes, name: str, values: list[float]) -> None:
-    """A model that would loop, read outside or give no number is refused."""
+    """Trees that would loop, read out of bounds or yield a non-finite number are refused."""
     array = np.array(values, getattr(small_trees(), name).dtype)
     with pytest.raises(ModelFormatError):
         load_bytes(place, packed(members(whole) | {f"tree.{name}.npy": npy(array)}))
 
 
 @pytest.mark.parametrize("value", [-0.5, 1.5, 1e300])
-def test_leaves_that_are_no_probabilities_are_refused(place: Path, whole: bytes, value: float) -> None:
-    """The mean of the leaves is a probability, so each is in [0, 1]."""
+def test_leaves_that_are_not_probabilities_are_refused(place: Path, whole: bytes, value: float) -> None:
+    """Leaves outside [0, 1] are refused, because their mean is a probability."""
     parts = members(whole) | {"tree.value.npy": npy(np.array([0.5, 0.5, 0.5, 0.5, value]))}
     with pytest.raises(ModelFormatError):
         load_bytes(place, packed(parts))
 
 
 def test_sizes_are_checked_before_reading(place: Path, whole: bytes) -> None:
-    """A small file can claim or hold far more than memory."""
+    """Sizes are checked before reading, because a small file can claim or expand to more than the memory."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
         for name, data in members(whole).items():
@@ -390,8 +390,8 @@ def test_sizes_are_checked_before_reading(place: Path, whole: bytes) -> None:
         load_bytes(place, packed(bomb))
 
 
-def test_size_that_is_too_small(place: Path, whole: bytes) -> None:
-    """The directory may claim less than there is."""
+def test_a_size_that_is_too_small_is_refused(place: Path, whole: bytes) -> None:
+    """A directory that claims a smaller size than a member has is refused."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members(whole).items():
@@ -403,8 +403,8 @@ def test_size_that_is_too_small(place: Path, whole: bytes) -> None:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, 99])
 @pytest.mark.filterwarnings("ignore")
-def test_other_compression(place: Path, whole: bytes, method: int) -> None:
-    """Deflated data under the label of another method."""
+def test_other_compression_is_refused(place: Path, whole: bytes, method: int) -> None:
+    """Deflated data labelled with another compression method is refused."""
     data = bytearray(whole)
     for signature, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
         at = data.find(signature)
@@ -418,7 +418,7 @@ def test_other_compression(place: Path, whole: bytes, method: int) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("flag", [0x1, 0x20, 0x40, 0x800])
 def test_flags_of_the_container(place: Path, whole: bytes, flag: int) -> None:
-    """Encrypted members and the like."""
+    """Encrypted members and other flags of the zip container are refused."""
     data = bytearray(whole)
     for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         at = data.find(signature)
@@ -435,14 +435,14 @@ def test_flags_of_the_container(place: Path, whole: bytes, flag: int) -> None:
 
 
 def test_newer_format_is_refused_with_advice(place: Path, whole: bytes) -> None:
-    """The message asks for a newer version of blockml."""
+    """The error for a newer format asks for a newer version of blockml."""
     with pytest.raises(ModelFormatError, match="newer blockml"):
         load_bytes(place, with_header(whole, format=MODEL_FORMAT + 1))
 
 
 @pytest.mark.parametrize("number", [0, -1, "1", 1.0, None, [], ...])
-def test_formats_that_never_were(place: Path, whole: bytes, number: object) -> None:
-    """The format is a positive integer."""
+def test_invalid_format_numbers_are_refused(place: Path, whole: bytes, number: object) -> None:
+    """A format that is not a positive integer is refused."""
     with pytest.raises(ModelFormatError):
         load_bytes(place, with_header(whole, format=number))
 
@@ -455,7 +455,7 @@ FIELDS = sorted(
 @pytest.mark.parametrize("name", FIELDS)
 @pytest.mark.parametrize("value", [..., None, [[]], {"x": []}, "nonsense", 1e999, -1], ids=repr)
 def test_header_values_of_the_wrong_kind(place: Path, whole: bytes, name: str, value: object) -> None:
-    """Each field is checked for its type and range; free text may be any text."""
+    """Header fields are checked for type and range; free-text fields may be any text."""
     kinds: dict[str, type] = {"recipe": dict, "metrics": dict, "seed": int}
     free = name in {"name", "version", "command"} and value == "nonsense"
     if free or (name in kinds and type(value) is kinds[name]):
@@ -485,7 +485,7 @@ SUMMARY = trained("default").model.metrics["site"]
     ],
 )
 def test_provenance_is_checked(place: Path, whole: bytes, changes: dict[str, object], place_of: str) -> None:
-    """Cards and lists read it, so a file that they could not show is invalid."""
+    """Provenance that cards and lists could not show makes a file invalid."""
     render_card(load_bytes(place, with_header(whole, training=[ENTRY], metrics={"site": SUMMARY})))
     with pytest.raises(ModelFormatError, match=place_of):
         load_bytes(place, with_header(whole, **changes))
@@ -494,14 +494,14 @@ def test_provenance_is_checked(place: Path, whole: bytes, changes: dict[str, obj
 
 @pytest.mark.parametrize("threshold", [0, -0.1, 1.01, float("nan"), float("inf"), 10**400, "0.5", None])
 def test_thresholds_outside_the_range(place: Path, whole: bytes, threshold: object) -> None:
-    """The threshold must be above 0 and at most 1."""
+    """A threshold must be above 0 and at most 1."""
     with pytest.raises(ModelFormatError, match="threshold"):
         load_bytes(place, with_policy(whole, threshold=threshold))
 
 
 @pytest.mark.parametrize("weights", [{}, {"tree": 0.5}, {"tree": "1"}, {"tree": True}, {"tree": 1, "mlp": 0}, {"x": 1}])
 def test_weights_are_checked(place: Path, whole: bytes, weights: object) -> None:
-    """One for each predictor, and 1 in all."""
+    """There must be one weight for each predictor, and they must sum to 1."""
     with pytest.raises(ModelFormatError, match="weight"):
         load_bytes(place, with_header(whole, weights=weights))
 
@@ -509,7 +509,7 @@ def test_weights_are_checked(place: Path, whole: bytes, weights: object) -> None
 @pytest.mark.parametrize("option", ["backend", "profile", "tokenizer", "keep_wordless"])
 @pytest.mark.parametrize("value", [..., None, "nonsense", 1, []], ids=repr)
 def test_parsing_options_are_checked(place: Path, whole: bytes, option: str, value: object) -> None:
-    """A model that asks for a parser that doesn't exist is refused."""
+    """A model that requires an unknown parser is refused."""
     parsing = json.loads(members(whole)["header.json"])["parsing"] | {option: value}
     parsing = {name: value for name, value in parsing.items() if value is not ...}
     with pytest.raises(ModelFormatError):
@@ -517,7 +517,7 @@ def test_parsing_options_are_checked(place: Path, whole: bytes, option: str, val
 
 
 def test_parsing_option_names_the_legal_values(place: Path, whole: bytes) -> None:
-    """The error lists them."""
+    """The error for an unknown parsing option lists the legal values."""
     parsing = json.loads(members(whole)["header.json"])["parsing"] | {"backend": "bs4"}
     with pytest.raises(ModelFormatError, match="html5lib, lexbor, lxml"):
         load_bytes(place, with_header(whole, parsing=parsing))
@@ -535,8 +535,8 @@ def test_parsing_option_names_the_legal_values(place: Path, whole: bytes) -> Non
         {"features": "wd_0 " * 10_000},
     ],
 )
-def test_other_features(place: Path, whole: bytes, changes: dict[str, object]) -> None:
-    """A model of columns that this version computes differently, or not at all, is refused."""
+def test_models_of_other_features_are_refused(place: Path, whole: bytes, changes: dict[str, object]) -> None:
+    """A model is refused if this version computes its columns differently or not at all."""
     with pytest.raises(FeatureMismatchError, match="train it again"):
         load_bytes(place, with_header(whole, **changes))
 
@@ -544,20 +544,20 @@ def test_other_features(place: Path, whole: bytes, changes: dict[str, object]) -
 @pytest.mark.parametrize(
     "header", [b"[]", b"3", b"null", b'"x"', b"[" * 100_000, b"\xff\xfe", b'{"format": 1', b"{}", b"9" * 5000]
 )
-def test_headers_that_are_no_object(place: Path, whole: bytes, header: bytes) -> None:
-    """Headers of any JSON type, and missing headers, are refused."""
+def test_headers_that_are_not_objects(place: Path, whole: bytes, header: bytes) -> None:
+    """Missing headers and headers that are not JSON objects are refused."""
     with pytest.raises(ModelFormatError):
         load_bytes(place, packed(members(whole) | {"header.json": header}))
 
 
-# --- what a model may have beside its trees ---------------------------------------------------------------------------
+# --- predictors other than trees --------------------------------------------------------------------------------------
 
 LONG = "word " * 30
 PAGE = blockml.parse(f"<nav><a>Home</a> <p>x</nav><h1>Cats</h1><p>{LONG}<p><a>{LONG}</a><p>{LONG}<footer>foot</footer>")
 
 
 def some_net(*, columns: int = 6, ways: int = 2, reads_words: bool = False) -> MLP:
-    """An MLP after one epoch."""
+    """Return an MLP trained for one epoch."""
     rng = np.random.default_rng(0)
     n = 40
     main = np.arange(n) % 2 > 0
@@ -570,7 +570,7 @@ def some_net(*, columns: int = 6, ways: int = 2, reads_words: bool = False) -> M
 
 
 def page_trees(low: float, high: float, column: int = 3) -> Trees:
-    """A tree over the row of a page: says one or the other by the logarithm of the words kept."""
+    """Return a page-level tree with one split, by default on the logarithm of the words kept."""
     return Trees(
         feature=np.array([column, -1, -1], np.int32),
         threshold=np.array([4.0, 0, 0]),
@@ -584,7 +584,7 @@ def page_trees(low: float, high: float, column: int = 3) -> Trees:
 def whole_model(
     *, mlp: MLP | None = None, article: Trees | None = None, policy: dict[str, Any] | None = None, **changes: object
 ) -> Model:
-    """A model with all predictors."""
+    """Return a model with all predictors."""
     chosen: dict[str, Any] = {
         "rule": "expected_f1",
         "min_content_words": 10,
@@ -608,11 +608,11 @@ def whole_model(
 
 @pytest.fixture(scope="module")
 def complete(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A file of a model with all parts."""
+    """Return a file of a model with all predictors."""
     return saved(tmp_path_factory.mktemp("complete"), whole_model())
 
 
-def test_parts_come_back(tmp_path: Path) -> None:
+def test_predictors_survive_a_round_trip(tmp_path: Path) -> None:
     """Models with all or some predictors, and with an MLP that reads words, give equal scores after loading."""
     trees: dict[str, Any] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
     fewer = [whole_model(**trees), whole_model(article=None, block_types=None)]
@@ -626,13 +626,13 @@ def test_parts_come_back(tmp_path: Path) -> None:
 
 
 def test_same_parts_same_bytes(tmp_path: Path, complete: bytes) -> None:
-    """Made again, saved elsewhere, or saved after loading."""
+    """A model with all predictors is written as the same bytes when made, saved or loaded again."""
     assert saved(tmp_path, whole_model()) == complete
     assert saved(tmp_path, load_model(tmp_path / "saved.blockml")) == complete
 
 
 def test_names_of_members(complete: bytes) -> None:
-    """Each predictor has its prefix; the header has its name and kind."""
+    """Members are prefixed with the predictor's name, and the header gives its name and kind."""
     parts = members(complete)
     header = json.loads(parts["header.json"])
     kinds = ("tree_ensemble", "mlp", "tree_ensemble", "block_types")
@@ -641,7 +641,7 @@ def test_names_of_members(complete: bytes) -> None:
 
 
 def test_an_extraction_has_the_confidence_of_its_policy() -> None:
-    """Expected F1 of what is kept, before penalties; by the rule ``threshold``, expected share of right words."""
+    """Confidence is the expected F1 of kept blocks before penalties; with the rule ``threshold`` their precision."""
     trees: dict[str, Any] = {"predictors": {"trees": TreeEnsemble(small_trees())}, "weights": {"trees": 1.0}}
     bare = whole_model(**trees, block_types=None)
     result = extract_page(PAGE, TrainedExtractor(bare))
@@ -654,7 +654,7 @@ def test_an_extraction_has_the_confidence_of_its_policy() -> None:
 
 
 def test_articles_have_a_larger_penalty() -> None:
-    """A page that certainly is an article loses as if all pages lost so much."""
+    """A page that is certainly an article is scored with the larger penalty."""
     found = [
         TrainedExtractor(whole_model(article=page_trees(value, value), policy={"min_content_words": 0})).predict(PAGE)
         for value in (99.0, -99.0)
@@ -663,7 +663,7 @@ def test_articles_have_a_larger_penalty() -> None:
 
 
 def test_scores_of_one_tree_are_its_leaves() -> None:
-    """Scores equal leaf values bit for bit, so that a block whose score equals the threshold is kept."""
+    """Scores of one tree equal its leaves bit for bit, so that a block whose score equals the threshold is kept."""
     model = small_model()
     expected = scores_of(model, blockml.features.matrix(PAGE, "boilerpipe6").values)
     assert np.array_equal(TrainedExtractor(model).score(PAGE), expected)
@@ -674,14 +674,14 @@ def test_scores_of_one_tree_are_its_leaves() -> None:
     [{"trees": 1.5, "mlp": -0.5}, {"trees": True, "mlp": 0}, {"trees": 1, "mlp": "0"}, {"trees": 1, "mlp": None}],
 )
 def test_each_weight_is_a_share(place: Path, complete: bytes, weights: dict[str, object]) -> None:
-    """Also if their sum is 1."""
+    """Each weight must be between 0 and 1, even if their sum is 1."""
     with pytest.raises(ModelFormatError, match="weights of predictors must be between 0 and 1"):
         load_bytes(place, with_header(complete, weights=weights))
 
 
 @pytest.mark.parametrize("part", PREDICTORS)
 def test_parts_that_are_missing(place: Path, complete: bytes, part: str) -> None:
-    """Every array of a predictor is required; predictors that the header does not name are not read."""
+    """Every array of a predictor is required, but predictors that the header does not name are not read."""
     arrays = [name for name in members(complete) if name.startswith(f"{part}.")]
     assert arrays
     for name in arrays:
@@ -697,7 +697,7 @@ def test_parts_that_are_missing(place: Path, complete: bytes, part: str) -> None
 
 
 def test_arrays_of_parts_that_are_damaged(place: Path, complete: bytes) -> None:
-    """Other types and shapes, and nothing at all."""
+    """Arrays of other types or shapes, truncated arrays and empty members are refused."""
     for name, data in members(complete).items():
         if name == "header.json":
             continue
@@ -706,7 +706,7 @@ def test_arrays_of_parts_that_are_damaged(place: Path, complete: bytes) -> None:
         wrongs = [array.astype(str), array[..., None], array[:0], np.append(array, array[:1])]
         for wrong in wrongs if array.dtype.kind == "S" else [*wrongs, array.astype(other)]:
             if wrong.shape == array.shape == (0, 0) and wrong.dtype == array.dtype:
-                continue  # words of a net that reads none
+                continue  # words of an MLP that reads none
             with pytest.raises(ModelFormatError):
                 load_bytes(place, packed(members(complete) | {name: npy(wrong)}))
         for broken in (b"", b"PK", data[:-1] if array.size else b"\x00"):
@@ -716,7 +716,7 @@ def test_arrays_of_parts_that_are_damaged(place: Path, complete: bytes) -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_numbers_of_parts_are_finite(place: Path, complete: bytes, value: float) -> None:
-    """Every array is checked for infinite values and NaN."""
+    """Infinite values and NaN are refused in every array."""
     for name, data in members(complete).items():
         if not name.endswith(".npy"):
             continue
@@ -743,7 +743,7 @@ def test_numbers_of_parts_are_finite(place: Path, complete: bytes, value: float)
     ],
 )
 def test_parts_that_do_not_fit_are_not_written(tmp_path: Path, changes: dict[str, Any]) -> None:
-    """Columns that there aren't, labels twice, weights that don't add up."""
+    """Models with missing columns, duplicate labels or weights that don't sum to 1 are not saved."""
     with pytest.raises(ModelFormatError):
         save_model(whole_model(**changes), tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
@@ -751,7 +751,7 @@ def test_parts_that_do_not_fit_are_not_written(tmp_path: Path, changes: dict[str
 
 @pytest.mark.parametrize("labels", [["main"], ["main", "footer", "other"], ["main", "main"], ["main", "x"], []])
 def test_names_of_block_types_are_checked(place: Path, complete: bytes, labels: list[str]) -> None:
-    """Known ones, one for each of the trees."""
+    """Names of block types must be known labels, one for each ensemble of trees."""
     names = npy(np.array([label.encode() for label in labels], dtype="S9"))
     with pytest.raises(ModelFormatError):
         load_bytes(place, packed(members(complete) | {"block_types.names.npy": names}))
@@ -760,7 +760,7 @@ def test_names_of_block_types_are_checked(place: Path, complete: bytes, labels: 
 @pytest.mark.parametrize("kind", ["nets", 1, None, ["mlp"], "block_types"])
 @pytest.mark.parametrize("name", ["mlp", "article"])
 def test_unknown_and_wrong_kinds(place: Path, complete: bytes, name: str, kind: object) -> None:
-    """A reader that doesn't know a kind would misread the model."""
+    """Unknown or wrong kinds of predictors are refused, because they would be misread."""
     kinds = json.loads(members(complete)["header.json"])["predictors"]
     with pytest.raises(ModelFormatError):
         load_bytes(place, with_header(complete, predictors=kinds | {name: kind}))
@@ -780,7 +780,7 @@ def test_block_types_do_not_predict_main_content(place: Path, complete: bytes) -
 
 @pytest.mark.parametrize("value", [1.1e6, -1.7e308, np.inf, np.nan])
 def test_leaf_values_are_bounded(place: Path, complete: bytes, value: float) -> None:
-    """Sums of leaf values must stay finite."""
+    """Leaf values are bounded, so that their sums stay finite."""
     parts = members(complete)
     values = np.load(io.BytesIO(parts["trees.value.npy"]))
     values[-1] = value
@@ -790,7 +790,7 @@ def test_leaf_values_are_bounded(place: Path, complete: bytes, value: float) -> 
 
 @pytest.mark.parametrize("name", AMOUNTS)
 def test_large_amounts_do_not_overflow(place: Path, complete: bytes, name: str) -> None:
-    """A model that keeps nothing is not an error."""
+    """A model with penalties so large that it keeps nothing is valid, and its scores stay in [0, 1]."""
     scores = TrainedExtractor(load_bytes(place, with_policy(complete, **{name: 1e6}))).score(PAGE)
     assert ((scores >= 0) & (scores <= 1)).all()
 
@@ -804,7 +804,7 @@ ROOTS = [
 @pytest.mark.parametrize("roots", ROOTS)
 @pytest.mark.parametrize("part", ["trees", "article", "block_types"])
 def test_roots_that_overflow_are_refused(place: Path, complete: bytes, part: str, roots: list[int]) -> None:
-    """Differences of 32-bit integers wrap around; the kernel must never see these roots."""
+    """Roots whose differences overflow 32-bit integers are refused before the kernel sees them."""
     parts = members(complete) | {f"{part}.roots.npy": npy(np.array(roots, np.int32))}
     if part == "block_types":
         parts["block_types.label.npy"] = npy(np.minimum(np.arange(len(roots)), 1).astype(np.int32))
@@ -816,7 +816,7 @@ def test_roots_that_overflow_are_refused(place: Path, complete: bytes, part: str
 @settings(max_examples=150)
 @given(bits=bit_lists, data=st.data())
 def test_flipped_bits_in_a_part(place: Path, complete: bytes, bits: list[int], data: st.DataObject) -> None:
-    """An error of ours, or a model whose scores and confidence are within [0, 1]."""
+    """After a bit flip in a predictor, loading raises ModelError or scores and confidence are still in [0, 1]."""
     parts = members(complete)
     name = data.draw(st.sampled_from([name for name in parts if name != "header.json"]))
     try:

@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", model_names())
-def test_card_is_that_of_the_model(name: str) -> None:
-    """The card beside a model is generated from it, never typed."""
+def test_card_is_generated_from_the_model(name: str) -> None:
+    """The card of a released model is the one generated from it."""
     card = (ROOT / "models" / f"{name}.blockml.md").read_text(encoding="utf-8")
     assert card == render_card(trained(name).model)
 
@@ -37,10 +37,10 @@ def test_models_are_listed_by_the_first_lines_of_their_cards(capsys: pytest.Capt
 
 @pytest.mark.parametrize("name", model_names())
 def test_model_may_be_shipped(name: str) -> None:
-    """Small, measured by site, and trained on data whose licence allows it, with its attribution."""
+    """A released model is small, measured by site, and trained on data with a permissive licence and an attribution."""
     assert (ROOT / "models" / f"{name}.blockml").stat().st_size < 5_000_000
     model = trained(name).model
-    assert model.metrics["site"]["page_bag_f1"]["mean"] >= 0.78  # what was released once is the floor
+    assert model.metrics["site"]["page_bag_f1"]["mean"] >= 0.78  # the F1 that was released before is the minimum
     assert "Foley" in model.training[0]["attribution"]
     for entry in model.training:
         assert entry["licence"] in {"CC-BY-4.0", "MIT", "Apache-2.0", "MIT OR Apache-2.0", "CC0-1.0"}
@@ -48,7 +48,7 @@ def test_model_may_be_shipped(name: str) -> None:
 
 
 def test_default_extracts_an_article() -> None:
-    """The main text is there, the menu and the footer are not."""
+    """The default model keeps the main text of an article and drops its menu and footer."""
     html = (ROOT / "data" / "sites" / "harbour-courier" / "courier-article-04" / "page.html").read_bytes()
     result = blockml.extract(html)
     assert result.status == "ok"
@@ -60,14 +60,14 @@ def test_default_extracts_an_article() -> None:
 
 
 def test_code_is_whole() -> None:
-    """A coloured code block loses none of its pieces, neither brackets nor indentation."""
+    """A coloured code block keeps all its pieces, with brackets and indentation."""
     html = (ROOT / "data" / "pages" / "code-documentation" / "page.html").read_bytes()
     code = 'for event in station.events("2023-04-09"):\n    print(event.kind, event.time, round(event.height, 2))'
     assert code in blockml.extract(html).text
 
 
-def test_results_are_the_same_every_time() -> None:
-    """Same page, same model: the same bytes in every format."""
+def test_results_are_reproducible() -> None:
+    """Extracting the same page twice renders the same bytes in every format."""
     html = (ROOT / "data" / "pages" / "code-documentation" / "page.html").read_bytes()
     for output_format in FORMATS:
         first = blockml.render(blockml.extract(html), output_format)
@@ -76,8 +76,8 @@ def test_results_are_the_same_every_time() -> None:
 
 
 @pytest.mark.parametrize("name", ["sites/patient-crumb/crumb-post-03", "pages/code-documentation"])
-def test_threshold_is_a_dial(name: str) -> None:
-    """Lower thresholds keep more, never other blocks; readers' comments are left out at each."""
+def test_lower_thresholds_keep_more(name: str) -> None:
+    """Lower thresholds only add blocks, and readers' comments are left out at every threshold."""
     html = (ROOT / "data" / name / "page.html").read_bytes()
     results = [blockml.extract(html, threshold=value) for value in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)]
     kept = [result.kept for result in results]
@@ -100,7 +100,7 @@ def test_threshold_is_a_dial(name: str) -> None:
     ],
 )
 def test_bad_pages_never_raise(html: bytes | str) -> None:
-    """They get a status, and text only where there is some."""
+    """Bad pages get a status, and a text that may be empty."""
     result = blockml.extract(html)
     assert result.status in set(blockml.Status)
     assert isinstance(result.text, str)

@@ -1,4 +1,4 @@
-"""Hashes of training pages: what is recognised, how they are stored, and how large they are."""
+"""Hashes of training pages: what they recognise, how they are stored, and how large they are."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ RELEASED = Path(__file__).parents[2] / "models"
     ],
 )
 def test_words_are_those_outside_of_markup(other: str) -> None:
-    """White space, tags, scripts, comments, references and numbers don't matter."""
+    """White space, tags, scripts, comments, references and numbers don't change the hash of a page's words."""
     known = TrainingHashes.of([hash_page(f"<p>{TEXT}".encode())])
     assert known.has_page(hash_page(other.encode()))
 
 
 def test_another_text_is_another_page() -> None:
-    """One other word is enough; short pages are known by their bytes only."""
+    """Changing one word makes another page, and short pages are recognised only by their bytes."""
     known = TrainingHashes.of([hash_page(f"<p>{TEXT}".encode()), hash_page(b"<p>Please enable JavaScript")])
     assert not known.has_page(hash_page(f"<p>{TEXT.replace('bell', 'horn')}".encode()))
     assert known.has_page(hash_page(b"<p>Please enable JavaScript"))
@@ -40,7 +40,7 @@ def test_another_text_is_another_page() -> None:
 
 
 def test_encodings_do_not_matter() -> None:
-    """The words of a recoded page are the same."""
+    """A page in another encoding has the same hash of words."""
     text = TEXT.replace("cat", "chat gâté")
     known = TrainingHashes.of([hash_page(text.encode("latin-1"), charset="iso-8859-1")])
     assert known.has_page(hash_page(text.encode()))
@@ -48,12 +48,12 @@ def test_encodings_do_not_matter() -> None:
 
 @pytest.mark.parametrize("opening", ["<script>", "<!--", "<a ", "<style><"])
 def test_unclosed_markup_takes_linear_time(opening: str) -> None:
-    """A hundred thousand openings, which would take hours if each were searched to the end."""
+    """A hundred thousand unclosed openings are read in linear time instead of each being searched to the end."""
     assert hash_page((opening * 100_000).encode()).words is None
 
 
 def test_arrays_are_read_back() -> None:
-    """Differences of sorted hashes; equal hashes are stored once."""
+    """Arrays of hashes survive a round trip, and equal hashes are stored once."""
     hashes = TrainingHashes.of(
         [hash_page(b"one", "a.example"), hash_page(b"two", "a.example"), hash_page(TEXT.encode())]
     )
@@ -78,7 +78,7 @@ def test_arrays_are_read_back() -> None:
     ],
 )
 def test_damaged_arrays_are_refused(steps: np.ndarray | None) -> None:
-    """Another type or shape, equal or too large hashes, or a missing array."""
+    """Arrays of another type or shape, repeated or too large hashes, and missing arrays are refused."""
     arrays = TrainingHashes.of([hash_page(b"one")]).to_arrays()
     if steps is None:
         del arrays["words"]
@@ -90,7 +90,7 @@ def test_damaged_arrays_are_refused(steps: np.ndarray | None) -> None:
 
 @pytest.mark.parametrize("name", model_names())
 def test_released_models_know_their_pages_in_40_kb(name: str) -> None:
-    """As many pages as the card says, but for copies."""
+    """A released model has hashes of as many pages as its card says, apart from duplicates, in less than 40 kB."""
     model = trained(name).model
     hashes, n_pages = model.training_hashes, sum(entry["pages"] for entry in model.training)
     assert hashes is not None

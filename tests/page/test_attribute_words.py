@@ -1,4 +1,4 @@
-"""Words in attributes: the extension finds what Python finds."""
+"""Words in attributes: the C extension and Python find the same."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALUES = st.text("abdteé ", max_size=90)
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "ab", "data-b"]), VALUES), max_size=20))
 def test_equal_to_the_reference(attributes: list[tuple[str, str]]) -> None:
-    """Words at the borders of vectors, of sets and of values are found once; none is found across a border."""
+    """Words at the edges of pieces, sets and values are found once, and none is found across an edge."""
     page = blockml.parse("".join(f'<p {name}="{value}">x' for name, value in attributes))
     found = nodes_with_words(page.nodes, WORDS)
     with python_reference():
@@ -33,7 +33,7 @@ def test_equal_to_the_reference(attributes: list[tuple[str, str]]) -> None:
 
 
 def test_wrong_arrays(compiled: _kernel.Compiled) -> None:
-    """Arrays that don't fit together, short words and too many of them are refused."""
+    """Arrays that don't fit together, short words and too many words are refused."""
     ends, found = np.array([0, 5]), np.zeros(2, np.uint8)
     with pytest.raises(IndexError, match="attribute sets end"):
         compiled.attribute_words(b"a\0dadada\0", (b"da",), (ends, found))

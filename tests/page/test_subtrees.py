@@ -1,4 +1,4 @@
-"""Sums and nearest ancestors over whole trees, against walking from node to node."""
+"""Sums and nearest ancestors over whole trees, compared with walking from node to node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ names = st.sets(st.sampled_from(["html", "body", "div", "p", "a", "b", "li", "td
 @settings(max_examples=25)
 @given(messy_html, names)
 def test_nearest_marked_nodes(html: str, marked_names: set[str]) -> None:
-    """A walk up from each node gives the same, with and without the node itself."""
+    """The nearest marked nodes are those found by walking up from each node, including or excluding the node itself."""
     nodes = blockml.parse(html).nodes
     marked = nodes.named(marked_names)
     for node in range(len(nodes)):
@@ -26,8 +26,8 @@ def test_nearest_marked_nodes(html: str, marked_names: set[str]) -> None:
         assert nearest_above(nodes, marked)[node] == (above[-1] if above else -1)
 
 
-def test_deep_trees_need_few_rounds() -> None:
-    """A thousand elements inside each other are no more work than their number."""
+def test_deep_trees_are_searched() -> None:
+    """Nearest ancestors are found in a tree a thousand levels deep."""
     nodes = blockml.parse("<div><b>" * 500 + "x").nodes
     assert nearest(nodes, nodes.named({"body"}))[-1] == nodes.find("/html/body")
 
@@ -35,7 +35,7 @@ def test_deep_trees_need_few_rounds() -> None:
 @settings(max_examples=25)
 @given(messy_html)
 def test_sums_below_nodes_and_in_blocks(html: str) -> None:
-    """Adding one by one gives the same sums."""
+    """Sums below nodes and in blocks equal those added one by one."""
     page = blockml.parse(html)
     values = np.arange(len(page.nodes)) * 37 % 11
     sums = subtree_sums(page.nodes, values)
@@ -51,7 +51,7 @@ def test_sums_below_nodes_and_in_blocks(html: str) -> None:
 @settings(max_examples=25)
 @given(messy_html)
 def test_lengths_of_texts(html: str) -> None:
-    """Characters with white space normalised, for the texts that blocks are made of."""
+    """Lengths of texts count characters with white space normalised, for the texts of blocks."""
     nodes = blockml.parse(html).nodes
     lengths = text_lengths(nodes)
     content = content_nodes(nodes)

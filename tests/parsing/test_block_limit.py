@@ -1,4 +1,4 @@
-"""Pages of very many blocks: the text after the limit is one block and one node, and no text is lost."""
+"""Pages over the limit of blocks: the remaining text is one block and one node, and no text is lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIECES = ["<p>one", "<br>two words", "<b>a</b>", "x", "<a href=/>link</a>", "<li
     keep_wordless=st.booleans(),
 )
 def test_nothing_is_lost(pieces: list[str], most: int, *, keep_wordless: bool) -> None:
-    """Blocks before the last are those without a limit; the last one has the rest of text, words and links."""
+    """Blocks before the last are unchanged, and the last one has the remaining text, words and links."""
     html = "".join(pieces)
     whole_page = blockml.parse(html, keep_wordless=keep_wordless)
     whole = whole_page.blocks
@@ -46,7 +46,7 @@ def test_nothing_is_lost(pieces: list[str], most: int, *, keep_wordless: bool) -
 
 
 def check_tree(page: blockml.Page, whole: blockml.Page) -> None:
-    """The tree is that of the whole page up to the text of the last block, which is the last node and its only one."""
+    """Check that the tree is that of the whole page up to the text of the last block, which is the last node."""
     nodes, blocks, n = page.nodes, page.blocks, len(page.nodes)
     assert blocks.node[-1] == blocks.last_node[-1] == n - 1 == whole.blocks.node[len(blocks) - 1]
     assert nodes.texts[-1] == blocks.texts[-1]
@@ -64,7 +64,7 @@ def check_tree(page: blockml.Page, whole: blockml.Page) -> None:
 
 
 def test_content_after_the_end_of_the_page() -> None:
-    """A joined text without an element around all of it is in the root of its first text."""
+    """Text joined from content after the end of the page is in the root of its first text."""
     page = blockml.parse("<p>one</p><p>two</p></html><p>three</p>", limits=Limits(blocks=2))
     assert [page.nodes.name(node) for node in page.nodes.ancestors(len(page.nodes) - 1)][-1] == "html"
     assert page.blocks.texts == ("one", "two three")
@@ -72,7 +72,7 @@ def test_content_after_the_end_of_the_page() -> None:
 
 @pytest.mark.parametrize("name", ["default", "kim2013"])
 def test_extraction(name: str) -> None:
-    """All text of a page of 40,000 one-word paragraphs is given, with a warning and finite scores."""
+    """All text of a page of 40,000 one-word paragraphs is extracted, with a warning and finite scores."""
     result = blockml.extract("<h1>Words</h1>" + "".join(f"<p>w{i}" for i in range(40_000)), model=name, threshold=0.0)
     assert result.status is Status.TRUNCATED
     assert len(result.kept) < 8_000
@@ -84,7 +84,7 @@ def test_extraction(name: str) -> None:
 
 
 def test_ordinary_pages_are_whole() -> None:
-    """A table of 4,000 cells is not a reason to join blocks."""
+    """A table of 4,000 cells is within the limit, so its blocks are not joined."""
     page = blockml.parse("<table>" + "<tr><td>1<td>2</tr>" * 2_000)
     assert page.status is Status.OK
     assert len(page.blocks) == 4_000

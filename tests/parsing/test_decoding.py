@@ -1,4 +1,4 @@
-"""Bytes to text: the order of the rules, labels, damage."""
+"""Decoding bytes to text: the order of the rules, labels, and damaged bytes."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_first_rule_that_applies_names_the_encoding(
     assert (page.encoding, page.encoding_source) == (encoding, rule)
 
 
-def test_an_incomplete_last_character_is_no_reason_to_believe_a_stale_declaration() -> None:
-    """Pages are cut at a number of bytes."""
+def test_an_incomplete_last_character_does_not_confirm_a_stale_declaration() -> None:
+    """A page cut inside its last character is still UTF-8, even if a stale declaration says otherwise."""
     decoded = decode("<meta charset=gb2312><p>泉房穂氏、石丸".encode()[:-1])
     assert (decoded.encoding, decoded.source) == ("utf-8", "valid utf-8")
     assert "泉房穂氏、石" in decoded.text
@@ -89,27 +89,27 @@ def test_labels_follow_the_encoding_standard(label: str, encoding: str) -> None:
 
 @pytest.mark.parametrize("label", sorted(LABELS))
 def test_every_label_of_the_standard_is_known(label: str) -> None:
-    """Each label gives the same encoding from the transport and, but for UTF-16 and user-defined, from a meta."""
+    """Each label gives the same encoding from the transport and from a meta, except UTF-16 and user-defined."""
     expected = webencodings.lookup(label)
     assert expected is not None
     # webencodings 0.5 has codecs for two encodings that the standard replaces.
     name = "replacement" if expected.name in {"iso-2022-kr", "hz-gb-2312"} else expected.name
     assert decode(b"abc", label).encoding == name
-    # HTML standard, prescan, steps 14 and 15: what was readable as ASCII is neither of these.
+    # HTML standard, prescan, steps 14 and 15: text that was readable as ASCII is neither of these.
     in_meta = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "windows-1252"}
     from_meta = decode(f'<meta charset="{label}">abc'.encode())
     assert (from_meta.encoding, from_meta.source) == (in_meta.get(name, name), "meta")
 
 
 def test_xml_declaration_readable_as_ascii_is_not_utf16() -> None:
-    """Files that some XML writers label UTF-16 though they are UTF-8 stay readable."""
+    """A page labelled UTF-16 in its XML declaration, but readable as ASCII, is read as UTF-8."""
     decoded = decode('<?xml version="1.0" encoding="utf-16"?><p>Crème'.encode())
     assert decoded.encoding == "utf-8"
     assert decoded.text.endswith("<p>Crème")
 
 
 def test_unknown_labels_warn() -> None:
-    """A label nobody knows is passed over, and said so, wherever it stands."""
+    """An unknown label is skipped with a warning, in the transport and in a meta."""
     from_transport = decode(b"<meta charset=koi8-r>", "klingon")
     assert (from_transport.encoding, from_transport.source) == ("koi8-r", "meta")
     assert any("klingon" in warning for warning in from_transport.warnings)
@@ -121,20 +121,20 @@ def test_unknown_labels_warn() -> None:
 
 
 def test_unknown_label_in_an_xml_declaration_warns() -> None:
-    """The declaration is passed over like any other unknown label."""
+    """An unknown label in an XML declaration is skipped with a warning."""
     decoded = decode(b'<?xml version="1.0" encoding="klingon"?><p>x')
     assert decoded.source == "valid utf-8"
     assert any("klingon" in warning for warning in decoded.warnings)
 
 
 def test_unknown_meta_warns_once() -> None:
-    """A declaration around byte 1,000 is looked at by two rules and reported by one."""
+    """A declaration around byte 1,000, which two rules read, gives one warning."""
     decoded = decode(b" " * 900 + b"<meta charset=klingon>" + PAD)
     assert len(decoded.warnings) == 1
 
 
 def test_detector_is_asked_last_and_only_if_needed() -> None:
-    """It sees bytes that declare nothing and are not UTF-8."""
+    """The detector sees only bytes that declare nothing and are not UTF-8."""
     seen: list[bytes] = []
 
     def detector(source: bytes) -> str | None:
@@ -153,7 +153,7 @@ def test_detector_is_asked_last_and_only_if_needed() -> None:
 
 @pytest.mark.parametrize("answer", [None, "klingon"])
 def test_detector_without_a_usable_answer(answer: str | None) -> None:
-    """The last rule takes over; a made-up name is reported."""
+    """Without a usable answer of the detector the fallback applies, and an unknown name gives a warning."""
     decoded = decode(b"<p>caf\xe9</p>", detector=lambda _: answer)
     assert (decoded.encoding, decoded.source) == ("windows-1252", "fallback")
     assert any("klingon" in warning for warning in decoded.warnings) == (answer is not None)
@@ -162,7 +162,7 @@ def test_detector_without_a_usable_answer(answer: str | None) -> None:
 @pytest.mark.parametrize("before", [0, 800, 1020, 3000])
 @pytest.mark.parametrize("close", [b"-->", b""])
 def test_meta_inside_a_comment_is_ignored(before: int, close: bytes) -> None:
-    """A declaration that was commented out declares nothing, early or late in the page."""
+    """A declaration in a comment is ignored, both early and late in the page."""
     source = b" " * before + b"<!-- <meta charset=koi8-r> " + close + "<p>Crème".encode()
     decoded = decode(source)
     assert (decoded.encoding, decoded.source) == ("utf-8", "valid utf-8")
@@ -188,7 +188,7 @@ def test_meta_about_something_else_declares_nothing(meta: bytes) -> None:
 
 @pytest.mark.parametrize("cut", [1, 2, 3])
 def test_utf8_cut_inside_its_last_character(cut: int) -> None:
-    """A download that ends early is still UTF-8: one replacement character, and a warning."""
+    """UTF-8 cut inside its last character is still UTF-8, with one replacement character and a warning."""
     decoded = decode(("<p>café " + "😀").encode()[:-cut])
     assert (decoded.encoding, decoded.source) == ("utf-8", "valid utf-8")
     assert decoded.text == "<p>café \ufffd"
@@ -196,15 +196,15 @@ def test_utf8_cut_inside_its_last_character(cut: int) -> None:
 
 
 @pytest.mark.parametrize("tail", [b"\xe9\n", b"\xe9.", b"\xe9 x", b"\xe9\xe9"])
-def test_legacy_letter_near_the_end_is_no_cut_utf8(tail: bytes) -> None:
-    """Only an unfinished last character is a cut; one that goes on wrongly means another encoding."""
+def test_legacy_letter_near_the_end_is_not_cut_utf8(tail: bytes) -> None:
+    """An invalid sequence near the end means another encoding, because only an unfinished last character is a cut."""
     decoded = decode(b"<p>caf" + tail)
     assert (decoded.encoding, decoded.source) == ("windows-1252", "fallback")
     assert decoded.text == "<p>caf" + tail.decode("latin-1")
 
 
 def test_bytes_outside_the_encoding_are_replaced_with_a_warning() -> None:
-    """Bytes outside of the declared encoding become U+FFFD."""
+    """Bytes outside of the declared encoding become U+FFFD, with a warning."""
     decoded = decode(b"<meta charset=utf-8><p>a\xe9b c\xffd")
     assert decoded.text.endswith("<p>a\ufffdb c\ufffdd")
     assert len(decoded.warnings) == 1
@@ -213,14 +213,14 @@ def test_bytes_outside_the_encoding_are_replaced_with_a_warning() -> None:
 
 @pytest.mark.parametrize("label", ["iso-2022-kr", "hz-gb-2312", "replacement"])
 def test_encodings_that_browsers_refuse(label: str) -> None:
-    """Nothing of the page can be read, which is more than a page without content."""
+    """A page in an encoding that browsers refuse is undecodable rather than empty."""
     for page in (blockml.parse(b"<p>Cats", charset=label), blockml.parse(f"<meta charset={label}><p>Cats".encode())):
         assert (page.status, len(page.blocks), len(page.warnings)) == (Status.UNDECODABLE, 0, 1)
         assert blockml.extract(b"<p>Cats", charset=label).status is Status.UNDECODABLE
 
 
-def test_replacement_character_in_the_source_is_no_damage() -> None:
-    """A page may show U+FFFD on purpose."""
+def test_replacement_character_in_the_source_is_not_damage() -> None:
+    """U+FFFD in the source, which a page may show on purpose, gives no warning."""
     assert decode("<p>\ufffd".encode()).warnings == ()
 
 
@@ -230,7 +230,7 @@ def test_replacement_character_in_the_source_is_no_damage() -> None:
     ids=["high", "low", "swapped", "mark"],
 )
 def test_lone_surrogates_are_replaced(source: str) -> None:
-    """A str need not be valid Unicode; the page can be encoded all the same."""
+    """Lone surrogates of a str are replaced with a warning, so that the page can be encoded."""
     decoded = decode(source)
     assert decoded.source == "str"
     assert decoded.text.encode().decode().startswith("<p>")
@@ -250,7 +250,7 @@ def test_lone_surrogates_are_replaced(source: str) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("charset", [None, "utf-8"])
 def test_binary_formats_are_undecodable(source: bytes, charset: str | None) -> None:
-    """Pictures, archives and the like give a page without blocks and a status that says why."""
+    """Pictures, archives and other binary formats give a page without blocks, with a status and a warning."""
     page = blockml.parse(source, charset=charset)
     assert page.status is Status.UNDECODABLE
     assert len(page.blocks) == 0
@@ -258,13 +258,13 @@ def test_binary_formats_are_undecodable(source: bytes, charset: str | None) -> N
 
 
 def test_stray_control_bytes_are_still_a_page() -> None:
-    """A text with a few NULs is not a picture."""
+    """A text with a few control bytes is still a page."""
     assert decode(b"<p>one\x00 two\x01 three four five six seven").is_text
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "utf-16-be", "koi8-r", "gbk", "shift_jis", "windows-1251"])
-def test_declared_text_comes_back(codec: str) -> None:
-    """Text encoded with a codec and labelled by it is read as it was."""
+def test_declared_text_is_decoded_unchanged(codec: str) -> None:
+    """Text that is encoded with its declared codec is decoded unchanged."""
     text = "<p>Привет, мир</p>"
     assert decode(text.encode(codec), codec.replace("utf-16-", "utf-16")).text == text
 
@@ -272,13 +272,13 @@ def test_declared_text_comes_back(codec: str) -> None:
 @pytest.mark.timeout(5)
 @pytest.mark.parametrize("piece", [b"<meta charset=", b"<meta ", b"<!--", b"<?xml encoding", b"<meta charset=x"])
 def test_time_is_linear_in_unfinished_declarations(piece: bytes) -> None:
-    """A page of tags that never end is read once, not once for each of them."""
+    """A page of tags that never end is read once instead of once for each tag."""
     assert decode(piece * 50_000).source == "valid utf-8"
 
 
 @given(messy_bytes, st.sampled_from([None, "utf-8", "utf-16", "gbk", "iso-2022-jp", "big5", "x-user-defined", "é", ""]))
 def test_no_bytes_raise(source: bytes, charset: str | None) -> None:
-    """Any bytes give valid Unicode by a rule that has a name."""
+    """Any bytes give valid Unicode and the name of the rule that decoded them."""
     decoded = decode(source, charset, lambda _: "euc-jp")
     decoded.text.encode()
     assert decoded.source in SOURCES
@@ -287,5 +287,5 @@ def test_no_bytes_raise(source: bytes, charset: str | None) -> None:
 
 @given(st.text())
 def test_no_str_raises(source: str) -> None:
-    """Any str gives itself, but for surrogates and a leading mark."""
+    """Any valid str is decoded unchanged, except for a leading byte-order mark."""
     assert decode(source).text == source.removeprefix("\ufeff")

@@ -42,7 +42,7 @@ LATIN = [
     ("text", "encoding"), [(text, encoding) for text, encodings in TEXTS.items() for encoding in encodings]
 )
 def test_a_sentence_is_enough(text: str, encoding: str) -> None:
-    """A page with one sentence is read right, and says which rule did it."""
+    """One sentence is enough to detect the encoding, and the page names the detector as its source."""
     codec = webencodings.lookup(encoding)
     assert codec is not None
     source, _ = codec.codec_info.encode(f"<html><title>{text[:12]}</title><p>{text}")
@@ -52,15 +52,15 @@ def test_a_sentence_is_enough(text: str, encoding: str) -> None:
 
 
 @pytest.mark.parametrize("text", LATIN)
-def test_latin_pages_stay(text: str) -> None:
-    """Accents, signs and runs of one character are windows-1252."""
+def test_latin_pages_are_windows_1252(text: str) -> None:
+    """Accents, signs and runs of one character are read as windows-1252."""
     read = decode(text.encode("windows-1252"))
     assert (read.encoding, read.source) == ("windows-1252", "fallback")
     assert read.text == text
 
 
 def test_declarations_come_first() -> None:
-    """The bytes decide only if nothing is declared."""
+    """A declared encoding takes precedence over the detected one."""
     source = "<p>Погода в городе сегодня и завтра".encode("koi8-r")
     assert decode(source).encoding == "koi8-r"
     assert decode(source, "windows-1251").encoding == "windows-1251"
@@ -77,7 +77,7 @@ def test_declarations_come_first() -> None:
     ],
 )  # fmt: skip
 def test_detectors_may_name_codecs_of_python(name: str, encoding: str | None) -> None:
-    """Other packages name codecs; an unknown name is a warning."""
+    """A detector may name a codec of Python, and an unknown name gives a warning."""
     read = decode(b"<p>\xb1\xa1 </p>", detector=lambda _: name)
     assert read.encoding == (encoding or "windows-1252")
     assert read.source == ("detector" if encoding else "fallback")
@@ -91,7 +91,7 @@ def test_no_bytes_raise(source: bytes) -> None:
 
 
 def test_only_the_first_characters_outside_ascii_are_read() -> None:
-    """A page may be long, and its script may begin late."""
+    """Only the first characters outside ASCII are read, even on a long page with text that starts late."""
     source = b"<script>" + b"x" * 1_000_000 + b"</script>" + "Погода в городе сегодня. ".encode("koi8-r") * 100_000
     assert detected(source) == "koi8-r"
     assert detected(b"\xe9" * 10_000_000) is None

@@ -1,4 +1,4 @@
-"""The pages of html5lib-tests, which parsers of browsers are tested with, as inputs.
+"""The pages of html5lib-tests, which test the parsers of browsers, as inputs.
 
 ``html5lib-tests.zip`` has the files of the source archive of html5lib 1.1, with their licence (MIT).
 """
@@ -23,16 +23,16 @@ from tests.reference import python_reference
 
 ARCHIVE = Path(__file__).with_name("html5lib-tests.zip")
 CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
-#: Elements without text of the page.
+#: Elements whose text is not text of the page.
 SILENT = {*DROPPED, "head", "title", "content"}
 
 
 class Case(NamedTuple):
-    """A page and the tree that it must have."""
+    """A page and its expected tree."""
 
     html: str
     tree: str
-    is_document: bool  #: whether it is a whole page that is parsed as without scripts
+    is_document: bool  #: whether it is a whole page, parsed with scripts off
 
 
 def parts_of(folder: str) -> Iterator[bytes]:
@@ -76,7 +76,7 @@ def text_of(tree: str) -> str:
 
 
 def test_number_of_cases() -> None:
-    """The files are read."""
+    """The archive has the expected number of cases."""
     assert len(CASES) == 1_700
     assert sum(case.is_document for case in CASES) > 1_400
 
@@ -84,7 +84,7 @@ def test_number_of_cases() -> None:
 @pytest.mark.parametrize(
     ("backend", "n_others"),
     # lexbor: an unclosed title is closed, scripts are off, and plaintext in select is markup by the newer standard.
-    # html5lib 1.1: that, and the element isindex. lxml: libxml2 moves no text out of tables, and has no CDATA.
+    # html5lib 1.1: the same, and the element isindex. lxml: libxml2 moves no text out of tables, and has no CDATA.
     [("lexbor", 11), ("html5lib", 18), ("lxml", 72)],
 )
 def test_text_is_that_of_the_standard(backend: str, n_others: int) -> None:
@@ -125,7 +125,7 @@ def test_extraction() -> None:
 
 
 def test_encodings() -> None:
-    """Encodings are those of the standard, unless the page is valid UTF-8 or has a declaration in broken markup."""
+    """Encodings are the standard's, unless the page is valid UTF-8 or has a declaration in broken markup."""
     lenient = []
     for part in parts_of("encoding"):
         html, _, rest = part.partition(b"\n#encoding\n")

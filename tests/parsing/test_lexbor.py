@@ -1,4 +1,4 @@
-"""The back end lexbor: the standard's tree, and bounds on what it may cost."""
+"""The back end lexbor: the standard's tree, and bounds on its cost."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ def _selectolax() -> None:
 
 
 def nodes_of(html: str, backend: str = "lexbor") -> Nodes:
-    """Nodes of a page."""
+    """Return the nodes of a page."""
     return blockml.parse(html, backend=backend).nodes
 
 
 def tree(html: str, backend: str = "lexbor") -> list[tuple[str, str, int, dict[str, str]]]:
-    """Name, text, depth and attributes of each node."""
+    """Return name, text, depth and attributes of each node."""
     nodes = nodes_of(html, backend)
     return [(nodes.name(i), nodes.texts[i], int(nodes.depth[i]), dict(nodes.attributes[i])) for i in range(len(nodes))]
 
 
 def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error gives the command that installs it; other back ends do not need it."""
+    """The error for the missing package gives the command that installs it, and other back ends do not need it."""
     monkeypatch.setitem(sys.modules, "selectolax", None)
     monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
     with pytest.raises(
@@ -74,13 +74,13 @@ def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_nodes_are_those_of_html5lib(html: str) -> None:
-    """Names, texts, depths, attributes: both follow the HTML standard."""
+    """Names, texts, depths and attributes equal those of html5lib, because both follow the HTML standard."""
     assert tree(html) == tree(html, "html5lib")
 
 
 @needs_selectolax
-def test_what_the_standard_changed_since_html5lib() -> None:
-    """html5lib 1.1 is of 2020: elements in a ``select`` stay now, and ``template`` is an element of ``head``."""
+def test_changes_of_the_standard_since_html5lib() -> None:
+    """Elements in a ``select`` are kept, and ``template`` is in the ``head``, unlike in html5lib 1.1 of 2020."""
     html = "<template><p>t</template><body><select><div>a</div><option>b</select>"
     names = [(name, depth) for name, _, depth, _ in tree(html)]
     assert names == [
@@ -92,21 +92,21 @@ def test_what_the_standard_changed_since_html5lib() -> None:
 
 @needs_selectolax
 def test_names_of_linked_drawings() -> None:
-    """Attributes with a prefix are named as they are written, as lxml does."""
+    """Attributes of drawings with a prefix are named as they are written, as by lxml."""
     assert ("use", "", 3, {"xlink:href": "#a"}) in tree("<svg><use xlink:href='#a'>")
     assert ("use", "", 3, {"xlink:href": "#a"}) in tree("<svg><use xlink:href='#a'>", "lxml")
 
 
 @needs_selectolax
-def test_the_chosen_option_stands_once() -> None:
-    """A browser shows it in ``selectedcontent`` once more; the page's text holds it once."""
+def test_the_chosen_option_occurs_once() -> None:
+    """The chosen option, which browsers repeat in ``selectedcontent``, occurs once in the text."""
     html = "<select><button><selectedcontent></selectedcontent></button><option>a<option selected>b</select>"
     assert blockml.parse(html, backend="lexbor").blocks.texts == ("a", "b")
 
 
 @needs_selectolax
 def test_the_end_of_a_paragraph_ends_a_drawing() -> None:
-    """The apparent CDATA section after it is a comment, as in browsers."""
+    """The end of a paragraph ends a drawing, so an apparent CDATA section after it is a comment, as in browsers."""
     assert blockml.parse("<svg><![CDATA[a]]></svg>", backend="lexbor").blocks.texts == ("a",)
     assert blockml.parse("<svg></p><![CDATA[a]]>", backend="lexbor").blocks.texts == ()
 
@@ -115,10 +115,10 @@ def test_the_end_of_a_paragraph_ends_a_drawing() -> None:
 @settings(max_examples=100)
 @given(html=messy_html)
 def test_texts_of_messy_pages(html: str) -> None:
-    """The visible characters are those of html5lib, in the same order, whatever element they ended in."""
+    """The visible characters of messy pages are those of html5lib, in the same order."""
     # The standard has changed in the first two; frames hold no text.
     assume(not any(f"<{name}" in html.lower() for name in ("select", "template", "frameset")))
-    # It has in this too: these end tags end a drawing or formula (13.2.6.5), behind which there are no CDATA sections.
+    # It has also changed here: these end tags end a drawing or formula (13.2.6.5), after which CDATA is not allowed.
     has_drawing = any(f"<{name}" in html.lower() for name in ("svg", "math"))
     assume(not (has_drawing and any(f"</{name}" in html.lower() for name in ("p", "br"))))
     ours, theirs = ("".join(blockml.parse(html, backend=name).blocks.texts) for name in ("lexbor", "html5lib"))
@@ -144,7 +144,7 @@ HOSTILE = {
 @needs_selectolax
 @pytest.mark.parametrize("html", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_pages_take_seconds(html: str) -> None:
-    """Lexbor by itself takes from 25 seconds to hours, or gigabytes."""
+    """Hostile pages, on which lexbor by itself takes 25 seconds to hours or gigabytes, are parsed in seconds."""
     start = time.process_time()
     page = blockml.parse(html, backend="lexbor")
     assert time.process_time() - start < 15
@@ -153,8 +153,8 @@ def test_hostile_pages_take_seconds(html: str) -> None:
 
 
 @needs_selectolax
-def test_the_costly_way_keeps_all_texts() -> None:
-    """Texts stay in order, separate and in their elements, and a warning says which parser was used."""
+def test_costly_pages_keep_all_texts() -> None:
+    """A costly page keeps its texts in order, separate and in their elements, and a warning names the parser."""
     html = "<!DOCTYPE html><title>T</title>" + "<p class=a>one <b>two</b><br>three &lt;four&gt;</p>" * 5_000
     assert is_costly(html.encode())
     page = blockml.parse(html, backend="lexbor", limits=Limits(blocks=15_000))
@@ -166,7 +166,7 @@ def test_the_costly_way_keeps_all_texts() -> None:
 
 @needs_selectolax
 def test_depth_is_bounded_by_the_limit() -> None:
-    """The limit holds for both parsers."""
+    """The depth limit holds for both parsers."""
     for n in (100, 20_000):
         page = blockml.parse("<div>" * n + "x", backend="lexbor", limits=Limits(depth=50))
         assert page.status is Status.TRUNCATED
@@ -200,7 +200,7 @@ def test_depth_is_bounded_by_the_limit() -> None:
     ],
 )
 def test_which_pages_are_costly(source: bytes, costly: bool) -> None:  # noqa: FBT001 (a parameter of the test)
-    """Ordinary pages are not; bounds hold wherever the tag is."""
+    """Costly pages are recognised wherever the costly tag is, and ordinary pages are not costly."""
     for before in (b"", b"<p>" + b"x" * 7, b"y" * 12_345):
         assert is_costly(before + source) is costly
 
@@ -234,7 +234,7 @@ AROUND = [
 @given(st.lists(st.one_of(*map(st.sampled_from, (OPENINGS, INSIDE, INSIDE, AROUND))), max_size=40))
 @settings(max_examples=300)
 def test_elements_that_count_as_closed_are_closed(pieces: list[str]) -> None:
-    """A paragraph after them is in no more formatting elements than those that may be open."""
+    """A paragraph after the pieces is in no more formatting elements than may be open."""
     html = "".join(piece.format(number) for number, piece in enumerate(pieces)) + "<p>the last text"
     source = html.encode()
     n_open = len(lexbor._FORMATTING.findall(source)) - len(lexbor._CLOSED.findall(source))
@@ -246,7 +246,7 @@ def test_elements_that_count_as_closed_are_closed(pieces: list[str]) -> None:
 @pytest.mark.parametrize("before", [b"", b"<p>x"])
 @pytest.mark.parametrize("after", [b"", b">", b"/>y"])
 def test_long_tags_are_found_anywhere(before: bytes, after: bytes) -> None:
-    """They are found at the very end, and after long text without tags."""
+    """Long tags are found at the very end, and after a long text without tags."""
     tag = b"<div " + b"a " * 10_500
     for gap in (0, 19_999, 20_000, 20_001, 45_000):
         assert is_costly(before + b"-" * gap + tag + after)
@@ -254,7 +254,7 @@ def test_long_tags_are_found_anywhere(before: bytes, after: bytes) -> None:
 
 @needs_selectolax
 def test_threads_give_the_same() -> None:
-    """Parsing lets go of the interpreter's lock, so parsers do run at the same time."""
+    """Parsing releases the interpreter's lock, and pages parsed by many threads equal those parsed one by one."""
     pages = [f"<title>{i}</title>" + f"<p class=c{i}>text {i}<b>bold</b>" * (10 * i) for i in range(40)]
     expected = [tree(page) for page in pages]
     with ThreadPoolExecutor(16) as pool:
@@ -265,7 +265,7 @@ def test_threads_give_the_same() -> None:
 @pytest.mark.corpora
 @needs_selectolax
 def test_corpus_pages_agree_with_html5lib(corpora: Path) -> None:
-    """The words of real pages are those of html5lib, which nobody at lexbor wrote."""
+    """Real pages have about the same text as with html5lib, which is an independent implementation."""
     files = sorted((corpora / "wcxb" / "pages").glob("*.gz"))[::45]
     far = 0
     for file in files:

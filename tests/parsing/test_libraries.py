@@ -1,4 +1,4 @@
-"""The C extension calls libraries directly only in tested versions, and if they give equal nodes."""
+"""The C extension calls a library directly only if its version is tested and its nodes are equal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LIBXML2 = [
 
 
 def usable(names: list[str], **changes: Any) -> object:
-    """Look for functions of libxml2 as if its version was a tested one."""
+    """Look for functions of libxml2 as if its version were a tested one."""
     arguments: dict[str, Any] = {
         "version": (2, 14, 6), "tested": ((2, 14), (2, 15)), "parse": "parse_libxml2", "parse_public": parse_lxml
     }  # fmt: skip
@@ -36,14 +36,14 @@ def usable(names: list[str], **changes: Any) -> object:
 
 
 def test_libxml2_is_called_directly() -> None:
-    """A tested version with visible functions passes the test on a sample page."""
+    """A tested version of libxml2 with visible functions passes the test on a sample page and is called directly."""
     if not (2, 14) <= etree.LIBXML_VERSION < (2, 15) or addresses(etree, LIBXML2) is None:
         pytest.skip("lxml has another version of libxml2, or hides its functions")
     assert libxml2_addresses() is not None
 
 
 def test_lexbor_is_called_directly() -> None:
-    """Likewise; the versions of the constraints are tested ones."""
+    """A tested version of lexbor, such as that of the constraints, is called directly."""
     selectolax = pytest.importorskip("selectolax.lexbor")
     if not version("selectolax").startswith("1.0.") or addresses(selectolax, ["lxb_html_document_parse"]) is None:
         pytest.skip("another version of selectolax, or one that hides its functions")
@@ -52,12 +52,12 @@ def test_lexbor_is_called_directly() -> None:
 
 @pytest.mark.parametrize("tested", [((0, 0), (0, 1)), ((2, 13), (2, 14)), ((2, 15), (2, 16)), ((99, 0), (100, 0))])
 def test_other_versions_are_not_called(tested: Any) -> None:
-    """The functions are there, but their data structures may differ."""
+    """Other versions are not called even if they have the functions, because their data structures may differ."""
     assert usable(LIBXML2, tested=tested) is None
 
 
 def test_missing_functions() -> None:
-    """A missing function disables all."""
+    """One missing function makes all unusable."""
     assert usable([*LIBXML2[:-1], "htmlNoSuchFunction"]) is None
 
 
@@ -73,7 +73,7 @@ def changed(nodes: Nodes) -> list[Nodes]:
 
 
 def test_libraries_that_give_other_nodes_are_not_called() -> None:
-    """A difference in any column counts."""
+    """A library that gives other nodes in any column is not called."""
     nodes = blockml.parse(SAMPLE).nodes
     assert are_equal(nodes, blockml.parse(SAMPLE).nodes)
     for other in changed(nodes):

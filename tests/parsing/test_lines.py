@@ -25,26 +25,26 @@ EXAMPLE_LINES = [
 
 
 def written(line: Line) -> str:
-    """One line as the paper prints it."""
+    """Return one line as the paper prints it."""
     return {"start": f"<{line.value}>", "end": f"</{line.value}>", "text": line.value}[line.kind]
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 def test_lines_of_the_worked_example(backend: str) -> None:
-    """The worked example has these 33 lines, by either back end."""
+    """The worked example has these 33 lines by every back end."""
     lines = refined_lines(blockml.parse(EXAMPLE, backend=backend).nodes)
     assert [written(line) for line in lines] == EXAMPLE_LINES
     assert [line.number for line in lines] == list(range(1, 34))
 
 
 def test_void_elements_have_one_line() -> None:
-    """Elements without an end tag take a line; others without content take two."""
+    """An element without an end tag takes one line; other empty elements take two."""
     lines = [written(line) for line in refined_lines(blockml.parse("<body><img><hr><b></b><input>x<wbr>").nodes)]
     assert lines[3:] == ["<body>", "<img>", "<hr>", "<b>", "</b>", "<input>", "x", "<wbr>", "</body>", "</html>"]
 
 
 def test_code_and_comments_have_no_lines() -> None:
-    """They are pruned from the document."""
+    """Scripts, styles, templates and comments are pruned and have no lines."""
     html = "<body>a<script>x</script><style>y</style><!-- z --><template><p>t</p></template>b"
     assert [written(line) for line in refined_lines(blockml.parse(html).nodes)][3:] == [
         "<body>",
@@ -59,7 +59,7 @@ def test_code_and_comments_have_no_lines() -> None:
 @settings(max_examples=60)
 @given(html=messy_html)
 def test_numbers_are_those_of_the_lines_written_out(backend: str, html: str) -> None:
-    """The columns computed at once number start tags and texts as writing the document out does."""
+    """The line numbers that are computed at once equal those of the document written out line by line."""
     nodes = blockml.parse(html, backend=backend).nodes
     lines = refined_lines(nodes)
     numbers = document_lines(nodes)

@@ -1,4 +1,4 @@
-"""Bound on open elements: text stays, ordinary pages don't change, hostile ones end in time."""
+"""The bound on open elements keeps all text, leaves ordinary pages unchanged, and makes hostile ones end in time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MARKUP = st.lists(st.one_of(TAGS, st.sampled_from(["one ", "two ", "< ", "<!-- x
 
 
 @given(MARKUP, st.integers(1, 8))
-def test_pages_within_the_limit_stay_as_they_are(pieces: list[str], depth: int) -> None:
-    """Only tags are taken out; the rest nests no deeper, and nothing more is taken out of it."""
+def test_pages_within_the_limit_are_unchanged(pieces: list[str], depth: int) -> None:
+    """Only tags of elements beyond the bound are removed, and a page within it is unchanged."""
     source = "".join(pieces).encode()
     left, changed = flattened(source, depth)
     assert changed == (left != source)
@@ -34,7 +34,7 @@ def test_pages_within_the_limit_stay_as_they_are(pieces: list[str], depth: int) 
 
 @pytest.mark.parametrize("backend", ["lxml", "lexbor", "html5lib"])
 def test_text_of_deep_pages_is_kept(backend: str) -> None:
-    """The page is truncated, and no word is lost."""
+    """A page that is too deep is truncated with a warning, and no word is lost."""
     pytest.importorskip({"lexbor": "selectolax", "html5lib": "html5lib", "lxml": "lxml"}[backend])
     depth = 50
     html = "<div>before" + "<div><b>" * 200 + "inside" + "</i></b></div>" * 200 + "after"
@@ -46,7 +46,7 @@ def test_text_of_deep_pages_is_kept(backend: str) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_hostile_pages_have_a_result(shape: str) -> None:
-    """Each is extracted, rendered and described; what took minutes once would reach the time limit of tests."""
+    """Hostile pages are extracted, rendered and described within the time limit of tests."""
     result = blockml.extract(SHAPES[shape](400_000))
     assert result.status in {"ok", "no_content", "empty_page", "truncated"}
     assert isinstance(blockml.render(result, "markdown"), str)
@@ -58,7 +58,7 @@ COSTLY = ("end tags that close nothing, deep", "unclosed word breaks", "links ac
 
 @pytest.mark.parametrize("shape", COSTLY)
 def test_parsing_stops_when_the_steps_are_spent(shape: str) -> None:
-    """The start of the page is kept, equal to that of the reference, and the page is truncated."""
+    """When the steps are spent, the page is truncated, and its start equals that of the reference."""
     html = "<p>first</p>" + SHAPES[shape](400_000).decode()
     page = blockml.parse(html)
     assert page.status == "truncated"
@@ -71,7 +71,7 @@ def test_parsing_stops_when_the_steps_are_spent(shape: str) -> None:
 
 
 def test_both_interfaces_stop_at_the_same_place() -> None:
-    """At any budget, because libxml2 reads as much at a time through lxml as directly."""
+    """libxml2 stops at the same place through lxml as when called directly, whatever the budget."""
     source = SHAPES["unclosed word breaks"](60_000)
     sizes = set()
     for steps in (1, 500_000, 1_000_000, 3_333_333, 10_000_000):
@@ -93,12 +93,12 @@ def test_both_interfaces_stop_at_the_same_place() -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 3_999, 4_000, 4_001, 8_000, 8_001])
 def test_pages_of_any_length_are_read_to_their_end(n: int) -> None:
-    """However they fit into the pieces that libxml2 reads."""
+    """Pages of any length are read to their end, at all sizes around the pieces that libxml2 reads."""
     assert blockml.parse("x" * n).blocks.texts == (("x" * n,) if n else ())
 
 
 def test_steps_are_tags_times_open_elements() -> None:
-    """Void and dropped elements count as long as the parser has them open."""
+    """Each tag costs a step for every open element, including void and dropped ones while they are open."""
 
     def work() -> list[bool]:
         builder = new_builder(Limits(), 10)
@@ -120,13 +120,13 @@ def test_steps_are_tags_times_open_elements() -> None:
 
 @pytest.mark.parametrize("shape", ["text beside cells", "end tags that close nothing, deep", "void elements in SVG"])
 def test_html5lib_gives_costly_pages_to_libxml2(shape: str) -> None:
-    """By counted steps."""
+    """A page that costs too many steps is parsed by libxml2 instead of html5lib."""
     pytest.importorskip("html5lib")
     page = blockml.parse(SHAPES[shape](300_000), backend="html5lib")
     assert page.warnings[0] == "parsed by lxml: its elements are nested too deeply for html5lib"
 
 
 def test_control_characters_cost_html5lib_nothing() -> None:
-    """They are not a reason for another parser."""
+    """Control characters do not count towards the cost of html5lib."""
     pytest.importorskip("html5lib")
     assert blockml.parse("<p>x" + "\x01\x80\ufdd0" * 50_000, backend="html5lib").warnings == ()

@@ -1,4 +1,4 @@
-"""Compiled parsing and segmentation against the Python reference: equal nodes and blocks for any page."""
+"""Compiled parsing and segmentation give the same nodes and blocks as the Python reference on any page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ needs_selectolax = pytest.mark.skipif("lexbor" not in BACKENDS, reason="needs se
 
 
 def assert_same(one: Any, other: Any) -> None:
-    """Compare all columns and their types."""
+    """Check that all columns and their types are equal."""
     assert type(one) is type(other)
     for name in one.__slots__:
         a, b = getattr(one, name), getattr(other, name)
@@ -60,7 +60,7 @@ def assert_same(one: Any, other: Any) -> None:
 
 
 def assert_equal_to_reference(work: Callable[[], object]) -> None:
-    """Compare a result with that of the Python reference."""
+    """Check that a result equals that of the Python reference."""
     found = work()
     with python_reference():
         assert_same(found, work())
@@ -79,7 +79,7 @@ UTF8_PIECES = (
 
 @given(st.binary(max_size=40) | st.lists(st.sampled_from(UTF8_PIECES), max_size=12).map(b"".join))
 def test_any_bytes(source: bytes) -> None:
-    """Python accepts the same bytes as UTF-8."""
+    """The same bytes are valid UTF-8 as in Python."""
     assert _kernel.compiled is not None
     assert _kernel.compiled.is_utf8(source) == (source.decode("utf-8", "ignore").encode() == source)
 
@@ -111,7 +111,7 @@ some_limits = st.just(Limits()) | st.builds(
     keep_wordless=st.booleans(),
 )
 def test_any_page(html: bytes | str, **options: Any) -> None:
-    """Nodes, blocks, warnings and status by libxml2."""
+    """Nodes, blocks, warnings and status with libxml2 equal those of the reference."""
     assert_equal_to_reference(lambda: blockml.parse(html, **options))
 
 
@@ -133,14 +133,14 @@ odd = st.lists(st.sampled_from(ODD_PIECES), max_size=30).map("".join)
 @settings(max_examples=400)
 @given(html=odd | hostile | messy_html | st.text(), limits=some_limits)
 def test_any_page_by_lexbor(html: str, limits: Limits) -> None:
-    """Nodes, blocks, warnings and status by lexbor."""
+    """Nodes, blocks, warnings and status with lexbor equal those of the reference."""
     assert_equal_to_reference(lambda: blockml.parse(html, backend="lexbor", limits=limits))
 
 
 @settings(max_examples=200)
 @given(html=hostile | messy_html, limits=some_limits)
 def test_public_interfaces_feed_the_compiled_builder(html: str, limits: Limits) -> None:
-    """The builder takes events from lxml and selectolax as well, and makes the same nodes of them."""
+    """The compiled builder makes the same nodes of the events from lxml and selectolax."""
     for parse in (parse_lxml, *([lexbor.parse_selectolax] if "lexbor" in BACKENDS else [])):
 
         def nodes(parse: Callable[[bytes, NodesBuilder], None] = parse) -> Nodes:
@@ -174,7 +174,7 @@ def test_public_interfaces_feed_the_compiled_builder(html: str, limits: Limits) 
     ],
 )
 def test_large_pages(html: str, backend: str) -> None:
-    """Arrays grow, and long texts are read in chunks."""
+    """Large pages, for which arrays grow and long texts are read in chunks, equal the reference."""
     assert_equal_to_reference(lambda: blockml.parse(html, backend=backend))
 
 
@@ -182,7 +182,7 @@ def test_large_pages(html: str, backend: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", ["wcxb", "l3s-gn1", "cleaneval", "cleanportaleval", "ir-research-big9-chaos"])
 def test_real_pages(name: str, backend: str, corpora: Path) -> None:
-    """Every thirtieth page of a corpus."""
+    """Every thirtieth page of a corpus equals the reference."""
     pages = open_dataset(corpora / name).pages[::30]
     assert len(pages) > 1
     for labelled in pages:
@@ -194,7 +194,7 @@ def test_real_pages(name: str, backend: str, corpora: Path) -> None:
 
 
 def test_functions_of_libxml2_are_found() -> None:
-    """Wheels of lxml for Linux export them; otherwise the tests above wouldn't run the compiled parser."""
+    """The functions of libxml2 are found in Linux wheels of lxml, so that the tests above run the compiled parser."""
     if sys.platform != "linux":
         pytest.skip("only known of wheels for Linux")
     assert libxml2_addresses() is not None
@@ -202,7 +202,7 @@ def test_functions_of_libxml2_are_found() -> None:
 
 @pytest.mark.parametrize("name", ["parse_libxml2", "parse_lexbor"])
 def test_wrong_addresses_are_refused(name: str) -> None:
-    """There are as many as functions, and none is 0."""
+    """Addresses of a wrong number or type, and addresses of 0, are refused."""
     parse: Any = getattr(new_builder(Limits()), name)
     for wrong in ((), (1, 2), None, "addresses", (0,) * 7, (0,) * 17, (1.5,) * 7, (1.5,) * 17):
         with pytest.raises((TypeError, ValueError)):
@@ -231,7 +231,7 @@ except MemoryError:
     ("backend", "extra"), [("lxml", 20_000_000), ("lexbor", 0), ("lexbor", 1_000_000), ("lexbor", 8_000_000)]
 )
 def test_parsing_without_memory_raises(backend: str, extra: int) -> None:
-    """libxml2 itself silently returns a truncated page, and lexbor crashes in a document that it could not make."""
+    """Lack of memory raises MemoryError, where libxml2 silently truncates the page and lexbor crashes."""
     if sys.platform != "linux" or backend not in BACKENDS:
         pytest.skip("needs limits on memory, and the library")
     if (libxml2_addresses if backend == "lxml" else lexbor.lexbor_addresses)() is None:
@@ -260,7 +260,7 @@ _WRITE = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_void_p, ctypes.c_int, ctypes.c
     ],
 )
 def test_unexpected_serialization_of_lexbor(pieces: list[bytes], status: int) -> None:
-    """Texts are read one by one if lexbor writes them in another way, as another version might."""
+    """Texts are read one by one if lexbor serialises them in an unexpected way, as another version might."""
     from selectolax import lexbor as module
 
     functions = lexbor.lexbor_addresses()
@@ -285,8 +285,8 @@ def test_unexpected_serialization_of_lexbor(pieces: list[bytes], status: int) ->
     assert_same(builder.nodes(), blockml.parse(html, backend="lexbor").nodes)
 
 
-def test_pages_share_no_attributes() -> None:
-    """Equal start tags share a mapping within one page."""
+def test_pages_do_not_share_attributes() -> None:
+    """Equal start tags share a mapping of attributes within a page, but not across pages."""
     one, other = (blockml.parse("<p class=a>x<p class=a>y").nodes.attributes for _ in range(2))
     assert one[-2] is one[-4]
     assert one[-2] is not other[-2]
@@ -333,7 +333,7 @@ SOME_EVENTS: list[Event] = [
 
 
 def built(sequence: list[Event], limits: Limits) -> tuple[Nodes, tuple[bool, bool, bool]]:
-    """Send events to a builder, however unbalanced they are."""
+    """Send events to a builder, even if they are unbalanced."""
     builder = new_builder(limits)
     try:
         for name, arguments in sequence:
@@ -345,7 +345,7 @@ def built(sequence: list[Event], limits: Limits) -> tuple[Nodes, tuple[bool, boo
 
 
 def assert_built_equal(sequence: list[Event], limits: Limits = Limits()) -> Nodes:
-    """Compare nodes of events, and their blocks, with the reference."""
+    """Check that the nodes and blocks of events equal those of the reference."""
     nodes, hit = built(sequence, limits)
     with python_reference():
         expected, expected_hit = built(sequence, limits)
@@ -360,12 +360,12 @@ def assert_built_equal(sequence: list[Event], limits: Limits = Limits()) -> Node
 @settings(max_examples=400)
 @given(sequence=events, limits=some_limits)
 def test_any_events(sequence: list[Event], limits: Limits) -> None:
-    """Events in any order, also those that no parser sends."""
+    """Events in any order, even one that no parser sends, give the same nodes as the reference."""
     assert_built_equal(sequence, limits)
 
 
 def test_every_character() -> None:
-    """White space and control characters are those of Python; all are below U+3100."""
+    """White space and control characters are those of Python, and all white space is below U+3100."""
     assert max(c for c in range(sys.maxunicode + 1) if chr(c).isspace()) < 0x3100
     sequence: list[Event] = []
     for c in [*range(0x3100), 0xFEFF, 0xFFFD, 0xFFFF, 0x1F600, 0x10FFFF]:
@@ -375,7 +375,7 @@ def test_every_character() -> None:
 
 
 def test_invisible_characters_anywhere() -> None:
-    """Zero-width spaces and joiners depend on both neighbours; the search in UTF-8 finds each of them at any place."""
+    """Zero-width spaces and joiners, which depend on both neighbours, are found at any place of a text."""
     neighbours = ("", "a", " ", "é", "–", "ไ", "ខ", "म", "م", "🧑", "\u200c")
     invisible = ("\xad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u200b\u200b")
     texts = [f"{left}{c}{right}" for left in neighbours for c in invisible for right in neighbours]
@@ -385,7 +385,7 @@ def test_invisible_characters_anywhere() -> None:
 
 
 def test_words_of_any_length() -> None:
-    """Characters are read 64 at a time; other texts than ASCII come before, after and between."""
+    """Words of any length are read correctly in chunks of 64 characters, next to any white space and non-ASCII text."""
     sequence: list[Event] = []
     for length in (*range(1, 10), *range(60, 70), *range(124, 132), 400):
         for white in (" ", "  ", "\n", " \t ", "\xa0", "-"):
@@ -400,7 +400,7 @@ def test_words_of_any_length() -> None:
 
 
 def test_lone_surrogates() -> None:
-    """The builder keeps them; decoding removes them."""
+    """Lone surrogates are kept by the builder, because decoding removes them before."""
     sequence: list[Event] = [("data", ("\ud800",)), ("start", ("br", {"style": "\udfff"})), ("data", (" \udc00\x01",))]
     nodes, _ = built(sequence, Limits())
     with python_reference():
@@ -419,7 +419,7 @@ style_pieces = st.sampled_from(
 @settings(max_examples=300)
 @given(style=st.lists(style_pieces, max_size=8).map("".join))
 def test_any_style(style: str) -> None:
-    """A style hides where the regular expression matches, also letters with an unusual lower case."""
+    """A style hides an element exactly if the regular expression matches, even for letters with unusual lower case."""
     nodes, _ = built([("start", ("p", {"style": style}))], Limits())
     hidden = re.search(r"display\s*:\s*none|visibility\s*:\s*hidden", style, re.IGNORECASE) is not None
     assert bool(nodes.flags[0] & Flag.HIDDEN) == hidden
@@ -440,7 +440,7 @@ def test_any_style(style: str) -> None:
     ],
 )
 def test_events_of_wrong_types_are_refused(name: str, arguments: tuple[Any, ...], error: type[Exception]) -> None:
-    """The builder stays usable."""
+    """Events of wrong types are refused, and the builder remains usable."""
     builder = new_builder(Limits())
     builder.start("div", {})
     with pytest.raises(error):
@@ -451,7 +451,7 @@ def test_events_of_wrong_types_are_refused(name: str, arguments: tuple[Any, ...]
 
 
 def test_a_text_beyond_the_limit_leaves_a_complete_tree() -> None:
-    """Open elements are closed all the same."""
+    """Open elements are closed even if the last text is beyond the limit of nodes."""
 
     def work() -> Nodes:
         builder = new_builder(Limits(nodes=2))
@@ -502,7 +502,7 @@ DTYPES: dict[str, type[np.generic]] = {
     ],
 )
 def test_wrong_columns_are_refused(compiled: _kernel.Compiled, name: str, column: Any, error: type[Exception]) -> None:
-    """Columns of wrong sizes or with wrong indices are not read."""
+    """Columns of wrong sizes or with wrong indices are refused."""
 
     def cut(given: dict[str, Any]) -> tuple[Any, ...]:
         columns: Any = tuple([np.array(given[key], dtype) for key, dtype in DTYPES.items()])

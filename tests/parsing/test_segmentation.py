@@ -31,13 +31,13 @@ profiles = pytest.mark.parametrize("profile", sorted(PROFILES))
 
 
 def texts(html: bytes | str, **options: Any) -> list[str]:
-    """Block texts of a page."""
+    """Return the block texts of a page."""
     return list(blockml.parse(html, **options).blocks.texts)
 
 
 @both
 def test_blocks_of_the_worked_example(backend: str) -> None:
-    """The worked example has six blocks with these lines, words, linked words and parents."""
+    """The worked example has six blocks with the expected lines, words, linked words and parents."""
     blocks = blockml.parse(EXAMPLE, backend=backend).blocks
     rows = [
         (block.index, block.text, block.first_line, block.last_line, block.n_words, block.n_linked, block.parent)
@@ -54,15 +54,15 @@ def test_blocks_of_the_worked_example(backend: str) -> None:
 
 
 @both
-def test_every_tag_but_the_anchor_separates(backend: str) -> None:
-    """By default inline elements end a block as well; with boilerpipe's profile they don't."""
+def test_every_tag_except_the_anchor_separates(backend: str) -> None:
+    """By default inline elements end a block as block elements do; with boilerpipe's profile they don't."""
     html = "<body><p>a <b>b</b> c <a href=x>d</a> e <q>f</q> g<br>h</p>"
     assert texts(html, backend=backend) == ["a", "b", "c d e", "f", "g", "h"]
     assert texts(html, backend=backend, profile="boilerpipe") == ["a b c d e", "f", "g", "h"]
 
 
 def test_inline_elements_of_boilerpipe() -> None:
-    """The list of its public source since version 1.2."""
+    """The inline elements of boilerpipe's profile are those of its public source since version 1.2."""
     inline = "a strike u b i em strong span sup sub code tt var abbr acronym font".split()
     assert PROFILES["boilerpipe"] == set(inline)
     assert PROFILES["anchor"] == {"a"}
@@ -74,7 +74,7 @@ def test_inline_elements_of_boilerpipe() -> None:
 
 @both
 def test_text_around_a_comment_is_one_word(backend: str) -> None:
-    """A comment is nothing; a script is a tag."""
+    """A comment does not separate the texts around it, but a script does."""
     block = blockml.parse("<body>a<!--c-->b", backend=backend).blocks[0]
     assert (block.text, block.n_words) == ("ab", 1)
     assert texts("<body>a<script></script>b", backend=backend) == ["a", "b"]
@@ -83,20 +83,20 @@ def test_text_around_a_comment_is_one_word(backend: str) -> None:
 
 @both
 def test_anchor_around_blocks(backend: str) -> None:
-    """The inner tags separate, and all the text is linked."""
+    """Blocks inside an anchor are separate, and all of their words are linked."""
     blocks = blockml.parse("<body><a href=x><div>one two</div><p>three</p>four</a><p>five</p>", backend=backend).blocks
     assert [(block.text, block.n_words, block.n_linked) for block in blocks] == [
         ("one two", 2, 2), ("three", 1, 1), ("four", 1, 1), ("five", 1, 0),
     ]  # fmt: skip
 
 
-def test_anchors_need_no_href() -> None:
-    """A named anchor's words count as linked too."""
+def test_anchors_do_not_need_an_href() -> None:
+    """The words of an anchor without href count as linked too."""
     assert blockml.parse("<p>x <a name=y>z</a>").blocks[0].n_linked == 1
 
 
 def test_blocks_without_words() -> None:
-    """They are kept or dropped by the option, which changes nothing else."""
+    """Blocks without words are kept or dropped by the option, which changes nothing else."""
     html = "<p>one</p><p>***</p><p>two <a>|</a></p><p>…</p>"
     kept, dropped = (blockml.parse(html, keep_wordless=keep).blocks for keep in (True, False))
     assert kept.texts == ("one", "***", "two |", "…")
@@ -107,13 +107,13 @@ def test_blocks_without_words() -> None:
 
 
 @both
-def test_control_characters_alone_make_no_block(backend: str) -> None:
-    """A block has text."""
+def test_control_characters_do_not_make_a_block(backend: str) -> None:
+    """Control characters do not make a block by themselves."""
     assert texts("<p>\x01</p><p>x</p>", backend=backend) == ["x"]
 
 
-def test_title_makes_no_block() -> None:
-    """A title in the head, in the body or in a drawing is not a block; only the first is the page's title."""
+def test_titles_are_not_blocks() -> None:
+    """A title in the head, in the body or in a drawing is not a block, and only the first is the page's title."""
     page = blockml.parse("<title> My\n page </title><p>a<title>b</title>c</p><svg><title>d</title><text>e</text></svg>")
     assert page.title == "My page"
     assert page.blocks.texts == ("a", "c", "e")
@@ -121,7 +121,7 @@ def test_title_makes_no_block() -> None:
 
 
 def test_views_of_blocks() -> None:
-    """Blocks are indexed like a tuple."""
+    """Blocks are indexed like a tuple, and an index out of range raises IndexError."""
     blocks = blockml.parse("<p>one</p><p>two</p>").blocks
     assert [block.index for block in blocks] == [0, 1]
     assert blocks[-1] == blocks[1]
@@ -131,8 +131,8 @@ def test_views_of_blocks() -> None:
             blocks[index]
 
 
-def test_joints() -> None:
-    """Separators of blocks follow the layout of a browser."""
+def test_separators() -> None:
+    """Separators of blocks follow the layout in a browser."""
     html = (
         "<p>one <b>two</b>ly</p>three<br>four<table><tr><td>five</td><td>six</td></tr><tr><td>seven</td></tr></table>"
         "<ul><li>eight</li><li>nine</li></ul><span>label</span><span>value</span>"
@@ -154,7 +154,7 @@ METADATA = {"base", "basefont", "bgsound", "link", "meta", "noscript", "title"} 
 
 
 def lxml_visible(html: str) -> str:
-    """Visible text of a page from the tree that lxml builds; a leading byte order mark is not text.
+    """Return the visible text of a page from lxml's tree, without a leading byte-order mark.
 
     libxml2 leaves elements that it doesn't know in an unclosed head; the standard ends the head at the first of them.
     """
@@ -185,7 +185,7 @@ def lxml_visible(html: str) -> str:
 
 
 def html5lib_visible(html: str) -> str:
-    """Visible text of a page from the DOM that html5lib builds; a leading byte order mark is not text."""
+    """Return the visible text of a page from html5lib's DOM, without a leading byte-order mark."""
     html = html.removeprefix("\ufeff")
     document = html5lib.parse(html, treebuilder="dom", namespaceHTMLElements=False)
     parts: list[str] = []
@@ -200,12 +200,12 @@ def html5lib_visible(html: str) -> str:
 
 
 def as_parsed(page: Page, html: str) -> str:
-    """Close the title if the page says that it was closed: parsers make the rest of the page the title."""
+    """Close the title if the page says that it was closed, because parsers make the rest of the page the title."""
     return (_close_title(html) or html) if "unclosed <title> closed" in page.warnings else html
 
 
 def joined(page: Page) -> str:
-    """Text of all blocks without white space."""
+    """Return the text of all blocks without white space."""
     return "".join("".join(page.blocks.texts).split())
 
 
@@ -213,8 +213,8 @@ def joined(page: Page) -> str:
 @example(html="<script>x</script><tr>word")
 @example(html="<TITLE></div>word")
 @given(html=messy_html)
-def test_blocks_hold_all_visible_text_of_lxml(profile: str, html: str) -> None:
-    """Nothing is lost, doubled or moved; a title that is never closed ends before the next tag."""
+def test_blocks_contain_all_visible_text_of_lxml(profile: str, html: str) -> None:
+    """The blocks contain all text visible in lxml's tree, in order and once; an unclosed title ends early."""
     page = blockml.parse(html, profile=profile)
     assert joined(page) == lxml_visible(as_parsed(page, html))
 
@@ -223,8 +223,8 @@ def test_blocks_hold_all_visible_text_of_lxml(profile: str, html: str) -> None:
 @profiles
 @settings(max_examples=60)
 @given(html=messy_html)
-def test_blocks_hold_all_visible_text_of_html5lib(profile: str, html: str) -> None:
-    """Nothing is lost, doubled or moved; a title that is never closed ends before the next tag."""
+def test_blocks_contain_all_visible_text_of_html5lib(profile: str, html: str) -> None:
+    """The blocks contain all text visible in html5lib's tree, in order and once; an unclosed title ends early."""
     page = blockml.parse(html, profile=profile, backend="html5lib")
     assert joined(page) == html5lib_visible(as_parsed(page, html))
 
@@ -233,12 +233,12 @@ def test_blocks_hold_all_visible_text_of_html5lib(profile: str, html: str) -> No
 @settings(max_examples=60)
 @given(html=messy_html)
 def test_bytes_and_str_give_the_same_page(backend: str, html: str) -> None:
-    """They agree if the bytes are the encoded str and their encoding is declared."""
+    """A str and its encoded bytes with their encoding declared give the same page."""
     of_str, of_bytes = (
         blockml.parse(html, backend=backend),
         blockml.parse(html.encode(), charset="utf-8", backend=backend),
     )
-    assume(of_bytes.status is not Status.UNDECODABLE)  # a short page that is mostly control characters
+    assume(of_bytes.status is not Status.UNDECODABLE)  # a short page of mostly control characters
     assert of_bytes.title == of_str.title
     assert of_bytes.status is of_str.status
     assert list(of_bytes.blocks) == list(of_str.blocks)
@@ -246,14 +246,14 @@ def test_bytes_and_str_give_the_same_page(backend: str, html: str) -> None:
 
 
 def slow_borders(page: Page) -> list[list[int]]:
-    """Text nodes of each block, from the refined document read line by line."""
+    """Return the text nodes of each block, from the refined document read line by line."""
     nodes, inline = page.nodes, PROFILES[page.profile]
     content = set(content_nodes(nodes))
     pruned = [node for node in range(len(nodes)) if is_dropped(nodes, node)]
     blocks: list[list[int]] = []
     separated = True
     for line in refined_lines(nodes):
-        while pruned and line.kind != "end" and pruned[0] < line.node:  # has no line, but separates
+        while pruned and line.kind != "end" and pruned[0] < line.node:  # it has no line, but it separates
             pruned.pop(0)
             separated = True
         if line.kind != "text":
@@ -271,7 +271,7 @@ def slow_borders(page: Page) -> list[list[int]]:
 @settings(max_examples=60)
 @given(html=messy_html)
 def test_borders_are_those_of_the_definition(backend: str, profile: str, html: str) -> None:
-    """A block is a maximal run of text lines without a separating tag's line between (Kim et al. 2013, section 2.2)."""
+    """A block is a maximal run of text lines with no separating tag between them (Kim et al. 2013, section 2.2)."""
     page = blockml.parse(html, backend=backend, profile=profile)
     blocks = page.blocks
     expected = slow_borders(page)
@@ -286,7 +286,7 @@ def test_borders_are_those_of_the_definition(backend: str, profile: str, html: s
 @settings(max_examples=60)
 @given(html=messy_html)
 def test_parent_is_the_deepest_common_ancestor(backend: str, profile: str, html: str) -> None:
-    """It holds every text of the block, and no child of it does."""
+    """A block's parent contains all of its texts, and no child of the parent does."""
     page = blockml.parse(html, backend=backend, profile=profile)
     for row, members in enumerate(slow_borders(page)):
         paths = [path_of(page.nodes, node)[:-1] for node in members]
@@ -300,7 +300,7 @@ def test_parent_is_the_deepest_common_ancestor(backend: str, profile: str, html:
 @settings(max_examples=40)
 @given(html=messy_html)
 def test_counts_of_words_and_linked_words(backend: str, tokenizer: str, html: str) -> None:
-    """Each text is split for itself; the words of those inside an anchor are linked."""
+    """Words are counted in each text separately, and those inside an anchor are linked."""
     page = blockml.parse(html, backend=backend, tokenizer=tokenizer)
     words = [
         [(word, node) for node in members for word in slow_words(page.nodes.texts[node], tokenizer)]
@@ -317,7 +317,7 @@ def test_counts_of_words_and_linked_words(backend: str, tokenizer: str, html: st
 @settings(max_examples=60)
 @given(html=messy_html, keep_wordless=st.booleans())
 def test_lines_rise_and_columns_fit(backend: str, html: str, keep_wordless: bool) -> None:  # noqa: FBT001
-    """Blocks come in document order; every column has a row per block and its declared type."""
+    """Blocks are in document order, and each column has a row per block and its declared type."""
     blocks = blockml.parse(html, backend=backend, keep_wordless=keep_wordless).blocks
     lines = np.column_stack([blocks.first_line, blocks.last_line])
     assert (lines[:, 0] <= lines[:, 1]).all()
@@ -337,7 +337,7 @@ def test_lines_rise_and_columns_fit(backend: str, html: str, keep_wordless: bool
 @settings(max_examples=60)
 @given(html=messy_html)
 def test_flags_are_inherited(backend: str, html: str) -> None:
-    """A node has a flag just when it or an ancestor has the name or the attribute for it."""
+    """A node has a flag exactly if it or an ancestor has the name or the attribute for it."""
     nodes = blockml.parse(html, backend=backend).nodes
     names = {
         Flag.HEAD: {"head", "title"},
@@ -356,7 +356,7 @@ def test_flags_are_inherited(backend: str, html: str) -> None:
 
 
 @pytest.mark.corpora
-def test_blocks_hold_all_visible_text_of_real_pages(corpora: Path) -> None:
+def test_blocks_contain_all_visible_text_of_real_pages(corpora: Path) -> None:
     """Ten saved pages of each corpus keep all their visible text."""
     folders = [folder for folder in sorted(corpora.glob("*/pages")) if folder.is_dir()]
     assert folders
@@ -367,11 +367,11 @@ def test_blocks_hold_all_visible_text_of_real_pages(corpora: Path) -> None:
 
 
 def read(path: Path) -> bytes:
-    """Bytes of a saved page, unpacked."""
+    """Return the bytes of a saved page, decompressed."""
     data = path.read_bytes()
     return gzip.decompress(data) if path.suffix == ".gz" else data
 
 
 def decoded(path: Path) -> str:
-    """Text of a saved page."""
+    """Return the text of a saved page."""
     return decode(read(path)).text

@@ -1,4 +1,4 @@
-"""Declarative shadow roots against a recursive composition of made-up trees, and on pages."""
+"""Declarative shadow roots: made-up trees against a recursive composition, and whole pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from blockml.parsing.shadow_roots import composed
 BACKENDS = ["lxml", "html5lib", *(["lexbor"] if find_spec("selectolax") else [])]
 NAMES = st.sampled_from(["", "a", "b"])
 
-#: A text, or an element: name, name of its slot or of the slot it is in, shadow tree, children.
+#: A text, or an element: name, name of its slot or the slot that it is in, shadow tree, children.
 NODES = st.recursive(
     st.sampled_from(["one", "two", "three", " "]),
     lambda inner: st.one_of(
@@ -28,13 +28,13 @@ NODES = st.recursive(
 
 
 def start_tag(node: Any) -> str:
-    """Start tag of an element."""
+    """Return the start tag of an element."""
     name, slot, *_ = node
     return f"<{name}{f' name={slot}' if name == 'slot' else f' slot={slot}' if slot else ''}>"
 
 
 def written(node: Any) -> str:
-    """HTML of a node."""
+    """Return the HTML of a node."""
     if isinstance(node, str):
         return node
     name, _, shadow, children = node
@@ -43,7 +43,7 @@ def written(node: Any) -> str:
 
 
 def first_slots(nodes: Any, found: dict[str, int]) -> dict[str, int]:
-    """First slots of a shadow tree by name, by identity; those of other trees don't count."""
+    """Return the ids of the first slot of each name in a shadow tree; slots of other trees don't count."""
     for node in nodes:
         if not isinstance(node, str) and node[0] != "template":
             if node[0] == "slot":
@@ -53,7 +53,7 @@ def first_slots(nodes: Any, found: dict[str, int]) -> dict[str, int]:
 
 
 def shown(nodes: Any, slots: dict[str, int], assigned: dict[str, str]) -> str:
-    """Nodes of a tree with what their slots are assigned."""
+    """Return the HTML of nodes, with the content assigned to their slots."""
     parts = []
     for node in nodes:
         if isinstance(node, str) or node[0] == "template":
@@ -71,7 +71,7 @@ def shown(nodes: Any, slots: dict[str, int], assigned: dict[str, str]) -> str:
 
 
 def in_slots(shadow: Any, children: Any, slots: dict[str, int], assigned: dict[str, str]) -> str:
-    """Content of a host: its shadow tree, then what no slot of it takes."""
+    """Return the content of a host: its shadow tree, then the children that no slot takes."""
     runs: list[tuple[str, list[Any]]] = []
     for child in children:
         slot = "" if isinstance(child, str) or child[0] in ("slot", "template") else child[1]
@@ -93,7 +93,7 @@ def in_slots(shadow: Any, children: Any, slots: dict[str, int], assigned: dict[s
 
 
 def distinct(node: Any) -> Any:
-    """A copy without shared nodes, whose templates name no slot that they are in."""
+    """Return a copy without shared nodes, whose templates are not assigned to slots."""
     if isinstance(node, str):
         return node
     name, slot, shadow, children = node
@@ -103,7 +103,7 @@ def distinct(node: Any) -> Any:
 
 @given(st.lists(NODES, max_size=4).map(lambda nodes: [distinct(node) for node in nodes]))
 def test_trees_are_composed_as_by_recursion(nodes: Any) -> None:
-    """Named and default slots, slots that pass on what they are assigned, content without a slot, inert templates."""
+    """Named, default and forwarding slots, unslotted content and inert templates are composed as by recursion."""
     html = "<!-- shadowroot -->" + "".join(map(written, nodes))
     assert composed(html.encode()).decode() == "<!-- shadowroot -->" + shown(nodes, {}, {})
 
@@ -118,12 +118,12 @@ def test_trees_are_composed_as_by_recursion(nodes: Any) -> None:
         "<p title='<x-a><template shadowrootmode=open>'>b</p>",
         "<x-a><template shadowrootmode=none>a</template>b</x-a>",
         "<x-a><template data-shadowrootmode=open>a</template>b</x-a>",
-        "<td><template shadowrootmode=open>a</template>b",  # can't have a shadow root
+        "<td><template shadowrootmode=open>a</template>b",  # a cell can't have a shadow root
         "<x-a><b><i><template><x-b><template shadowrootmode=open>a</template></x-b></template></i></b></x-a>",
     ],
 )
-def test_pages_without_shadow_roots_are_left_alone(html: str) -> None:
-    """Comments, scripts, attributes, other templates and elements that can't be hosts."""
+def test_pages_without_shadow_roots_are_unchanged(html: str) -> None:
+    """Comments, scripts, attributes, other templates and elements that can't be hosts are not changed."""
     source = html.encode()
     assert composed(source) is source
 
@@ -142,13 +142,13 @@ def test_pages_without_shadow_roots_are_left_alone(html: str) -> None:
     ],
 )  # fmt: skip
 def test_markup_that_is_not_well_formed(html: str, expected: str) -> None:
-    """Upper case, the older attribute, second roots, missing and stray end tags."""
+    """Upper case, the older attribute, second roots, and missing or stray end tags are handled as by browsers."""
     assert composed(html.encode()).decode() == expected
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_blocks_of_a_shadow_tree(backend: str) -> None:
-    """Slotted content is in the element of its slot; what no slot takes is hidden."""
+    """Slotted content is inside the element of its slot, and content that no slot takes is hidden."""
     page = blockml.parse(
         "<!DOCTYPE html><body><x-a><template shadowrootmode=open><h1><slot name=t></slot></h1><slot></slot></template>"
         "<p>Text</p><b slot=t>Title</b><i slot=u>Nowhere</i></x-a>",
@@ -165,6 +165,6 @@ def test_blocks_of_a_shadow_tree(backend: str) -> None:
     "piece", ["<x-a><template shadowrootmode=open>", "<x-a slot=s>", "<slot name=s>", "</template>"]
 )
 def test_many_tags_stay_cheap(piece: str) -> None:
-    """Work and memory grow with the page, not with its square."""
+    """Output grows with the page, not with its square, for a hundred thousand tags."""
     source = b"<x-a><template shadowrootmode=open>" + piece.encode() * 100_000
     assert len(composed(source)) <= len(source)

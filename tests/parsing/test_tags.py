@@ -1,4 +1,4 @@
-"""Tags that are read from the source are those of the parsers, and none is hidden or made up."""
+"""Tags read from the source are those that the parsers see; none is missing or invented."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lxml import etree
 
 from blockml.parsing.tags import names
 
-#: Characters that make parsers read a name or a value otherwise than one might think.
+#: Characters that make parsers read a name or a value in unexpected ways.
 ODD = "-_.:;@[`{|}~\\^!?#$%&()*+,0\x00\x01\x0b\x1f\x7f\x80\xa0éK\ufdd0\U0001f600\"'=<"
 NAME = st.builds("".join, st.lists(st.sampled_from(ODD + "abQZ/ \t\n\f\r"), max_size=12)) | st.just("y" * 70)
-#: Every name starts with these letters: no parser adds or moves such elements, so that each is one tag.
+#: Every name starts with these letters; no parser adds or moves these elements, so each is one tag.
 TAG = st.builds(
     lambda close, name, attributes, end: f"<{'/' if close else ''}xX{name}{attributes}{end}",
     st.booleans(),
@@ -42,17 +42,17 @@ def expected(html: str) -> list[bytes]:
 
 
 class _Names:
-    """Collects the names of a parser's events."""
+    """Collect the names of a parser's events."""
 
     def __init__(self) -> None:
         self.found: list[bytes] = []
 
     def start(self, name: str, _: object) -> None:
-        """Take a start tag."""
+        """Record a start tag."""
         self.found.append(name.encode())
 
     def end(self, name: str) -> None:
-        """Take an end tag."""
+        """Ignore an end tag."""
 
     def close(self) -> None:
         """End the page."""
@@ -68,7 +68,7 @@ def prefixed(found: list[bytes]) -> list[bytes]:
 @example("<xx\x00></xx\ufffd><xxK>")
 @example("<xx" + "y" * 300 + "><xx>")
 def test_names_of_libxml2(html: str) -> None:
-    """It cuts long names."""
+    """Start tags have the names that libxml2 finds, except for long names, which it cuts."""
     target: Any = _Names()
     parser = etree.HTMLParser(target=target, encoding="utf-8", huge_tree=True)
     etree.fromstring(b"<p>" + html.encode() + b"<p>", parser)
@@ -81,7 +81,7 @@ def test_names_of_libxml2(html: str) -> None:
 @example("<xx\x00></xx\ufffd><xxK>")
 @example("<xx" + "y" * 300 + "><xx>")
 def test_names_of_lexbor(html: str) -> None:
-    """Letters outside ASCII keep their case."""
+    """Start tags have the names that lexbor finds, with non-ASCII letters in their original case."""
     selectolax = pytest.importorskip("selectolax.lexbor")
     root = selectolax.LexborHTMLParser(f"<p>{html}<p>").root
     found = [node.tag.encode() for node in root.traverse() if node.is_element_node]
@@ -93,7 +93,7 @@ def test_names_of_lexbor(html: str) -> None:
 @example("<xx\x00></xx\ufffd><xxK>")
 @example("<xx" + "y" * 300 + "><xx>")
 def test_names_of_html5lib(html: str) -> None:
-    """The reference implementation."""
+    """Start tags have the names that html5lib finds, which is the reference implementation."""
     html5lib = pytest.importorskip("html5lib")
     page = html.replace("\x0b", "").replace("\x01", "")
     root = html5lib.HTMLParser(tree=html5lib.getTreeBuilder("etree"), namespaceHTMLElements=False).parse(

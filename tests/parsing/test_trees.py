@@ -1,4 +1,4 @@
-"""Pages that are trees already: equal extractions, and elements of kept blocks."""
+"""Pages given as parsed trees: equal extractions, and elements of kept blocks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Selector:
 
 
 def test_trees_give_the_same_text() -> None:
-    """On synthetic pages a tree, its document and a selector give what the bytes give."""
+    """A tree, its document and a selector of synthetic pages give the same text as their bytes."""
     for page in open_dataset(DATA / "sites").pages[::7]:
         content = page.load()[0]
         tree = html.document_fromstring(content, parser=html.HTMLParser(encoding=page.charset or "utf-8"))
@@ -33,8 +33,8 @@ def test_trees_give_the_same_text() -> None:
             assert blockml.extract(given).text == expected.text
 
 
-def test_kept_elements_hold_the_text() -> None:
-    """Each kept block's element is handed back, and can be changed in the caller's tree."""
+def test_kept_elements_contain_the_text() -> None:
+    """Each kept block's element is returned and can be changed in the caller's tree."""
     for page in open_dataset(DATA / "sites").pages[::7]:
         tree = html.document_fromstring(page.load()[0], parser=html.HTMLParser(encoding=page.charset or "utf-8"))
         result = blockml.extract(tree)
@@ -46,7 +46,7 @@ def test_kept_elements_hold_the_text() -> None:
 
 
 def test_an_element_inside_a_page() -> None:
-    """Only the given part of a tree is extracted, not its tail or its surroundings."""
+    """Only the given part of a tree is extracted, without its tail or its surroundings."""
     tree = html.fromstring(f"<html><body><nav>Menu</nav><div><p id=a>{STORY}</p><p>x</p></div>Tail</body></html>")
     part = tree.find(".//div")
     assert part is not None
@@ -58,19 +58,19 @@ def test_an_element_inside_a_page() -> None:
 
 @pytest.mark.parametrize("around", ["", "<html><body>"])
 def test_kept_elements_of_deep_trees(around: str) -> None:
-    """The path of a deep element begins in the middle of the page."""
+    """Kept elements of deep trees are found, although their paths start in the middle of the page."""
     tree = html.fromstring(f"{around}{'<div>' * 240}<p id=a>{STORY}</p>{'<div>' * 9}<div>x</div><p id=b>{STORY}</p>")
     assert [element.get("id") for element in kept_elements(blockml.extract(tree), tree)] == ["a", "b"]
 
 
 def test_a_declared_encoding_does_not_matter() -> None:
-    """The tree holds characters; what its page declared about bytes is over."""
+    """The encoding that a tree's page declared is ignored, because the tree holds characters."""
     tree = html.fromstring(f"<html><head><meta charset=gbk></head><body><p>Café {STORY}</p></body></html>")
     assert blockml.extract(tree).text.startswith("Café Cats")
 
 
 def test_real_selectors() -> None:
-    """Selectors of parsel work."""
+    """A selector of parsel is extracted, and its kept elements are found."""
     parsel = pytest.importorskip("parsel")
     selector = parsel.Selector(text=f"<p>{STORY}</p>")
     result = blockml.extract(selector)
@@ -80,7 +80,7 @@ def test_real_selectors() -> None:
 
 @pytest.mark.parametrize("value", [None, 3, ["<p>"], Selector("<p>"), Selector(None)])
 def test_other_values_are_refused(value: object) -> None:
-    """The error names what is accepted."""
+    """Other values are refused with an error that names what is accepted."""
     with pytest.raises(UsageError, match="bytes, str, a path, an open file, an lxml tree or a selector"):
         blockml.extract(value)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not a tree"):

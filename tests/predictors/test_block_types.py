@@ -1,4 +1,4 @@
-"""Block types: prediction by trees, arrays of model files, and labels of an extraction."""
+"""Block types: prediction by trees, arrays in model files, and labels of an extraction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LABELS = (Label.MAIN, Label.COMMENT, Label.FOOTER)
 
 
 def rows(seed: int, n_rows: int) -> NDArray[np.float32]:
-    """Two columns of whole numbers, two of others."""
+    """Return rows with two columns of whole numbers and two of real numbers."""
     rng = np.random.default_rng(seed)
     whole = rng.integers(0, 9, (n_rows, 2)).astype(np.float32)
     return np.hstack([whole, rng.normal(size=(n_rows, 2)).astype(np.float32)])
@@ -38,7 +38,7 @@ def rows(seed: int, n_rows: int) -> NDArray[np.float32]:
 
 @pytest.fixture(scope="module")
 def learnt() -> BlockTypes:
-    """Block types learnt from synthetic rows."""
+    """Return block types trained on synthetic rows."""
     matrix = rows(1, 600)
     y = (matrix[:, 0] > 5) + (matrix[:, 2] > 0.3).astype(int)
     return BlockTypes(LABELS, fit_boosted_classes(matrix, y, n_trees=7, leaves=6, min_leaf=5))
@@ -47,7 +47,7 @@ def learnt() -> BlockTypes:
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40))
 def test_prediction_is_the_softmax_of_the_trees(learnt: BlockTypes, seed: int, n_rows: int) -> None:
-    """Sums of all types together are bit-identical to those of each type by itself."""
+    """Sums computed for all types together are bit-identical to those of each type by itself."""
     matrix = rows(seed, n_rows)
     sums, shares = learnt.sums(matrix), learnt.predict(matrix)
     assert np.array_equal(sums, np.stack([trees.predict(matrix) for trees in learnt.trees], axis=1))
@@ -60,7 +60,7 @@ def test_prediction_is_the_softmax_of_the_trees(learnt: BlockTypes, seed: int, n
 
 @given(seed=st.integers(0, 2**32 - 1), n_rows=st.integers(0, 40))
 def test_comments_are_found_by_few_of_the_trees(learnt: BlockTypes, seed: int, n_rows: int) -> None:
-    """The result equals that of all trees, also without main content or comments among the labels."""
+    """Comments found with few of the trees are those of all trees, even if main content or comments are not labels."""
     matrix, among = rows(seed, n_rows), np.random.default_rng(seed).random(n_rows) < 0.7
     without_main = dataclasses.replace(learnt, labels=(Label.OTHER, Label.COMMENT, Label.FOOTER))
     for types in (learnt, without_main):
@@ -73,14 +73,14 @@ def test_comments_are_found_by_few_of_the_trees(learnt: BlockTypes, seed: int, n
 
 
 def test_large_sums_do_not_overflow() -> None:
-    """Warnings are errors."""
+    """Softmax of very large sums does not overflow, which would be a warning and thus an error."""
     end = np.array([-1], np.int32)
     far = [Trees(end, np.zeros(1), end, end, np.array([value]), np.array([0], np.int32)) for value in (-1e4, 1e4)]
     assert BlockTypes((Label.MAIN, Label.OTHER), tuple(far)).predict(rows(0, 2)).tolist() == [[0, 1], [0, 1]]
 
 
-def test_arrays_come_back(learnt: BlockTypes) -> None:
-    """The predictor that is read equals the one that was written."""
+def test_arrays_survive_a_round_trip(learnt: BlockTypes) -> None:
+    """Block types read from arrays equal the ones that were written."""
     again = BlockTypes.from_arrays(learnt.to_arrays(), 4)
     assert again.labels == learnt.labels
     for one, other in zip(again.trees, learnt.trees, strict=True):
@@ -89,7 +89,7 @@ def test_arrays_come_back(learnt: BlockTypes) -> None:
 
 
 def changed(arrays: dict[str, NDArray[Any]], name: str, place: int, value: float) -> dict[str, NDArray[Any]]:
-    """Arrays with one number replaced."""
+    """Return arrays with one number replaced."""
     column = arrays[name].copy()
     column[place] = value
     return arrays | {name: column}
@@ -105,7 +105,7 @@ def changed(arrays: dict[str, NDArray[Any]], name: str, place: int, value: float
     ],
 )  # fmt: skip
 def test_damaged_arrays_are_refused(learnt: BlockTypes, name: str, place: int, value: float) -> None:
-    """No number from a file leads a prediction astray."""
+    """Arrays with a damaged number are refused."""
     arrays: dict[str, NDArray[Any]] = dict(learnt.to_arrays())
     with pytest.raises(ModelFormatError):
         BlockTypes.from_arrays(changed(arrays, name, place, value), 4)
@@ -113,7 +113,7 @@ def test_damaged_arrays_are_refused(learnt: BlockTypes, name: str, place: int, v
 
 @pytest.mark.parametrize("name", [*TREE_ARRAYS, "label", "names"])
 def test_missing_arrays_wrong_types_and_lengths_are_refused(learnt: BlockTypes, name: str) -> None:
-    """Each array is tested in turn."""
+    """A missing array, or one of a wrong type or length, is refused."""
     arrays: dict[str, NDArray[Any]] = dict(learnt.to_arrays())
     without = {key: column for key, column in arrays.items() if key != name}
     wrong = np.zeros(len(arrays[name]), np.float16)
@@ -131,7 +131,7 @@ def test_wrong_labels_are_refused(learnt: BlockTypes, labels: list[str]) -> None
 
 
 def test_narrow_matrices_are_refused(learnt: BlockTypes) -> None:
-    """Instead of reading the next row's values."""
+    """A matrix with too few columns is refused, instead of reading values of the next row."""
     with pytest.raises(UsageError, match="the matrix has 2"):
         learnt.predict(rows(0, 3)[:, :2])
     with pytest.raises(UsageError, match="the matrix has 2"):
@@ -139,7 +139,7 @@ def test_narrow_matrices_are_refused(learnt: BlockTypes) -> None:
 
 
 class Named(Extractor):
-    """Labels a block by its own text, and scores it by the digit at its end."""
+    """Labels each block by its first word and scores it by the digit at its end."""
 
     name: ClassVar[str] = "named"
     traits: ClassVar[Traits] = Traits(
@@ -148,15 +148,15 @@ class Named(Extractor):
 
     @property
     def gives_labels(self) -> bool:
-        """Its predictions have labels."""
+        """Return that predictions have labels."""
         return True
 
     def score(self, page: Page) -> NDArray[np.float32]:
-        """Score by the digit."""
+        """Return scores by the digits."""
         return self.predict(page).scores
 
     def predict(self, page: Page) -> Prediction:
-        """Score, and tell the labels."""
+        """Return scores and labels."""
         words = [text.split() for text in page.blocks.texts]
         scores = np.array([int(last) / 10 for _, last in words], np.float32)
         return Prediction(scores, labels=tuple(Label(first) for first, _ in words))
@@ -176,7 +176,7 @@ PAGE = "<p>main 9<p>comment 2<p>comment 8<p>heading 7<p>footer 1"
     ],
 )
 def test_labels_are_included_and_excluded(include: Any, exclude: Any, text: list[str]) -> None:
-    """Include keeps whatever the score, exclude leaves out whatever the score."""
+    """Included labels are kept and excluded ones removed, whatever their score."""
     result = blockml.extract(PAGE, model=Named(), include=include, exclude=exclude)
     assert result.text.split("\n") == (text or [""])
     assert result.labels == (Label.MAIN, Label.COMMENT, Label.COMMENT, Label.HEADING, Label.FOOTER)
@@ -185,7 +185,7 @@ def test_labels_are_included_and_excluded(include: Any, exclude: Any, text: list
 
 
 def test_reasons_name_the_label_only_where_it_changed_something() -> None:
-    """A comment that the score keeps is kept for its score."""
+    """A block whose score keeps it has that reason even if its label is included."""
     result = blockml.extract(PAGE, model=Named(), include=["comment"], exclude=["heading", "footer"])
     assert result.reasons == (
         Reason.ABOVE_THRESHOLD,
@@ -198,7 +198,7 @@ def test_reasons_name_the_label_only_where_it_changed_something() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(list(Label)), st.floats(0, 1, width=32)), max_size=20), st.data())
 def test_labels_outside_both_sets_change_nothing(blocks: list[tuple[Label, float]], data: st.DataObject) -> None:
-    """Other blocks are decided only by their label."""
+    """Blocks with a label in neither set are decided as before."""
     include = data.draw(st.sets(st.sampled_from(list(Label))))
     exclude = data.draw(st.sets(st.sampled_from(list(Label)))) - include
     page = blockml.parse("".join(f"<p>block {number}" for number in range(len(blocks))))
@@ -211,7 +211,7 @@ def test_labels_outside_both_sets_change_nothing(blocks: list[tuple[Label, float
 
 
 def test_json_has_labels() -> None:
-    """None of extractors without block types."""
+    """JSON has the labels of blocks, or null for extractors without block types."""
     for model, expected in ((Named(), "main"), ("plain", None)):
         record = json.loads(blockml.render(blockml.extract(PAGE, model=model), "json"))
         assert record["blocks"][0]["label"] == expected
@@ -219,7 +219,7 @@ def test_json_has_labels() -> None:
 
 @pytest.mark.parametrize("arguments", [{"include": "comment"}, {"exclude": ["comment"]}])
 def test_extractors_without_block_types_refuse_labels(arguments: dict[str, Any]) -> None:
-    """An error instead of ignoring them, for one page and for many."""
+    """Extractors without block types raise an error instead of ignoring labels, for one page and for many."""
     with pytest.raises(UsageError, match="plain has no block labels"):
         blockml.extract(PAGE, model="plain", **arguments)
     with pytest.raises(UsageError, match="has no block labels"):
@@ -228,8 +228,8 @@ def test_extractors_without_block_types_refuse_labels(arguments: dict[str, Any])
         list(predict_items([Item("a", html=PAGE)], Plain(), Options(**arguments)))
 
 
-def test_many_pages_take_labels() -> None:
-    """The labels of many pages equal those of each page by itself."""
+def test_many_pages_accept_labels() -> None:
+    """Pages extracted in bulk take the same labels as single ones."""
     (record,) = predict_items(
         [Item("a", html=PAGE)], Named(), Options(include=["footer"], exclude="comment"), isolation="none"
     )
@@ -237,7 +237,7 @@ def test_many_pages_take_labels() -> None:
 
 
 def test_names_of_labels() -> None:
-    """A wrong one is answered with the legal ones, and one in both sets is a contradiction."""
+    """An unknown label is refused with a list of the legal ones, and so is a label in both sets."""
     assert label_names("comment", ()) == (frozenset({Label.COMMENT}), frozenset())
     with pytest.raises(UnknownNameError, match="unknown label 'comments'; choose one of: advertisement, comment,"):
         label_names(["comments"], ())

@@ -1,4 +1,4 @@
-"""Corrections: keys of blocks, and arrays from anywhere."""
+"""Corrections: keys of blocks, and arrays of model files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HTML = "<div class='post Post-12'><p>One two</p><p>Three 44</p></div><p>Three 45
 
 
 def test_keys_ignore_numbers_and_case() -> None:
-    """A class with the number of an article is the class of all articles; equal texts share a key."""
+    """Digits and case don't change a block's key, and equal texts share a key."""
     found = block_keys(PageContext(blockml.parse(HTML)))
     other = block_keys(PageContext(blockml.parse(HTML.replace("Post-12", "post-977").replace("Three", "three"))))
     assert found.keys.tolist() == other.keys.tolist()
@@ -56,7 +56,7 @@ def test_a_correction_sums_weights(implementation: str) -> None:
     ],
 )
 def test_damaged_arrays_are_refused(changes: dict[str, NDArray[Any]], message: str) -> None:
-    """Every array of a model file is checked."""
+    """Every array of a correction in a model file is checked."""
     good = Correction(np.array([1, 2], np.uint64), np.array([0.5, 1.0]), 0.0).to_arrays()
     assert Correction.from_arrays(good, 3).weights.tolist() == [0.5, 1.0]
     with pytest.raises(ModelFormatError, match=message):

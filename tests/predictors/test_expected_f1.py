@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from blockml.predictors.page_features import expected_f1
 
-#: Far enough from 0 and 1 that log odds tell them apart.
+#: Far enough from 0 and 1 that their log odds differ.
 between = st.floats(2**-18, 1 - 2**-18, width=32)
 pages = st.lists(st.tuples(between, st.integers(0, 300)), min_size=1, max_size=15)
 
 
 @given(pages)
 def test_no_other_threshold_is_better(rows: list[tuple[float, int]]) -> None:
-    """Against each probability on the page as a threshold, one block at a time."""
+    """The threshold's expected F1 is the highest among all probabilities of the page as thresholds."""
     probabilities, words = np.array([p for p, _ in rows], np.float32), np.array([n for _, n in rows], np.float64)
     threshold, f1 = expected_f1(probabilities, words)
     total = sum(p * n for p, n in rows)
@@ -34,8 +34,8 @@ def test_no_other_threshold_is_better(rows: list[tuple[float, int]]) -> None:
     assert 0 < f1 <= 1
 
 
-def test_certain_pages_have_an_f1_of_one() -> None:
-    """Boilerplate of any length does not lower it; a page without content or blocks has an expected F1 of 0."""
+def test_certain_pages_have_an_expected_f1_of_one() -> None:
+    """A page of certain blocks has an expected F1 of 1, and a page without content or blocks has 0."""
     assert expected_f1(np.array([1.0, 0.0, 1.0]), np.array([5.0, 900.0, 1.0])) == (1.0, 1.0)
     assert expected_f1(np.zeros(2), np.ones(2)) == (1.0, 0.0)
     assert expected_f1(np.empty(0), np.empty(0)) == (1.0, 0.0)

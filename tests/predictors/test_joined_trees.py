@@ -1,4 +1,4 @@
-"""Ensembles put into one."""
+"""Joining several tree ensembles into one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from blockml.training.hist_gradient_boosting import fit_boosted
 
 
 def some_rows(seed: int) -> NDArray[np.float32]:
-    """Numbers to learn from."""
+    """Return random rows to train on."""
     return np.random.default_rng(seed).normal(size=(80, 3)).astype(np.float32)
 
 
 def grown(seed: int, n_trees: int) -> Trees:
-    """A small ensemble."""
+    """Return a small ensemble."""
     matrix = some_rows(seed)
     return fit_boosted(matrix, matrix[:, seed % 3] > 0, n_trees=n_trees, leaves=4, min_leaf=3)
 
@@ -26,7 +26,7 @@ def grown(seed: int, n_trees: int) -> Trees:
 @settings(max_examples=15)
 @given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_the_sum_of_all(sizes: list[int]) -> None:
-    """Trees in order, all of them legal, of the types that files hold."""
+    """The joined ensemble has the trees of all in order, in the array types of model files, and predicts their sum."""
     parts = [grown(seed, size) for seed, size in enumerate(sizes)]
     whole = joined(parts)
     whole.check(3)
@@ -40,7 +40,7 @@ def test_the_sum_of_all(sizes: list[int]) -> None:
 
 
 def test_joining_in_two_steps() -> None:
-    """Gives the same as in one, and a single one is unchanged."""
+    """Joining in two steps gives the same as in one, and joining one ensemble leaves it unchanged."""
     one, two, three = (grown(seed, 2) for seed in range(3))
     stepwise, at_once = joined([joined([one, two]), three]), joined([one, two, three])
     for name in ("feature", "threshold", "left", "right", "value", "roots"):

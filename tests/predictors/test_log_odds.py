@@ -1,4 +1,4 @@
-"""Log odds and probabilities: compiled against the reference, and against numpy."""
+"""Log odds and probabilities: compiled against the reference and against numpy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ numbers = st.lists(st.floats(-1e308, 1e308) | st.floats(-50, 50) | st.floats(0, 
 
 @given(numbers)
 def test_compiled_values_are_those_of_the_reference(values: list[float]) -> None:
-    """Bit for bit, for any numbers and NaN."""
+    """Compiled values equal the reference bit for bit, for any numbers and NaN."""
     if _kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
     array = np.array(values, dtype=np.float64)
@@ -28,7 +28,7 @@ def test_compiled_values_are_those_of_the_reference(values: list[float]) -> None
 
 @pytest.mark.parametrize("wrong", [np.int64, np.uint64, np.float32, np.complex64, ">f8"])
 def test_items_of_another_type_are_refused(compiled: _kernel.Compiled, wrong: str) -> None:
-    """Also of the same size, and in another byte order."""
+    """Items of another type are refused, even of the same size or in another byte order."""
     one = np.ones(1)
     compiled.log_odds(one, one.copy())
     for arrays in ((one.astype(wrong), one.copy()), (one, one.astype(wrong))):
@@ -42,7 +42,7 @@ def test_items_of_another_type_are_refused(compiled: _kernel.Compiled, wrong: st
 
 @given(st.lists(st.floats(-600, 600), max_size=50))
 def test_probabilities_are_those_of_numpy(values: list[float]) -> None:
-    """Within rounding; and log odds of probabilities give the values back, within those of 1e-6 and 1 - 1e-6."""
+    """Probabilities equal numpy's up to rounding, and log odds invert them between 1e-6 and 1 - 1e-6."""
     array = np.array(values, dtype=np.float64)
     assert sigmoid(array) == pytest.approx(1 / (1 + np.exp(-array)), rel=1e-6, abs=1e-30)
     inside = np.clip(array, -13, 13)

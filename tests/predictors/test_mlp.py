@@ -1,4 +1,4 @@
-"""MLPs: prediction against one block at a time, model files, and refusal of damaged ones."""
+"""MLPs: prediction against one block at a time, model files, and damaged weights."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROUNDING = 2e-3
 
 
 def random_mlp(seed: int, members: int, units: tuple[int, int], vector: int, n_groupings: int, rank: int) -> MLP:
-    """Random weights of any sizes; a third of the words are unknown."""
+    """Return an MLP of any sizes with random weights; a third of the words are unknown."""
     rng, (h, k) = np.random.default_rng(seed), units
 
     def normal(*shape: int) -> Any:
@@ -56,13 +56,13 @@ def random_mlp(seed: int, members: int, units: tuple[int, int], vector: int, n_g
 
 
 def small_mlp(seed: int = 0, members: int = 1, n_groupings: int = 2, *, reads_words: bool = True) -> MLP:
-    """Random weights; the last column isn't used."""
+    """Return an MLP with random weights that ignores the last column."""
     mlp = random_mlp(seed, members, (UNITS, UNITS), VECTOR if reads_words else 0, n_groupings, 0)
     return replace(mlp, center=np.array([1, 0.5, -2, 0, 3], np.float32), scale=np.array([0.5, 2, 1, 30, 0], np.float32))
 
 
 def some_page(seed: int, n: int) -> tuple[Any, list[Any], Any, AncestorWords]:
-    """Matrix, two groupings, words, and a bag of one to four words for each block."""
+    """Return a matrix, two groupings, word counts, and a bag of one to four words for each block."""
     rng = np.random.default_rng(seed)
     starts = np.concatenate([[0], np.cumsum(rng.integers(1, 5, n))])
     bags = AncestorWords(starts, rng.integers(0, N_HASHED_WORDS, starts[-1]).astype(np.int32), rng.permutation(n))
@@ -71,7 +71,7 @@ def some_page(seed: int, n: int) -> tuple[Any, list[Any], Any, AncestorWords]:
 
 
 def slow_odds(mlp: MLP, matrix: Any, groups: list[Any], n_words: Any, bags: AncestorWords) -> list[float]:
-    """Log odds of an MLP of one member, one block after the other."""
+    """Return the log odds of an MLP with one member, computed block by block."""
     h = UNITS
     hidden = []
     for row, bag in zip(matrix.tolist(), bags.bag.tolist(), strict=True):
@@ -99,14 +99,14 @@ def slow_odds(mlp: MLP, matrix: Any, groups: list[Any], n_words: Any, bags: Ance
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40))
 def test_prediction_is_that_of_one_block_at_a_time(seed: int, n: int) -> None:
-    """Scaling, words, page, words of the page and both groupings all count as described, but for rounding."""
+    """Scaling, words, page, words of the page and groupings are computed as one block at a time, up to rounding."""
     mlp, page = small_mlp(seed), some_page(seed, n)
     expected = 1 / (1 + np.exp(-np.array(slow_odds(mlp, *page))))
     assert mlp.predict(*page) == pytest.approx(expected, abs=ROUNDING)
 
 
 def test_the_order_of_groups_and_their_numbers_do_not_matter() -> None:
-    """Only the membership of groups matters."""
+    """Only the membership of groups matters, not their order or numbers."""
     mlp, (matrix, groups, words, bags) = small_mlp(), some_page(1, 30)
     renamed = [1000 - numbers for numbers in groups]
     scores = mlp.predict(matrix, groups, words, bags)
@@ -118,7 +118,7 @@ def test_the_order_of_groups_and_their_numbers_do_not_matter() -> None:
 
 
 def test_scores_are_probabilities_of_any_finite_matrix() -> None:
-    """Values far beyond those of training are held in bounds; a page without blocks or words is fine."""
+    """Any finite matrix gives probabilities, even with values far beyond those of training or without blocks."""
     mlp = small_mlp()
     matrix, groups, words, bags = some_page(2, 4)
     matrix[:] = np.float32(1e30) * np.array([[1], [-1], [0], [1]], np.float32)
@@ -131,7 +131,7 @@ def test_scores_are_probabilities_of_any_finite_matrix() -> None:
 
 @pytest.mark.parametrize("reads_words", [True, False])
 def test_joined_mlps_average_their_log_odds(reads_words: bool) -> None:  # noqa: FBT001
-    """One of three MLPs gives the mean of the three."""
+    """Three joined MLPs give the mean of their log odds."""
     page = some_page(3, 25)
     mlps = [small_mlp(seed, reads_words=reads_words) for seed in range(3)]
     mlps = [replace(mlp, scale=mlps[0].scale) for mlp in mlps]
@@ -143,7 +143,7 @@ def test_joined_mlps_average_their_log_odds(reads_words: bool) -> None:  # noqa:
 
 
 def in_two_factors(members: int) -> tuple[MLP, MLP]:
-    """An MLP whose first layer has two factors, and the same with their product."""
+    """Return an MLP whose first layer has two factors, and the same MLP with their product."""
     rng = np.random.default_rng(4)
     mlp = small_mlp(1, members)
     shapes = ((COLUMNS, 2), (2, members * UNITS))
@@ -152,8 +152,8 @@ def in_two_factors(members: int) -> tuple[MLP, MLP]:
 
 
 @pytest.mark.parametrize("members", [1, 3])
-def test_two_factors_give_what_their_product_gives(members: int) -> None:
-    """Predictions agree up to rounding; model files store both factors."""
+def test_factors_predict_as_their_product(members: int) -> None:
+    """An MLP with a factorised first layer predicts as with the product, and model files store both factors."""
     mlp, whole = in_two_factors(members)
     mlp.check(COLUMNS)
     page = some_page(5, 30)
@@ -166,7 +166,7 @@ def test_two_factors_give_what_their_product_gives(members: int) -> None:
 
 
 def test_factors_are_found_again() -> None:
-    """A matrix of rank two loses nothing; with as many factors as columns the MLP is unchanged."""
+    """Factorising a matrix of rank two loses nothing, and with as many factors as columns the MLP is unchanged."""
     _, whole = in_two_factors(3)
     matrix = some_page(6, 300)[0]
     found, page = factorize_input(whole, matrix, 2), some_page(7, 40)
@@ -180,7 +180,7 @@ def test_factors_are_found_again() -> None:
 
 
 def test_mlps_that_differ_in_their_inputs_are_not_joined() -> None:
-    """An empty list cannot be joined either."""
+    """MLPs with different inputs, and an empty list, are not joined."""
     mlp = small_mlp()
     for others in ([], [mlp, replace(mlp, center=mlp.center + 1)], [mlp, small_mlp(n_groupings=1)]):
         with pytest.raises(UsageError):
@@ -188,14 +188,14 @@ def test_mlps_that_differ_in_their_inputs_are_not_joined() -> None:
 
 
 def test_calibration_moves_the_log_odds() -> None:
-    """Slope and offset act on log odds, up to rounding of the weights."""
+    """Calibration multiplies log odds by the slope and adds the offset, up to rounding of the weights."""
     mlp, page = small_mlp(), some_page(4, 20)
     before, after = (np.log(p / (1 - p)) for p in (mlp.predict(*page), mlp.calibrated(0.5, 1.0).predict(*page)))
     assert after == pytest.approx(before * 0.5 + 1, abs=0.02)
 
 
 def test_a_saved_mlp_is_the_same(tmp_path: Path) -> None:
-    """Scores are equal bit for bit after loading; each weight takes two bytes."""
+    """A loaded MLP gives the same scores bit for bit, and each weight takes two bytes."""
     mlp, page = small_mlp(members=2), some_page(5, 20)
     write_arrays(tmp_path / "mlp", {"format": 1}, mlp.to_arrays())
     again = MLP.from_arrays(read_arrays(tmp_path / "mlp", "mlp", 1)[1], COLUMNS)
@@ -218,7 +218,7 @@ def test_a_saved_mlp_is_the_same(tmp_path: Path) -> None:
     ],
 )
 def test_broken_mlps_are_refused(change: Callable[[MLP], dict[str, Any]], message: str) -> None:
-    """The message says which rule is broken."""
+    """A broken MLP is refused with a message that names the violated rule."""
     mlp = small_mlp()
     mlp.check(COLUMNS)
     with pytest.raises(ModelFormatError, match=message):
@@ -228,7 +228,7 @@ def test_broken_mlps_are_refused(change: Callable[[MLP], dict[str, Any]], messag
 
 
 def test_missing_and_wrongly_typed_arrays_are_refused() -> None:
-    """The check precedes the constructor."""
+    """A missing or wrongly typed array is refused before the MLP is constructed."""
     arrays = small_mlp().to_arrays()
     with pytest.raises(ModelFormatError, match="lacks the array 'output_weights'"):
         MLP.from_arrays({name: array for name, array in arrays.items() if name != "output_weights"}, COLUMNS)
@@ -237,7 +237,7 @@ def test_missing_and_wrongly_typed_arrays_are_refused() -> None:
 
 
 def test_too_many_groupings_and_no_columns_are_refused() -> None:
-    """The check of model files refuses them, as the compiled code does."""
+    """Model files with too many groupings or without columns are refused, because the compiled code refuses them."""
     for mlp, columns in (
         (small_mlp(n_groupings=9), COLUMNS),
         (replace(small_mlp(), center=np.zeros(0, np.float32)), 0),
@@ -248,15 +248,15 @@ def test_too_many_groupings_and_no_columns_are_refused() -> None:
 
 @pytest.mark.parametrize(("h", "n_groupings"), [(2**14, 1), (2**14, 8), (2**13, 2)])
 def test_mlps_whose_sums_would_not_fit_are_refused(h: int, n_groupings: int) -> None:
-    """With too many terms, only weights of 0 would fit into 32-bit sums."""
+    """An MLP with so many terms that only weights of 0 would fit into 32-bit sums is refused."""
     mlp = random_mlp(0, 1, (h, 1), 0, n_groupings, 0)
     with pytest.raises(ModelFormatError, match="at most"):
         mlp.check(COLUMNS)
     random_mlp(0, 1, (2**15 // (3 + n_groupings), 1), 0, n_groupings, 0).check(COLUMNS)
 
 
-def test_other_columns_ways_or_no_words_are_refused() -> None:
-    """The message has both numbers."""
+def test_other_columns_groupings_or_missing_words_are_refused() -> None:
+    """Other numbers of columns or groupings, or missing words, are refused with the expected numbers."""
     mlp, (matrix, groups, words, bags) = small_mlp(), some_page(6, 3)
     with pytest.raises(UsageError, match="takes 5 columns and 2 groupings"):
         mlp.predict(matrix[:, 1:], groups, words, bags)
@@ -267,8 +267,8 @@ def test_other_columns_ways_or_no_words_are_refused() -> None:
     assert len(small_mlp(reads_words=False).predict(matrix, groups, words)) == 3
 
 
-def test_pools_of_nothing_and_runs() -> None:
-    """No rows make no groups; rows side by side are the same groups by either grouping."""
+def test_groups_of_nothing_and_of_runs() -> None:
+    """No rows make no groups, and groups of consecutive rows are the same whether given as runs or by number."""
     assert RowGroups.of(np.zeros(0, dtype=np.intp)).size.shape == (0, 1)
     rows = np.arange(12, dtype=np.float32).reshape(6, 2)
     runs, numbered = RowGroups.runs(np.array([1, 3, 2])), RowGroups.of(np.array([0, 1, 1, 1, 2, 2]))
@@ -290,7 +290,7 @@ def test_pools_of_nothing_and_runs() -> None:
 def test_compiled_prediction_is_that_of_the_reference(
     seed: int, n: int, members: int, units: tuple[int, int], vector: int, n_groupings: int, rank: int
 ) -> None:
-    """Bit for bit, for all sizes, with constant columns, and with and without ancestor words."""
+    """Compiled prediction equals the reference bit for bit, with constant columns, with and without ancestor words."""
     if _kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
     mlp = random_mlp(seed, members, units, vector, n_groupings, rank)
@@ -310,7 +310,7 @@ def test_compiled_prediction_is_that_of_the_reference(
 @pytest.mark.parametrize("n", [1, 7, 130])
 @pytest.mark.parametrize("rank", [0, 20])
 def test_nan_counts_as_zero(n: int, rank: int) -> None:
-    """NaN of either sign and of any bits in columns, and in numbers of words; compiled and in the reference."""
+    """NaN of any sign and payload counts as zero in columns and numbers of words, compiled and in the reference."""
     mlp = random_mlp(5, 2, (17, 5), 2, 2, rank)
     matrix, groups, words, bags = some_page(6, n)
     words = words.astype(np.float64)
@@ -331,8 +331,8 @@ def test_nan_counts_as_zero(n: int, rank: int) -> None:
     assert np.isfinite(found).all()
 
 
-def test_prediction_does_not_depend_on_the_place_of_a_row() -> None:
-    """Vectorised loops and their remainders give equal results."""
+def test_prediction_does_not_depend_on_the_position_of_a_row() -> None:
+    """A row's score does not depend on whether a vectorised loop or its remainder computes it."""
     mlp, (matrix, groups, words, bags) = random_mlp(3, 2, (17, 5), 2, 2, 3), some_page(4, 60)
     once = mlp.predict(matrix, groups, words, bags)
     twice = mlp.predict(np.concatenate([matrix, matrix]), [np.tile(group, 2) for group in groups], np.tile(words, 2),
@@ -342,7 +342,7 @@ def test_prediction_does_not_depend_on_the_place_of_a_row() -> None:
 
 
 def test_an_mlp_is_copied_and_pickled_by_its_arrays() -> None:
-    """It can be copied after prediction has packed it for the compiled code, too."""
+    """An MLP can be copied and pickled after prediction has packed it for the compiled code."""
     mlp, page = small_mlp(), some_page(7, 9)
     scores = mlp.predict(*page)
     assert np.array_equal(copy.deepcopy(mlp).predict(*page), scores)
@@ -350,7 +350,7 @@ def test_an_mlp_is_copied_and_pickled_by_its_arrays() -> None:
 
 
 def test_the_compiled_mlp_refuses_arrays_that_do_not_fit(compiled: _kernel.Compiled) -> None:
-    """Wrong sizes and indices must not read or write outside of the arrays."""
+    """Wrong sizes and indices are refused, so that the compiled code doesn't access memory outside the arrays."""
     mlp = small_mlp(n_groupings=1)
     arrays = mlp.quantized._asdict()
     for name, array in arrays.items():

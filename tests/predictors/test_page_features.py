@@ -1,4 +1,4 @@
-"""Features of a page as a whole: by hand and on any page."""
+"""Features of a whole page: one page by hand, and any page."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from blockml.predictors.page_features import PAGE_FEATURES, expected_f1, page_fe
 
 
 def amounts(words: list[float], linked: list[float], prose: list[float]) -> BlockAmounts:
-    """Words of blocks."""
+    """Return word counts of blocks."""
     return BlockAmounts(*(np.array(values, np.float64) for values in (words, linked, prose)))
 
 
 def named(row: NDArray[np.float32]) -> dict[str, float]:
-    """A row's numbers by their names."""
+    """Return the values of a row by their names."""
     return dict(zip(PAGE_FEATURES, row.tolist(), strict=True))
 
 
 def test_a_row_by_hand() -> None:
-    """Four blocks, of which the second and the last are kept; the first predictor would keep the last only."""
+    """The features of four blocks, two of which are kept, equal those computed by hand."""
     blocks = amounts([10, 100, 20, 50], [10, 5, 20, 0], [0, 100, 0, 50])
     final, alone = np.array([0.1, 0.7, 0.3, 0.9], np.float32), np.array([0.01, 0.02, 0.01, 0.95], np.float32)
     hits = 0.9 * 50 + 0.7 * 100
@@ -51,7 +51,7 @@ def test_a_row_by_hand() -> None:
 
 
 def test_neighbours_are_one_piece() -> None:
-    """Runs of kept blocks by kept blocks."""
+    """Neighbouring kept blocks are one piece."""
     final = np.array([0.9, 0.9, 0.01, 0.9, 0.9, 0.9], np.float32)
     blocks = amounts([1.0] * 6, [1.0] * 6, [1.0] * 6)
     assert named(page_features(blocks, final, final))["pieces"] == pytest.approx(2 / 5)
@@ -64,7 +64,7 @@ def test_neighbours_are_one_piece() -> None:
     )
 )
 def test_any_page_has_a_row(blocks: list[tuple[float, float, int, int]]) -> None:
-    """Finite; shares are shares; without blocks or words too."""
+    """The row of any page, even one without blocks or words, is finite, and its shares are in [0, 1]."""
     words, part = [float(block[2]) for block in blocks], [float(min(block[2:])) for block in blocks]
     alone, final = (np.array([block[place] for block in blocks], np.float32) for place in (0, 1))
     row = page_features(amounts(words, part, part), alone, final)

@@ -1,4 +1,4 @@
-"""Quantised MLPs: against plain loops, and without overflow for any input."""
+"""Quantised MLPs: equal to plain loops, and without overflow for any input."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from blockml.predictors.quantized_mlp import (
 )
 from tests.predictors.test_mlp import COLUMNS, random_mlp, some_page
 
-#: What a sum may be.
+#: Largest value of a sum.
 MOST = 2**31 - 1
 
 
 def unit(value: float) -> int:
-    """Steps of a unit."""
+    """Return a unit's value in steps."""
     return round(min(max(value, 0.0), LARGEST / UNIT_STEPS) * UNIT_STEPS)
 
 
 def float32(value: float) -> float:
-    """A number as single precision has it."""
+    """Return a number rounded to single precision."""
     return float(np.float32(value))
 
 
 def dot(numbers: list[int], weights: Any) -> int:
-    """Sum of products."""
+    """Return the sum of products."""
     return sum(number * int(weight) for number, weight in zip(numbers, weights, strict=True))
 
 
 def scaled(total: int, scale: Any, bias: Any = 0.0) -> float:
-    """Value of one unit of a sum, and a bias in these units."""
+    """Return a scaled sum plus a bias, in the unit's scale."""
     return float32(float32(float32(total) * float(scale)) + float(bias))
 
 
 def first_layer(mlp: QuantizedMLP, row: Any, seen: list[int]) -> list[int]:
-    """Units of one block with these words above it."""
+    """Return the units of one block with the given words above it."""
     h, d = mlp.self_weights.shape[1], mlp.word_projection.shape[1]
     ready = [round(float32(value * INPUT_STEPS)) for value in row.tolist()]
     sums = [dot(ready, column) for column in mlp.input_u.T]
@@ -69,7 +69,7 @@ def first_layer(mlp: QuantizedMLP, row: Any, seen: list[int]) -> list[int]:
 
 
 def second_layer(mlp: QuantizedMLP, member: int, taken: list[int]) -> float:
-    """Log odds of an MLP from the units of a block, of the page over blocks and words, and of groups."""
+    """Return the log odds of one member from the units of a block, of the page over blocks and words, and of groups."""
     weights = np.concatenate([mlp.self_weights[member], mlp.page_weights[member], mlp.group_weights[member]])
     worth = zip(weights.T, mlp.hidden_scale[member, 0], mlp.hidden_bias[member, 0], strict=True)
     second = [unit(scaled(dot(taken, column), scale, bias)) for column, scale, bias in worth]
@@ -79,7 +79,7 @@ def second_layer(mlp: QuantizedMLP, member: int, taken: list[int]) -> float:
 
 
 def slow_odds(mlp: QuantizedMLP, inputs: Any, groups: list[Any], n_words: Any, bags: AncestorWords) -> list[float]:
-    """Log odds with Python's own numbers, one sum at a time; floats are quantize to single precision at each step."""
+    """Return log odds in plain Python, one sum at a time; floats are rounded to single precision at each step."""
     members, h = mlp.self_weights.shape[:2]
     seen = [bags.hashed_words[bags.starts[bag] : bags.starts[bag + 1]].tolist() for bag in bags.bag.tolist()]
     hidden = [first_layer(mlp, row, its) for row, its in zip(inputs, seen, strict=True)]
@@ -115,7 +115,7 @@ def slow_odds(mlp: QuantizedMLP, inputs: Any, groups: list[Any], n_words: Any, b
 def test_log_odds_are_those_of_plain_loops(
     seed: int, n: int, members: int, units: tuple[int, int], vector: int, n_groupings: int, rank: int
 ) -> None:
-    """Bit for bit."""
+    """Log odds equal those of plain Python loops bit for bit."""
     mlp = random_mlp(seed, members, units, vector, n_groupings, rank)
     matrix, groups, words, bags = some_page(seed, n)
     inputs = mlp.scaled(matrix.copy())
@@ -128,7 +128,7 @@ def test_log_odds_are_those_of_plain_loops(
     most=st.sampled_from([BOUND * INPUT_STEPS, LARGEST, LARGEST + 1]),
 )
 def test_no_sum_of_products_needs_more_than_32_bits(weights: list[float], most: int) -> None:
-    """Sums have room for half a rounding step, and weights are as fine as that permits."""
+    """Sums of products fit into 32 bits with half a rounding step to spare, and weights are as fine as that permits."""
     exact = np.array(weights)[:, None]
     numbers, scale = quantize_weights(exact, most)
     total = int(np.abs(numbers.astype(np.int64)).sum()) * most
@@ -141,7 +141,7 @@ def test_no_sum_of_products_needs_more_than_32_bits(weights: list[float], most: 
 
 
 def test_the_largest_numbers_do_not_overflow() -> None:
-    """Weights, columns and words at their bounds: units stay at theirs, compiled and in the reference."""
+    """Units stay in bounds with the largest weights, columns and words, compiled and in the reference."""
     full = random_mlp(0, 2, (3, 3), 4, 2, 5)
     arrays = {name: np.full_like(array, 1e6) for name, array in vars(full).items() if name not in {"center", "scale"}}
     mlp = replace(full, **arrays, center=np.zeros(COLUMNS, np.float32), scale=np.ones(COLUMNS, np.float32))
@@ -155,7 +155,7 @@ def test_the_largest_numbers_do_not_overflow() -> None:
 
 
 def test_many_rows_and_many_words_are_added_up() -> None:
-    """More of both than sums of 32 bits have room for, as in double precision."""
+    """More rows and words than 32-bit sums could hold give the same as in double precision."""
     mlp, n = random_mlp(3, 1, (3, 3), 2, 2, 0), 2**16 + 9
     matrix, groups, words, bags = some_page(2, n)
     words[:3] = 10**6
@@ -165,7 +165,7 @@ def test_many_rows_and_many_words_are_added_up() -> None:
 
 
 def test_a_bag_of_too_many_words_is_refused() -> None:
-    """The sum might not fit into 32 bits."""
+    """A bag of so many words that its sum might not fit into 32 bits is refused."""
     mlp = random_mlp(0, 1, (3, 3), 2, 0, 0)
     matrix, _, words, _ = some_page(2, 1)
     few, many = (
@@ -180,7 +180,7 @@ def test_a_bag_of_too_many_words_is_refused() -> None:
 
 
 def test_quantizing_zeros_gives_zeros() -> None:
-    """There is no division by zero."""
+    """Quantising zeros gives zeros without a division by zero."""
     mlp = random_mlp(0, 1, (3, 3), 2, 1, 4)
     zeros = quantize({name: np.zeros_like(array) for name, array in vars(mlp).items() if name != "quantized"})
     assert all(np.isfinite(np.asarray(array, np.float64)).all() for array in zeros)

@@ -1,4 +1,4 @@
-"""Trees as flat arrays: prediction against scikit-learn and against one row at a time."""
+"""Tree ensembles as flat arrays: prediction against scikit-learn and against one row at a time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.models import small_trees
 
 
 def forest(*trees: FlatTree) -> Trees:
-    """Several trees one after the other."""
+    """Return an ensemble of several trees."""
     starts = np.cumsum([0, *(len(tree.feature) for tree in trees)])[:-1]
     shift = [np.where(tree.feature >= 0, start, 0) for tree, start in zip(trees, starts, strict=True)]
     return Trees(
@@ -34,7 +34,7 @@ def forest(*trees: FlatTree) -> Trees:
 
 
 def slow_predict(trees: Trees, row: list[float]) -> float:
-    """Follow each tree down, one row and one node at a time."""
+    """Return the sum of the leaves that a row reaches, walking down one node at a time."""
     total = 0.0
     for root in trees.roots.tolist():
         node = root
@@ -62,7 +62,7 @@ def test_prediction_is_that_of_scikit_learn(
     depth: int | None,
     n_trees: int,
 ) -> None:
-    """The sum of the trees' probabilities, to the last digits, also on values that equal a threshold."""
+    """The sum of the trees' probabilities equals scikit-learn's, even for values equal to a threshold."""
     random = np.random.default_rng(seed)
     known, unknown = random.normal(scale=5, size=(2, n_rows, n_columns)).astype(np.float32)
     if whole:
@@ -85,7 +85,7 @@ def test_prediction_is_that_of_scikit_learn(
 
 
 def test_a_value_equal_to_the_threshold_goes_left() -> None:
-    """At most the threshold is left."""
+    """A value equal to the threshold goes to the left."""
     rows = np.zeros((3, 6), np.float32)
     rows[:, 2] = [np.nextafter(np.float32(5.5), np.float32(9)), 5.5, np.nextafter(np.float32(5.5), np.float32(0))]
     assert small_trees().predict(rows).tolist() == [0.875, 0.125, 0.125]
@@ -99,7 +99,7 @@ def test_no_rows() -> None:
 
 
 def test_single_leaf() -> None:
-    """A tree may be one leaf."""
+    """A tree that is a single leaf is valid."""
     none, zero = np.array([-1], np.int32), np.zeros(1)
     trees = Trees(none, zero, none, none, np.array([0.25]), np.array([0], np.int32))
     trees.check(1)
@@ -108,15 +108,15 @@ def test_single_leaf() -> None:
 
 
 def test_memory_layout_does_not_matter() -> None:
-    """Slices and column-major matrices give the same."""
+    """Slices and column-major matrices give the same prediction."""
     matrix = np.random.default_rng(1).random((40, 12)).astype(np.float32) * 20
     expected = small_trees().predict(matrix[:, ::2].copy())
     assert small_trees().predict(matrix[:, ::2]).tolist() == expected.tolist()
     assert small_trees().predict(np.asfortranarray(matrix[:, ::2])).tolist() == expected.tolist()
 
 
-def test_check_accepts_what_is_right() -> None:
-    """One tree, and two."""
+def test_check_accepts_valid_trees() -> None:
+    """The check accepts valid ensembles of one and of two trees."""
     small_trees().check(6)
     two = small_trees()
     leaf = {"feature": -1, "threshold": 0, "left": -1, "right": -1, "value": 1, "roots": 5}
@@ -155,8 +155,8 @@ def test_check_accepts_what_is_right() -> None:
         ("roots", [[0]]),
     ],
 )
-def test_check_refuses_what_would_fail_loop_or_read_outside(column: str, values: list[Any]) -> None:
-    """A hostile file can't make prediction misbehave."""
+def test_check_refuses_trees_that_would_fail_loop_or_read_outside(column: str, values: list[Any]) -> None:
+    """Arrays that would fail, loop or read out of bounds are refused."""
     trees = small_trees()
     broken = dataclasses.replace(trees, **{column: np.array(values, getattr(trees, column).dtype)})
     with pytest.raises(ModelFormatError):
@@ -165,7 +165,7 @@ def test_check_refuses_what_would_fail_loop_or_read_outside(column: str, values:
 
 @pytest.mark.parametrize("column", ["feature", "threshold", "left", "right", "value", "roots"])
 def test_check_refuses_arrays_without_a_dimension(column: str) -> None:
-    """A single number is not a column."""
+    """Arrays without a dimension are refused."""
     trees = small_trees()
     broken = dataclasses.replace(trees, **{column: np.array(0, getattr(trees, column).dtype)})
     with pytest.raises(ModelFormatError, match="dimension"):
@@ -178,8 +178,8 @@ small = st.integers(-2, 7)
 @given(
     st.lists(st.tuples(small, st.floats(-2, 2), small, small, st.floats(0, 1)), max_size=6), st.lists(small, max_size=3)
 )
-def test_what_check_accepts_can_be_predicted(nodes: list[tuple[int, float, int, int, float]], roots: list[int]) -> None:
-    """Any arrays either break a rule or give finite scores in finite time."""
+def test_checked_trees_can_be_predicted(nodes: list[tuple[int, float, int, int, float]], roots: list[int]) -> None:
+    """Any arrays are either refused or give finite scores in finite time."""
     columns = list(zip(*nodes, strict=True)) or [()] * 5
     types = (np.int32, np.float64, np.int32, np.int32, np.float64)
     arrays: list[Any] = [np.array(column, dtype) for column, dtype in zip(columns, types, strict=True)]
@@ -207,9 +207,9 @@ def test_what_check_accepts_can_be_predicted(nodes: list[tuple[int, float, int, 
 def test_compiled_prediction_is_that_of_python(
     seed: int, n_rows: int, depth: int | None, n_learnt: int, n_constant: int, order: Literal["C", "F"]
 ) -> None:
-    """To the last bit, also where a value lies at a threshold, or a threshold between two single-precision numbers.
+    """Compiled prediction equals Python's bit for bit, even for values at a threshold between two float32 numbers.
 
-    Small trees and large ones, on matrices that lie row by row or column by column, some columns of which are constant.
+    The trees are small and large, and the matrices row-major or column-major with some constant columns.
     """
     if _kernel.compiled is None:
         pytest.skip("needs the compiled kernel")
@@ -233,8 +233,8 @@ def test_compiled_prediction_is_that_of_python(
     assert found.tobytes() == expected.tobytes()
 
 
-def test_a_used_ensemble_is_pickled_as_it_was() -> None:
-    """The packed trees of the compiled code are left out."""
+def test_a_used_ensemble_is_pickled_as_before() -> None:
+    """A used ensemble is pickled as before, without the packed trees of the compiled code."""
     trees, matrix = small_trees(), np.zeros((40, 30), np.float32, order="F")
     before = pickle.dumps(trees)
     expected = trees.predict(matrix)
@@ -243,12 +243,12 @@ def test_a_used_ensemble_is_pickled_as_it_was() -> None:
 
 
 def test_trees_and_classes_that_do_not_fit_are_refused(compiled: _kernel.Compiled) -> None:
-    """Wrong lengths, roots, types and classes."""
+    """Trees and classes of wrong lengths, roots or types are refused."""
     trees = small_trees()
     arrays = {name: getattr(trees, name) for name in TREE_ARRAYS}
     for name, array in arrays.items():
         for wrong in (array[:-1].copy(), array[:0].copy(), np.append(array, array[:1])):
-            if name != "roots" or len(wrong) != len(array) - 1:  # fewer trees are trees
+            if name != "roots" or len(wrong) != len(array) - 1:  # fewer roots are fewer trees, which is valid
                 with pytest.raises(ValueError, match="roots must rise"):
                     compiled.pack_trees(arrays | {name: wrong})
         with pytest.raises(TypeError, match="items of type"):

@@ -1,4 +1,4 @@
-"""Outputs are at most 8 times as large as their page, and grow in proportion to it, whatever the page repeats."""
+"""Outputs are at most 8 times as large as their page and grow in proportion to it, even if the page repeats itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BOUNDED = [name for name in OUTPUTS if name != "view"]
 @pytest.mark.parametrize("backend", ["lxml", "html5lib", "lexbor"])
 @pytest.mark.parametrize("shape", OUTPUT_SHAPES)
 def test_outputs_are_bounded(shape: str, backend: str) -> None:
-    """Bytes of two pages of which one is twice as large; what was left out has a warning."""
+    """The outputs of a page twice as large are about twice as large, and at most 8 times the page."""
     (small, n_small), (large, n_large) = (extraction(shape, size, backend) for size in (SIZE, 2 * SIZE))
     for name in BOUNDED:
         first, last = (len(str(OUTPUTS[name](result)).encode()) for result in (small, large))
@@ -37,8 +37,8 @@ def test_outputs_are_bounded(shape: str, backend: str) -> None:
         ("long headings", "json", "headings above paragraphs"),
     ],
 )
-def test_what_is_left_out_has_a_warning(shape: str, output: str, what: str) -> None:
-    """The extraction names it after rendering, and so does the JSON itself."""
+def test_parts_that_are_left_out_have_a_warning(shape: str, output: str, what: str) -> None:
+    """Parts that are left out are named by a warning of the extraction after rendering, and in the JSON."""
     result, _ = extraction(shape, 2 * SIZE)
     text = render(result, output)
     warning = f"some {what} are left out: the output would be more than 8 times as large as the page"
@@ -47,8 +47,8 @@ def test_what_is_left_out_has_a_warning(shape: str, output: str, what: str) -> N
         assert f'"{warning}"' in text
 
 
-def test_pages_that_repeat_nothing_have_no_warning() -> None:
-    """Tables with spans, lists in lists and links are written whole."""
+def test_ordinary_pages_have_no_warning() -> None:
+    """Pages with spans, nested lists and links but little repetition are written completely and without a warning."""
     page = (
         "<base href=https://a.example/b/c/>"
         + "<ul><li>a<ul><li><a href=x>b</a><table><tr><td colspan=3>c<td>d</table>" * 5

@@ -1,4 +1,4 @@
-"""Formulas in plain text: TeX, once, where the page shows it."""
+"""Formulas in plain text: TeX, written once, in the place where the page shows it."""
 
 import pytest
 
@@ -17,14 +17,14 @@ SEEN = "<span class=MathJax><nobr><span>x</span><span>2</span></nobr></span>"
 
 @pytest.mark.parametrize("name", ["06", "83"])
 def test_reported_pages_have_formulas_once(name: str) -> None:
-    """KaTeX, also displayed and not among the kept blocks, and Wikipedia's."""
+    """Formulas of KaTeX and Wikipedia occur once, even displayed ones outside the kept blocks."""
     page, expected = reported(name)
     assert blockml.extract(page).text == expected.partition("PLAIN TEXT\n")[2].strip()
 
 
 @pytest.mark.parametrize("name", ["07", "08"])
 def test_reported_pages_have_formulas_in_markdown(name: str) -> None:
-    """MathML without TeX, and formulas in scripts."""
+    """MathML without TeX and formulas in scripts are written as TeX in Markdown."""
     page, expected = reported(name)
     written = render(blockml.extract(page), "markdown", with_title=False)
     right = [part for part in expected.partition("MARKDOWN\n")[2].strip().split("\n\n") if "$" in part]
@@ -49,7 +49,7 @@ def test_reported_pages_have_formulas_in_markdown(name: str) -> None:
     ],
 )
 def test_formulas(html: str, text: str) -> None:
-    """Copies and the elements of a formula are not in the text; displayed formulas are lines."""
+    """Duplicates and parts of a formula are left out, and displayed formulas are lines."""
     page = blockml.parse(html)
     assert render_text(page, [True] * len(page.blocks)) == text
 
@@ -62,7 +62,7 @@ def test_removed_formulas_stay_removed() -> None:
 
 
 def test_paragraphs_have_the_same_formulas() -> None:
-    """Their places are those of the text."""
+    """Paragraphs have the same formulas as the text, and their spans match it."""
     result = blockml.extract(f"<p>One {KATEX} two</p><p>{MATH}</p><p>End {MATH}</p>", model="plain")
     assert [paragraph.text for paragraph in result.paragraphs] == ["One x two", "x^{2}", "End x^{2}"]
     assert all(result.text[item.start : item.end] == item.text for item in result.paragraphs)

@@ -14,7 +14,7 @@ from blockml.rendering.markdown import render_markdown
 
 
 def whole(html: str) -> str:
-    """Render with everything kept."""
+    """Render a page with all blocks kept."""
     page = blockml.parse(html)
     return render_html(page, [True] * len(page.blocks))
 
@@ -27,7 +27,7 @@ def test_only_kept_blocks_appear() -> None:
 
 
 def test_a_single_paragraph_keeps_its_element() -> None:
-    """The fragment begins around the paragraph, not inside it."""
+    """A single paragraph is rendered with its element."""
     assert whole("<p>only <b>this</b></p>") == "<p>only <b>this</b></p>"
 
 
@@ -44,7 +44,7 @@ def test_a_single_paragraph_keeps_its_element() -> None:
     ],
 )
 def test_nothing_active_appears(html: str) -> None:
-    """No handlers, scripts, styles, forms or links of unknown schemes."""
+    """Handlers, scripts, styles, forms and links with unknown schemes are removed."""
     result = whole(html)
     assert "text" in result
     assert not re.search(r"x\(\)|script|style|javascript|data:|<form|<input|<object", result, re.IGNORECASE)
@@ -53,26 +53,26 @@ def test_nothing_active_appears(html: str) -> None:
 @pytest.mark.parametrize(
     "link", ["/a?b=c:d", "http://x.example/", "HTTPS://x", "mailto:a@b", "#top", "a/b.html", "?q=1"]
 )
-def test_ordinary_links_stay(link: str) -> None:
-    """Relative links and the usual schemes."""
+def test_ordinary_links_are_kept(link: str) -> None:
+    """Relative links and links with the usual schemes are kept."""
     assert f'href="{link}"' in whole(f"<p><a href='{link}'>text</a></p>")
 
 
 def test_text_is_escaped() -> None:
-    """Text that looks like markup stays text; attributes are quoted."""
+    """Text that looks like markup is escaped, and attributes are quoted."""
     assert whole("<p>&lt;script&gt; &amp; <img src=a alt='\"&lt;'> so on</p>") == (
         '<p>&lt;script&gt; &amp; <img src="a" alt="&quot;&lt;"> so on</p>'
     )
 
 
-def test_images_stand_between_kept_texts_only() -> None:
-    """An image next to removed text is removed."""
+def test_images_are_kept_between_kept_texts_only() -> None:
+    """Only images between kept texts are written; one next to removed text is removed."""
     page = blockml.parse("<p>a</p><img src=1><p>b</p><img src=2><p>c</p>")
     assert render_html(page, [True, True, False]) == '<p>a</p><img src="1"><p>b</p>'
 
 
 def test_layout_tables_become_divs() -> None:
-    """A table around a table, or of one column, is layout."""
+    """A table around another table, or with one column, is layout and becomes a div."""
     data = "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>"
     assert whole(data) == data
     assert "<table" not in whole("<table><tr><td>one</td></tr><tr><td>two</td></tr></table>")
@@ -81,32 +81,32 @@ def test_layout_tables_become_divs() -> None:
 
 
 def test_result_is_well_formed_at_any_depth() -> None:
-    """Deep nesting is cut short, its text stays, tags balance."""
+    """Elements nested too deeply are flattened with balanced tags, and their text is kept."""
     result = whole("<div>" * 3000 + "<p>deep</p>" + "</div>" * 3000 + "<p>end</p>")
     root = etree.fromstring(f"<root>{result}</root>")
     assert "".join(root.itertext()) == "deepend"
 
 
 def test_content_after_the_end_of_html_is_rendered() -> None:
-    """A second root is part of the page."""
+    """Content after the end of html is rendered like the rest of the page."""
     assert whole("<html><body><p>one</p></body></html><p>two</p>") == "<p>one</p><p>two</p>"
 
 
-def test_removed_text_parts_its_neighbours() -> None:
-    """Words on both sides of a removed one stay separate."""
+def test_neighbours_of_removed_text_stay_separate() -> None:
+    """Words on both sides of a removed word stay separate."""
     page = blockml.parse("<p>one<b>x</b>two</p>")
     assert render_html(page, [True, False, True]) == "<p>one two</p>"
 
 
 def test_nothing_kept_is_empty() -> None:
-    """No kept block, no fragment."""
+    """Without kept blocks the fragment is empty."""
     page = blockml.parse("<p>x</p>")
     assert render_html(page, [False]) == ""
     assert render_markdown(page, [False]) == ""
 
 
 def test_markdown_of_the_usual_elements() -> None:
-    """Headings, lists, links, code and tables; literal marks are escaped."""
+    """Headings, lists, links, code and tables are written in Markdown, and literal marks are escaped."""
     html = (
         "<h2>Title</h2><p>A <em>very</em> <a href='/l'>link</a> and 2*3*4.</p><ol><li>one<li>two</ol>"
         "<pre>x = 1\nif y:\n    z()</pre><table><tr><th>a<th>b<tr><td>1<td>2</table>"
@@ -121,7 +121,7 @@ def test_markdown_of_the_usual_elements() -> None:
 
 
 def test_tables_keep_their_columns() -> None:
-    """Empty and removed cells stay, so that the others keep their columns."""
+    """Empty and removed cells are written empty, so that the others keep their columns."""
     html = "<table><tr><th><th>A<th>B<tr><td>x<td><td>3<tr><td>y<td>1<td>2</table>"
     page = blockml.parse(html)
     text = render_markdown(page, [True] * len(page.blocks))
@@ -132,8 +132,8 @@ def test_tables_keep_their_columns() -> None:
     assert "x\t\t3" in blockml.extract(html, model="plain").text
 
 
-def test_code_never_grows_together() -> None:
-    """Removed parts of a code block keep their line breaks."""
+def test_pieces_of_code_stay_separate() -> None:
+    """A removed part of a code block leaves its line breaks, or a space."""
     page = blockml.parse("<pre>foo(\n<b>bar,\n</b>baz)</pre><pre>a<b>x</b>b</pre>")
     kept = [block.text not in {"bar,", "x"} for block in page.blocks]
     assert blockml.rendering.render_text(page, kept) == "foo(\n\nbaz)\na b"
@@ -143,38 +143,38 @@ def test_code_never_grows_together() -> None:
 @pytest.mark.parametrize(
     "text", ["&lt;script&gt;x()&lt;/script&gt;", "# no heading", "1. no list", "a | b", "*no* _stress_"]
 )
-def test_markdown_has_no_marks_but_its_own(text: str) -> None:
-    """Text that looks like markup is escaped: rendered again, it is the same text."""
+def test_markdown_escapes_marks_of_the_text(text: str) -> None:
+    """Text that looks like Markdown is escaped, so that it reads the same when rendered again."""
     page = blockml.parse(f"<p>{text}</p>")
     written = render_markdown(page, [True])
     assert written != page.blocks.texts[0] or text == "a | b"
     assert written.replace("\\", "") == page.blocks.texts[0]
 
 
-def test_blank_lines_in_code_stay() -> None:
-    """Markdown keeps code as it is."""
+def test_blank_lines_in_code_are_kept() -> None:
+    """Blank lines in code are kept in Markdown."""
     page = blockml.parse("<pre>a\n\n\n\nb</pre>")
     assert "a\n\n\n\nb" in render_markdown(page, [True])
 
 
 def test_direction_of_the_page_is_kept() -> None:
-    """A fragment of a right-to-left page has ``dir``."""
+    """A fragment of a right-to-left page has the attribute ``dir``."""
     assert whole("<html dir=rtl><body><p>שלום</p>") == '<div dir="rtl"><p>שלום</p></div>'
 
 
-def test_bare_url_is_no_warning() -> None:
-    """No warning of Beautiful Soup about a text that is a URL."""
+def test_a_bare_url_does_not_warn() -> None:
+    """A page that consists of a URL is rendered without a warning of Beautiful Soup."""
     page = blockml.parse("https://x.example/a")
     assert "x.example" in render_markdown(page, [True])
 
 
 def test_line_breaks_are_written_at_any_depth() -> None:
-    """Elements below the maximum depth are left out, but lines stay apart."""
+    """Elements below the maximum depth are left out, but their line breaks are written."""
     page = blockml.parse("<p>a</p>" + "<div>" * 200 + "one<br>two")
     assert "one<br>two" in render_html(page, [True] * len(page.blocks))
 
 
 def test_numbered_lists_keep_their_kind() -> None:
-    """Lists by letters and Roman numbers are what they are on the page."""
+    """The type and start of numbered lists are kept, but not their handlers."""
     page = blockml.parse("<ol type=a start=3 onclick=x()><li>Cats</ol>")
     assert render_html(page, [True]) == '<ol type="a" start="3"><li>Cats</li></ol>'

@@ -1,4 +1,4 @@
-"""Markdown is read as what we wrote: no element, attribute or address in it was made by the words of a page."""
+"""Markdown is read back as written: no words of a page become an element, attribute or address."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def _mistune(text: str) -> str:
     return str(mistune.create_markdown(renderer=renderer, plugins=["strikethrough", "table"])(text))
 
 
-#: Readers that write the tags of the text and links with any scheme.
+#: Readers that allow raw HTML and links with any scheme.
 READERS = {
     "markdown-it": markdown_reader("table"),
     "markdown-it without tables": markdown_reader(),
     "mistune": _mistune,
     "commonmark": commonmark.commonmark,
 }
-#: Pieces of which attacks are put together, as a page writes them in its text, attributes and formulas.
+#: Pieces of attacks, as a page writes them in its text, attributes and formulas.
 PIECES = (
     "<", ">", "</", "<img src=x ", "<a href='", "<b onclick=x>", "onerror=evil() ", "<!--", "-->", "<?", "?>",
     "<![CDATA[", "]]>", "<evil:x>", "<1@evil.example>", "&lt;", "&colon;", "&#60;", "evil:x", "javascript:evil()",
@@ -111,7 +111,7 @@ FILL = "<p>The cat sat on the mat and nobody asked it to do so, it was said."
 )
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_attacks_are_text(head: str, body: str, url: str | None, read: Callable[[str], str]) -> None:
-    """Links and tags that are put together from pieces."""
+    """Links and tags assembled from pieces remain text."""
     markdown = render(blockml.extract(head + FILL + body, model="plain", url=url), "markdown")
     assert not foreign(read(markdown))
     assert not fragment_fromstring(read(markdown), create_parent="div").xpath("//img[@src='x']|//b")
@@ -120,7 +120,7 @@ def test_attacks_are_text(head: str, body: str, url: str | None, read: Callable[
 @settings(max_examples=400, deadline=None)
 @given(pages)
 def test_no_words_of_a_page_become_markup(page: str) -> None:
-    """Any pieces: titles, texts of pictures, formulas, code, tables, headings, terms, addresses and bases."""
+    """No pieces in titles, alternative texts, formulas, code, tables, headings, terms and addresses become markup."""
     markdown = render(blockml.extract(page + FILL, model="plain", url=URL), "markdown")
     for name, read in READERS.items():
         assert not foreign(read(markdown)), (name, markdown)
@@ -130,7 +130,7 @@ def test_no_words_of_a_page_become_markup(page: str) -> None:
 @given(st.lists(words, min_size=1, max_size=4))
 @example(["[a](b)", "<b>", "\\"])
 def test_a_reader_shows_the_words_of_a_paragraph(pieces: list[str]) -> None:
-    """Nothing of a text without formulas is lost or added."""
+    """A reader shows exactly the words of a paragraph without formulas."""
     text = " ".join(" ".join(pieces).replace("$", "").replace("\\(", "").replace("\\[", "").split())
     result = blockml.extract(f"<p>x {html.escape(text)} x", model="plain")
     markdown = render(result, "markdown", with_title=False)

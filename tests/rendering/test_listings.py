@@ -20,11 +20,11 @@ def markdown(html: str) -> str:
 
 
 def test_listings_of_a_reported_page_are_blocks() -> None:
-    """Seven highlighters; the lines of each are in one block without numbers."""
+    """The lines of seven highlighters are each one code block without line numbers."""
     page, expected = reported("28")
     blocks = re.findall(r"```\w*\n(.*?)```", render(blockml.extract(page), "markdown"), re.DOTALL)
     right = re.findall(r"```\w*\n(.*?)```", expected, re.DOTALL)
-    by_spaces = {"def slope(pool):", "def flow(pool):"}  # indents are white space between tags, which is one space
+    by_spaces = {"def slope(pool):", "def flow(pool):"}  # indents are white space between tags, which becomes one space
     for block, lines in zip(blocks, right, strict=True):
         is_joined = lines.partition("\n")[0] in by_spaces
         assert block == (re.sub("^ +", " ", lines, flags=re.MULTILINE) if is_joined else lines)
@@ -43,19 +43,19 @@ def test_listings_of_a_reported_page_are_blocks() -> None:
     ],
 )
 def test_lines_are_one_block(around: str, line: str) -> None:
-    """With indents and empty lines, without numbers."""
+    """The lines of a listing are one block with indents and empty lines, and without numbers."""
     rows = "".join(line.format(n=number, line=text) for number, text in enumerate(LINES, 1))
     assert markdown(around.format(rows)) == CODE
 
 
 def test_white_space_of_an_empty_line_does_not_move() -> None:
-    """The line after an empty one, which has a space, gains none; an indent stays."""
+    """A line after an empty one gains no space, and its indent is kept."""
     assert markdown("<pre><div>a</div><div> </div><div>b</div></pre>") == "```\na\n\nb\n```"
     assert markdown("<pre><div>a</div><div></div><div>    b</div></pre>") == "```\na\n\n    b\n```"
 
 
 def test_other_tables_are_tables() -> None:
-    """A word within another one names no code."""
+    """A table whose class is an element of another word, as in "blob", is not a listing."""
     assert markdown("<table><tr><th class=blob>a<th>b<tr><td>c<td>d</table>").startswith("| a | b |")
 
 
@@ -69,5 +69,5 @@ def test_other_tables_are_tables() -> None:
     ],
 )
 def test_tasks_have_check_marks(item: str, written: str) -> None:
-    """Only where the item begins with the box."""
+    """An item that starts with a checkbox gets a check mark."""
     assert markdown(f"<ul><li>{item}</li></ul>") == written

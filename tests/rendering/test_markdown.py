@@ -1,4 +1,4 @@
-"""Markdown of kept blocks: structure, addresses, formulas and escapes."""
+"""Markdown of kept blocks: structure, addresses, formulas and escaping."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from blockml.rendering.markdown import render_markdown
 
 
 def whole(html: str, url: str | None = None) -> str:
-    """Render with everything kept."""
+    """Render a page with all blocks kept."""
     page = blockml.parse(html, url=url)
     return render_markdown(page, [True] * len(page.blocks))
 
 
 def without(html: str, *removed: str) -> str:
-    """Render without some blocks, given by their texts."""
+    """Render a page without the blocks with the given texts."""
     page = blockml.parse(html)
     return render_markdown(page, [text not in removed for text in page.blocks.texts])
 
@@ -59,7 +59,7 @@ def without(html: str, *removed: str) -> str:
     ],
 )  # fmt: skip
 def test_elements(html: str, expected: str) -> None:
-    """Headings, emphasis, code, breaks, quotations, definitions, pictures and links."""
+    """Headings, emphasis, code, breaks, quotations, definitions, pictures and links are written in Markdown."""
     assert whole(html) == expected
 
 
@@ -74,8 +74,8 @@ def test_elements(html: str, expected: str) -> None:
         ("<ul><li>a<ul><li>b</ul><ul><li>c</ul></ul><ul><li>d</ul>", "- a\n  - b\n  * c\n\n* d"),
     ],
 )
-def test_lists_right_after_one_another_stay_apart(html: str, expected: str) -> None:
-    """Another sign begins another list, unless the numbers of both are those of one."""
+def test_consecutive_lists_stay_separate(html: str, expected: str) -> None:
+    """Two lists in a row have different markers, unless their numbers continue each other."""
     assert whole(html) == expected
 
 
@@ -92,20 +92,20 @@ def test_lists_right_after_one_another_stay_apart(html: str, expected: str) -> N
         ("<ul><li>a</li><ul><li>b</li><p>c</p><li>d<li>e</ul></ul>", "- a\n  - b\n\nc\n\n- d\n- e"),
     ],
 )  # fmt: skip
-def test_a_list_right_in_a_list_belongs_to_the_item_before(html: str, expected: str) -> None:
-    """As browsers indent it, although it should be in the item; not after text that is in no item."""
+def test_a_list_directly_in_a_list_belongs_to_the_item_before(html: str, expected: str) -> None:
+    """A list directly inside a list belongs to the item before it, as browsers indent it, unless text is between."""
     assert whole(html) == expected
 
 
 @pytest.mark.parametrize("line", ["<span class=line>{}</span>", "{}<br>", "<div>{}</div>"])
 def test_removed_lines_of_code_leave_no_space_before_the_next_one(line: str) -> None:
-    """White space at the start of a line is its indent."""
+    """A removed line of code leaves no space before the next one, whose indent is kept."""
     html = "<pre>" + "".join(map(line.format, ["a", "b", "  c", "d"])) + "</pre>"
     assert [text for text in without(html, "b").split("\n") if text] == ["```", "a", "  c", "d", "```"]
 
 
-def test_lists_right_in_lists_have_a_bounded_indent() -> None:
-    """With one indent per level Markdown would grow with the square of the page."""
+def test_lists_directly_in_lists_have_a_bounded_indent() -> None:
+    """Lists directly inside lists have a bounded indent, so that Markdown doesn't grow with the square of the page."""
     short, long = (len(whole("<ul><li>a</li>" * n)) for n in (100, 1000))
     assert long < 11 * short
 
@@ -118,8 +118,8 @@ def test_lists_right_in_lists_have_a_bounded_indent() -> None:
         ("<ul><li><ul><li>a</ul><li>b</ul>", "- a\n- b"),
     ],
 )
-def test_a_quotation_that_begins_with_a_list(html: str, expected: str) -> None:
-    """It is one, unlike an item that has only a list."""
+def test_a_quotation_that_starts_with_a_list(html: str, expected: str) -> None:
+    """A quotation may start with a list, unlike an item, whose only list takes its place."""
     assert whole(html) == expected
 
 
@@ -136,13 +136,13 @@ def test_a_quotation_that_begins_with_a_list(html: str, expected: str) -> None:
          "| 1. a | b |\n| --- | --- |\n| - c | 2) d<br>+ e |"),
     ],
 )  # fmt: skip
-def test_headings_and_cells_begin_no_line(html: str, expected: str) -> None:
-    """Characters with a meaning at the start of a line have none there; those that end a heading do."""
+def test_headings_and_cells_do_not_start_a_line(html: str, expected: str) -> None:
+    """Marks that matter only at the start of a line are not escaped in headings and cells; those that end one are."""
     assert whole(html) == expected
 
 
 def visible_text(markdown: str) -> str:
-    """Return the text that a parser of CommonMark with tables shows."""
+    """Return the text shown by a parser of CommonMark with tables."""
     reader = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable(["table", "strikethrough"])
     tree = html.fromstring(f"<div>{reader.render(markdown).replace('<br', ' <br')}</div>")
     return " ".join(str(tree.text_content()).split())
@@ -189,14 +189,14 @@ def visible_text(markdown: str) -> str:
     ],
 )  # fmt: skip
 def test_a_reader_of_commonmark_shows_the_text(page: str, expected: str) -> None:
-    """Nothing of the text is lost, and no mark is shown."""
+    """A CommonMark parser shows all of the text and no marks."""
     assert whole(page) == expected
     shown = visible_text(expected)
     assert shown.replace(" ", "") == "".join(blockml.extract(page, model="plain").text.split())
 
 
 def test_pictures_that_load_late_are_written_once() -> None:
-    """``noscript`` has the picture once more; one without an address is none."""
+    """A lazy picture that ``noscript`` repeats is written once, and one without an address is left out."""
     late = "<img src='data:x' data-src='/i.png?w=9' alt=cat><noscript><img src='/i.png' alt=cat></noscript>"
     text = whole(f"<p>a</p>{late}<p>b <img src=''> c <img src='/d.png'> d</p>", "https://a.example/")
     assert text == "a\n\n![cat](https://a.example/i.png?w=9)\n\nb c ![](https://a.example/d.png) d"
@@ -227,13 +227,13 @@ def test_pictures_that_load_late_are_written_once() -> None:
         ("<img src=/pixel-art.png width=300>", "![](/pixel-art.png)"),
     ],
 )
-def test_placeholders_and_spacers_are_no_pictures(picture: str, expected: str) -> None:
-    """Pictures have the address that is loaded later; what shows nothing on the page is left out."""
+def test_placeholders_and_spacers_are_not_pictures(picture: str, expected: str) -> None:
+    """Lazy pictures have the address that is loaded later, and invisible ones are left out."""
     assert whole(f"<p>a {picture} b</p>") == " ".join(f"a {expected} b".split())
 
 
 def test_a_link_around_paragraphs_is_written_once() -> None:
-    """A card of heading and text is linked by its heading."""
+    """A link around a heading and paragraphs is written once, on the heading."""
     html = "<a href='http://a.example/'><h3>Cats</h3><p>They rule.</p></a><p>More.</p>"
     assert whole(html) == "### [Cats](http://a.example/)\n\nThey rule.\n\nMore."
     html = "<a href='http://a.example/'><div><img src='http://a.example/i'></div><div>Cats</div></a><p>More.</p>"
@@ -264,20 +264,20 @@ def test_addresses_are_absolute(head: str, href: str, expected: str) -> None:
 
 
 def test_list_items_keep_their_numbers() -> None:
-    """Removed items leave a gap in the numbers; ``start``, ``value`` and ``reversed`` count."""
+    """Removed items leave a gap in the numbers, and ``start``, ``value`` and ``reversed`` are obeyed."""
     assert without("<ol start=3><li>a<li>ad<li>b</ol><p>c", "ad") == "3. a\n5. b\n\nc"
     assert whole("<ol><li>a<li value=7>b<li>c</ol>") == "1. a\n7. b\n8. c"
     assert whole("<ol reversed><li>a<li>b<li>c</ol>") == "3. a\n2. b\n1. c"
 
 
 def test_nested_lists() -> None:
-    """Lists, paragraphs and code inside of items are indented."""
+    """Lists, paragraphs and code inside items are indented."""
     html = "<ol><li>a<ul><li>b<li>c<ol><li>d</ol></ul><li><p>e</p><pre>f\n g</pre></ol><p>h"
     assert whole(html) == "1. a\n   - b\n   - c\n     1. d\n2. e\n\n   ```\n   f\n    g\n   ```\n\nh"
 
 
-def test_an_item_whose_own_text_is_removed() -> None:
-    """Items of a list inside of it take its place."""
+def test_an_item_whose_direct_text_is_removed() -> None:
+    """An item whose direct text is removed is replaced by the items of the list inside it."""
     assert without("<ul><li>menu<ul><li>a<li>b</ul></ul><p>c</p>", "menu") == "- a\n- b\n\nc"
 
 
@@ -299,25 +299,25 @@ def test_an_item_whose_own_text_is_removed() -> None:
     ],
 )
 def test_code_keeps_language_and_white_space(html: str, fence: str) -> None:
-    """The language can be in many places; line numbers are not code."""
+    """A code block keeps its white space and its language, wherever the page declares it; line numbers are left out."""
     assert whole(html) == f"{fence}\na\n  b\n```"
 
 
 def test_code_with_fences_has_longer_ones() -> None:
-    """Backticks in the code don't end it; a column of line numbers is left out."""
+    """Backticks in code get a longer fence, and a column of line numbers is left out."""
     assert whole("<pre>```\nx</pre>") == "````\n```\nx\n````"
     html = "<table><tr><td><pre>1\n2</pre><td><pre>a\nb</pre></table>"
     assert whole(html) == "```\na\nb\n```"
     assert whole("<pre><code>a\nb</code><button>Copy</button></pre>") == "```\na\nb\nCopy\n```"
 
 
-def test_a_long_number_begins_no_column_of_line_numbers() -> None:
-    """Python refuses to read more than 4,300 digits as a number."""
+def test_a_long_number_is_not_a_line_number() -> None:
+    """A number of more than 4,300 digits, which Python refuses to parse, is not a line number."""
     assert whole(f"<pre>{'1' * 5000}\n2</pre>") == f"```\n{'1' * 5000}\n2\n```"
 
 
 def test_tables_of_data() -> None:
-    """A table has a separator row, spans are filled up, pipes are escaped and paragraphs joined."""
+    """A table has a separator row, spans are filled, pipes are escaped, and paragraphs are joined."""
     html = (
         "<table><caption>Caption</caption><tr><th>a<th colspan=2>b<tr><td rowspan=2>1|0<td>2<td><p>3<p>4"
         "<tr><td>5<td><ul><li>6<li>7</ul></table>"
@@ -336,13 +336,13 @@ def test_tables_of_data() -> None:
          "| 1 | 2 |\n| --- | --- |\n| 3 | 4 |"),
     ],
 )  # fmt: skip
-def test_cells_whose_row_is_left_out_are_one(html: str, expected: str) -> None:
-    """They join no row before, and empty ones keep their column."""
+def test_cells_without_a_row_are_one_row(html: str, expected: str) -> None:
+    """Consecutive cells without a row form one row, and empty ones keep their column."""
     assert whole(html) == expected
 
 
 def test_a_table_with_row_headers_has_an_empty_header() -> None:
-    """The first row of names and values is not a header."""
+    """A table of names and values gets an empty header, because its first row is not one."""
     html = "<table><tr><th>Name<td>Cat<tr><th>Legs<td>4</table>"
     assert whole(html) == "|  |  |\n| --- | --- |\n| Name | Cat |\n| Legs | 4 |"
 
@@ -357,8 +357,8 @@ def test_a_table_with_row_headers_has_an_empty_header() -> None:
         "<table><tr><td>a<td>b</table>",
     ],
 )
-def test_layout_tables_give_their_text(html: str) -> None:
-    """A layout table is not written as one cell."""
+def test_layout_tables_are_written_as_text(html: str) -> None:
+    """A layout table is written as the text of its cells, not as a table."""
     lines = whole(html).splitlines()
     assert {"a", "b"} <= {line.lstrip("# ") for line in lines} or "| a | b |" in lines
     assert "| side |" not in lines
@@ -384,13 +384,13 @@ def test_layout_tables_give_their_text(html: str) -> None:
     ],
 )
 def test_formulas_are_tex_and_written_once(formula: str) -> None:
-    """A second form of the same formula is left out."""
+    """A formula is written once as TeX, although pages often repeat it in another form."""
     assert whole(f"<p>Let {formula} be it, a_i * b_i.</p>") == "Let $x^2_i$ be it, a_i * b_i."
 
 
 @pytest.mark.parametrize("html", [f"<p>{'<math>' * 3900}{'<mi>x</mi>' * 4000}", r"\(x\) " * 150_000])
 def test_thousands_of_formulas(html: str) -> None:
-    """Their time is that of the page: formulas in each other took 6 seconds, and many in a paragraph its square."""
+    """Thousands of formulas, nested or in one paragraph, take time in proportion to the page."""
     page = blockml.parse(html)
     start = time.process_time()
     assert render_markdown(page, [True] * len(page.blocks)).count("x") >= 4000
@@ -408,7 +408,7 @@ def test_thousands_of_formulas(html: str) -> None:
     ],
 )
 def test_no_text_becomes_a_tag(page: str) -> None:
-    """Formulas and the texts of pictures are not escaped like other text, but hold no tags for Markdown either."""
+    """Text in formulas and alternative texts doesn't become a tag, although it isn't escaped as elsewhere."""
     reader = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
     tree = html.fromstring(
         reader.render(whole(f"<p>a {page.replace('TAG', '&lt;b onclick=a&gt;')} b", "https://c.example"))
@@ -417,7 +417,7 @@ def test_no_text_becomes_a_tag(page: str) -> None:
 
 
 def test_formulas_between_dollar_signs() -> None:
-    """Nothing is escaped in them if the page loads a program that reads them."""
+    """Text between dollar signs is not escaped if the page loads a program that renders TeX."""
     text = "<p>Let $a = \\{1, *b*, c\\}$ be.</p>"
     assert whole(text) == "Let $a = \\\\{1, \\*b\\*, c\\\\}$ be."
     assert whole(f"<script src=/katex.js></script>{text}") == "Let $a = \\{1, *b*, c\\}$ be."
@@ -436,24 +436,24 @@ def test_formulas_between_dollar_signs() -> None:
     ],
 )
 def test_terms_and_definitions(page: str, expected: str) -> None:
-    """A short term is bold and on a separate line, and its definition begins in the next one if it is a paragraph."""
+    """A short term is bold on a line by itself, and its definition follows on the next line if it is a paragraph."""
     assert whole(page) == expected
 
 
 def test_a_definition_without_its_term() -> None:
-    """It is a paragraph, and a term without its definition is one."""
+    """A definition without its term is a paragraph, and so is a term without its definition."""
     assert without("<dl><dt>term<dd>meaning</dl><p>a</p>", "term") == "meaning\n\na"
     assert without("<dl><dt>term<dd>meaning</dl><p>a</p>", "meaning") == "**term**\n\na"
 
 
-def test_a_formula_of_its_own() -> None:
+def test_a_displayed_formula() -> None:
     """A displayed formula is a paragraph."""
     html = "<p>So</p><div><script type='math/tex; mode=display'>a\n= b</script></div><p>holds.</p>"
     assert whole(html) == "So\n\n$$a = b$$\n\nholds."
 
 
 def test_mathml_without_tex_is_converted() -> None:
-    """Its elements give TeX; an alternative text may have dollar signs already."""
+    """MathML without TeX is converted, and dollar signs in its alternative text are not doubled."""
     assert whole("<p>Let <math><mi>x</mi><mo>=</mo><mn>2</mn></math> be.</p>") == "Let $x = 2$ be."
     assert whole("<p>Let <math alttext='$x^2$'><mi>x</mi></math> be.</p>") == "Let $x^2$ be."
 
@@ -467,7 +467,7 @@ def test_mathml_without_tex_is_converted() -> None:
     ],
 )  # fmt: skip
 def test_no_needless_escapes(text: str) -> None:
-    """Text that Markdown would not read as a mark stays as it is."""
+    """Text that Markdown would not read as a mark is not escaped."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;")
     assert whole(f"<p>x {escaped}</p>") == f"x {text}"
 
@@ -487,32 +487,32 @@ def test_needed_escapes(text: str, expected: str) -> None:
     assert whole(f"<p>{text}</p>") == expected
 
 
-def test_stars_beside_emphasis() -> None:
-    """A star is escaped inside of emphasis, where it could end it, and not outside."""
+def test_stars_next_to_emphasis() -> None:
+    """A star is escaped inside emphasis, which it could end, but not outside."""
     assert whole("<p><b>Free.</b> No charge.* About ~5 m</p>") == "**Free.** No charge.* About ~5 m"
     assert whole("<p><i>2*3 m</i> so</p>") == "*2\\*3 m* so"
 
 
 def test_lines_after_a_break_are_escaped() -> None:
-    """A line that begins like a list after a line break stays text; an exclamation mark makes no picture."""
+    """A line after a break that looks like a list is escaped, and so is an exclamation mark before a link."""
     assert whole("<p>a<br>- b<br>2. c</p>") == "a  \n\\- b  \n2\\. c"
     assert whole("<p>So!<a href='http://a.example/'>b</a></p>") == "So\\![b](http://a.example/)"
 
 
 def test_characters_of_private_planes_are_text() -> None:
-    """They are icons of fonts, and stay as in plain text."""
+    """Characters of private planes, which are icons of fonts, are kept as in plain text."""
     assert whole("<p>a \U000f0001<b>b\U00100001</b> c</p>") == "a \U000f0001**b\U00100001** c"
 
 
 def test_a_paragraph_of_many_marks_keeps_them() -> None:
-    """Links, emphasis and code, however many."""
+    """A paragraph of thousands of links, emphases and code pieces keeps all of them."""
     n = 1_500
     text = whole("<p>" + "<a href=/x>a</a> <b>b</b> <code>c</code> d " * n + "end</p>")
     assert text == "[a](/x) **b** `c` d " * n + "end"
 
 
 def test_deep_lists_and_quotations_keep_their_text() -> None:
-    """Hostile depth costs neither text nor time."""
+    """Lists and quotations nested thousands of levels deep keep their text."""
     text = whole("<ul><li>" * 2000 + "deep" + "</li></ul>" * 2000 + "<p>end</p>")
     assert "deep" in text
     assert text.endswith("end")
@@ -532,13 +532,13 @@ def test_deep_lists_and_quotations_keep_their_text() -> None:
         ("<title>Cats &lt;b&gt;rule&lt;/b&gt;</title><p>They do.</p>", "# Cats \\<b>rule\\</b>\n\nThey do."),
     ],
 )
-def test_markdown_begins_with_the_headline(html: str, expected: str) -> None:
-    """It is a heading, also where the text begins with it as a paragraph, and is not repeated."""
+def test_markdown_starts_with_the_headline(html: str, expected: str) -> None:
+    """Markdown starts with the headline as a heading, which is not repeated where the text starts with it."""
     assert render(blockml.extract(html, model="plain"), "markdown") == expected
 
 
 def test_a_lower_heading_with_the_words_of_the_headline_is_not_the_headline() -> None:
-    """The card of a recipe repeats it far below the headline, which is often not kept."""
+    """A lower heading that repeats the headline, as in the card of a recipe, is not taken as the headline."""
     html = "<title>Cats</title><h1>Cats rule</h1><p>a<p>b<p>c<p>d<h2>Cats rule</h2><p>e"
     result = blockml.extract(html, model="plain")
     text = "a\n\nb\n\nc\n\nd\n\n## Cats rule\n\ne"
@@ -548,7 +548,7 @@ def test_a_lower_heading_with_the_words_of_the_headline_is_not_the_headline() ->
 
 
 def test_text_with_paragraphs() -> None:
-    """There is an empty line between paragraphs, but not between items or lines of one."""
+    """Paragraphs are separated by an empty line, but not the items or lines of one."""
     result = blockml.extract("<p>one<br>two</p><p>three</p><ul><li>a<li>b</ul>", model="plain")
     assert result.text == "one\ntwo\nthree\na\nb"
     assert render(result, "text", paragraphs=True) == "one\ntwo\n\nthree\n\na\nb"

@@ -51,13 +51,13 @@ X, Y, N = "<mi>x</mi>", "<mi>y</mi>", "<mn>2</mn>"
     ],
 )  # fmt: skip
 def test_constructs(mathml: str, tex: str) -> None:
-    """Each element is written as its TeX."""
+    """Each MathML element is written as TeX."""
     nodes = blockml.parse(f"<p>a <math>{mathml}</math> b").nodes
     assert tex_of_mathml(nodes, int(nodes.indices("math")[0])) == tex
 
 
 def test_deep_formulas_end() -> None:
-    """Thousands of nested roots neither recurse without bound nor lose their text."""
+    """A formula of thousands of nested roots keeps its text without unbounded recursion."""
     html = f"<p>a <math>{'<msqrt>' * 3000}<mi>x</mi>{'</msqrt>' * 3000}</math> b"
     nodes = blockml.parse(html).nodes
     assert "x" in tex_of_mathml(nodes, int(nodes.indices("math")[0]))

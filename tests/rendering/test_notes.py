@@ -1,4 +1,4 @@
-"""Marks of footnotes and links back from notes."""
+"""Footnote marks, and links back from the notes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MARK = "<p>Cats rule<sup><a href='#n1'>1</a></sup> the world.</p>"
 
 
 def written(html: str, *removed: str) -> str:
-    """Return the Markdown of a page; blocks with one of some texts are removed."""
+    """Return the Markdown of a page without the blocks that contain one of the given texts."""
     page = blockml.parse(html)
     kept = np.array([not any(text in block.text for text in removed) for block in page.blocks])
     is_in_html = "href" in render_html(page, kept)
@@ -24,14 +24,14 @@ def written(html: str, *removed: str) -> str:
 
 @pytest.mark.parametrize("mark", ["1", "[1]", "[ 12 ]", "*", "†", "a", "[note 3]", "iv"])
 def test_marks_stay_with_their_note_only(mark: str) -> None:
-    """A mark whose note is removed is left out, one whose note is kept is a link."""
+    """A mark is a link if its note is kept, and is left out if its note is removed."""
     page = f"<p>Cats<sup><a href='#n1'>{mark}</a></sup> rule.</p><p id=n1>Ask one.</p>"
     assert written(page, "Ask") == "Cats rule."
     assert "](#n1)" in written(page)
 
 
-def test_a_note_may_begin_with_an_empty_target() -> None:
-    """The paragraph or item around the target is the note."""
+def test_a_note_may_start_with_an_empty_target() -> None:
+    """A note may start with an empty target, and is then the paragraph or item around it."""
     note = "<ol><li><a name=n1></a>Ask one.</li></ol>"
     assert "](#n1)" in written(MARK + note)
     assert written(MARK + note, "Ask") == "Cats rule the world."
@@ -47,19 +47,19 @@ def test_a_note_may_begin_with_an_empty_target() -> None:
     ],
 )
 def test_links_back_are_left_out(back: str) -> None:
-    """Signs and letters that lead from a note to its marks, with the sign before these letters."""
+    """Signs and letters that link from a note back to its marks are left out, with the sign before the letters."""
     marks = "<p>Cats<sup id=r1>x</sup> rule<sup id=r2>y</sup>.</p>"
     assert written(f"{marks}<ol><li id=n1>{back}</ol>").endswith("\n\n1. Ask one.")
 
 
-def test_other_links_within_the_page_stay() -> None:
-    """Links with words, and marks whose target is unknown."""
+def test_other_links_within_the_page_are_kept() -> None:
+    """Links with words, and marks whose target is unknown, are kept."""
     assert "[See below](#x)" in written("<p><a href='#x'>See below</a> or <a href='#y'>1</a>.</p><p id=x>So.", "So")
     assert "[1](#y)" in written("<p><a href='#x'>See below</a> or <a href='#y'>1</a>.</p><p id=x>So.", "So")
 
 
 def test_the_reported_wiki_has_no_links_back() -> None:
-    """References are written without "^"."""
+    """References of the reported wiki are written without "^"."""
     page, _ = reported("29")
     markdown = blockml.render(blockml.extract(page), "markdown")
     assert "^" not in markdown

@@ -1,4 +1,4 @@
-"""Memory of outputs of hostile pages, measured in a separate process."""
+"""Memory for outputs of hostile pages, measured in a separate process."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import pytest
 
 from blockml import _kernel
 
-#: The costliest shapes of each back end and output, of those in research/robustness.md.
+#: The costliest shapes for each back end and output, from research/robustness.md.
 SHAPES = ("base of 2,000 characters", "deep paragraphs", "paragraphs in nested quotations")
-#: Bytes of memory for a byte of the page. The memory of html5lib's tree, two thirds of it, is free again when JSON is
+#: Bytes of memory per byte of the page. The memory of html5lib's tree, two thirds of it, is free again when JSON is
 #: written, but not for objects as small as those of JSON.
 MOST = {("html5lib", "JSON"): 110}
-#: Measurements, of which the least counts: where the allocator puts objects can only add to what is needed.
+#: The smallest measurement counts, because the placement of objects by the allocator can only add to it.
 N_RUNS = 3
 
 
 def measured(backend: str) -> dict[tuple[str, str], float]:
-    """Return the bytes of memory for a byte of the page, by output and shape."""
+    """Return the bytes of memory per byte of the page, by output and shape."""
     command = [sys.executable, "-m", "research.benchmarks.hostile.outputs", "--backends", backend, "--outputs", "JSON",
                "view", "--sizes", "1000", "240000", "--shapes", *SHAPES]  # fmt: skip
     root = Path(__file__).parents[2]
@@ -33,8 +33,8 @@ def measured(backend: str) -> dict[tuple[str, str], float]:
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux to measure memory")
 @pytest.mark.skipif(_kernel.compiled is None, reason="needs the C extension, with which the bound was measured")
 @pytest.mark.parametrize("backend", ["lxml", "lexbor", "html5lib"])
-def test_outputs_take_100_bytes_for_a_byte(backend: str) -> None:
-    """Of views and JSON, which take most."""
+def test_outputs_take_at_most_100_bytes_per_byte(backend: str) -> None:
+    """Views and JSON, which need most memory, take at most 100 bytes per byte of the page."""
     for package in ("nh3", "jinja2", {"lexbor": "selectolax"}.get(backend, backend)):
         pytest.importorskip(package)
     least: dict[tuple[str, str], float] = {}

@@ -23,11 +23,11 @@ PAGES = sorted((Path(__file__).parents[2] / "data" / "pages").glob("*/page.html"
 
 
 def without_menu() -> Extraction:
-    """Extract everything but the menu."""
+    """Extract everything except the menu."""
     from blockml.extractors import Plain
 
     class Rest(Plain):
-        """All blocks but the first."""
+        """Keeps all blocks except the first."""
 
         def score(self, page: blockml.Page) -> Any:
             scores = super().score(page).copy()
@@ -38,7 +38,7 @@ def without_menu() -> Extraction:
 
 
 def test_kinds_and_texts() -> None:
-    """Inline elements are joined, two line breaks separate, lists and tables are one paragraph each."""
+    """Inline elements are joined, two line breaks separate paragraphs, and a list or table is one paragraph."""
     found = [(str(paragraph.kind), paragraph.text) for paragraph in without_menu().paragraphs]
     assert found == [
         ("heading", "Cats"),
@@ -55,7 +55,7 @@ def test_kinds_and_texts() -> None:
 
 
 def test_heading_paths_and_xpaths() -> None:
-    """The path has the open headings; the element contains all blocks."""
+    """The heading path has the open headings, and the XPath is of the element with all blocks."""
     by_text = {paragraph.text: paragraph for paragraph in without_menu().paragraphs}
     assert by_text["x = 1\n  y"].headings == ("Cats", "Food", "Code")
     assert by_text["Code"].headings == ("Cats", "Food")
@@ -65,7 +65,7 @@ def test_heading_paths_and_xpaths() -> None:
 
 
 def test_thousands_of_blocks_below_thousands_of_levels() -> None:
-    """The time is that of the page, not that of all levels above each block: a page of 70 kB took 14 seconds."""
+    """Thousands of blocks below thousands of levels take time in proportion to the page, not to all their levels."""
     outer = "<blockquote>Cats</blockquote>" + "<b>" * 3000
     html = f"{'<div>' * 900}{outer}<div>{'<p>x y</p>' * 2000}<blockquote>{'<p>x y</p>' * 2000}"
     start = time.process_time()
@@ -75,20 +75,20 @@ def test_thousands_of_blocks_below_thousands_of_levels() -> None:
 
 
 def test_a_heading_as_long_as_a_page_is_not_repeated() -> None:
-    """Every paragraph below it would be as long: a page of 120 kB gave 300 MB of JSON."""
+    """A very long heading is cut in the paths of the paragraphs below it, so that JSON stays small."""
     result = blockml.extract(f"<h1>{'cats rule ' * 5000}</h1>{'<p>They do.</p>' * 100}", model="plain")
     assert [len(paragraph.headings[0]) for paragraph in result.paragraphs[1:]] == [500] * 100
     assert len(render(result, "json")) < 500_000
 
 
 def test_removed_blocks_are_paragraphs_too() -> None:
-    """They have no place in the text."""
+    """Removed blocks are paragraphs without a place in the text."""
     (removed,) = without_menu().removed
     assert (removed.text, removed.start, removed.xpath, removed.score) == ("Home", None, "/html/body/nav/a", 0)
 
 
-def test_a_list_around_sections_is_no_paragraph() -> None:
-    """Posts that are items of a list are separate paragraphs; so are the cells of a layout table."""
+def test_a_list_around_sections_is_not_a_paragraph() -> None:
+    """Posts in list items, and cells of a layout table, are separate paragraphs."""
     posts = blockml.extract("<ul><li><h2>A</h2><p>one</p><li><h2>B</h2><p>two</p></ul>", model="plain")
     assert [paragraph.text for paragraph in posts.paragraphs] == ["A", "one", "B", "two"]
     layout = blockml.extract("<table><tr><td><h2>A</h2><p>one</p><td>side</table>", model="plain")
@@ -97,7 +97,7 @@ def test_a_list_around_sections_is_no_paragraph() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.parent.name)
 def test_every_word_is_in_one_paragraph(path: Path) -> None:
-    """Spans are in order, hold the paragraph's text, and leave only white space between them."""
+    """Spans are in order, contain the paragraph's text, and leave only white space between them."""
     result = blockml.extract(path.read_bytes())
     end = 0
     for paragraph in result.paragraphs:
@@ -114,8 +114,8 @@ def test_every_word_is_in_one_paragraph(path: Path) -> None:
 
 @pytest.mark.parametrize("size", [10, 100, 1000])
 @pytest.mark.parametrize("path", PAGES[:6], ids=lambda path: path.parent.name)
-def test_chunks_hold_the_text(path: Path, size: int) -> None:
-    """No chunk is longer than asked for, no word is lost, and chunks end at words if these are short enough."""
+def test_chunks_contain_the_text(path: Path, size: int) -> None:
+    """A chunk is at most as long as requested, contains all words, and ends at a word if the words are short enough."""
     result = blockml.extract(path.read_bytes())
     chunks = find_chunks(result.text, result.paragraphs, size)
     assert all(len(chunk.text) <= size and chunk.text == result.text[chunk.start : chunk.end] for chunk in chunks)
@@ -125,7 +125,7 @@ def test_chunks_hold_the_text(path: Path, size: int) -> None:
 
 
 def test_chunks_end_before_headings() -> None:
-    """A heading stays with the text below it; a long paragraph is cut after a sentence."""
+    """A heading is in the chunk of the text below it, and a long paragraph is cut after a sentence."""
     text = "<p>" + "Cats sleep. " * 4 + "</p><h2>Food</h2><p>Fish is what they eat.</p>"
     result = blockml.extract(text, model="plain")
     chunks = find_chunks(result.text, result.paragraphs, 36)
@@ -140,7 +140,7 @@ def test_chunks_end_before_headings() -> None:
 
 
 def matches(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> None:
-    """Check a value against the few words of JSON Schema that the schema uses."""
+    """Check a value against the few keywords of JSON Schema that the schema uses."""
     if "$ref" in schema:
         target: Any = root
         for name in schema["$ref"].removeprefix("#/").split("/"):
@@ -179,13 +179,13 @@ def matches(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.parent.name)
 def test_records_follow_the_schema(path: Path) -> None:
-    """Every field is in the published schema, with its type and range."""
+    """Every field of a record is in the published schema, with its type and range."""
     result = blockml.extract(path.read_bytes(), url="https://a.example/")
     matches(json.loads(render(result, "json", chunk_size=500)), json_schema(), json_schema())
 
 
 def test_other_extractors_and_statuses_follow_the_schema() -> None:
-    """Without labels, without blocks, with kinds that are in the schema."""
+    """Records without labels or blocks follow the schema, which has all kinds of paragraphs."""
     for html in (HTML, "", b"%PDF-1.4"):
         matches(json.loads(render(blockml.extract(html, model="bte"), "json")), json_schema(), json_schema())
     assert json_schema()["$defs"]["paragraph"]["properties"]["kind"]["enum"] == [str(kind) for kind in ParagraphKind]

@@ -19,7 +19,7 @@ WORDS = " ".join(["word"] * 40)
 
 
 def written(html: str, *removed: str) -> list[str]:
-    """Return the addresses of the pictures of a page; blocks with one of some texts are removed."""
+    """Return the addresses of the pictures of a page without the blocks that contain one of the given texts."""
     page = blockml.parse(html)
     kept = np.array([not any(text in block.text for text in removed) for block in page.blocks])
     images = [image.address for image in find_images(page, kept)]
@@ -30,7 +30,7 @@ def written(html: str, *removed: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["09", "27", "80"])
 def test_reported_pages_have_their_pictures(name: str) -> None:
-    """Late pictures, a caption that is removed, lead and last pictures, in the place that they have on the page."""
+    """Lazy, lead and last pictures, and one with a removed caption, are in the same place as on the page."""
     page, expected = reported(name)
     result = blockml.extract(page)
     captions = {image.caption for image in result.images}
@@ -61,8 +61,8 @@ def test_reported_pages_have_their_pictures(name: str) -> None:
         ("<amp-img src=/i.jpg><noscript><img src=/i.jpg></noscript></amp-img><p>a", "", 1),
     ],
 )  # fmt: skip
-def test_pictures_belong_to_the_text_beside_them(html: str, removed: str, found: int) -> None:
-    """Captions and few words between don't matter; teasers, other parts of the page and far pictures are left out."""
+def test_pictures_belong_to_the_text_next_to_them(html: str, removed: str, found: int) -> None:
+    """Pictures next to kept text are written, even with a caption or a few words between; teasers are not."""
     assert len(written(html, *removed.split())) == found
 
 
@@ -102,7 +102,7 @@ def test_pictures_belong_to_the_text_beside_them(html: str, removed: str, found:
     ],
 )
 def test_icons_and_the_like_are_left_out(picture: str) -> None:
-    """By their size, names or address, also between kept texts."""
+    """Icons and the like are recognised by size, names or address, and left out even between kept texts."""
     assert written(f"<p>a</p>{picture}<p>b</p>") == []
 
 
@@ -118,7 +118,7 @@ def test_icons_and_the_like_are_left_out(picture: str) -> None:
     ],
 )
 def test_pictures_of_people_and_with_links_are_content(picture: str) -> None:
-    """A picture without a byline, in the shape of a photo, with a link to a page is written."""
+    """Pictures of people without a byline, in the shape of a photo, or with a link to a page are written."""
     assert written(f"<p>a</p>{picture}<p>b</p>")
 
 
@@ -136,17 +136,17 @@ def test_pictures_of_people_and_with_links_are_content(picture: str) -> None:
     ],
 )
 def test_late_pictures_have_their_address(picture: str, address: str) -> None:
-    """Of ``data-*``, ``srcset``, ``source`` and ``noscript``."""
+    """The address of a lazy picture is read from ``data-*``, ``srcset``, ``source`` or ``noscript``."""
     assert written(f"<p>a</p><div>{picture}</div><p>b</p>") == [address]
 
 
 def test_candidates_may_have_commas_in_their_address() -> None:
-    """A comma ends a candidate only before white space."""
+    """A comma ends a candidate of ``srcset`` only before white space, so an address may contain commas."""
     assert image_address({"srcset": "/w_4,h_3/a.jpg 400w, /w_8,h_6/a.jpg 800w"}) == "/w_8,h_6/a.jpg"
 
 
 def test_images_are_described() -> None:
-    """Absolute address, text, caption, size and the block before."""
+    """An image has its absolute address, text, caption, size and the block before it."""
     picture = "<img src=i.jpg alt=' two  cats ' width=640px height=auto>"
     html = f"<p>a <p>b<figure>{picture}<figcaption>So<br>nice</figcaption></figure><p>c"
     result = blockml.extract(html, url="https://a.example/b/", model="plain")
@@ -156,7 +156,7 @@ def test_images_are_described() -> None:
 
 
 def test_captions_are_written_below_pictures_and_not_in_plain_text() -> None:
-    """A caption that is removed comes back with its picture in outputs with markup."""
+    """A removed caption is written below its picture in outputs with markup, but not in plain text."""
     page = blockml.parse("<p>a</p><figure><img src=/i.jpg><figcaption>cap</figcaption></figure><p>b</p>")
     kept = np.array([True, False, True])
     assert render_markdown(page, kept) == "a\n\n![](/i.jpg)\n\ncap\n\nb"
@@ -164,7 +164,7 @@ def test_captions_are_written_below_pictures_and_not_in_plain_text() -> None:
 
 
 def test_the_list_of_images_is_bounded() -> None:
-    """A long caption that thousands of pictures share is not repeated for all of them."""
+    """A long caption that thousands of pictures share is repeated only within the budget."""
     pictures = "".join(f"<img src=i{number}.jpg>" for number in range(3000))
     figure = f"<figure>{pictures}<figcaption>{'longword' * 20} {WORDS}</figcaption></figure>"
     page = blockml.parse(f"<p>a</p>{figure}<p>b</p>".replace("<img", "<hr>x<img"))

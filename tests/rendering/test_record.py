@@ -1,4 +1,4 @@
-"""One table makes the records, their schema, their Arrow types and the table in the documentation."""
+"""One table defines the records, their schema, their Arrow types and the table in the documentation."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ HTML = "<title>Cats</title><p>Cats rule the world, and nobody has ever asked the
 
 
 def test_the_documentation_has_the_table() -> None:
-    """The table in docs/batch.md is this one; paste it from the message of a failure."""
+    """The table in docs/batch.md is this one; on failure, paste it from the message."""
     rows = [f"| `{field.name}` | {field.kind.name} | {field.description} |" for field in RECORD]
     table = "\n".join(["| field | type | value |", "|---|---|---|", *rows, ""])
     assert table in (ROOT / "docs" / "batch.md").read_text(encoding="utf-8"), f"docs/batch.md needs:\n{table}"
 
 
 def test_records_of_a_batch_follow_the_schema() -> None:
-    """Records of pages and of failures have all fields, in the order of the table, with their types."""
+    """Records of pages and of failures have all fields with their types, in the order of the table."""
     whole = json_schema()
     rows: list[dict[str, Any]] = [{"html": HTML, "url": "http://a.example/"}, {"html": None}, {"html": ""}]
     for model in ("kim2013", "bte"):
@@ -41,7 +41,7 @@ def test_records_of_a_batch_follow_the_schema() -> None:
 
 
 def test_records_fit_their_arrow_types() -> None:
-    """Values come back from Arrow as they were; sources are a list."""
+    """Records survive a round trip through Arrow, with sources as a list."""
     extractor = BatchExtractor("kim2013", Options(threshold=0.0))
     records = list(extractor.records([{"html": HTML}, {"html": None}]))
     back = record_batch(records, extractor.schema).to_pylist()
@@ -51,7 +51,7 @@ def test_records_fit_their_arrow_types() -> None:
 
 
 def test_every_field_has_a_type() -> None:
-    """A field without a type can't be made, so that the package can't be imported with one."""
+    """A field or type without its definition cannot be constructed, and every field has an Arrow type."""
     with pytest.raises(TypeError, match="kind"):
         Field("language")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="arrow"):
@@ -60,8 +60,8 @@ def test_every_field_has_a_type() -> None:
     assert all(isinstance(kind, pa.DataType) for kind in types)
 
 
-def test_a_field_that_is_added_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records, schema and Arrow types follow the table."""
+def test_an_added_field_is_in_every_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adding a field to the table adds it to records, schema and Arrow types."""
     added = Field("share", SHARE, "Share of blocks that were kept.", lambda found: found.kept.mean())
     monkeypatch.setattr("blockml.rendering.record.PAGE", (*PAGE, added))
     monkeypatch.setattr("blockml.rendering.record.RECORD", (*RECORD, added))
@@ -74,15 +74,15 @@ def test_a_field_that_is_added_is_everywhere(monkeypatch: pytest.MonkeyPatch) ->
     assert schema(["id", "share"]).types == [pa.string(), pa.float64()]
 
 
-def test_statuses_of_failures_and_unsure_pages_are_in_records_of_a_batch_only() -> None:
-    """Extracting a single page either gives a status or raises."""
+def test_statuses_of_failures_and_unsure_pages_are_only_in_batch_records() -> None:
+    """Statuses of failures and unsure pages occur only in batches, because a single extraction returns or raises."""
     parts = json_schema()["$defs"]
     names = set(parts["record"]["properties"]["status"]["enum"]) - set(parts["page"]["properties"]["status"]["enum"])
     assert names == {*FAILURES, UNSURE}
 
 
 def test_block_records_have_a_value_for_each_block() -> None:
-    """Without labels they are null."""
+    """Each block's record has all values; the label is null without labels."""
     (record,) = block_records(replace(blockml.extract(HTML, model="plain"), labels=None))
     assert list(record) == ["index", "text", "score", "kept", "reason", "xpath", "label"]
     assert (record["index"], record["kept"], record["label"]) == (0, True, None)

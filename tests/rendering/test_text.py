@@ -36,19 +36,19 @@ def rendered(html: str, *, without: tuple[str, ...] = (), **options: Any) -> str
     ],
 )
 def test_layout(html: str, text: str) -> None:
-    """Inline parts are joined, cells separated by tabs, paragraphs by line breaks."""
+    """Inline text is joined, cells are separated by tabs and paragraphs by line breaks."""
     assert rendered(html) == text
 
 
 def test_preformatted_text_keeps_lines_and_indentation() -> None:
-    """Inline tags may split it into several blocks."""
+    """Preformatted text keeps its lines and indentation, even if inline tags split it into several blocks."""
     html = "<p>x</p><pre>def f():\n    <b>return</b> 1\n\n  # end</pre><p>y</p>"
     assert rendered(html) == "x\ndef f():\n    return 1\n\n  # end\ny"
 
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 def test_white_space_before_preformatted_text_is_not_part_of_it(backend: str) -> None:
-    """Indentation of the source around the element doesn't show."""
+    """White space of the source around a preformatted element is not part of its text."""
     assert rendered("<p>x</p>\n      <pre>a\n  b</pre>\n   <p>y</p>", backend=backend) == "x\na\n  b\ny"
 
 
@@ -63,30 +63,30 @@ def test_white_space_before_preformatted_text_is_not_part_of_it(backend: str) ->
         ("<p><span class=line>a</span><span class=line>b</span></p>", "a b"),
     ],
 )
-def test_elements_of_a_line_each_in_preformatted_text(html: str, expected: str) -> None:
-    """Highlighters lay them out as blocks; those with line breaks have no further ones."""
+def test_elements_that_are_lines_of_preformatted_text(html: str, expected: str) -> None:
+    """Elements that highlighters show as lines are lines, and one that ends with a line break has no further one."""
     assert rendered(html) == expected
 
 
 def test_control_characters_of_preformatted_text_are_removed() -> None:
-    """Line breaks separate it from other blocks."""
+    """Control characters in preformatted text are removed as elsewhere."""
     assert rendered("<pre>a\x01b</pre>") == rendered("<p>a\x01b</p>") == "ab"
 
 
-def test_what_is_removed_may_have_held_the_break() -> None:
-    """Two kept blocks are separated by the strongest break between them."""
+def test_a_removed_block_may_have_had_the_break() -> None:
+    """Two kept blocks are separated by the strongest break between them, even in a removed block."""
     assert rendered("<p>one</p><b>x</b><i>two</i>", without=("x",)) == "one\ntwo"
     assert rendered("<td>one</td><table><tr><td>x</td><td>two</td></table>", without=("x",)) == "one\ntwo"
     assert rendered("<p>one</p><p>two</p>", without=("one", "two")) == ""
 
 
-def test_words_do_not_grow_together_over_a_removed_block() -> None:
-    """Blocks around a removed one stay separate."""
+def test_words_stay_separate_over_a_removed_block() -> None:
+    """Words on both sides of a removed block stay separate."""
     assert rendered("<p>one<b>x</b>two</p>", without=("x",)).split() == ["one", "two"]
 
 
-def test_words_do_not_grow_together_over_a_wordless_block() -> None:
-    """Blocks of punctuation left out by parsing may have carried the break."""
+def test_words_stay_separate_over_a_wordless_block() -> None:
+    """Words stay separate if the break between them is in a wordless block that parsing left out."""
     assert rendered("<p>one</p>*<b>two</b>", keep_wordless=False) == "one\ntwo"
     assert rendered("<p>one</p>***<p>two</p>", keep_wordless=False) == "one\ntwo"
     assert rendered("<b>one</b> | <i>two</i>", keep_wordless=False) == "one two"
@@ -97,7 +97,7 @@ def test_words_do_not_grow_together_over_a_wordless_block() -> None:
 @settings(max_examples=60)
 @given(html=messy_html)
 def test_nothing_is_lost_when_all_is_kept(backend: str, profile: str, html: str) -> None:
-    """The text has every character of every block but white space, in order."""
+    """With all blocks kept the text has every character of every block in order, apart from white space."""
     page = blockml.parse(html, backend=backend, profile=profile)
     text = render_text(page, [True] * len(page.blocks))
     assert visible(text) == "".join("".join(page.blocks.texts).split())
@@ -109,7 +109,7 @@ def test_nothing_is_lost_when_all_is_kept(backend: str, profile: str, html: str)
 @settings(max_examples=60)
 @given(html=messy_html, data=st.data())
 def test_kept_blocks_and_no_others_are_rendered(html: str, data: st.DataObject) -> None:
-    """Any choice of blocks gives their text."""
+    """Any choice of blocks gives exactly their text."""
     page = blockml.parse(html)
     n = len(page.blocks)
     kept = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))

@@ -1,4 +1,4 @@
-"""A made-up comparison, coherent like a real one: page scores are drawn, and every table follows from them."""
+"""A made-up but coherent comparison: page scores are drawn, and every table follows from them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OUTCOMES = ("ok", "empty", "error", "crash", "timeout", "missing")
 
 
 def made_up_tables(n_systems: int = 25, n_datasets: int = 4, *, seed: int = 0) -> dict[str, Any]:
-    """Tables of a comparison of the first systems and data sets; the first system is in-sample on the second set."""
+    """Return tables of a comparison of some systems and data sets; the first system is in-sample on the second set."""
     rng = np.random.default_rng(seed)
     systems, datasets = NAMES[:n_systems], DATASETS[:n_datasets]
     tables: dict[str, Any] = {
@@ -118,7 +118,7 @@ def _slices(rng: np.random.Generator, n: int, types: tuple[str, ...]) -> dict[st
 def _page_scores(
     rng: np.random.Generator, system: str, place: int, ease: NDArray[np.float64], *, in_sample: bool
 ) -> NDArray[np.float64]:
-    """(3, n_pages) F1, precision and recall of each page."""
+    """Return (3, n_pages) F1, precision and recall of each page."""
     skill = 0.95 if in_sample else 0.9 - 0.012 * place
     shift = 0.05 * np.sin(place * 2.3) if system != "plain" else -0.3
     precision = np.clip(skill + shift + ease + rng.normal(0, 0.12, ease.size), 0.02, 1)
@@ -139,7 +139,7 @@ def _means(
             told = scores[0] if kind == "with" else 1 - scores[1]
             rows.append(_row(dataset, system, metric, "all", "all", told if dataset == "portals" else None))
             continue
-        if dataset == "portals":  # gold that is snippets only
+        if dataset == "portals":  # gold that is only snippets
             rows.append(_row(dataset, system, metric, "all", "all", None))
             continue
         shift = {"bag": 0.0, "lcs": -0.01, "shingle": -0.04, "block": -0.02}[kind]
@@ -213,7 +213,7 @@ def _hardest(dataset: str, scores: NDArray[np.float64], types: tuple[str, ...]) 
 
 
 def _overall(means: list[dict[str, Any]], systems: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The last system did not run on every data set."""
+    """Return overall means and ranks; the last system did not run on every data set."""
     scores: dict[str, dict[str, float]] = {}
     for row in means:
         if (row["metric"], row["slice_kind"]) == ("bag_f1", "all") and row["mean"] is not None:

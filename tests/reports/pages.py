@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lxml import html
 
-#: A text that tries to become markup in every place it can be written to.
+#: A text that tries to become markup wherever it is written.
 HOSTILE = (
     "</title></style></script></svg></td><script>alert(1)</script>"
     '<img src=http://evil.example/x onerror=alert(2)>"\'><b onclick=alert(3) style="color:red">{{ 7*7 }}'
@@ -78,10 +78,10 @@ def _check_accessibility(page: html.HtmlElement) -> None:
 
 
 def words_of(element: html.HtmlElement) -> str:
-    """Text of an element, white space normalised."""
+    """Return the text of an element with white space normalised."""
     return " ".join(str(element.text_content()).split())
 
 
 def cells_of(row: html.HtmlElement) -> list[str]:
-    """Text of each cell of a table's row that is not a heading."""
+    """Return the text of each data cell of a table row."""
     return [words_of(cell) for cell in row.findall("td")]

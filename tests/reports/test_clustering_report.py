@@ -24,7 +24,7 @@ _IMAGE = re.compile(r'<image [^>]*href="data:image/png;base64,[A-Za-z0-9+/]+=*"/
 
 
 def read_report(path: Path) -> tuple[html.HtmlElement, int]:
-    """Parse a report and count its images, which are the only ones a report may have: they are inside."""
+    """Parse a report and count its images, the only ones allowed in reports, because they are embedded."""
     text = path.read_text(encoding="utf-8")
     assert "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'" in text
     bare, n_images = _IMAGE.subn("", text)
@@ -33,7 +33,7 @@ def read_report(path: Path) -> tuple[html.HtmlElement, int]:
 
 
 def joined(matrix: NDArray[np.float64]) -> list[list[float]]:
-    """Single linkage by definition: join the two clusters with the smallest distance of two members."""
+    """Return single linkage by definition: repeatedly join the two clusters with the closest members."""
     n = len(matrix)
     groups = {page: [page] for page in range(n)}
     rows: list[list[float]] = []
@@ -48,7 +48,7 @@ def joined(matrix: NDArray[np.float64]) -> list[list[float]]:
 def result_of(
     labels: list[int], truth: list[str] | None = None, *, seed: int = 0, merges: bool = True, **changes: Any
 ) -> dict[str, Any]:
-    """A result as it is written: near inside of clusters, far between them."""
+    """Return a result as it is written, with small distances inside clusters and large ones between them."""
     n = len(labels)
     rng = np.random.default_rng(seed)
     alike = np.equal.outer(labels, labels)
@@ -110,20 +110,20 @@ TRUTH = ["news", "shop", "news", "shop", "shop", "wiki", "shop", "news", "wiki",
 
 @pytest.fixture(scope="module")
 def given_result() -> dict[str, Any]:
-    """10 pages in 4 clusters, two of them single pages."""
+    """Return a result of 10 pages in 4 clusters, two of them single pages."""
     return result_of(LABELS, TRUTH)
 
 
 @pytest.fixture(scope="module")
 def report(given_result: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> html.HtmlElement:
-    """The report of them."""
+    """Return the parsed report of the result."""
     page, n_images = read_report(write_clustering(given_result, tmp_path_factory.mktemp("report") / "deep" / "r.html"))
     assert n_images == 2  # the matrix and the strip of its colours
     return page
 
 
 def answers(page: html.HtmlElement) -> dict[str, str]:
-    """Sentences at the top of the report."""
+    """Return the sentences at the top of the report."""
     box = page.find_class("summary")[0]
     return dict(
         zip([str(term.text) for term in box.iter("dt")], [words_of(item) for item in box.iter("dd")], strict=True)
@@ -131,12 +131,12 @@ def answers(page: html.HtmlElement) -> dict[str, str]:
 
 
 def rows_of(table: html.HtmlElement) -> dict[str, list[str]]:
-    """Cells of each row, by its heading."""
+    """Return the cells of each row, by its heading."""
     return {words_of(row.findall("th")[0]): cells_of(row) for row in table.findall("./tbody/tr")}
 
 
-def test_the_outcome_is_told_in_words(report: html.HtmlElement, given_result: dict[str, Any]) -> None:
-    """They give the number of clusters, the cut and its margin, and the agreement with known groups."""
+def test_the_summary_gives_the_outcome_in_words(report: html.HtmlElement, given_result: dict[str, Any]) -> None:
+    """The summary gives the number of clusters, the threshold and its margin, and the agreement with known groups."""
     said = answers(report)
     matrix, alike = np.array(given_result["matrix"]), np.equal.outer(LABELS, LABELS)
     assert words_of(report.findall(".//h1")[0]).startswith("10 pages in 4 clusters")
@@ -151,7 +151,7 @@ def test_the_outcome_is_told_in_words(report: html.HtmlElement, given_result: di
     )
 
 
-def test_clusters_are_tabled_largest_first(report: html.HtmlElement, given_result: dict[str, Any]) -> None:
+def test_the_table_of_clusters_has_the_largest_first(report: html.HtmlElement, given_result: dict[str, Any]) -> None:
     """Each row has size, distances, repeated words, known groups and the most typical page."""
     table = report.get_element_by_id("clusters").find(".//table")
     assert table is not None
@@ -166,7 +166,7 @@ def test_clusters_are_tabled_largest_first(report: html.HtmlElement, given_resul
 
 
 def test_every_page_is_listed_once_in_its_cluster(report: html.HtmlElement, given_result: dict[str, Any]) -> None:
-    """The median first, then by their distance to it; single pages together."""
+    """Each cluster lists its median page first and the others by distance to it; single pages are listed together."""
     matrix = np.array(given_result["matrix"])
     lists = {str(part.get("id")): part for part in report.get_element_by_id("pages").findall("details")}
     assert set(lists) == {"c0", "c1", "alone"}
@@ -191,7 +191,7 @@ def test_every_page_is_listed_once_in_its_cluster(report: html.HtmlElement, give
 
 
 def test_every_page_is_a_point_marked_by_its_cluster(report: html.HtmlElement, given_result: dict[str, Any]) -> None:
-    """Colour and shape are those of the legend; the median pages of clusters are outlined, and drawn last."""
+    """Points have the colour and shape of the legend; median pages are outlined and drawn last."""
     figure = next(item for item in report.iter("svg") if "framed" in str(item.get("class")))
     points = figure.findall("path")
     titles = [words_of(point) for point in points]
@@ -211,7 +211,7 @@ def test_every_page_is_a_point_marked_by_its_cluster(report: html.HtmlElement, g
 
 
 def test_tree_and_histogram_are_drawn(report: html.HtmlElement) -> None:
-    """Few pages are all leaves; the threshold is a line in both."""
+    """A tree of few pages has all pages as leaves, and the threshold is a line in tree and histogram."""
     tree = report.get_element_by_id("tree-t").getparent()
     assert tree is not None
     leaves = {words_of(label) for label in tree.iter("text")}
@@ -221,8 +221,8 @@ def test_tree_and_histogram_are_drawn(report: html.HtmlElement) -> None:
     assert len(tree.find_class("threshold")) == len(pairs.find_class("threshold")) == 1
 
 
-def test_how_it_was_made_is_told(report: html.HtmlElement) -> None:
-    """Command, version, settings and times; and what the indices say."""
+def test_the_report_says_how_it_was_made(report: html.HtmlElement) -> None:
+    """The report gives command, version, settings and times, and explains the indices."""
     again = report.get_element_by_id("again")
     assert words_of(again.findall("pre")[0]) == "blockml templates cluster pages"
     names, values = ([words_of(item) for item in again.iter(tag)] for tag in ("dt", "dd"))
@@ -249,16 +249,16 @@ def test_how_it_was_made_is_told(report: html.HtmlElement) -> None:
         ("none", "None."),
     ],
 )
-def test_source_of_the_threshold_is_told(source: str, words: str, tmp_path: Path) -> None:
-    """The report names the rule, whichever it is."""
+def test_source_of_the_threshold_is_given(source: str, words: str, tmp_path: Path) -> None:
+    """The report names the rule that chose the threshold."""
     result = result_of([0, 0, 1], threshold_source=source, threshold=None if source in ("k", "none") else 0.4)
     page, _ = read_report(write_clustering(result, tmp_path / "r.html"))
     assert words in answers(page)["Threshold"]
     assert bool(page.find_class("threshold")) == (result["threshold"] is not None)
 
 
-def test_only_what_is_known_is_shown(tmp_path: Path) -> None:
-    """Figures, groups and indices that do not exist are left out."""
+def test_only_known_facts_are_shown(tmp_path: Path) -> None:
+    """Figures, groups and indices that a result lacks are left out."""
     pages = [{"id": f"p{i}", "cluster": i % 2} for i in range(4)]
     clusters = [{"number": i, "size": 2, "pages": [f"p{i}", f"p{i + 2}"]} for i in range(2)]
     page, n_images = read_report(
@@ -274,7 +274,7 @@ def test_only_what_is_known_is_shown(tmp_path: Path) -> None:
 
 
 def test_empty_and_single_collections_have_a_report(tmp_path: Path) -> None:
-    """The report says that there are no pages, or only one."""
+    """A report of no pages or of one page says so."""
     empty, _ = read_report(
         write_clustering({"distance": "cp", "pages": [], "clusters": [], "matrix": []}, tmp_path / "r")
     )
@@ -288,7 +288,7 @@ def test_empty_and_single_collections_have_a_report(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("labels", [[0, 0], [0, 1], [0] * 60])
 def test_one_cluster_and_pairs_have_a_report(labels: list[int], tmp_path: Path) -> None:
-    """All distances may be equal, as for identical pages."""
+    """Collections of one cluster or of two pages have a report, even if all distances are equal."""
     n = len(labels)
     result = result_of(labels, matrix=np.zeros((n, n)).tolist(), map={"points": [[0, 0]] * n, "stress": 0})
     result |= {"threshold": None, "threshold_source": "none"}
@@ -305,7 +305,7 @@ def test_one_cluster_and_pairs_have_a_report(labels: list[int], tmp_path: Path) 
 
 
 def test_many_clusters_stay_legible(tmp_path: Path) -> None:
-    """400 pages: an image instead of 160,000 cells, a tree of 40 leaves, and a table that can be unfolded."""
+    """A report of 400 pages has an image instead of cells, a tree of 40 leaves, and a table that can be unfolded."""
     labels = [0] * 120 + [1] * 81 + list(range(2, 201))
     chain = [[i, i + 1 if i == 0 else 399 + i, i / 400, i + 2] for i in range(1)]
     chain += [[i + 1, 399 + i, i / 400, i + 2] for i in range(1, 399)]
@@ -323,7 +323,7 @@ def test_many_clusters_stay_legible(tmp_path: Path) -> None:
 
 
 def test_large_clusters_are_leaves_of_the_tree(tmp_path: Path) -> None:
-    """Each is one wedge with its size, and its pages can be unfolded."""
+    """Each large cluster is a wedge of the tree with its size, and its pages can be unfolded."""
     page, _ = read_report(write_clustering(result_of([0] * 30 + [1] * 20 + [2]), tmp_path / "r.html"))
     tree = page.get_element_by_id("tree-t").getparent()
     assert tree is not None
@@ -335,7 +335,7 @@ def test_large_clusters_are_leaves_of_the_tree(tmp_path: Path) -> None:
     assert re.search(r"0: \d+ of 30 pages", words_of(inside))
 
 
-def test_finer_clusters_are_shown_if_there_are_any(tmp_path: Path) -> None:
+def test_subclusters_are_shown_if_a_result_has_them(tmp_path: Path) -> None:
     """The report gives the number of subclusters of a cluster, and the subcluster of each page."""
     result = result_of([0, 0, 0, 1])
     for page, finer in zip(result["pages"], [4, 5, 4, 6], strict=True):
@@ -355,7 +355,7 @@ def test_finer_clusters_are_shown_if_there_are_any(tmp_path: Path) -> None:
 
 
 def test_indices_may_be_infinite_or_undefined(tmp_path: Path) -> None:
-    """A single cluster has them; unknown indices keep their name."""
+    """Infinite and undefined indices are written as signs, and unknown indices keep their name."""
     indices = {"dunn": float("inf"), "nmi": float("nan"), "rand": None, "my<own>": 1}
     page, _ = read_report(write_clustering(result_of([0, 1], indices=indices), tmp_path / "r.html"))
     table = page.get_element_by_id("indices").find(".//table")
@@ -364,8 +364,8 @@ def test_indices_may_be_infinite_or_undefined(tmp_path: Path) -> None:
     assert "my<own>" in rows_of(table)
 
 
-def test_hostile_pages_stay_text(tmp_path: Path) -> None:
-    """Ids, titles, addresses, groups, settings and the command; long ones, too."""
+def test_hostile_texts_are_escaped(tmp_path: Path) -> None:
+    """Hostile ids, titles, addresses, groups, settings and commands of any length remain text."""
     result = result_of([0, 0, 0, 1], [HOSTILE, HOSTILE * 9, HOSTILE, "x"], command=HOSTILE, settings={HOSTILE: HOSTILE})
     for i, row in enumerate(result["pages"]):
         row |= {
@@ -382,8 +382,8 @@ def test_hostile_pages_stay_text(tmp_path: Path) -> None:
     assert all(" ".join((HOSTILE * 3).split()) in words_of(point) for point in points)
 
 
-def test_a_lone_surrogate_is_no_trouble(tmp_path: Path) -> None:
-    """A str may hold one, UTF-8 may not."""
+def test_a_lone_surrogate_is_replaced(tmp_path: Path) -> None:
+    """A lone surrogate, which UTF-8 cannot encode, is replaced."""
     result = result_of([0, 0])
     result["pages"][0]["title"] = "a\ud800b"
     page, _ = read_report(write_clustering(result, tmp_path / "r.html"))
@@ -402,14 +402,14 @@ def test_a_lone_surrogate_is_no_trouble(tmp_path: Path) -> None:
     ],
 )
 def test_results_that_contradict_themselves_are_refused(changes: dict[str, Any], words: str, tmp_path: Path) -> None:
-    """Nothing is written then."""
+    """Results that contradict themselves are refused, and nothing is written."""
     with pytest.raises(UsageError, match=words):
         write_clustering(result_of([0, 0, 1]) | changes, tmp_path / "r.html")
     assert not (tmp_path / "r.html").exists()
 
 
 def test_the_same_result_makes_the_same_report(given_result: dict[str, Any], tmp_path: Path) -> None:
-    """Byte for byte, and the result is left as it was."""
+    """The same result gives the same report byte for byte, and is not modified."""
     before = repr(given_result)
     first, second = (write_clustering(given_result, tmp_path / name).read_bytes() for name in ("a.html", "b.html"))
     assert first == second
@@ -427,22 +427,22 @@ _TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193,
 
 
 def linear(colours: list[str]) -> NDArray[np.float64]:
-    """(n, 3) linear RGB of colours in hexadecimal."""
+    """Return (n, 3) linear RGB of colours in hexadecimal."""
     shares = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in colours])
     values: NDArray[np.float64] = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
     return values
 
 
 def lab(rgb: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n, 3) CIE L*a*b* of linear RGB."""
+    """Return (n, 3) CIE L*a*b* of linear RGB."""
     shares = np.clip(rgb @ _TO_XYZ.T, 0, None) / (0.9505, 1, 1.089)
     f = np.where(shares > 0.008856, np.cbrt(shares), 7.787 * shares + 16 / 116)
     return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=1)
 
 
 @pytest.mark.parametrize("theme", [0, 1])
-def test_colours_of_clusters_are_told_apart(theme: int, report: html.HtmlElement) -> None:
-    """Contrast to a light or dark background is 3 or more, and colours differ by 15 for colour-blind readers too."""
+def test_colours_of_clusters_are_distinguishable(theme: int, report: html.HtmlElement) -> None:
+    """Colours have a contrast of at least 3 to the background, and differ by 15 for colour-blind readers too."""
     style = next(element.text or "" for element in report.iter("style"))
     colours = [re.findall(rf"--k{i}: (#[0-9a-f]{{6}})", style)[theme] for i in range(6)]
     ground = re.findall(r"--paper: (#[0-9a-f]{6})", style)[theme]

@@ -24,37 +24,37 @@ from tests.reports.pages import HOSTILE, cells_of, read_page, words_of
 
 @pytest.fixture(scope="module")
 def tables() -> dict[str, Any]:
-    """25 systems on 4 data sets."""
+    """Return tables of 25 systems on 4 data sets."""
     return made_up_tables(25, 4)
 
 
 @pytest.fixture(scope="module")
 def page(tables: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> html.HtmlElement:
-    """The report of them."""
+    """Return the parsed report of the tables."""
     return read_page(write_comparison(tables, tmp_path_factory.mktemp("report") / "deep"))
 
 
 def section(page: html.HtmlElement, name: str) -> html.HtmlElement:
-    """A section of the report."""
+    """Return a section of the report."""
     return page.get_element_by_id(name)
 
 
 def sentences(page: html.HtmlElement) -> dict[str, str]:
-    """Sentences about each data set."""
+    """Return the sentences about each data set."""
     answers = page.find_class("summary")[0]
     names = [str(term.text) for term in answers.findall("dt")]
     return dict(zip(names, [words_of(item) for item in answers.findall("dd")], strict=True))
 
 
 def test_sections_come_in_the_order_of_interest(page: html.HtmlElement) -> None:
-    """The answer first, how to reproduce it last."""
+    """The first section is the answer, and the last is how to reproduce it."""
     assert [item.get("id") for item in page.findall(".//section")] == [
         "scores", "balance", "spread", "pairwise", "slices", "cost", "pages", "published", "again",
     ]  # fmt: skip
 
 
 def test_every_system_and_data_set_is_there(page: html.HtmlElement, tables: dict[str, Any]) -> None:
-    """They occur in the scores of each data set, in the costs and in the commands."""
+    """Every system occurs in the scores of each data set, in the costs and in the commands."""
     systems = [row["name"] for row in tables["systems"]]
     again = words_of(section(page, "again"))
     assert all(name in again for name in systems)
@@ -68,7 +68,7 @@ def test_every_system_and_data_set_is_there(page: html.HtmlElement, tables: dict
 
 
 def test_significant_best_is_named(page: html.HtmlElement) -> None:
-    """It is named with its score, its interval and the difference to the next system."""
+    """The best system is named with its score, its interval and the difference to the next system."""
     said = sentences(page)["mixed-types"]
     assert said.startswith(
         "blockml-wide is best with 0.870 [0.864, 0.876], significantly better than the second, trafil"
@@ -77,21 +77,21 @@ def test_significant_best_is_named(page: html.HtmlElement) -> None:
 
 
 def test_system_trained_on_the_pages_is_not_the_best(page: html.HtmlElement) -> None:
-    """The next one is, and it is said why."""
+    """A system trained on the pages is not named as the best, and the report says why."""
     said = sentences(page)["news-2010"]
     assert said.startswith("trafilatura is best")
     assert "blockml-wide† has 0.905, but was trained on these pages" in said
 
 
 def test_insignificant_best_is_called_so(page: html.HtmlElement) -> None:
-    """The report names no winner, and says which metric was used if it is not the main one."""
+    """Without a significant difference the report says so, and it names the metric if it is not the main one."""
     said = sentences(page)["portals"]
     assert "but not significantly better than the second, trafilatura" in said
     assert "Ranked by share of required snippets found" in said
 
 
 def test_numbers_of_the_tables_are_those_given(page: html.HtmlElement, tables: dict[str, Any]) -> None:
-    """Three decimals, in the row of their system."""
+    """Each row of scores has its system's numbers from the tables, with three decimals."""
     table = section(page, "scores").find(".//figure//table")
     assert table is not None
     cells = {str(row.findall("th")[0].get("title")): cells_of(row)[1:] for row in table.findall("./tbody/tr")}
@@ -103,8 +103,8 @@ def test_numbers_of_the_tables_are_those_given(page: html.HtmlElement, tables: d
     assert cells == wanted
 
 
-def test_matrix_tells_shares_of_pages(page: html.HtmlElement, tables: dict[str, Any]) -> None:
-    """A cell and its mirror are one row of the tables."""
+def test_matrix_gives_shares_of_pages(page: html.HtmlElement, tables: dict[str, Any]) -> None:
+    """A cell of the matrix and its mirror are wins and losses from one row of the tables."""
     matrix = section(page, "pairwise").find(".//figure//table")
     assert matrix is not None
     rows = matrix.findall("./tbody/tr")
@@ -118,17 +118,17 @@ def test_matrix_tells_shares_of_pages(page: html.HtmlElement, tables: dict[str, 
 
 
 def test_slices_are_heat_tables(page: html.HtmlElement) -> None:
-    """Tables by page type, script and quartile have the number of pages of each."""
+    """Heat tables by page type, script and quartile have the number of pages in each."""
     text = words_of(section(page, "slices"))
     for title in ("mixed-types: by page type", "web-sample: by script", "news-2010: by length of the gold text"):
         assert title in text
-    assert "news-2010: by page type" not in text  # all are of one type
+    assert "news-2010: by page type" not in text  # all pages are of one type
     heads = [words_of(head) for head in section(page, "slices").findall(".//thead/tr/th")]
     assert "documentation194" in heads
 
 
 def test_kinds_of_few_pages_have_no_colour(tmp_path: Path) -> None:
-    """A mean of few pages is uncertain, and would dominate the colour scale."""
+    """Kinds of few pages have no colour, because their uncertain means would dominate the colour scale."""
     tables = made_up_tables(3, 1)
     for row in tables["means"]:
         if row["slice"] == "Han":
@@ -139,8 +139,8 @@ def test_kinds_of_few_pages_have_no_colour(tmp_path: Path) -> None:
     assert "--h:1.0" in {str(cell.get("style")) for cell in table.iter("td")}
 
 
-def test_outcomes_are_summed_and_failures_stand_out(page: html.HtmlElement, tables: dict[str, Any]) -> None:
-    """Over all data sets; the fastest is once as slow as itself."""
+def test_outcomes_are_summed_and_failures_are_highlighted(page: html.HtmlElement, tables: dict[str, Any]) -> None:
+    """Outcomes are summed over all data sets, failures are highlighted, and the fastest has the relative time 1.0."""
     table = section(page, "cost").find(".//table")
     assert table is not None
     rows = {str(row.findall("th")[0].get("title")): row for row in table.findall("./tbody/tr")}
@@ -153,8 +153,8 @@ def test_outcomes_are_summed_and_failures_stand_out(page: html.HtmlElement, tabl
     assert [cell.get("class") for cell in rows["plain"].findall("td")[3:5]] == ["trouble", "trouble"]
 
 
-def test_published_tables_stand_beside_our_numbers(page: html.HtmlElement) -> None:
-    """They have the note and the conclusion of the paper; rows that were not measured are folded."""
+def test_published_tables_are_next_to_our_numbers(page: html.HtmlElement) -> None:
+    """Published tables have our numbers, the paper's note and its conclusion; rows not measured here are folded."""
     part = section(page, "published")
     text = words_of(part)
     assert "Other pages: compare orderings, not numbers." in text
@@ -164,13 +164,13 @@ def test_published_tables_stand_beside_our_numbers(page: html.HtmlElement) -> No
     assert "Separation of five sites" in words_of(part.findall(".//details")[0])
 
 
-def test_tools_that_are_not_installed_are_told(page: html.HtmlElement) -> None:
-    """The report gives the command that installs them."""
+def test_tools_that_are_not_installed_are_named(page: html.HtmlElement) -> None:
+    """The report gives the command that installs the missing tools."""
     assert "pip install inscriptis" in words_of(section(page, "again"))
 
 
 def test_pages_are_linked_where_their_views_are(tables: dict[str, Any], tmp_path: Path) -> None:
-    """Pages without a view are not linked, so that no link is dead."""
+    """Only pages with a view are linked, so that no link is dead."""
     row = tables["hardest"][0]
     name = view_name(row["dataset"], row["id"])
     (tmp_path / name).parent.mkdir(parents=True)
@@ -180,8 +180,8 @@ def test_pages_are_linked_where_their_views_are(tables: dict[str, Any], tmp_path
     assert links == {name}
 
 
-def test_thirty_systems_are_folded_to_the_first(tmp_path: Path) -> None:
-    """The best systems are visible, and the others can be unfolded."""
+def test_only_the_best_of_thirty_systems_are_unfolded(tmp_path: Path) -> None:
+    """The best of thirty systems are visible, and the others can be unfolded."""
     page = read_page(write_comparison(made_up_tables(30, 5), tmp_path))
     figures = section(page, "scores").findall(".//figure")
     assert len(figures) == 5
@@ -196,15 +196,15 @@ def test_thirty_systems_are_folded_to_the_first(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("n_systems", "n_datasets"), [(1, 1), (2, 1), (1, 4)])
 def test_few_systems_and_data_sets(n_systems: int, n_datasets: int, tmp_path: Path) -> None:
-    """Nothing to fold, maybe nothing to compare."""
+    """Few systems and data sets, with nothing to fold or to compare, can be reported."""
     page = read_page(write_comparison(made_up_tables(n_systems, n_datasets), tmp_path))
     said = sentences(page)["mixed-types"]
     assert ("is the only system here" in said) == (n_systems == 1)
     assert ("All data sets" in sentences(page)) == (n_datasets > 1)
 
 
-def test_too_few_pages_are_no_test(tmp_path: Path) -> None:
-    """A difference without an interval is not called insignificant, and no interval is shown as dashes."""
+def test_differences_of_too_few_pages_are_untested(tmp_path: Path) -> None:
+    """A difference without an interval is reported as untested, not as insignificant."""
     tables = made_up_tables(2, 1)
     for row in (*tables["means"], *tables["differences"]):
         row.update(low=None, high=None)
@@ -215,7 +215,7 @@ def test_too_few_pages_are_no_test(tmp_path: Path) -> None:
 
 
 def test_missing_numbers_are_dashes(tmp_path: Path) -> None:
-    """Means, intervals, costs and whole tables may be missing."""
+    """Missing means, intervals, costs and tables are shown as dashes."""
     tables = made_up_tables(4, 2)
     for row in tables["means"]:
         row.update(low=None, high=None)
@@ -234,7 +234,7 @@ def test_missing_numbers_are_dashes(tmp_path: Path) -> None:
 
 
 def test_no_scores_at_all(tmp_path: Path) -> None:
-    """A data set whose gold tells nothing is said to have no scores."""
+    """A data set without scores is reported as having none."""
     tables = made_up_tables(3, 1)
     tables["means"] = []
     page = read_page(write_comparison(tables, tmp_path))
@@ -242,7 +242,7 @@ def test_no_scores_at_all(tmp_path: Path) -> None:
 
 
 def test_names_are_never_markup(tmp_path: Path) -> None:
-    """Names of systems, data sets, pages and papers may contain any characters."""
+    """Names of systems, data sets, pages and papers with any characters are escaped."""
     tables = made_up_tables(3, 2)
     tables |= {"command": HOSTILE, "created": HOSTILE, "blockml": HOSTILE}
     tables["metrics"] = {name: {**item, "title": HOSTILE} for name, item in tables["metrics"].items()}
@@ -264,7 +264,7 @@ def test_names_are_never_markup(tmp_path: Path) -> None:
 
 
 def test_names_fit_their_columns(tmp_path: Path) -> None:
-    """No heading breaks inside a word, and a long name of a system leaves room for what is said about it."""
+    """No heading breaks inside a word, and a long name of a system leaves room for its sentence."""
     tables = made_up_tables(4, 2)
     tables["command"] = tables["command"].replace("kim2013", "x" * 200)
     for name in ("systems", "means", "differences", "outcomes", "cost", "distribution", "worst", "hardest", "overall"):
@@ -293,7 +293,7 @@ def test_names_fit_their_columns(tmp_path: Path) -> None:
 
 
 def test_real_tables_can_be_reported(tmp_path: Path) -> None:
-    """The tables of a real comparison are valid input of the report."""
+    """The tables of a real comparison can be reported."""
 
     def scored(number: int, f1: float) -> Any:
         facts: dict[str, Any] = {
@@ -314,7 +314,7 @@ def test_real_tables_can_be_reported(tmp_path: Path) -> None:
 
 
 def test_missing_jinja_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The install line is in the message, and nothing is written."""
+    """The error for missing jinja2 has the command that installs it, and nothing is written."""
     templating._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match=r'pip install "\.\[report\]"'):
@@ -323,7 +323,7 @@ def test_missing_jinja_names_the_extra(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_other_schemas_are_refused(tmp_path: Path) -> None:
-    """The schema is checked before anything is written."""
+    """Tables of another schema are refused before anything is written."""
     with pytest.raises(UsageError, match="schema"):
         write_comparison({"schema_version": 99}, tmp_path)
     assert list(tmp_path.iterdir()) == []

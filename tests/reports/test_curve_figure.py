@@ -21,7 +21,7 @@ PAGE = blockml.parse(f"{MENU}<p>{'word ' * 99}</p>{MENU}")
 
 @pytest.mark.parametrize("name", ["ccb", "accb", "tccb", "wccb", "dccb"])
 def test_ratios_are_those_of_the_scores(name: str) -> None:
-    """The largest ratio of a block's entries is its score, except where the tree around it counts too."""
+    """A block's score is the largest ratio of its entries, except for dccb, which also uses the tree around it."""
     extractor = resolve(name)
     curve = extractor.curve(PAGE)
     assert curve is not None
@@ -36,7 +36,7 @@ def test_ratios_are_those_of_the_scores(name: str) -> None:
 
 
 def test_slopes_are_those_of_the_windows() -> None:
-    """Tokens outside of sections have some window above the threshold; the total curve ends at one."""
+    """Tokens outside of sections have slopes above the threshold on average, and the total curve ends at one."""
     extractor = resolve("dsc")
     curve = extractor.curve(PAGE)
     assert curve is not None
@@ -51,7 +51,7 @@ def test_slopes_are_those_of_the_windows() -> None:
 @settings(max_examples=30)
 @given(messy_html, st.sampled_from(["ccb", "tccb", "dsc"]))
 def test_any_page_can_be_drawn(html: str, name: str) -> None:
-    """Empty pages, and pages of tags or of text only."""
+    """Curves of empty pages, and of pages of only tags or only text, can be drawn."""
     page = blockml.parse(html)
     curve = resolve(name).curve(page)
     assert curve is not None

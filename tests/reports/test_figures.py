@@ -16,8 +16,8 @@ shares = st.floats(0, 1)
 
 
 @given(st.lists(shares), st.sampled_from([0.0, 0.05, 0.2]))
-def test_axis_holds_its_values_between_round_ends(values: list[float], least: float) -> None:
-    """Ends are multiples of the step, inside [0, 1], with few steps between; no value lies outside."""
+def test_axis_has_its_values_between_round_ends(values: list[float], least: float) -> None:
+    """Axis ends are multiples of the step in [0, 1] with few steps between, and all values are on the axis."""
     axis = axis_over(values, 10, 110, least=least)
     n_steps = (axis.high - axis.low) / axis.step
     assert 0 <= axis.low < axis.high <= 1
@@ -31,13 +31,13 @@ def test_axis_holds_its_values_between_round_ends(values: list[float], least: fl
 
 
 def test_axis_may_run_downwards() -> None:
-    """Precision grows upwards, where coordinates shrink."""
+    """An axis may run downwards, as for precision, whose coordinates shrink upwards."""
     axis = axis_over([0.2, 0.8], 100, 0)
     assert axis.at(0.8) < axis.at(0.2)
 
 
-def test_dots_stand_in_rows_from_the_top() -> None:
-    """A higher mean is further right, in its own row, inside its interval."""
+def test_dots_are_in_rows_from_the_top() -> None:
+    """Dots are in rows from the top; a higher mean is further right, inside its interval."""
     plot = dot_plot(
         [DotRow(0.9, 0.88, 0.93), DotRow(0.8, 0.78, 0.81), DotRow(None, None, None), DotRow(0.7, None, None)]
     )
@@ -55,26 +55,26 @@ def test_dots_stand_in_rows_from_the_top() -> None:
 
 
 def test_dot_plot_of_nothing_known_has_an_axis() -> None:
-    """All means may be missing."""
+    """A dot plot has an axis even if all means are missing."""
     plot = dot_plot([DotRow(None, None, None)])
     assert (plot.axis.low, plot.axis.high) == (0, 1)
 
 
 def test_shaded_runs_are_joined() -> None:
-    """Neighbours share one ground, others don't."""
+    """Neighbouring shaded rows share one background."""
     plot = dot_plot([DotRow(0.5, None, None, shaded=flag) for flag in (True, True, False, True)])
     assert plot.shades == ((plot.top, 2 * plot.row), (plot.top + 3 * plot.row, plot.row))
 
 
 def bars(path: str) -> list[tuple[float, float, float, float]]:
-    """Left, bottom, width and height of each bar of a path."""
+    """Return left, bottom, width and height of each bar of a path."""
     pattern = r"M([\d.]+) ([\d.]+)h([\d.]+)v-([\d.]+)h-[\d.]+z"
     assert re.fullmatch(f"({pattern})*", path)
     return [(float(a), float(b), float(c), float(d)) for a, b, c, d in re.findall(pattern, path)]
 
 
 def test_bars_of_a_histogram_are_shares() -> None:
-    """Heights are shares of the row's pages to one scale; empty bins have no bar, rows without pages none at all."""
+    """Bars are shares of the row's pages on one scale; empty bins and rows without pages have no bars."""
     figure = histograms([([2, 0, 2, 0], [0.1 * i for i in range(11)]), ([0, 0, 0, 40], []), ([], [])])
     first, second, third = (bars(row.path) for row in figure.rows)
     assert [bar[3] for bar in first] == pytest.approx([bar[3] / 2 for bar in second * 2])
@@ -88,7 +88,7 @@ def test_bars_of_a_histogram_are_shares() -> None:
 
 
 def label_boxes(figure: Scatter) -> list[tuple[float, float, float, float]]:
-    """Generous estimate of the area of each label: left, top, right, bottom."""
+    """Return a generous estimate of the area of each label: left, top, right, bottom."""
     boxes = []
     for point in figure.points:
         width = 6.6 * len(point.text)
@@ -100,7 +100,7 @@ def label_boxes(figure: Scatter) -> list[tuple[float, float, float, float]]:
 
 @given(st.lists(st.tuples(shares, shares, st.sampled_from(["a", "long-name", "another-long-name"])), max_size=30))
 def test_labels_hide_nothing(points: list[tuple[float, float, str]]) -> None:
-    """No label lies on another label, on a point or outside the plot."""
+    """No label overlaps another label or a point, or leaves the plot."""
     figure = scatter([(recall, precision, [name, "9"]) for recall, precision, name in points])
     boxes = label_boxes(figure)
     for a, b in combinations(boxes, 2):
@@ -115,7 +115,7 @@ def test_labels_hide_nothing(points: list[tuple[float, float, str]]) -> None:
 
 
 def test_labels_grow_away_from_their_points() -> None:
-    """A label that is wider than estimated does not reach its point."""
+    """Labels are anchored next to their points, so that a label wider than estimated grows away from its point."""
     figure = scatter([(recall, 0.5, ["a-name"]) for recall in (0.1, 0.5, 0.9)] + [(0.92, 0.5, ["b-name"])])
     for point in figure.points:
         beside = {"start": point.text_x > point.x, "end": point.text_x < point.x, "middle": point.text_y != point.y}
@@ -123,16 +123,16 @@ def test_labels_grow_away_from_their_points() -> None:
     assert {point.anchor for point in figure.points} >= {"start", "end"}
 
 
-def test_best_recall_and_precision_stand_top_right() -> None:
-    """Recall grows to the right, precision upwards."""
+def test_best_recall_and_precision_are_top_right() -> None:
+    """Recall grows to the right and precision upwards."""
     low, high = scatter([(0.5, 0.6, ["low"]), (0.9, 0.95, ["high"])]).points
     assert high.x > low.x
     assert high.y < low.y
     assert (low.text, high.text) == ("low", "high")
 
 
-def test_a_label_without_room_gives_way() -> None:
-    """The next point with room gets its label, and points without room get none; the first points come first."""
+def test_a_label_without_room_is_left_out() -> None:
+    """A label without room is replaced by its short form or left out, and the first points get theirs first."""
     assert [point.text for point in scatter([(0.8, 0.8, ["x" * 90, "7"]), (0.2, 0.8, ["x" * 90])]).points] == ["7", ""]
     crowd = [point.text for point in scatter([(0.8, 0.8, ["a-name-of-many-letters"])] * 90).points]
     assert crowd[0]
@@ -140,7 +140,7 @@ def test_a_label_without_room_gives_way() -> None:
 
 
 def test_iso_lines_join_points_of_equal_f1() -> None:
-    """Every point of a line has the F1 that its label says."""
+    """Every point of a line has the F1 of the line's label."""
     figure = scatter([(0.2, 0.9, ["a"]), (0.9, 0.2, ["b"])])
     assert [label for _, label, _, _ in figure.iso][:3] == ["0.3", "0.4", "0.5"]
     for path, label, _, _ in figure.iso:
@@ -156,7 +156,7 @@ def test_iso_lines_join_points_of_equal_f1() -> None:
 
 @given(st.lists(st.tuples(shares, st.sampled_from(["kept", "dropped", "missed"])), max_size=40))
 def test_profile_has_a_bar_for_each_block(blocks: list[tuple[float, str]]) -> None:
-    """Bars are in document order and as high as the score; a score of 0 is visible."""
+    """Bars are in document order and as high as the score, and a score of 0 is visible."""
     figure = profile([score for score, _ in blocks], [group for _, group in blocks], None)
     drawn = sorted((bar[0], bar[3], group) for group, path in figure.paths.items() for bar in bars(path))
     assert [group for _, _, group in drawn] == [group for _, group in blocks]
@@ -167,7 +167,7 @@ def test_profile_has_a_bar_for_each_block(blocks: list[tuple[float, str]]) -> No
 
 @given(st.lists(st.none() | shares), st.sampled_from(["high", "low"]))
 def test_heat_runs_from_worst_to_best(values: list[float | None], better: str) -> None:
-    """Missing values have no colour; the order of the colours is that of the values."""
+    """Colours are ordered as the values, from 0 to 1, and missing values have none."""
     colours = heat(values, better=better)
     assert [colour is None for colour in colours] == [value is None for value in values]
     pairs = sorted((v, c) for v, c in zip(values, colours, strict=True) if v is not None and c is not None)

@@ -24,7 +24,7 @@ Pixels = NDArray[np.uint8]
 
 
 def decode(data: bytes) -> Pixels:
-    """(height, width, 3) colours of an image with a palette; every checksum is checked."""
+    """Return (height, width, 3) colours of a palette image, after checking every checksum."""
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     chunks, at = {}, 8
     while at < len(data):
@@ -43,7 +43,7 @@ def decode(data: bytes) -> Pixels:
 
 
 def drawn(uri: str) -> NDArray[np.float64]:
-    """(height, width) darkness of an image in a data URI, from 0 to 1, by relative luminance."""
+    """Return (height, width) darkness of an image in a data URI from 0 to 1, by relative luminance."""
     head, _, body = uri.partition(",")
     assert head == "data:image/png;base64"
     shares = decode(base64.b64decode(body, validate=True)) / 255
@@ -53,15 +53,15 @@ def drawn(uri: str) -> NDArray[np.float64]:
 
 
 @given(arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.integers(0, 3)))
-def test_images_come_back_as_they_were(pixels: Pixels) -> None:
-    """Images of any size keep their pixels and palette."""
+def test_images_survive_a_round_trip(pixels: Pixels) -> None:
+    """Images of any size keep their pixels and palette when they are decoded."""
     palette = np.array([[0, 0, 0], [255, 0, 9], [1, 2, 3], [255, 255, 255]], dtype=np.uint8)
     assert (decode(png(pixels, palette)) == palette[pixels]).all()
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6))
 def test_ticks_of_a_scale_are_round_and_few(low: float, spread: float) -> None:
-    """They are where their labels say, and never lie outside."""
+    """Ticks of a scale are round, few, and at the place of their label, and no value is outside the scale."""
     scale = scale_over(low, low + spread, 10, 110)
     places, values = [place for place, _ in scale.ticks], [float(label) for _, label in scale.ticks]
     assert (scale.at(scale.low), scale.at(scale.high)) == (10, 110)
@@ -75,8 +75,8 @@ def test_ticks_of_a_scale_are_round_and_few(low: float, spread: float) -> None:
 
 
 @pytest.mark.parametrize("bounds", [(0.0, math.nan), (0.0, math.inf), (-math.inf, 1.0)])
-def test_scale_of_nothing_finite_is_still_one(bounds: tuple[float, float]) -> None:
-    """It goes from 0 to 1."""
+def test_scale_without_finite_bounds_goes_from_0_to_1(bounds: tuple[float, float]) -> None:
+    """A scale without finite bounds goes from 0 to 1."""
     scale = scale_over(*bounds, 0, 1)
     assert (scale.low, scale.high) == (0, 1)
 
@@ -91,7 +91,7 @@ def test_marks_differ_by_colour_and_shape() -> None:
 
 
 def test_pixels_of_the_heat_map_are_the_distances() -> None:
-    """Light is near, dark is far, in the order that is asked for."""
+    """Pixels are lighter for smaller distances, in the requested order."""
     matrix = np.array([[0, 0.1, 0.8, 0.9], [0.1, 0, 0.5, 1.6], [0.8, 0.5, 0, 0.3], [0.9, 1.6, 0.3, 0]])
     order = [2, 0, 3, 1]
     figure = heat_map(matrix, order, [0, 1, 0, 1])
@@ -109,7 +109,7 @@ def test_pixels_of_the_heat_map_are_the_distances() -> None:
 
 
 def test_bands_are_the_clusters() -> None:
-    """They cover the sides; only where a number has room is it written."""
+    """Bands of clusters cover the sides, and a number is written only where it has room."""
     labels = [100 + place // 5 for place in range(155)] + [7] * 5
     figure = heat_map(np.zeros((160, 160)), range(160), labels)
     assert [band.cluster for band in figure.bands] == [*range(100, 131), 7]
@@ -120,15 +120,15 @@ def test_bands_are_the_clusters() -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, math.nan])
-def test_heat_map_of_no_distances_is_light(value: float) -> None:
-    """All pages may be alike."""
+def test_heat_map_of_equal_pages_is_light(value: float) -> None:
+    """A heat map of equal pages is light, even if all distances are zero or undefined."""
     figure = heat_map(np.full((3, 3), value), [0, 1, 2], [0, 0, 0])
     assert figure.high == 1
     assert drawn(figure.image).max() < 0.05
 
 
 def merges_of(heights: list[float], picks: list[int]) -> NDArray[np.float64]:
-    """A linkage matrix: at each height, two of the clusters left are joined."""
+    """Return a linkage matrix that joins two of the remaining clusters at each height."""
     left, rows = list(range(len(heights) + 1)), []
     sizes = [1] * len(left)
     for height, pick in zip(sorted(heights), picks, strict=True):
@@ -142,14 +142,14 @@ def merges_of(heights: list[float], picks: list[int]) -> NDArray[np.float64]:
 
 @st.composite
 def linkages(draw: st.DrawFn) -> NDArray[np.float64]:
-    """Linkage matrices with ties."""
+    """Draw linkage matrices with ties."""
     heights = draw(st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9]), min_size=1, max_size=30))
     picks = draw(st.lists(st.integers(0, 1000), min_size=len(heights), max_size=len(heights)))
     return merges_of(heights, picks)
 
 
 def members_of(merges: NDArray[np.float64]) -> list[set[int]]:
-    """Pages of each node."""
+    """Return the pages of each node."""
     pages = [{page} for page in range(len(merges) + 1)]
     for a, b in merges[:, :2].astype(int).tolist():
         pages.append(pages[a] | pages[b])
@@ -157,7 +157,7 @@ def members_of(merges: NDArray[np.float64]) -> list[set[int]]:
 
 
 def cut(merges: NDArray[np.float64], threshold: float) -> list[int]:
-    """Cluster of each page, named by its smallest member."""
+    """Return the cluster of each page, named by its smallest member."""
     labels = list(range(len(merges) + 1))
     pages = members_of(merges)
     for row, merge in enumerate(merges):
@@ -169,7 +169,7 @@ def cut(merges: NDArray[np.float64], threshold: float) -> list[int]:
 
 @given(linkages())
 def test_branches_do_not_cross(merges: NDArray[np.float64]) -> None:
-    """The pages of every merge are side by side."""
+    """The pages of every merge are next to each other."""
     order = leaf_order(merges)
     assert sorted(order) == list(range(len(merges) + 1))
     places = {page: place for place, page in enumerate(order)}
@@ -179,15 +179,15 @@ def test_branches_do_not_cross(merges: NDArray[np.float64]) -> None:
 
 
 def test_larger_branches_come_first() -> None:
-    """Late additions to a chain thus come after its core."""
+    """The larger branch comes first, so that late additions to a chain come after its core."""
     chain = [[1, 2, 0.1, 2], [0, 5, 0.2, 3], [3, 6, 0.3, 4], [4, 7, 0.4, 5]]
     assert leaf_order(chain) == [1, 2, 0, 3, 4]
     assert leaf_order([[b, a, height, size] for a, b, height, size in chain]) == [1, 2, 0, 3, 4]
 
 
 @given(st.lists(st.integers(0, 5), max_size=40), st.randoms(use_true_random=False))
-def test_pages_of_a_cluster_stand_side_by_side(labels: list[int], random: object) -> None:
-    """Clusters may come from another method than the tree; each page occurs once."""
+def test_pages_of_a_cluster_are_next_to_each_other(labels: list[int], random: object) -> None:
+    """Pages of a cluster are next to each other and occur once, even if the clusters are not from the tree."""
     leaves = list(range(len(labels)))
     random.shuffle(leaves)  # type: ignore[attr-defined]
     for given_leaves in (None, leaves):
@@ -203,8 +203,8 @@ def test_pages_of_a_cluster_stand_side_by_side(labels: list[int], random: object
 
 
 @given(linkages(), st.integers(2, 40), st.booleans(), st.sampled_from([0.0, 0.2, 0.6, 1.0]))
-def test_leaves_part_the_pages(merges: NDArray[np.float64], most: int, whole: bool, threshold: float) -> None:  # noqa: FBT001
-    """No more than asked for; in the order of the tree; and branches of one cluster stay whole if they should."""
+def test_leaves_partition_the_pages(merges: NDArray[np.float64], most: int, whole: bool, threshold: float) -> None:  # noqa: FBT001
+    """There are at most as many leaves as requested, in the tree's order, and clusters stay whole if requested."""
     labels = cut(merges, threshold)
     figure = dendrogram(merges, labels, most=most, whole=whole, threshold=threshold)
     assert [page for leaf in figure.leaves for page in leaf.pages] == leaf_order(merges)
@@ -218,13 +218,13 @@ def test_leaves_part_the_pages(merges: NDArray[np.float64], most: int, whole: bo
         assert figure.top < leaf.y < figure.bottom <= figure.height
     n_ends = len(set(labels)) if whole else len(labels)
     assert len(figure.leaves) == min(most, n_ends)
-    # Each drawn merge is one bracket, and makes one branch of two.
+    # Each drawn merge is one bracket and adds one leaf.
     assert sum(path.count("V") for _, path in figure.branches) == len(figure.leaves) - 1
     assert figure.threshold == figure.scale.at(threshold)
 
 
 def test_merges_are_drawn_at_their_heights() -> None:
-    """A bracket goes from the children's merges to their own, and takes their cluster's colour below the threshold."""
+    """A bracket goes from the heights of its children to its own, in their cluster's colour if below the threshold."""
     merges = [[0, 1, 0.2, 2], [2, 3, 0.4, 2], [4, 5, 0.8, 4]]
     figure = dendrogram(merges, [5, 5, 9, 9], most=9, whole=False, threshold=0.5)
     at = [f"{figure.scale.at(height):.2f}".rstrip("0").rstrip(".") for height in (0, 0.2, 0.4, 0.8)]
@@ -236,7 +236,7 @@ def test_merges_are_drawn_at_their_heights() -> None:
 
 
 def test_long_chains_are_drawn() -> None:
-    """Trees as deep as the number of pages, such as those of single linkage."""
+    """A tree as deep as the number of pages, such as one of single linkage, is drawn."""
     n = 5000
     merges = [[0, 1, 0.1, 2]] + [[n + i, i + 2, 0.1 + i / n, i + 3] for i in range(n - 2)]
     figure = dendrogram(merges, [0] * n, most=40, whole=False, threshold=None)
@@ -247,7 +247,7 @@ def test_long_chains_are_drawn() -> None:
 
 @given(st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=1, max_size=20))
 def test_points_keep_their_distances(points: list[tuple[float, float]]) -> None:
-    """Up to one factor, and inside the figure; the second coordinate grows upwards."""
+    """Points keep their distances up to one factor, are inside the figure, and have the second coordinate upwards."""
     figure = point_map(points)
     for x, y in figure.places:
         assert 11.9 <= x <= figure.width - 11.9
@@ -262,7 +262,7 @@ def test_points_keep_their_distances(points: list[tuple[float, float]]) -> None:
 
 
 def test_bars_of_distances_are_logarithmic() -> None:
-    """Ten times as many pairs are as much higher anywhere; a single pair is seen; no pair has no bar."""
+    """Ten times as many pairs add the same height anywhere; a single pair has a visible bar, and no pair has none."""
     figure = histogram_figure([0, 1, 2, 3, 4, 5], [1, 10, 0, 100, 1000], None)
     bars = re.findall(r"M([\d.]+) 190V([\d.]+)H([\d.]+)V190z", figure.path)
     tops = [float(top) for _, top, _ in bars]
@@ -277,8 +277,8 @@ def test_bars_of_distances_are_logarithmic() -> None:
 
 
 @pytest.mark.parametrize("threshold", [0.25, 7.0])
-def test_threshold_lies_on_the_scale(threshold: float) -> None:
-    """The scale is made longer where it has to be."""
+def test_threshold_is_on_the_scale(threshold: float) -> None:
+    """The scale is extended if the threshold is beyond it."""
     figure = histogram_figure([0, 0.5, 1], [3, 4], threshold)
     assert figure.threshold == figure.x.at(threshold)
     assert figure.x.high == max(1, threshold)

@@ -37,18 +37,18 @@ PAGE = (
 
 
 def view(path: Path, page: str = PAGE, gold: Gold | None = None) -> tuple[blockml.page.Extraction, html.HtmlElement]:
-    """Extract a page and view it."""
+    """Extract a page and return the extraction and its parsed view."""
     result = blockml.extract(page, model=TrainedExtractor(small_model()), url="http://news.example/1")
     return result, read_page(write_view(result, path, gold=gold, threshold=0.5))
 
 
 def blocks(page: html.HtmlElement) -> list[html.HtmlElement]:
-    """Blocks of a view."""
+    """Return the blocks of a view."""
     return page.find_class("block")
 
 
-def test_every_block_is_told(tmp_path: Path) -> None:
-    """In document order, with text, decision, score, reason, parent, words, link density and path."""
+def test_every_block_is_listed(tmp_path: Path) -> None:
+    """Blocks are in document order, with text, decision, score, reason, parent, words, link density and path."""
     result, page = view(tmp_path / "deep" / "view.html")
     lines = blocks(page)
     assert len(lines) == len(result.kept) == 5
@@ -69,7 +69,7 @@ def test_every_block_is_told(tmp_path: Path) -> None:
 
 
 def test_long_pages_list_their_first_blocks(tmp_path: Path) -> None:
-    """The text and the rendered page are whole; the rest of the blocks is counted, and the threshold stays."""
+    """A view of a long page has the whole text and page, lists the first blocks, and counts the others."""
     source = "".join(f"<p>The cat {number} sat." for number in range(1_200))
     model = TrainedExtractor(small_model())
     result = blockml.extract(source, model=model, threshold=0.0)
@@ -91,7 +91,7 @@ def test_long_pages_list_their_first_blocks(tmp_path: Path) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("size", [20_000, 300_000])
 def test_views_are_bounded(tmp_path: Path, shape: str, size: int) -> None:
-    """A view has at most 8 bytes for each byte of its page and a megabyte, for any shape."""
+    """A view takes at most 8 bytes per byte of its page plus a megabyte, for any shape of page."""
     source = {**SHAPES, **OUTPUT_SHAPES}[shape](size)
     model = blockml.load("kim2013")
     result = blockml.extract(source, model=model)
@@ -101,8 +101,8 @@ def test_views_are_bounded(tmp_path: Path, shape: str, size: int) -> None:
     assert str(result.page.nodes.texts[-1])[-1:] in path.read_text(encoding="utf-8")
 
 
-def test_facts_of_the_page_are_told(tmp_path: Path) -> None:
-    """URL, title, status, encoding and its rule, model, threshold, counts; and the text itself."""
+def test_facts_of_the_page_are_given(tmp_path: Path) -> None:
+    """The view has the page's URL, title, status, encoding, model, threshold, counts and text."""
     result, page = view(tmp_path / "view.html")
     facts = words_of(page.find_class("facts")[0])
     for fact in ("http://news.example/1", "A story", "ok", "utf-8", result.page.encoding_source, "tiny 1.2", "0.500"):
@@ -113,8 +113,8 @@ def test_facts_of_the_page_are_told(tmp_path: Path) -> None:
     assert "missed" not in {str(line.get("class")) for line in blocks(page)}
 
 
-def test_gold_tells_right_from_wrong(tmp_path: Path) -> None:
-    """Blocks are marked, and scores are those of the evaluation."""
+def test_gold_marks_right_and_wrong_blocks(tmp_path: Path) -> None:
+    """With gold, blocks are marked right or wrong, and the scores are those of the evaluation."""
     gold = TextGold(f"Home {STORY}")
     result, page = view(tmp_path / "view.html", gold=gold)
     truth = gold.label(result.page).main
@@ -130,7 +130,7 @@ def test_gold_tells_right_from_wrong(tmp_path: Path) -> None:
 
 
 def test_notes_of_the_extractor_are_shown(tmp_path: Path) -> None:
-    """One per block, or none at all; another number is a mistake of the caller."""
+    """The extractor's notes are shown, one for each block; another number of notes raises an error."""
     result = blockml.extract("<p>one</p><p>two</p>", model=Plain())
     page = read_page(write_view(result, tmp_path / "view.html", explain=("rule 7: <b>long</b>", ""), title="Mine"))
     assert [[words_of(note) for note in line.find_class("note")] for line in blocks(page)] == [
@@ -145,7 +145,7 @@ def test_notes_of_the_extractor_are_shown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", ["", "<title>nothing</title>", "<p>short"])
 def test_pages_without_text_have_a_view(source: str, tmp_path: Path) -> None:
-    """The view gives the status."""
+    """The view of a page without text gives its status."""
     result, page = view(tmp_path / "view.html", source, TextGold("gold"))
     assert result.text == ""
     assert str(result.status).replace("_", " ") in words_of(page)
@@ -153,7 +153,7 @@ def test_pages_without_text_have_a_view(source: str, tmp_path: Path) -> None:
 
 
 def test_a_page_cannot_break_out(tmp_path: Path) -> None:
-    """Its text, title, address and attributes stay text."""
+    """Text, title, address and attributes of a hostile page remain text in the view."""
     escaped = markup.escape(HOSTILE)
     source = f"<title>{escaped}</title><p class='{escaped}'>{escaped} {STORY}</p><x<script>y</x<script>>"
     result = blockml.extract(source, model=Plain(), url=f"javascript:alert(4)//{HOSTILE}")
@@ -166,8 +166,8 @@ def test_a_page_cannot_break_out(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_shown_as_it_is(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    """Characters that HTML can't hold aside."""
+def test_any_text_is_shown_unchanged(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    """Any text is shown unchanged, except for characters that HTML can't represent."""
     result = blockml.extract(f"<p>{markup.escape(text)}</p>", model=Plain())
     page = read_page(write_view(result, tmp_path_factory.mktemp("view") / "view.html"))
     shown = [words_of(line.find_class("text")[0]) for line in blocks(page)]
@@ -175,22 +175,22 @@ def test_any_text_is_shown_as_it_is(tmp_path_factory: pytest.TempPathFactory, te
 
 
 def labelled(folder: Path, page_id: str, gold: Gold | None, source: str = PAGE) -> LabelledPage:
-    """A labelled page on disk."""
+    """Return a labelled page on disk."""
     path = folder / "source.html"
     path.write_text(source, encoding="utf-8")
     return LabelledPage(page_id, "news.example", path, gold, url="http://news.example/1", page_type="article")
 
 
 def columns(page: html.HtmlElement) -> dict[str, list[str]]:
-    """Cells of each column of the table, without the line of scores."""
+    """Return the cells of each column of the table, without the line of scores."""
     table = page.findall(".//table")[0]
     names = [words_of(head) for head in table.findall("./thead/tr/th")][1:]
     rows = [cells_of(row) for row in table.findall("./tbody/tr")]
     return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
 
-def test_systems_stand_side_by_side(tmp_path: Path) -> None:
-    """Best first, with gold; a text decides like the blocks that it holds."""
+def test_systems_are_side_by_side(tmp_path: Path) -> None:
+    """Systems are listed with the best first, next to gold; a text's decisions are the blocks that it contains."""
     gold = TextGold(f"Heading {STORY}")
     page = labelled(tmp_path, "p1", gold)
     right = np.array([False, True, True, False, False])
@@ -214,7 +214,7 @@ def test_systems_stand_side_by_side(tmp_path: Path) -> None:
 
 
 def test_titles_have_their_own_direction(tmp_path: Path) -> None:
-    """A title from right to left with Latin words keeps their order on an English page."""
+    """A right-to-left title with Latin words keeps its direction on an English page."""
     title = "حافلات كهربائية وبها أجهزة GPS.. صور"
     source = f"<title>{title}</title><p>{STORY}".encode()
     view = read_page(write_view(blockml.extract(source, model=Plain()), tmp_path / "view.html"))
@@ -225,14 +225,14 @@ def test_titles_have_their_own_direction(tmp_path: Path) -> None:
 
 
 def test_views_without_gold_show_decisions_only(tmp_path: Path) -> None:
-    """Nobody is right or wrong then."""
+    """Without gold the views show decisions but no mistakes."""
     page = labelled(tmp_path, "p1", None)
     paths = write_page_views([PagePredictions("news", page, {"a": "Home", "b": np.ones(5, dtype=bool)})], tmp_path)
     assert columns(read_page(paths[0])) == {"a": ["■", "·", "·", "·", "·"], "b": ["■"] * 5}
 
 
 def test_hostile_names_stay_inside_the_folder(tmp_path: Path) -> None:
-    """Names of data sets, pages and systems may contain any characters."""
+    """Names of data sets, pages and systems with any characters give paths inside the folder."""
     page = labelled(tmp_path, f"../../{HOSTILE}", TextGold(HOSTILE), f"<p>{markup.escape(HOSTILE)}</p>")
     [path] = write_page_views([PagePredictions("../..", page, {HOSTILE: HOSTILE})], tmp_path / "out")
     assert (tmp_path / "out" / "pages") in path.resolve().parents
@@ -241,7 +241,7 @@ def test_hostile_names_stay_inside_the_folder(tmp_path: Path) -> None:
 
 
 def test_decisions_on_another_page_are_refused(tmp_path: Path) -> None:
-    """The error names the system and both numbers of blocks."""
+    """Decisions for another number of blocks are refused with the system's name and both numbers."""
     page = labelled(tmp_path, "p1", None)
     with pytest.raises(UsageError, match="odd has predictions for 2 blocks, but the page has 5"):
         write_page_views([PagePredictions("news", page, {"odd": np.ones(2, dtype=bool)})], tmp_path)
@@ -252,7 +252,7 @@ names = st.text(st.characters(exclude_categories=["Cs"]), max_size=100)
 
 @given(names, names, names)
 def test_view_names_are_safe_and_unique(dataset: str, a: str, b: str) -> None:
-    """Three parts that any file system takes and no link must quote."""
+    """A view's name has three parts that any file system accepts and no link must quote, and is unique."""
     name = view_name(dataset, a)
     assert re.fullmatch(r"pages/[A-Za-z0-9_-][A-Za-z0-9._-]*/[A-Za-z0-9_-][A-Za-z0-9._-]*\.html", name)
     assert max(map(len, name.split("/"))) < 100
@@ -260,7 +260,7 @@ def test_view_names_are_safe_and_unique(dataset: str, a: str, b: str) -> None:
 
 
 def test_command_writes_a_view(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command takes a page and an extractor, and optionally gold and a second threshold."""
+    """The command writes a view of a page, with a gold text and a threshold if given."""
     page, gold, out = tmp_path / "page.html", tmp_path / "gold.txt", tmp_path / "deep" / "view.html"
     page.write_text(PAGE, encoding="utf-8")
     gold.write_text(f"\ufeffHeading {STORY}", encoding="utf-8")
@@ -290,7 +290,7 @@ def test_command_writes_a_view(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_command_says_what_is_wrong(
     arguments: list[str], code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit codes are those of the other commands."""
+    """Wrong arguments give the usual exit codes and a message that names the mistake."""
     page = tmp_path / "page.html"
     page.write_text(PAGE, encoding="utf-8")
     Path(f"{page}-16.txt").write_text("A text.", encoding="utf-16")

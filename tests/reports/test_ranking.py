@@ -19,7 +19,7 @@ def tables(
     metric: str = "bag_f1",
     kinds: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Tables of one data set; differences are (a, b, a - b, significant)."""
+    """Return tables of one data set; differences are (a, b, a - b, significant)."""
     better = "low" if metric == "without_rate" else "high"
     return {
         "schema_version": TABLES_VERSION,
@@ -44,7 +44,7 @@ def tables(
 
 
 def test_best_is_first_and_a_difference_can_be_read_from_both_sides() -> None:
-    """The tables hold each pair once; from the other side, sign and wins are turned."""
+    """The best system is first, and the result of a pair is negated and swapped when read from the other side."""
     index = index_tables(tables({"a": 0.5, "b": 0.8}, [("a", "b", -0.3, True)]))
     result = summarise_ranking(index, "news", "bag_f1")
     assert result.best is not None
@@ -58,7 +58,7 @@ def test_best_is_first_and_a_difference_can_be_read_from_both_sides() -> None:
 
 
 def test_systems_level_with_the_best_are_those_it_does_not_beat_significantly() -> None:
-    """Without tests of significance no system is level."""
+    """Systems that the best does not beat significantly are level with it; without significance tests none is."""
     index = index_tables(
         tables({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, [("a", "b", 0.1, False), ("c", "a", -0.2, True)])
     )
@@ -70,7 +70,7 @@ def test_systems_level_with_the_best_are_those_it_does_not_beat_significantly() 
 
 
 def test_a_system_trained_on_the_pages_cannot_be_the_best() -> None:
-    """It is listed in its place, without a rank."""
+    """A system trained on the pages is listed in its place without a rank, and cannot be the best."""
     index = index_tables(tables({"a": 0.9, "b": 0.8, "c": 0.7}, [("b", "c", 0.1, True)], seen=("a",)))
     result = summarise_ranking(index, "news", "bag_f1")
     assert result.best is not None
@@ -81,7 +81,7 @@ def test_a_system_trained_on_the_pages_cannot_be_the_best() -> None:
 
 @pytest.mark.parametrize("means", [{}, {"a": None}, {"a": 0.5}])
 def test_few_systems(means: dict[str, float | None]) -> None:
-    """No system, none with a value, or only one."""
+    """Rankings of no system, of systems without a value, and of only one can be made."""
     index = index_tables(tables(means, []))
     result = summarise_ranking(index, "news", "bag_f1")
     assert (result.best is not None) == (0.5 in means.values())
@@ -90,7 +90,7 @@ def test_few_systems(means: dict[str, float | None]) -> None:
 
 
 def test_low_may_be_better() -> None:
-    """The lowest value is then best, and the sign of differences is reversed."""
+    """For a metric where lower is better, the lowest value is best and differences are negated."""
     index = index_tables(tables({"a": 0.5, "b": 0.2}, [("a", "b", 0.3, True)], metric="without_rate"))
     result = summarise_ranking(index, "news", "without_rate")
     assert result.best is not None
@@ -100,8 +100,8 @@ def test_low_may_be_better() -> None:
     assert (result.result.mean, result.result.win_rate) == (0.3, 0.6)
 
 
-def test_leaders_hold_the_best_of_each_kind() -> None:
-    """The leader of a kind may be far down the ranking."""
+def test_leaders_include_the_best_of_each_kind() -> None:
+    """The leaders include the best of each kind, even from far down the ranking."""
     means: dict[str, float | None] = {f"own{i}": 0.9 - i / 100 for i in range(5)}
     means |= {"tool": 0.3, "worse tool": 0.2, "file": None}
     kinds = {"tool": "peer", "worse tool": "peer", "file": "outputs"}
@@ -110,11 +110,11 @@ def test_leaders_hold_the_best_of_each_kind() -> None:
 
 
 def test_outputs_of_unknown_kind_are_outputs() -> None:
-    """Figures have a shape for outputs."""
+    """Outputs of an unknown kind get the kind ``outputs``, which has a shape in the figures."""
     assert index_tables(tables({"a": 0.5}, [], kinds={"a": ""})).kinds == {"a": "outputs"}
 
 
 def test_other_schemas_are_refused() -> None:
-    """The error names both versions."""
+    """A table of another schema is refused with both versions."""
     with pytest.raises(UsageError, match="schema version 2, got 99"):
         index_tables({"schema_version": 99})

@@ -1,4 +1,4 @@
-"""The view of what is template in a page."""
+"""The view that shows which parts of a page are template."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SOURCE = "<nav><a href=/>Home</a></nav><p>Hello <a href=/b>big</a> world</p><foo
 def view_of(
     path: Path, page: Page, in_template: Any, template: str = "", **options: Any
 ) -> tuple[html.HtmlElement, str]:
-    """Write a view; give it without its frame, and what the frame holds. Everything shown is in that frame."""
+    """Write a view and return it without its frame, and the HTML that the frame shows."""
     options = {"page_title": "A page", "page_html_label": "a.html", **options}
     written = write_template_view(path, template_html=template, page=page, in_template=in_template, **options)
     text = written.read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def view_of(
 
 
 def within(page: Page, *names: str) -> Any:
-    """Nodes that are, or are in, elements with one of these names."""
+    """Return the mask of nodes that are, or are inside, elements with one of these names."""
     mask = page.nodes.named(set(names))
     for node in range(len(mask)):
         mask[node] |= bool(page.nodes.parent[node] >= 0 and mask[page.nodes.parent[node]])
@@ -52,7 +52,7 @@ def within(page: Page, *names: str) -> Any:
 
 
 def test_blocks_are_shaded_by_their_share(tmp_path: Path) -> None:
-    """Blocks in document order have the share of their characters; at one half or more they count as template."""
+    """Blocks are shaded by the share of their characters in the template, and count as template from a half upwards."""
     page = blockml.parse(SOURCE, url="http://site.example/a")
     view, frame = view_of(tmp_path / "deep" / "v.html", page, within(page, "a"), "<nav>Home</nav>", info={"n_pages": 7})
     lines = view.find_class("block")
@@ -70,7 +70,7 @@ def test_blocks_are_shaded_by_their_share(tmp_path: Path) -> None:
 
 
 def test_shares_may_be_given(tmp_path: Path) -> None:
-    """Given shares are shown unchanged."""
+    """Shares that are passed in are shown unchanged."""
     page = blockml.parse(SOURCE)
     mask = np.zeros(len(page.nodes), dtype=bool)
     view, _ = view_of(tmp_path / "v.html", page, mask, shares=[0.25, 0.5, 1.0])
@@ -79,7 +79,7 @@ def test_shares_may_be_given(tmp_path: Path) -> None:
 
 
 def test_pages_without_blocks_have_a_template_view(tmp_path: Path) -> None:
-    """It says so, and is called what it can be called."""
+    """The view of a page without blocks says so, and is titled with its label if it has no title."""
     page = blockml.parse("")
     view, _ = view_of(tmp_path / "v.html", page, np.ones(len(page.nodes), dtype=bool), page_title="")
     assert "no text block" in words_of(view)
@@ -92,7 +92,7 @@ def test_pages_without_blocks_have_a_template_view(tmp_path: Path) -> None:
 def test_views_of_another_page_are_refused(
     nodes: int | None, shares: list[float] | None, words: str, tmp_path: Path
 ) -> None:
-    """Nothing is written then."""
+    """Nodes or shares of another page are refused, and nothing is written."""
     page = blockml.parse(SOURCE)
     mask = np.zeros(nodes or len(page.nodes), dtype=bool)
     with pytest.raises(UsageError, match=words):
@@ -101,7 +101,7 @@ def test_views_of_another_page_are_refused(
 
 
 def test_a_template_cannot_leave_its_frame(tmp_path: Path) -> None:
-    """Its quotes and tags stay inside of the attribute; titles, labels and facts are text."""
+    """Quotes and tags of a template cannot end the frame's attribute, and titles, labels and facts are escaped."""
     page = blockml.parse(f"<p>{markup.escape(HOSTILE)}</p>", url=f"javascript:alert(1)//{HOSTILE}")
     mask = np.zeros(len(page.nodes), dtype=bool)
     template = f'"></iframe><script>alert(1)</script>{HOSTILE}'
@@ -124,8 +124,8 @@ def test_a_template_cannot_leave_its_frame(tmp_path: Path) -> None:
         "<link rel=preconnect href=http://evil.example",
     ],
 )
-def test_tags_that_connect_on_their_own_are_left_out(tag: str, tmp_path: Path) -> None:
-    """A browser opens connections for them before it asks the policy."""
+def test_tags_that_open_connections_are_left_out(tag: str, tmp_path: Path) -> None:
+    """Tags for which a browser opens connections before it checks the policy are left out."""
     page = blockml.parse(SOURCE)
     _, frame = view_of(tmp_path / "v.html", page, np.zeros(len(page.nodes), dtype=bool), f"<p>a</p>{tag}")
     assert frame.startswith("<p>a</p>")
@@ -133,8 +133,8 @@ def test_tags_that_connect_on_their_own_are_left_out(tag: str, tmp_path: Path) -
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=200))
-def test_any_template_comes_through(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    """The template is unchanged but for tags that could escape and white space around it."""
+def test_any_template_is_shown_unchanged(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    """A template is shown unchanged, apart from tags that could escape and white space around it."""
     page = blockml.parse("<p>one")
     template = f"<p>{text}</p>"
     _, frame = view_of(tmp_path_factory.mktemp("v") / "v.html", page, np.zeros(len(page.nodes), dtype=bool), template)
@@ -142,7 +142,7 @@ def test_any_template_comes_through(tmp_path_factory: pytest.TempPathFactory, te
 
 
 def test_shares_can_be_read_on_the_darkest_block() -> None:
-    """Text has a contrast of 4.5 at least (WCAG 2.2, success criterion 1.4.3), in light and dark."""
+    """Text on the darkest block has a contrast of at least 4.5 (WCAG 2.2, criterion 1.4.3), in light and dark."""
     folder = Path(templateview.__file__).parent / "templates"
     mixed = re.search(r"var\(--h\) \* (\d+)%", (folder / "template_view.html.jinja").read_text(encoding="utf-8"))
     style = (folder / "style.css").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ COLUMNS = feature_set(MODEL.features).columns
 
 
 def fits(row: TreeRow, values: NDArray[np.float32]) -> bool:
-    """Whether a matrix row fulfils all conditions of a path."""
+    """Return whether a matrix row fulfils all conditions of a path."""
     for condition in row.path.split(" and "):
         if nominal := re.fullmatch(r"(\w+) (is not|is) (\w+)", condition):
             holds = (values[COLUMNS.index(f"{nominal[1]}={nominal[3]}")] > 0.5) == (nominal[2] == "is")
@@ -32,7 +32,7 @@ def fits(row: TreeRow, values: NDArray[np.float32]) -> bool:
 
 
 def test_paths_lead_to_the_predicted_value() -> None:
-    """Whole-number features, so that rounded thresholds decide alike: exactly one leaf fits each row."""
+    """Exactly one leaf's path fits each row of whole numbers, and it has the predicted value."""
     rows = tree_rows(TREES, COLUMNS, depth=5)
     random = np.random.default_rng(0)
     matrix = random.integers(0, 12, (40, len(COLUMNS))).astype(np.float32)
@@ -45,7 +45,7 @@ def test_paths_lead_to_the_predicted_value() -> None:
 
 
 def test_text_and_drawing_have_a_line_and_a_box_for_each_node() -> None:
-    """Boxes don't overlap; cut subtrees are marked; the depth limits both."""
+    """Each node has a line of text and a box; boxes don't overlap, and subtrees below the depth limit are marked."""
     rows = tree_rows(TREES, COLUMNS, depth=3)
     assert len(tree_text(rows).splitlines()) == len(rows)
     svg = tree_svg(rows)
@@ -59,7 +59,7 @@ def test_text_and_drawing_have_a_line_and_a_box_for_each_node() -> None:
 
 @pytest.mark.parametrize("depth", [0, 1])
 def test_shallow_trees(depth: int) -> None:
-    """A tree of only a root is a text and a drawing too."""
+    """Shallow trees, even of only a root, are written as text and drawn."""
     rows = tree_rows(TREES, COLUMNS, depth=depth)
     assert len(rows) == 2 ** (depth + 1) - 1
     assert tree_svg(rows).endswith("</svg>")

@@ -30,20 +30,20 @@ CODE = (
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium for all tests."""
+    """Provide Chromium for all tests."""
     with chromium() as found:
         yield found
 
 
 def five_pages() -> list[bytes]:
-    """Five real pages of WCXB where the corpora are, else synthetic ones."""
+    """Return five real pages of WCXB if the corpora are available, else synthetic ones."""
     corpora = os.environ.get("BLOCKML_CORPORA")
     pages = open_dataset(Path(corpora) / "wcxb" if corpora else DATA / "sites").pages
     return [page.load()[0] for page in pages[:: len(pages) // 5][:5]]
 
 
 def view_of(content: bytes, folder: Path, *options: str) -> str:
-    """Write the view of a page; return its address."""
+    """Write the view of a page and return its address."""
     page, view = folder / "page.html", folder / "view.html"
     page.write_bytes(content)
     assert main(["view", str(page), "-o", str(view), *options]) == 0
@@ -60,7 +60,7 @@ def slide(found: Watched, value: float) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_threshold_changes_decisions_and_text(browser: Browser, size: str, tmp_path: Path) -> None:
-    """At each position of the slider the text and the decisions are those of an extraction; nothing leaves the file."""
+    """At each position of the slider, text and decisions are those of an extraction, and no request leaves the file."""
     for content in [*five_pages(), CODE.encode()]:
         with watched(browser, size) as found:
             address = view_of(content, tmp_path)
@@ -78,7 +78,7 @@ def test_the_threshold_changes_decisions_and_text(browser: Browser, size: str, t
 
 
 def test_keyboard_moves_the_slider(browser: Browser, tmp_path: Path) -> None:
-    """An arrow key is one hundredth."""
+    """An arrow key moves the slider by one hundredth."""
     with watched(browser, "desktop") as found:
         found.page.goto(view_of(five_pages()[0], tmp_path))
         found.page.focus("#threshold")
@@ -89,7 +89,7 @@ def test_keyboard_moves_the_slider(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_search_and_labels_filter(browser: Browser, tmp_path: Path) -> None:
-    """Only blocks with the words and the label are shown, together with their number."""
+    """Only blocks that match the search and the label are shown, together with their number."""
     content = five_pages()[0]
     result = blockml.extract(content)
     assert result.labels is not None
@@ -107,7 +107,7 @@ def test_search_and_labels_filter(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_reasons_of_a_block(browser: Browser, tmp_path: Path) -> None:
-    """Each family of features has a bar, and a click leads from the page to the block and back."""
+    """Each family of features has a bar, and clicks lead from the page to the block and back."""
     with watched(browser, "desktop") as found:
         found.page.goto(view_of(five_pages()[1], tmp_path))
         found.page.locator(".why summary").nth(3).click()
@@ -124,7 +124,7 @@ def test_reasons_of_a_block(browser: Browser, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_hostile_page_does_nothing(browser: Browser, size: str, tmp_path: Path) -> None:
-    """Nothing runs, loads, moves away or stays hidden."""
+    """Nothing in the view of a hostile page runs, loads, navigates away or stays hidden."""
     with watched(browser, size) as found:
         address = view_of(HOSTILE.encode(), tmp_path)
         found.page.goto(address)
@@ -137,7 +137,7 @@ def test_a_hostile_page_does_nothing(browser: Browser, size: str, tmp_path: Path
 
 
 def test_gold_follows_the_threshold(browser: Browser, tmp_path: Path) -> None:
-    """Marks of errors are those of the decisions at the slider."""
+    """Marks of errors are those of the decisions at the slider's threshold."""
     gold = tmp_path / "gold.txt"
     gold.write_text("Code")
     with watched(browser, "desktop") as found:

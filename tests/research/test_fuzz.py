@@ -1,4 +1,4 @@
-"""The fuzzer finds nothing in its first inputs, and finds what is wrong."""
+"""The fuzzer finds nothing in its first inputs, and reports errors when there are some."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from research.fuzz.targets import TARGETS
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_first_inputs(target: str, tmp_path: Path) -> None:
-    """Each target holds for some inputs."""
+    """Each target finds no error in its first inputs."""
     if target == "calls" and _kernel.compiled is None:
         pytest.skip("needs the compiled kernel: there was no compiler, or BLOCKML_PURE is set")
     for number in range(40):
@@ -23,21 +23,21 @@ def test_first_inputs(target: str, tmp_path: Path) -> None:
 
 
 def test_inputs_are_repeated_by_number() -> None:
-    """Equal seeds give equal damage."""
+    """Equal seeds give equal damage, and different numbers different damage."""
     source = bytes(range(256))
     assert mutated(source, random.Random("0 1")) == mutated(source, random.Random("0 1"))
     assert len({mutated(source, random.Random(f"0 {number}")) for number in range(50)}) > 40
 
 
 def test_inputs_run_in_a_process() -> None:
-    """Which says how many there were, and which of them failed."""
+    """Inputs run in a process that returns their number and the failures."""
     n_inputs, failures = fuzz.run("page", 0, 0.05)
     assert n_inputs > 1
     assert failures == []
 
 
 def test_failures_are_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The batch ends at the input that fails, whose number was printed last."""
+    """A batch ends at the input that fails, whose number was printed last."""
 
     def fails(chance: random.Random, folder: Path) -> None:  # noqa: ARG001
         raise ZeroDivisionError

@@ -1,4 +1,4 @@
-"""Mutants: where a module changes, and whether tests notice it."""
+"""Mutants: where a module is changed, and whether tests detect it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def f(x: int = 3, *, by: bool = True) -> int:
 '''
 
 
-def test_what_changes() -> None:
-    """Expressions and statements change; texts, types, decorators and default values stay."""
+def test_mutated_expressions_and_statements() -> None:
+    """Expressions and statements are mutated, but not texts, types, decorators and default values."""
     found = {(mutant.line, mutant.before, mutant.after) for mutant in mutants(SOURCE)}
     assert found == {
         (2, "5", "6"),
@@ -55,8 +55,8 @@ def test_what_changes() -> None:
         assert ast.unparse(mutant.tree()) != ast.unparse(ast.parse(SOURCE))
 
 
-def test_samples_are_the_same_every_time() -> None:
-    """As many as asked for, in order, and all without a number."""
+def test_samples_are_reproducible() -> None:
+    """A sample has the requested size in order of lines, or all mutants for 0, and is the same every time."""
     for name, tests in TESTS.items():
         assert all((ROOT / test).exists() for test in tests)
         whole = [mutant.line for mutant in chosen(ROOT / name, 0, 0)]
@@ -67,8 +67,8 @@ def test_samples_are_the_same_every_time() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_mutant_is_what_the_tests_see() -> None:
-    """A module that fails is noticed, the module as it is passes."""
+def test_tests_see_the_mutant() -> None:
+    """The tests see the mutant: they fail with a mutated module and pass with the original."""
     code = """
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files of a header and arrays: their bytes, and what is not written."""
+"""Files of a header and arrays: their bytes, and arrays that are refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blockml.storage.arrays import read_arrays, write_arrays
 
 
 def test_members_are_as_documented(tmp_path: Path) -> None:
-    """Compressed, without the time of writing, readable for all, and in little-endian order; the header is indented."""
+    """Members are compressed, without a time stamp, world-readable and little-endian, and the header is indented."""
     write_arrays(tmp_path / "a", {"format": 1, "name": "Zoë"}, {"x": np.arange(300, dtype=">i4")})
     with zipfile.ZipFile(tmp_path / "a") as archive:
         members = archive.infolist()
@@ -29,14 +29,14 @@ def test_members_are_as_documented(tmp_path: Path) -> None:
 
 
 def test_arrays_of_objects_are_not_written(tmp_path: Path) -> None:
-    """They would need pickle, which reading refuses."""
+    """Arrays of objects are not written, because reading them would require pickle, which is refused."""
     with pytest.raises(ValueError, match="Object arrays cannot be saved"):
         write_arrays(tmp_path / "a", {"format": 1}, {"x": np.array([{}, None])})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_newest_format_is_read_and_the_next_one_is_not(tmp_path: Path) -> None:
-    """Each error says what is wrong."""
+    """The newest format is read, and an error for the next one or another kind says what is wrong."""
     write_arrays(tmp_path / "a", {"format": 3, "kind": "x"}, {})
     assert read_arrays(tmp_path / "a", "file", 3, {"kind": "x"}) == ({"format": 3, "kind": "x"}, {})
     with pytest.raises(ModelFormatError, match=r"unknown format 3 \(this version reads 1 to 2\)"):
@@ -47,7 +47,7 @@ def test_the_newest_format_is_read_and_the_next_one_is_not(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("name", "bound"), [("header.json", "_MAX_HEADER"), ("x.npy", "_MAX_ARRAYS")])
 def test_the_largest_sizes_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, bound: str) -> None:
-    """A member of exactly the bound is, one byte more is not."""
+    """A member of exactly the maximum size is read, and one byte more is refused."""
     write_arrays(tmp_path / "a", {"format": 1}, {"x": np.arange(3)})
     with zipfile.ZipFile(tmp_path / "a") as archive:
         size = archive.getinfo(name).file_size
@@ -59,7 +59,7 @@ def test_the_largest_sizes_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_member_that_is_shorter_than_declared_is_refused(tmp_path: Path) -> None:
-    """Its checksum and its array are whole, but the directory of the file is not to be trusted."""
+    """A member shorter than the zip directory declares is refused, even if its checksum and its array are valid."""
     path = tmp_path / "a"
     write_arrays(path, {"format": 1}, {"x": np.arange(3)})
     data = bytearray(path.read_bytes())
@@ -70,8 +70,8 @@ def test_a_member_that_is_shorter_than_declared_is_refused(tmp_path: Path) -> No
         read_arrays(path, "file", 1)
 
 
-def test_an_archive_in_the_place_of_an_array_is_refused(tmp_path: Path) -> None:
-    """Numpy opens it, as something else than an array."""
+def test_an_archive_in_place_of_an_array_is_refused(tmp_path: Path) -> None:
+    """An npz archive in place of an array, which numpy opens as something else, is refused."""
     buffer = io.BytesIO()
     np.savez(buffer, np.arange(3))
     with zipfile.ZipFile(tmp_path / "a", "w") as archive:

@@ -1,4 +1,4 @@
-"""Files are replaced as a whole; devices, pipes, sockets and links are not replaced."""
+"""Files are replaced atomically; devices, pipes, sockets and links are not replaced."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def extract_to(path: Path) -> None:
 
 @pytest.fixture
 def text(tmp_path: Path) -> bytes:
-    """The text that ``extract`` writes."""
+    """Return the text that ``extract`` writes."""
     extract_to(tmp_path / "wanted.txt")
     return (tmp_path / "wanted.txt").read_bytes()
 
 
 def test_an_error_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    """Neither half a file nor a temporary one stays."""
+    """An error leaves the file unchanged and no temporary file."""
     path = tmp_path / "a"
     path.write_bytes(b"before")
     with pytest.raises(TypeError), atomic_write(path) as stream:
@@ -40,8 +40,8 @@ def test_an_error_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="makes links")
-def test_a_temporary_file_of_a_fixed_name_is_replaced(tmp_path: Path) -> None:
-    """It may be that of a killed process, or a link by which somebody else has another file overwritten."""
+def test_a_leftover_temporary_file_is_replaced(tmp_path: Path) -> None:
+    """A temporary file left by a killed process is replaced, and a link in its place is not followed."""
     (tmp_path / "other").write_bytes(b"before")
     (tmp_path / "a.new.part").symlink_to(tmp_path / "other")
     for content in (b"all of it", b"short"):
@@ -52,8 +52,8 @@ def test_a_temporary_file_of_a_fixed_name_is_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "other").read_bytes() == b"before"
 
 
-def test_the_content_is_on_the_disk_before_it_has_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise a power failure could leave the new name with an empty file where file systems write names first."""
+def test_the_content_is_on_the_disk_before_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The content is flushed to disk before the file is renamed, so that a power failure cannot leave an empty file."""
     steps: list[tuple[str, int]] = []
     fsync, replace = os.fsync, Path.replace
 
@@ -79,7 +79,7 @@ def test_the_content_is_on_the_disk_before_it_has_the_name(tmp_path: Path, monke
 def test_a_disk_that_cannot_take_the_content_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A disk on a network may report that it is full only at this time."""
+    """A flush that fails, as on a full network disk, leaves the old file."""
 
     def fail(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -91,8 +91,8 @@ def test_a_disk_that_cannot_take_the_content_leaves_the_old_file(
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("a", b"before")]
 
 
-def test_a_link_stays(tmp_path: Path, text: bytes) -> None:
-    """The file behind it is replaced, through a chain of links, and made if it does not exist yet."""
+def test_a_link_is_kept_and_its_target_replaced(tmp_path: Path, text: bytes) -> None:
+    """The target of a link is replaced, through a chain of links, and is created if it does not exist yet."""
     target = tmp_path / "folder" / "target.txt"
     target.parent.mkdir()
     (tmp_path / "one").symlink_to(target)
@@ -106,7 +106,7 @@ def test_a_link_stays(tmp_path: Path, text: bytes) -> None:
 
 
 def test_a_fifo_is_written_to(tmp_path: Path, text: bytes) -> None:
-    """The reader of a named pipe gets the text, and the pipe stays one."""
+    """The reader of a named pipe gets the text, and the pipe remains one."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     received: list[bytes] = []
@@ -120,7 +120,7 @@ def test_a_fifo_is_written_to(tmp_path: Path, text: bytes) -> None:
 
 @pytest.mark.usefixtures("socket_enabled")
 def test_a_socket_is_written_to(tmp_path: Path, text: bytes, capsys: pytest.CaptureFixture[str]) -> None:
-    """The listener gets the text, and the socket stays one; without a listener the error names the file."""
+    """The listener of a socket gets the text; without a listener the error names the file."""
     path = tmp_path / "s"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(path))
@@ -143,7 +143,7 @@ def test_a_socket_is_written_to(tmp_path: Path, text: bytes, capsys: pytest.Capt
 
 
 def test_a_device_is_written_to(tmp_path: Path) -> None:
-    """The null device stays a device, by its own name and through a link."""
+    """The null device remains a device, when written directly or through a link."""
     before = Path(os.devnull).stat()
     extract_to(Path(os.devnull))
     (tmp_path / "null").symlink_to(os.devnull)
@@ -154,8 +154,8 @@ def test_a_device_is_written_to(tmp_path: Path) -> None:
     assert (tmp_path / "null").is_symlink()
 
 
-def test_every_command_writes_so(tmp_path: Path) -> None:
-    """Views, templates and reports don't replace a link either; training refuses what is not a file."""
+def test_every_command_writes_atomically(tmp_path: Path) -> None:
+    """Views, templates and reports don't replace a link, and training refuses a device."""
     for name, command in {"view": ["view", PAGE, "--model", "plain"], "site": ["templates", "detect", PAGE]}.items():
         (tmp_path / name).symlink_to(tmp_path / f"{name}.out")
         assert main([*command, "-o", str(tmp_path / name)]) == 0

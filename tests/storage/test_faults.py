@@ -1,4 +1,4 @@
-"""A full disk, a folder without permission and a kill leave the old file as it was, whoever writes."""
+"""A full disk, a folder without permission and a kill leave the old file unchanged, for every writer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs limits and signals of POSIX")
 
-#: Statements that write the file ``path``, by what is written.
+#: Statements that write the file ``path``, by kind of file.
 WRITERS = {
     "model": "from blockml.model.model_file import load_model, save_model\n"
     "save_model(load_model('models/kim2013.blockml'), path)",
@@ -32,9 +32,9 @@ WRITERS = {
     "store = Store(path.parent)\nrows = [{'id': str(i), 'text': 'Cats rule.'} for i in range(99)]\n"
     "store.write('outputs', 'news', 'plain', rows, {'version': '1'})",
 }
-#: Statements before these that let them fail.
+#: Statements before the writer that make it fail.
 FAULTS = {
-    # The disk is full behind the first bytes; Python ignores the signal, so that writing fails.
+    # The disk is full after the first bytes; Python ignores the signal, so that writing fails.
     "full": "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))",
     "no permission": "import errno, pathlib\ndef refuse(self, *_, **__):\n"
     "    raise PermissionError(errno.EACCES, 'Permission denied', str(self))\n"
@@ -59,7 +59,7 @@ def run(path: Path, writer: str, fault: str = "") -> subprocess.CompletedProcess
 
 
 def output(folder: Path, writer: str) -> Path:
-    """Return the file that a writer writes; those of a comparison and of pages have their place in a folder."""
+    """Return the file that a writer writes; those of a comparison and of pages are inside a folder."""
     places = {"comparison": "outputs/news/plain.jsonl.gz", "page texts": "output.jsonl/short-article.txt"}
     return folder / places.get(writer, "output.jsonl")
 
@@ -67,7 +67,7 @@ def output(folder: Path, writer: str) -> Path:
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("writer", WRITERS)
 def test_a_fault_leaves_the_old_file(tmp_path: Path, writer: str, fault: str) -> None:
-    """The process says so or is killed, and the file is the old one to the byte."""
+    """The process reports the error or is killed, and the old file is unchanged."""
     path = output(tmp_path, writer)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"old")
@@ -76,7 +76,7 @@ def test_a_fault_leaves_the_old_file(tmp_path: Path, writer: str, fault: str) ->
     assert path.read_bytes() == b"old"
     if fault == "killed":
         assert done.returncode == -signal.SIGKILL
-        done = run(given, WRITERS[writer])  # nothing that was left behind is in the way
+        done = run(given, WRITERS[writer])  # files left behind are not in the way
         assert done.returncode == 0, done.stderr
         assert len(path.read_bytes()) > 100
         return
@@ -88,7 +88,7 @@ def test_a_fault_leaves_the_old_file(tmp_path: Path, writer: str, fault: str) ->
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="permissions don't bind root")
 def test_a_folder_without_permission(tmp_path: Path) -> None:
-    """The system's own refusal is an error that names the file."""
+    """In a folder without permission, writing fails with an error that names the file, which is unchanged."""
     path = tmp_path / "output.jsonl"
     path.write_bytes(b"old")
     tmp_path.chmod(0o555)

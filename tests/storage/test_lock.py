@@ -1,4 +1,4 @@
-"""Locks of outputs: one holder, which ends with its process."""
+"""Locks of outputs have one holder and end with its process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ with locked(Path(sys.argv[1])):
 
 @contextmanager
 def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process that holds a lock."""
+    """Run another process that holds a lock."""
     command = [sys.executable, "-c", HOLD, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 (our own program)
         assert process.stdout is not None
@@ -36,7 +36,7 @@ def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_second_process_is_refused_with_the_holder(tmp_path: Path) -> None:
-    """The message names process and machine; the holder keeps the lock."""
+    """A second process is refused with the holder's process and machine, and the holder keeps the lock."""
     path = tmp_path / "out.lock"
     with holder(path) as process:
         for _ in range(2):
@@ -48,7 +48,7 @@ def test_a_second_process_is_refused_with_the_holder(tmp_path: Path) -> None:
 
 
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
-    """A killed process leaves its file, which the next one takes over and removes."""
+    """The lock file of a killed process is taken over and removed by the next one."""
     path = tmp_path / "out.lock"
     with holder(path) as process:
         process.kill()
@@ -60,14 +60,14 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
 
 
 def test_the_same_process_is_refused_too(tmp_path: Path) -> None:
-    """Two threads of a process are two runs."""
+    """A second lock in the same process, such as in another thread, is refused."""
     path = tmp_path / "out.lock"
     with locked(path), pytest.raises(UsageError, match=f"process {os.getpid()} on"), locked(path):
         pytest.fail("locked twice")
 
 
 def test_a_lock_file_with_other_content_is_taken_or_reported(tmp_path: Path) -> None:
-    """Nothing in the file can break the message."""
+    """A lock file with any content is taken over, or reported without breaking the message."""
     path = tmp_path / "out.lock"
     path.write_bytes(b"\xff\x00{}" * 1000)
     with locked(path):
@@ -79,7 +79,7 @@ def test_a_lock_file_with_other_content_is_taken_or_reported(tmp_path: Path) -> 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege on Windows")
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    """A link in the place of the lock file doesn't empty the file that it leads to."""
+    """A link in place of the lock file is refused, and the file it leads to is unchanged."""
     other = tmp_path / "other"
     other.write_text("kept", encoding="utf-8")
     (tmp_path / "out.lock").symlink_to(other)

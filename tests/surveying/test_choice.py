@@ -1,4 +1,4 @@
-"""Pages to label: chosen by site and confidence, read from the inputs of a run, never asked twice."""
+"""Pages to label: chosen by site and confidence, read from the inputs of a run, never chosen twice."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ PAGE = "<title>{0}</title><a href=/>Home</a><h1>Cats {0}</h1><p>Cats rule the wo
 
 
 def rows_of(sizes: dict[str, tuple[int, float]]) -> list[dict[str, Any]]:
-    """Records of sites, less sure with each page."""
+    """Return records of sites with decreasing confidence."""
     return [
         {"id": f"{site}/{n}", "url": f"https://{site}/{n}", "text": f"Cat {n} of {site}", "confidence": sure - n / 100}
         for site, (count, sure) in sizes.items() for n in range(count)
     ]  # fmt: skip
 
 
-def test_sites_by_weight_and_their_least_sure_pages() -> None:
-    """Sites with too few pages to adapt to are left out; the limit cuts the last site."""
+def test_sites_by_weight_and_their_least_certain_pages() -> None:
+    """Large unsure sites are chosen first, with their least certain pages; small sites are left out."""
     rows = rows_of({"few.example": (3, 0.2), "sure.example": (9, 0.99), "unsure.example": (8, 0.6)})
     chosen = choose_pages(RunOutput(rows), pages=7, per_site=5)
     assert [(page.site, page.rank, page.of) for page in chosen] == [
@@ -39,8 +39,8 @@ def test_sites_by_weight_and_their_least_sure_pages() -> None:
     assert [page.id for page in chosen[:2]] == ["unsure.example/7", "unsure.example/6"]
 
 
-def test_repeated_texts_are_asked_once() -> None:
-    """Near copies of a text teach nothing new."""
+def test_repeated_texts_are_chosen_once() -> None:
+    """A near copy of a chosen text is not chosen, because it teaches nothing new."""
     words = [" ".join(f"w{k}-{kind}" for k in range(300)) for kind in range(3)]
     rows = [
         {"id": str(n), "url": f"https://a.example/{n}", "text": f"{words[n // 4]} {n}", "confidence": 0.5}
@@ -49,8 +49,8 @@ def test_repeated_texts_are_asked_once() -> None:
     assert [page.id for page in choose_pages(RunOutput(rows))] == ["0", "4", "8"]
 
 
-def test_what_is_labelled_is_not_asked_again() -> None:
-    """Labelled pages count among those of their site."""
+def test_labelled_pages_are_not_chosen_again() -> None:
+    """Labelled pages count towards their site and are not chosen again."""
     rows = rows_of({"cats.example": (9, 0.9)})
     done = [("cats.example", f"cats.example/{n}") for n in (8, 7, 3)]
     chosen = choose_pages(RunOutput(rows), per_site=5, labelled=done)
@@ -59,7 +59,7 @@ def test_what_is_labelled_is_not_asked_again() -> None:
 
 
 def test_wrong_calls() -> None:
-    """An output without confidences can't choose."""
+    """An output without confidences, and a number of pages below 1, are refused."""
     with pytest.raises(UsageError, match="by confidence, but no record has one"):
         choose_pages(RunOutput([{"id": "a"}]))
     with pytest.raises(UsageError, match="per_site must be positive, got 0"):
@@ -68,7 +68,7 @@ def test_wrong_calls() -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> tuple[Path, Path]:
-    """Inputs of a run, whose ids are hostile, and its output."""
+    """Return the inputs of a run with hostile ids, and its output."""
     rows = rows_of({"cats.example": (6, 0.9)})
     for row in rows:
         row["id"] = f"../../{row['id']}?<x>"
@@ -80,7 +80,7 @@ def run(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_labels_become_a_data_set_with_sites(run: tuple[Path, Path], tmp_path: Path) -> None:
-    """Chosen pages are read from the inputs; their folders stay inside of the output; a page that is done is known."""
+    """Labelled pages are read from the inputs, stored in folders inside the output, and not asked again."""
     inputs, output = run
     labelled = tmp_path / "labelled"
     chosen = choose_pages(RunOutput(output), per_site=5)
@@ -101,17 +101,17 @@ def test_labels_become_a_data_set_with_sites(run: tuple[Path, Path], tmp_path: P
 
 
 def test_other_inputs_are_refused(run: tuple[Path, Path], tmp_path: Path) -> None:
-    """Pages of another run have other ids."""
+    """Inputs of another run, which have other ids, are refused."""
     other = tmp_path / "other.jsonl"
     other.write_text('{"id": "x", "html": "<p>a"}\n')
     with pytest.raises(InputError, match="none of the chosen pages is in the inputs"):
         pages_to_label(choose_pages(RunOutput(run[1])), find_inputs([str(other)]))
 
 
-def test_the_command_refuses_what_has_no_effect(
+def test_the_command_refuses_options_without_effect(
     run: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without --survey there is one folder and no choice; a site that has its pages is not asked again."""
+    """Options without an effect are refused, and so are inputs whose sites all have enough labelled pages."""
     pytest.importorskip("bottle")
     pytest.importorskip("nh3")
     inputs, output = map(str, run)

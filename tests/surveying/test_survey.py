@@ -25,7 +25,7 @@ SENTENCE = "Cats rule the world of page {0}, and nobody there has ever asked num
 
 
 def record(site: str, number: int, confidence: float, **more: Any) -> dict[str, Any]:
-    """Record of a page whose text is its own but for two lines of its site."""
+    """Return the record of a page with a unique text except for two lines of its site."""
     text = (
         f"Follow {site}\n{SENTENCE.format(number)}\n{SENTENCE.format(number * 7 + 3)}\nAll rights of {number} reserved"
     )
@@ -37,19 +37,19 @@ def record(site: str, number: int, confidence: float, **more: Any) -> dict[str, 
 
 
 def rows_of(sizes: Mapping[str, tuple[int, float]]) -> list[dict[str, Any]]:
-    """Records of sites with a number of pages and a confidence."""
+    """Return records of sites with the given numbers of pages and confidences."""
     return [record(site, number, sure) for site, (n, sure) in sizes.items() for number in range(n)]
 
 
 def written(rows: list[dict[str, Any]], path: Path) -> Path:
-    """Write records as JSON lines."""
+    """Write records as JSON lines and return the path."""
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
 
 
-def test_sites_are_ranked_by_pages_and_doubt() -> None:
-    """Many unsure pages come first; counts are those of the records."""
+def test_sites_are_ranked_by_pages_and_uncertainty() -> None:
+    """Sites with many uncertain pages come first, and counts are those of the records."""
     rows = rows_of({"sure.example": (20, 0.99), "unsure.example": (10, 0.6), "small.example": (1, 0.1)})
     rows += [record("failed.example", 1, 0.5) | {"status": "timeout", "text": "", "confidence": None}]
     found = survey(rows)
@@ -66,7 +66,7 @@ def test_sites_are_ranked_by_pages_and_doubt() -> None:
 
 
 def test_lines_that_repeat_are_counted_by_site() -> None:
-    """A line on every page is listed with its count; texts of single pages are not."""
+    """A line that is on many pages of a site is listed with its count, but not texts of single pages."""
     found = survey(rows_of({"cats.example": (12, 0.9), "dogs.example": (2, 0.9)}))
     assert [(row["site"], row["line"], row["pages"], row["share"]) for row in found.tables["lines"]] == [
         ("cats.example", "Follow cats.example", 12, 1.0)
@@ -75,7 +75,7 @@ def test_lines_that_repeat_are_counted_by_site() -> None:
 
 
 def test_near_duplicates_and_soft_errors() -> None:
-    """A text that differs by a word is a near duplicate on its site only; an error page is known by its message."""
+    """Near duplicates are found within a site only, and an error page is recognised by its message."""
     words = " ".join(f"word{number}" for number in range(300))
     rows = [
         *(record("cats.example", number, 0.9, text=f"{words} tail{number}") for number in range(4)),
@@ -88,8 +88,8 @@ def test_near_duplicates_and_soft_errors() -> None:
     assert by_site["cats.example"]["most_frequent_text_pages"] >= 2
 
 
-def test_pages_to_look_at_are_least_sure_and_typical() -> None:
-    """Three pages of the lowest confidence, and three others near the medians of the site."""
+def test_pages_to_look_at_are_least_certain_or_typical() -> None:
+    """The pages to look at are three with the lowest confidence and three near the medians of the site."""
     rows = [record("cats.example", number, 0.5 + number / 100) for number in range(40)]
     pages = survey(rows).tables["pages"]
     assert [row["id"] for row in pages if row["kind"] == "least sure"] == [f"cats.example-{n}" for n in range(3)]
@@ -99,7 +99,7 @@ def test_pages_to_look_at_are_least_sure_and_typical() -> None:
 
 
 def test_all_forms_of_an_output_give_one_survey(tmp_path: Path) -> None:
-    """JSON lines, compressed ones, a folder of parts, Parquet, a table and the records themselves."""
+    """JSON lines, compressed ones, a folder of parts, Parquet and a table give the survey of the records."""
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     rows = rows_of({"cats.example": (9, 0.8), "dogs.example": (5, 0.7)})
@@ -117,7 +117,7 @@ def test_all_forms_of_an_output_give_one_survey(tmp_path: Path) -> None:
 
 
 def test_a_comparison_names_what_changed() -> None:
-    """Texts, statuses and confidence by site, and the lines that came and went of the pages that changed most."""
+    """A comparison lists changes by site, and the lines added and removed on the pages that changed most."""
     before = rows_of({"cats.example": (6, 0.6), "dogs.example": (3, 0.9)})
     after = [dict(row) for row in before]
     after[0] |= {"text": "Something else\n" + SENTENCE.format(99), "confidence": 0.9, "model": "default-cats 0.1.0"}
@@ -136,7 +136,7 @@ def test_a_comparison_names_what_changed() -> None:
 
 
 def test_views_and_templates_come_from_the_inputs(tmp_path: Path) -> None:
-    """With the pages of the run, a view shows what was kept and removed, and large sites have templates."""
+    """With the inputs of the run, a view shows kept and removed blocks, and large sites have templates."""
     pytest.importorskip("sklearn")
     pages = sorted(DATA.glob("harbour-courier/*/page.html"))
     items = [Item(path.parent.name, path=path, url=f"https://courier.example/{path.parent.name}") for path in pages]
@@ -165,7 +165,7 @@ HOSTILE = [
 
 
 def test_hostile_records_are_harmless(tmp_path: Path) -> None:
-    """Markup of records stays text, nothing raises, and the report stays small."""
+    """Markup in records is escaped, no record raises, and the report stays small."""
     rows: list[Any] = [*HOSTILE, *HOSTILE, *HOSTILE, "text", 3, None]
     found = survey(rows, before=HOSTILE)
     page = found.html()
@@ -178,7 +178,7 @@ def test_hostile_records_are_harmless(tmp_path: Path) -> None:
 
 
 def test_lines_that_are_not_records_are_counted(tmp_path: Path) -> None:
-    """Damaged lines cost only themselves; an output without a record is refused."""
+    """Damaged lines are counted, and an output without any record is refused."""
     path = tmp_path / "out.jsonl"
     path.write_bytes(b'{"id": "a", "text": "b"}\n{"id": \nnull\n[1]\n\xff\xfe\n' + b"[" * 100_000 + b"\n")
     found = survey(path)
@@ -189,7 +189,7 @@ def test_lines_that_are_not_records_are_counted(tmp_path: Path) -> None:
 
 
 def test_wrong_calls(tmp_path: Path) -> None:
-    """The error says what is taken."""
+    """Wrong calls raise an error that says what is accepted."""
     with pytest.raises(InputError, match="no such file"):
         survey(tmp_path / "none.jsonl")
     (tmp_path / "docs").mkdir()
@@ -203,7 +203,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
 
 
 class Many:
-    """Records of one site, or of many, made as they are read."""
+    """Generates records of one or many sites while it is read."""
 
     def __init__(self, n: int, n_sites: int) -> None:
         self.n, self.n_sites = n, n_sites
@@ -216,7 +216,7 @@ class Many:
 
 @pytest.mark.parametrize("n_sites", [1, 4])
 def test_memory_does_not_grow_with_pages(n_sites: int) -> None:
-    """Four times as many pages need little more memory: some bytes for each."""
+    """Four times as many pages need little more memory: a few bytes for each."""
     peaks = []
     for n in (1_000, 3_000):
         tracemalloc.start()
@@ -227,7 +227,7 @@ def test_memory_does_not_grow_with_pages(n_sites: int) -> None:
 
 
 def test_many_sites_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sites beyond a limit share one row."""
+    """Sites beyond the limit share one row."""
     monkeypatch.setattr("blockml.surveying.sites.MOST_SITES", 10)
     rows = {row["site"]: row["pages"] for row in survey(Many(60, 30)).tables["sites"]}
     assert len(rows) == 11
@@ -235,7 +235,7 @@ def test_many_sites_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_tables_are_written_and_returned(tmp_path: Path) -> None:
-    """Each table with rows is a Parquet file; a frame has the same rows."""
+    """Each table with rows is written to a Parquet file, and the frame has the same rows."""
     pq = pytest.importorskip("pyarrow.parquet")
     found = survey(rows_of({"cats.example": (5, 0.9)}), before=rows_of({"cats.example": (5, 0.8)}))
     names = {path.stem for path in found.save_tables(tmp_path)}
@@ -247,7 +247,7 @@ def test_tables_are_written_and_returned(tmp_path: Path) -> None:
 
 
 def test_a_notebook_shows_the_report_without_scripts() -> None:
-    """The report is in a frame that may run nothing."""
+    """The report in a notebook is in a frame that may not run scripts."""
     found = blockml.survey([{"id": '"><script>', "text": "a"}])
     shown = found._repr_html_()
     assert shown.startswith('<iframe sandbox=""')
@@ -256,7 +256,7 @@ def test_a_notebook_shows_the_report_without_scripts() -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A table without -o; a report and Parquet files with it; an output is never replaced."""
+    """The command prints a table, or with -o writes a report and Parquet files, and never replaces its input."""
     output = written(rows_of({"cats.example": (5, 0.9), "dogs.example": (9, 0.5)}), tmp_path / "out.jsonl")
     assert main(["survey", str(output)]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("dogs.example")
@@ -274,6 +274,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_records_are_read_with_their_site() -> None:
-    """The registrable domain of the URL, else the first folder of the id, else none."""
+    """A record's site is the registrable domain of its URL, else the first folder of its id, else none."""
     rows = [{"id": "a", "url": "https://news.bbc.co.uk/1"}, {"id": "cats/2"}, {"id": "3"}, {"id": "http://x.example/"}]
     assert [found.site for found in RunOutput(rows)] == ["bbc.co.uk", "cats", "", ""]

@@ -1,4 +1,4 @@
-"""Clustering of pages, and its summary."""
+"""Clustering of pages and its summary."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from blockml.templates.distances import distance
 from blockml.templates.grouping import PageSummary, cluster_pages, summarise_page
 from tests.strategies import messy_html
 
-#: Two ways to build a page, with texts of their own and of all.
+#: Two layouts of pages, with texts that are unique and one that all share.
 ARTICLE = "<title>{0}</title><div><h1>{0}</h1><p>All rights reserved</p><p>Text on {0}</p></div>"
 LISTING = "<title>{0}</title><ul><li><a href=x>{0}</a></li><li><a href=y>more</a></li></ul><table><tr><td>1</table>"
 
@@ -29,7 +29,7 @@ SITES = Path(__file__).parents[2] / "data" / "sites"
 
 
 def made(n_articles: int, n_listings: int) -> tuple[list[Page], list[str]]:
-    """Articles and listings in turn, as far as there are both."""
+    """Return alternating articles and listings, as long as there are both."""
     articles = [
         (blockml.parse(ARTICLE.format(f"cat{i}"), url=f"http://a.example/{i}"), f"a{i}") for i in range(n_articles)
     ]
@@ -39,12 +39,12 @@ def made(n_articles: int, n_listings: int) -> tuple[list[Page], list[str]]:
 
 
 def labels_of(result: dict[str, Any]) -> list[int]:
-    """Clusters of the pages."""
+    """Return the clusters of the pages."""
     return [page["cluster"] for page in result["pages"]]
 
 
-def test_result_tells_pages_and_clusters() -> None:
-    """Rows of pages and clusters are numbered by first page, and hold everything that the report shows."""
+def test_result_describes_pages_and_clusters() -> None:
+    """Pages and clusters are numbered by first page, and have everything that the report shows."""
     pages, ids = made(3, 2)
     result = cluster_pages(pages, ids, threshold=0.5, truth=["x", "y", None, "y", "x"])
     assert ids == ["a0", "l0", "a1", "l1", "a2"]
@@ -71,8 +71,8 @@ def test_repeated_words_are_those_of_texts_on_other_pages() -> None:
     assert clusters[1]["common_words"] is None
 
 
-def test_a_text_twice_on_one_page_does_not_repeat() -> None:
-    """Repetition needs another page."""
+def test_a_text_twice_on_one_page_is_not_repeated() -> None:
+    """A text that is twice on one page but on no other is not repeated."""
     pages = [blockml.parse(f"<p>Same</p><p>Same</p><p>{name}</p>") for name in ("one", "two")]
     other = [blockml.parse(f"<p>{name} a</p><p>{name} a</p><p>{name} b</p>") for name in ("one", "two")]
     assert cluster_pages(pages, ["1", "2"], threshold=0)["clusters"][0]["common_words"] == pytest.approx(2 / 3)
@@ -82,7 +82,7 @@ def test_a_text_twice_on_one_page_does_not_repeat() -> None:
 @settings(max_examples=25)
 @given(st.lists(messy_html, min_size=1, max_size=6), st.sampled_from(["cp", "cps", "ctss"]), st.floats(0, 1))
 def test_without_a_matrix_the_clusters_are_the_same(htmls: list[str], metric: str, threshold: float) -> None:
-    """Any pages give the same clusters."""
+    """Clusters without a matrix equal those with one, for any pages."""
     pages = [blockml.parse(html) for html in htmls]
     ids = [str(number) for number in range(len(pages))]
     plain = cluster_pages(pages, ids, distance=metric, threshold=threshold, pictures=False)
@@ -96,7 +96,7 @@ def test_without_a_matrix_the_clusters_are_the_same(htmls: list[str], metric: st
 @settings(max_examples=25)
 @given(st.lists(messy_html, min_size=2, max_size=6))
 def test_spread_and_median_by_definition(htmls: list[str]) -> None:
-    """Against distances of pairs, one by one."""
+    """Spread and median equal those from distances computed pair by pair."""
     pages = [blockml.parse(html) for html in htmls]
     ids = [str(number) for number in range(len(pages))]
     result = cluster_pages(pages, ids, threshold=0.6, pictures=False)
@@ -111,8 +111,8 @@ def test_spread_and_median_by_definition(htmls: list[str]) -> None:
         assert totals[row["median"]] == pytest.approx(min(totals.values()))
 
 
-def test_summaries_stand_for_their_pages() -> None:
-    """Summaries can be pickled and give the same result as pages."""
+def test_summaries_replace_their_pages() -> None:
+    """Pickled summaries of pages give the same result as the pages."""
     pages, ids = made(3, 2)
     kept = [pickle.loads(pickle.dumps(summarise_page(page, subclusters=True))) for page in pages]  # noqa: S301 (our own)
     assert all(isinstance(page, PageSummary) for page in kept)
@@ -123,7 +123,7 @@ def test_summaries_stand_for_their_pages() -> None:
 
 
 def test_subclusters_are_separated_by_classes() -> None:
-    """One tree of elements, two sets of classes: one cluster, two finer ones, numbered from 0."""
+    """Pages with equal elements but two sets of classes are one cluster with two subclusters, numbered from 0."""
     row = '<div class="{0}"><p class="{0}-a">x</p><ul class="{0}-b"><li class="{0}-c">y</ul></div>'
     pages = [blockml.parse(row.format(name)) for name in ("post", "shop", "post", "shop", "post", "shop")]
     result = cluster_pages(pages, list("abcdef"), threshold=0.5, subclusters=True)
@@ -133,7 +133,7 @@ def test_subclusters_are_separated_by_classes() -> None:
 
 @pytest.mark.parametrize("linkage", ["single", "average", "median"])
 def test_a_number_of_clusters(linkage: str) -> None:
-    """No threshold then, whatever the linkage."""
+    """A given number of clusters is reached without a threshold, with any linkage."""
     pages, ids = made(4, 3)
     result = cluster_pages(pages, ids, k=2, linkage=linkage)
     assert labels_of(result) == [0, 1, 0, 1, 0, 1, 0]
@@ -143,7 +143,7 @@ def test_a_number_of_clusters(linkage: str) -> None:
 
 
 def test_automatic_thresholds_say_where_they_come_from() -> None:
-    """Few pages: the published one, or one cluster where none is published. More: what their distances say."""
+    """For few pages the threshold is the published one, if there is any; for more it comes from their distances."""
     pages, ids = made(2, 1)
     assert cluster_pages(pages, ids)["threshold_source"] == "preset"
     alone = cluster_pages(pages, ids, distance="tv")
@@ -157,8 +157,8 @@ def test_automatic_thresholds_say_where_they_come_from() -> None:
 
 @pytest.mark.parametrize("n", [0, 1])
 @pytest.mark.parametrize("options", [{}, {"distance": "tv"}, {"subclusters": True}, {"minhash": True}])
-def test_hardly_any_pages(n: int, options: dict[str, Any]) -> None:
-    """None and one are clustered like any."""
+def test_collections_of_no_or_one_page(n: int, options: dict[str, Any]) -> None:
+    """Collections of no page and of one page are clustered."""
     pages, ids = made(n, 0)
     result = cluster_pages(pages, ids, **options)
     assert labels_of(result) == [0] * n
@@ -200,15 +200,15 @@ def test_beyond_the_limit_it_works_without_a_matrix(monkeypatch: pytest.MonkeyPa
         ({"truth": ["x"]}, "3 pages need 3 known groups, got 1"),
     ],
 )
-def test_wrong_calls_name_what_is_legal(options: dict[str, Any], message: str) -> None:
-    """The error gives the legal values, before pages are compared if possible."""
+def test_wrong_calls_are_refused_with_the_legal_values(options: dict[str, Any], message: str) -> None:
+    """Wrong calls are refused with the legal values, if possible before pages are compared."""
     pages, ids = made(2, 1)
     with pytest.raises(UsageError, match=message):
         cluster_pages(pages, ids, **options)
 
 
-def test_ids_are_different_and_as_many_as_pages() -> None:
-    """A page with the id of another one would be lost in the output."""
+def test_ids_must_be_unique_and_as_many_as_pages() -> None:
+    """Ids must be unique and as many as pages, because pages with equal ids would be lost in the output."""
     pages, _ = made(2, 0)
     for ids in (["a"], ["a", "a"], ["a", "b", "c"]):
         with pytest.raises(UsageError, match="2 pages need 2 different ids"):
@@ -217,8 +217,8 @@ def test_ids_are_different_and_as_many_as_pages() -> None:
         cluster_pages(pages, ["a", "b"], distance="")
 
 
-def test_sites_of_the_sample_are_told_apart() -> None:
-    """Markup is enough to separate the generated sites; no subcluster mixes two of them."""
+def test_synthetic_sites_are_separated() -> None:
+    """Markup is enough to separate the synthetic sites, and no subcluster mixes two of them."""
     files = sorted(SITES.glob("*/*/page.html"))
     pages = [summarise_page(blockml.parse(file.read_bytes()), subclusters=True) for file in files]
     sites = [json.loads((file.parent / "meta.json").read_text(encoding="utf-8"))["site"] for file in files]

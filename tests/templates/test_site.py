@@ -1,4 +1,4 @@
-"""Templates of sites: learning, updating, and their files."""
+"""Templates of sites: learning, updating, and files."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ DATA = Path(__file__).parents[2] / "data" / "sites"
 
 
 def pages_of(site: str) -> list[Page]:
-    """Pages of one of the generated sites."""
+    """Return the pages of one of the synthetic sites."""
     return [blockml.parse(path.read_bytes()) for path in sorted((DATA / site).glob("*/page.html"))]
 
 
 def inside_of(template: SiteTemplate, page: Page) -> NDArray[np.bool_]:
-    """Mark the nodes that belong to the tree of the page's layout, if it has one."""
+    """Return the mask of nodes that are in the tree of the page's layout."""
     inside = template.in_tree(page)
     assert inside is not None
     return inside
@@ -38,18 +38,18 @@ def inside_of(template: SiteTemplate, page: Page) -> NDArray[np.bool_]:
 
 @pytest.fixture(scope="module")
 def courier() -> list[Page]:
-    """A newspaper."""
+    """Return the pages of a newspaper."""
     return pages_of("harbour-courier")
 
 
 @pytest.fixture(scope="module")
 def template(courier: list[Page]) -> SiteTemplate:
-    """Template of the site."""
+    """Return the template of the newspaper."""
     return SiteTemplate.learn(courier, name="courier")
 
 
 def test_copies_count_once(template: SiteTemplate, courier: list[Page]) -> None:
-    """A crawl may have a page under many addresses; what it shares with itself is not a template."""
+    """Copies of a page, which a crawl may have under many addresses, count once."""
     for copied in range(0, len(courier), 4):
         again = SiteTemplate.learn([*courier, *[courier[copied]] * 20], name="courier")
         assert [layout.n_pages for layout in again.layouts] == [layout.n_pages for layout in template.layouts]
@@ -59,14 +59,14 @@ def test_copies_count_once(template: SiteTemplate, courier: list[Page]) -> None:
 
 
 def test_pages_that_were_not_parsed_are_refused() -> None:
-    """Bytes and names of files are a likely mistake."""
+    """Bytes and file names, which are likely mistakes, are refused."""
     for wrong in ([b"<p>Home"], ["home.html"], "<p>Home"):
         with pytest.raises(UsageError, match=r"pages must be parsed, as by blockml\.parse, got (?:str|bytes)"):
             SiteTemplate.learn(wrong)  # type: ignore[arg-type]
 
 
-def test_file_gives_back_what_was_learnt(template: SiteTemplate, courier: list[Page], tmp_path: Path) -> None:
-    """Every number about every page is the same, and the same template is the same bytes."""
+def test_files_restore_what_was_learnt(template: SiteTemplate, courier: list[Page], tmp_path: Path) -> None:
+    """A loaded template measures every page as before, and is saved as the same bytes."""
     file = tmp_path / "courier.template"
     template.save(file)
     again = SiteTemplate.load(file)
@@ -85,7 +85,7 @@ def test_file_gives_back_what_was_learnt(template: SiteTemplate, courier: list[P
 
 
 def test_menu_and_footer_are_in_the_tree_and_the_article_is_not(template: SiteTemplate, courier: list[Page]) -> None:
-    """Looked at on an article."""
+    """On an article, the menu and the footer are in the tree and the article is not."""
     page = next(page for page in courier if page.nodes.named({"article"}).any() and len(page.blocks) > 40)
     inside, nodes = inside_of(template, page), page.nodes
     words: dict[str, list[int]] = {"header": [0, 0], "footer": [0, 0], "article": [0, 0]}
@@ -97,8 +97,8 @@ def test_menu_and_footer_are_in_the_tree_and_the_article_is_not(template: SiteTe
     assert shares["article"] < 0.3
 
 
-def test_counting_goes_on(courier: list[Page]) -> None:
-    """Pages one by one, or all at once, in any order: what repeats is the same; layouts stay."""
+def test_counting_can_be_continued(courier: list[Page]) -> None:
+    """Counting pages step by step in any order equals counting all at once, and updates keep the layouts."""
     whole = SiteTemplate.count(courier)
     steps = SiteTemplate.count(courier[5:]).updated(courier[:3]).updated(courier[3:5]).updated(courier[:1])
     assert steps.counts.n_pages == whole.counts.n_pages
@@ -109,7 +109,7 @@ def test_counting_goes_on(courier: list[Page]) -> None:
 
 
 def test_layouts_are_of_all_pages(template: SiteTemplate, courier: list[Page]) -> None:
-    """Each page belongs to one, the largest comes first, and a page finds its own."""
+    """Each page belongs to one layout, the largest comes first, and a page finds its layout."""
     sizes = [layout.n_pages for layout in template.layouts]
     assert sum(sizes) == len(courier)
     assert sizes == sorted(sizes, reverse=True)
@@ -118,7 +118,7 @@ def test_layouts_are_of_all_pages(template: SiteTemplate, courier: list[Page]) -
 
 
 def test_pages_of_a_site_are_parsed_alike(template: SiteTemplate) -> None:
-    """Blocks of another segmentation could not be found among those that were learnt."""
+    """Pages parsed with other options are refused, because their blocks would not be found among those learnt."""
     other = blockml.parse("<p>Home</p>", profile="boilerpipe")
     with pytest.raises(UsageError, match="were parsed with"):
         template.updated([other])
@@ -129,7 +129,7 @@ def test_pages_of_a_site_are_parsed_alike(template: SiteTemplate) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_few_pages(n: int, tmp_path: Path) -> None:
-    """No page gives no layout, one page a layout without a tree."""
+    """No page gives no layout, and one page gives a layout without a tree."""
     pages = [blockml.parse(f"<p>Home</p><p>{name}") for name in ("cats", "dogs")][:n]
     learnt = SiteTemplate.learn(pages)
     assert [layout.tree is not None for layout in learnt.layouts] == ([n > 1] if n else [])
@@ -142,15 +142,15 @@ def test_few_pages(n: int, tmp_path: Path) -> None:
     assert found is None or np.array_equal(inside_of(again, page), found)
 
 
-def test_pages_may_come_one_by_one(courier: list[Page], template: SiteTemplate) -> None:
-    """Layouts are not lost because an iterator can be read only once."""
+def test_pages_may_be_an_iterator(courier: list[Page], template: SiteTemplate) -> None:
+    """Pages may be given as an iterator, which can be read only once."""
     assert repr(SiteTemplate.learn(iter(courier), name="courier")) == repr(template)
 
 
 @settings(max_examples=25)
 @given(st.lists(messy_html, max_size=5), messy_html)
 def test_any_pages_can_be_learnt(sources: list[str], other: str) -> None:
-    """A bad page never raises, learnt or not."""
+    """Any pages can be learnt and looked up without an exception."""
     learnt = SiteTemplate.learn([blockml.parse(source) for source in sources])
     page = blockml.parse(other)
     inside = learnt.in_tree(page)
@@ -158,7 +158,7 @@ def test_any_pages_can_be_learnt(sources: list[str], other: str) -> None:
 
 
 def test_files_of_other_kinds_are_refused(template: SiteTemplate, tmp_path: Path) -> None:
-    """Each says what it is not; a missing file is named."""
+    """Files of another kind and missing files are refused with an error that says which."""
     save_model(small_model(), tmp_path / "model")
     with pytest.raises(ModelFormatError, match="not a site template"):
         SiteTemplate.load(tmp_path / "model")
@@ -172,7 +172,7 @@ def test_files_of_other_kinds_are_refused(template: SiteTemplate, tmp_path: Path
 
 
 def test_damaged_files_are_refused(template: SiteTemplate, courier: list[Page], tmp_path: Path) -> None:
-    """Cut off, a part missing, a part replaced, a newer format: never another error."""
+    """Truncated files, missing or replaced parts and newer formats raise ModelFormatError and no other error."""
     file = tmp_path / "site"
     template.save(file)
     with zipfile.ZipFile(file) as archive:
@@ -195,7 +195,7 @@ def test_damaged_files_are_refused(template: SiteTemplate, courier: list[Page], 
             again = SiteTemplate.load(tmp_path / "bad")
         except ModelFormatError:
             continue
-        accepted += change  # any name is a name, and any sorted numbers may be keys: using them does no harm
+        accepted += change  # any name is valid, and any sorted numbers may be keys: using them does no harm
         measure(courier[0], again.counts)
         again.in_tree(courier[0])
     assert len(accepted) <= 5

@@ -1,4 +1,4 @@
-"""Characters that no reader sees."""
+"""Characters that are invisible to readers."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from blockml.text.tokens import MODES, metric_tokens
         ("\ufeffa\ufeffb\n\ufeff", "ab\n"),
         ("\u200b \u200b\u200b", " "),
         ("a\x00b\x1bc\x7fd\x9fe\x85\t", "abcde\x85\t"),
-        ("日\u200b本", "日本"),  # an opportunity to break the line, not a word boundary
+        ("日\u200b本", "日本"),  # an opportunity for a line break, not a word boundary
         ("ភាសា\u200bខ្មែរ ไทย\u200bแลนด์ ລາວ\u200bລາວ", "ភាសា\u200bខ្មែរ ไทย\u200bแลนด์ ລາວ\u200bລາວ"),
         ("ไทย\u200b \u200bไทย\u200b", "ไทย ไทย"),
         ("می\u200cخواهم", "می\u200cخواهم"),  # Persian
@@ -30,13 +30,13 @@ from blockml.text.tokens import MODES, metric_tokens
     ],
 )
 def test_readable_text(text: str, expected: str) -> None:
-    """Marks within words go; joiners and word boundaries of scripts that need them stay."""
+    """Invisible marks in words are removed; joiners and word boundaries of scripts that need them are kept."""
     assert readable(text) == expected
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_words_of_metrics(mode: str) -> None:
-    """A gold text with soft hyphens has the words of a text without."""
+    """A gold text with soft hyphens has the same words as one without."""
     assert metric_tokens("Förder\xadmittel für Klein\u200bst\xadbetriebe", mode) == metric_tokens(
         "Fördermittel für Kleinstbetriebe", mode
     )

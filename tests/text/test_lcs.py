@@ -24,7 +24,7 @@ more_tokens = st.lists(st.integers(0, 12), max_size=90)
 
 
 def slow_lcs_length(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
-    """Fill the textbook table."""
+    """Return the length by the textbook algorithm."""
     table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
     for i, s in enumerate(a):
         for j, t in enumerate(b):
@@ -35,7 +35,7 @@ def slow_lcs_length(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
 def matches_of(
     page: Sequence[Hashable], gold: Sequence[Hashable], max_cells: int = 40_000_000
 ) -> list[tuple[int, int]]:
-    """Align, check that the alignment is one, and give its matches."""
+    """Align two texts, check that the alignment is valid, and return its matches."""
     alignment = lcs_alignment(page, gold, max_cells=max_cells)
     assert alignment.dtype == np.int32
     assert alignment.shape == (len(page),)
@@ -46,7 +46,7 @@ def matches_of(
 
 
 def run_lengths(matches: list[tuple[int, int]]) -> list[int]:
-    """Lengths of the stretches that are consecutive on both sides."""
+    """Return the lengths of the stretches that are consecutive on both sides."""
     lengths = [1] if matches else []
     for (i, j), (next_i, next_j) in pairwise(matches):
         if (next_i - i, next_j - j) == (1, 1):
@@ -58,7 +58,7 @@ def run_lengths(matches: list[tuple[int, int]]) -> list[int]:
 
 @given(few_tokens, few_tokens)
 def test_length_equals_the_textbook_table(a: list[str], b: list[str]) -> None:
-    """The bit-parallel length is the length that the quadratic dynamic programme finds."""
+    """The bit-parallel length equals that of the quadratic dynamic programme."""
     assert lcs_length(a, b) == slow_lcs_length(a, b)
 
 
@@ -77,14 +77,14 @@ def test_length_across_many_digits() -> None:
     assert lcs_length(a, b) == LCSseq.similarity(a, b)
 
 
-def test_length_takes_any_hashable() -> None:
+def test_length_accepts_any_hashable() -> None:
     """Strings count as characters, and tokens of several types may be mixed."""
     assert lcs_length("banana", "atana") == 4
     assert lcs_length([("a", 1), None, 2], [None, 2, ("a", 1)]) == 2
 
 
 def test_length_of_empty_and_equal_sequences() -> None:
-    """Nothing shares nothing, and a sequence shares itself."""
+    """Empty sequences and sequences without common tokens have the length 0, and equal ones their full length."""
     assert lcs_length([], []) == 0
     assert lcs_length("abc", "") == 0
     assert lcs_length("abc", "xyz") == 0
@@ -99,7 +99,7 @@ def test_alignment_is_valid_and_longest(page: list[str], gold: list[str]) -> Non
 
 @given(more_tokens, more_tokens)
 def test_longer_alignment_is_valid_and_longest(page: list[int], gold: list[int]) -> None:
-    """Longer alignments agree with an independent implementation."""
+    """Longer alignments are as long as those of an independent implementation."""
     assert len(matches_of(page, gold)) == LCSseq.similarity(page, gold)
 
 
@@ -114,7 +114,7 @@ def test_longer_alignment_is_valid_and_longest(page: list[int], gold: list[int])
     ],
 )
 def test_repeated_words_are_matched_where_they_are_contiguous(page: str, gold: str, expected: list[int]) -> None:
-    """The copy of a word that continues a longer run is matched, on either side of the run."""
+    """A repeated word is matched where it continues a longer run, on either side of the run."""
     assert [i for i, _ in matches_of(page.split(), gold.split())] == expected
 
 
@@ -131,7 +131,7 @@ def test_of_two_equal_title_copies_the_later_one_is_matched() -> None:
 
 @given(few_tokens, few_tokens)
 def test_no_shift_between_neighbouring_runs_is_left(page: list[str], gold: list[str]) -> None:
-    """A run cannot take the token beside it from a neighbouring run that is not longer."""
+    """A run cannot take the token next to it from a neighbouring run that is not longer."""
     matches = matches_of(page, gold)
     lengths = run_lengths(matches)
     ends = np.cumsum(lengths).tolist()
@@ -144,7 +144,7 @@ def test_no_shift_between_neighbouring_runs_is_left(page: list[str], gold: list[
 
 
 def test_block_labels_from_gold_text() -> None:
-    """A block is main content if half of its tokens are matched; a teaser of single words is not."""
+    """A block is main content if half of its tokens are matched, which a teaser of single words is not."""
     blocks = ["home news", "cats rule", "cats are great and furry", "about cats", "copyright"]
     owners = np.array([k for k, block in enumerate(blocks) for _ in block.split()])
     gold = "cats rule cats are great and very furry"
@@ -163,7 +163,7 @@ def test_nothing_in_common_aligns_nothing(page: str, gold: str) -> None:
 @given(more_tokens, more_tokens, st.integers(1, 300))
 @example(page=[0] * 5 + [1] * 5, gold=[1] * 5 + [0] * 5, max_cells=1)
 def test_cut_alignment_stays_valid(page: list[int], gold: list[int], max_cells: int) -> None:
-    """However small the exact pieces are, the alignment is valid and no longer than the LCS."""
+    """However small the exact pieces are, the alignment is valid and not longer than the LCS."""
     assert len(matches_of(page, gold, max_cells)) <= LCSseq.similarity(page, gold)
 
 
@@ -189,26 +189,26 @@ def test_anchors_recover_a_text_with_inserted_noise() -> None:
 
 
 def test_crossing_anchors_are_dropped() -> None:
-    """Of two passages that were swapped, the longer one is kept."""
+    """Of two passages that were swapped, the longer one is matched."""
     first, second = list(range(60)), list(range(100, 130))
     matches = matches_of(first + second, second + first, 100)
     assert matches == [(i, i + 30) for i in range(60)]
 
 
 def test_shorter_ngrams_anchor_where_longer_ones_do_not() -> None:
-    """Unique pairs cut a text whose other words are in another order everywhere."""
+    """Unique pairs cut a text in which longer n-grams differ everywhere."""
     gold = [token for k in range(50) for token in (k, -k - 1, "a", "b")]
     page = ["b", "a"] * 1000 + [token for k in range(50) for token in (k, -k - 1, "b", "a")]
     assert len(matches_of(page, gold, 1000)) == lcs_length(page, gold)
 
 
-def test_repeated_ngrams_are_no_anchors() -> None:
-    """Only n-grams that occur once are kept, with their positions."""
+def test_repeated_ngrams_are_not_anchors() -> None:
+    """Only n-grams that occur once are anchors, with their positions."""
     _, positions = _single_grams(np.array([1, 2, 1, 2, 3]), 2)
     assert sorted(positions.tolist()) == [1, 3]
 
 
 def test_max_cells_below_one_is_refused() -> None:
-    """A piece of no cells cannot hold a match."""
+    """A maximum of no cells is refused, because such a piece cannot contain a match."""
     with pytest.raises(UsageError, match="max_cells must be at least 1"):
         lcs_alignment("a", "a", max_cells=0)

@@ -1,4 +1,4 @@
-"""Outlines of pages, and labels of blocks that are made from answers to them."""
+"""Outlines of pages, and labels of blocks from answers to them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write_pages(folder: Path) -> Path:
 
 
 def test_equal_parts_of_repeated_items_are_one_group() -> None:
-    """The names of all cards are a group, and so are their texts."""
+    """The headings of all cards are one group, and their texts another."""
     found = list(outline(parse(PAGE)))
     assert [line.split(" | ")[0] for line in found] == [
         "1 body>ul.menu b2 w2 l2", "2 li.card>h3 b30 w60", "3 li.card>p b30 w270", "4 body>p b1 w1",
@@ -42,7 +42,7 @@ def test_equal_parts_of_repeated_items_are_one_group() -> None:
 @settings(max_examples=50)
 @given(messy_html)
 def test_every_block_is_in_one_group(html: str) -> None:
-    """Of any page; groups are in the order of the page."""
+    """On any page every block is in one group, and groups are in the order of the page."""
     page = parse(html)
     found = groups(page)
     assert sorted(block for group in found for block in group.blocks) == list(range(len(page.blocks)))
@@ -51,7 +51,7 @@ def test_every_block_is_in_one_group(html: str) -> None:
 
 
 def test_answers_become_a_data_set(tmp_path: Path) -> None:
-    """Labels hold no text of the page, and give a data set together with it."""
+    """Labels contain no text of the page, and form a data set together with it."""
     folder, answers, labels = write_pages(tmp_path / "pool"), tmp_path / "answers.jsonl", tmp_path / "labels.jsonl.gz"
     assert main(["write", str(folder), "-o", str(tmp_path / "outlines.txt")]) == 0
     assert (tmp_path / "outlines.txt").read_text().startswith("=== shop | https://shop.example/ | Shop | en\n1 ")
@@ -71,7 +71,7 @@ def test_answers_become_a_data_set(tmp_path: Path) -> None:
 def test_groups_that_two_readers_label_differently_are_ignored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Equal labels stay, and the agreement is counted in words."""
+    """Groups with different labels are ignored, and the agreement is counted in words."""
     folder, first, second = write_pages(tmp_path / "pool"), tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     first.write_text(json.dumps({"id": "shop", "kind": "collection", "content": ["2-3"], "ignore": [4]}))
     second.write_text(json.dumps({"id": "shop", "kind": "listing", "content": ["3"], "ignore": [4]}))
@@ -87,8 +87,8 @@ def test_groups_that_two_readers_label_differently_are_ignored(
                            f"{1 / 333:.4f} ignore, ignore"]  # fmt: skip
 
 
-def test_a_table_needs_no_more_than_ids(tmp_path: Path) -> None:
-    """Other fields may be missing, and a string may have a line separator."""
+def test_a_table_needs_only_ids(tmp_path: Path) -> None:
+    """A row without fields other than the id, or with a line separator in a string, is outlined."""
     folder = write_pages(tmp_path / "pool")
     for row, head in (({}, "=== shop |  |  | \n1 "), ({"lang": "e\u2028n"}, "=== shop |  |  | e\u2028n\n1 ")):
         table = json.dumps({"id": "shop", **row}, ensure_ascii=False)
@@ -98,7 +98,7 @@ def test_a_table_needs_no_more_than_ids(tmp_path: Path) -> None:
 
 
 def test_labels_of_another_page_are_refused() -> None:
-    """Hashes of the texts show that a page has changed."""
+    """Labels of a page that has changed are refused, because hashes of its texts differ."""
     page = parse("<p>One<p>Two")
     with pytest.raises(ValueError, match="blocks 0 to 1 are not those"):
         run_labels(page, [[2, "main", "0" * 12]])
@@ -108,7 +108,7 @@ def test_labels_of_another_page_are_refused() -> None:
 
 
 def test_an_unknown_group_is_named(tmp_path: Path) -> None:
-    """A group that the outline does not have."""
+    """A group that the outline does not have is refused by its number."""
     folder, answers = write_pages(tmp_path / "pool"), tmp_path / "answers.jsonl"
     answers.write_text(json.dumps({"id": "shop", "kind": "collection", "content": [9]}))
     with pytest.raises(ValueError, match="shop: there is no group 9, only 1 to 4"):

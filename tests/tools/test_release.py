@@ -35,7 +35,7 @@ def _project(folder: Path, version: str) -> None:
 def test_a_tag_of_the_package_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The tag, the package and a section of the changelog name one version."""
+    """A tag that agrees with the package and a section of the changelog is accepted, and its notes are printed."""
     _project(tmp_path, "0.2.0")
     monkeypatch.setattr(release, "ROOT", tmp_path)
     assert release.main(["check", "v0.2.0"]) == 0
@@ -55,7 +55,7 @@ def test_another_tag_is_refused(
 
 
 def test_workflows_call_targets_and_scripts_that_exist() -> None:
-    """Each ``make TARGET`` and each Python script of a workflow is in the checkout."""
+    """Each ``make TARGET`` and each Python script of a workflow exists in the checkout."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     workflows = list((ROOT / ".github/workflows").glob("*.yml"))
     steps = "\n".join(path.read_text(encoding="utf-8") for path in workflows)

@@ -29,35 +29,35 @@ UNSEEN = {"script", "style", "template", "iframe", "noembed", "noframes"}
 
 @cache
 def folders() -> dict[str, Path]:
-    """Page folders by id."""
+    """Return page folders by id."""
     return {path.parent.name: path.parent for path in sorted(DATA.rglob("meta.json"))}
 
 
 @cache
 def meta(page_id: str) -> dict[str, Any]:
-    """Metadata of a page."""
+    """Return the metadata of a page."""
     result: dict[str, Any] = json.loads((folders()[page_id] / "meta.json").read_text(encoding="utf-8"))
     return result
 
 
 @cache
 def labels(page_id: str) -> list[dict[str, str]]:
-    """Labelled lines of a page."""
+    """Return the labelled lines of a page."""
     return [json.loads(line) for line in (folders()[page_id] / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def squeezed(texts: list[str]) -> str:
-    """All characters but white space."""
+    """Return all characters except white space."""
     return "".join("".join(texts).split())
 
 
 def html(page_id: str) -> str:
-    """Source of a page."""
+    """Return the source of a page."""
     return (folders()[page_id] / "page.html").read_text(encoding="utf-8")
 
 
 def test_data_folder_is_what_the_generator_writes() -> None:
-    """Regeneration with seed 0 gives ``data/`` byte for byte."""
+    """The generator with seed 0 writes ``data/`` byte for byte."""
     assert check(DATA, 0) == []
 
 
@@ -82,7 +82,7 @@ def test_labels_cover_the_body_text_in_order() -> None:
         assert body is not None
         expected = squeezed(list(body.itertext()))
         found = squeezed([line["text"] for line in labels(page_id)])
-        if page_id == "after-the-end":  # a tree of lxml ends with the first </html>
+        if page_id == "after-the-end":  # lxml's tree ends with the first </html>
             assert found.startswith(expected)
             assert len(found) > len(expected)
         else:
@@ -90,13 +90,13 @@ def test_labels_cover_the_body_text_in_order() -> None:
 
 
 def one_page_per_template() -> list[str]:
-    """Ids of the first page of each template."""
+    """Return the id of the first page of each template."""
     return list({meta(page_id)["template"]: page_id for page_id in reversed(folders())}.values())
 
 
 @pytest.mark.parametrize("page_id", one_page_per_template())
 def test_labels_cover_the_text_of_the_standard_tree(page_id: str) -> None:
-    """html5lib, which follows the HTML standard, finds the same text in the same order."""
+    """The labelled texts are those of html5lib, which follows the HTML standard, in order."""
     tree = html5lib.parse(html(page_id), treebuilder="lxml", namespaceHTMLElements=False)
     body = tree.getroot().find("body")
     for element in list(body.iter(*UNSEEN, etree.Comment)):
@@ -107,12 +107,12 @@ def test_labels_cover_the_text_of_the_standard_tree(page_id: str) -> None:
 
 
 def test_lines_are_normalised() -> None:
-    """No line is empty or holds a run of white space."""
+    """No line is empty or contains a run of white space."""
     assert all(line["text"] == " ".join(line["text"].split()) != "" for page in folders() for line in labels(page))
 
 
-def test_all_labels_occur_and_no_other() -> None:
-    """Each of the nine labels is used."""
+def test_exactly_the_known_labels_occur() -> None:
+    """Exactly the nine labels are used."""
     assert {line["label"] for page_id in folders() for line in labels(page_id)} == set(LABELS)
 
 
@@ -126,7 +126,7 @@ def test_pages_show_no_labels() -> None:
 
 
 def test_links_resolve() -> None:
-    """Linked ids exist, occur once, and no page names itself; the URL behind each is really linked."""
+    """Linked ids exist and occur once, no page links to itself, and the URL of each link is in the page."""
     for page_id in folders():
         links = meta(page_id)["links"]
         assert page_id == meta(page_id)["id"]
@@ -145,14 +145,14 @@ def test_sites_have_menus_and_several_templates() -> None:
     for pages in sites.values():
         assert len({meta(page_id)["template"] for page_id in pages}) >= 2
         assert len({meta(page_id)["page_type"] for page_id in pages}) >= 2
-        # Pages every page of the site links to are linked mutually.
+        # Pages that every page of the site links to are mutually linked.
         common = set.intersection(*({*meta(page_id)["links"], page_id} for page_id in pages))
         assert len(common) >= 4
         assert all(b in meta(a)["links"] and a in meta(b)["links"] for a, b in combinations(sorted(common), 2))
 
 
 def test_main_sentences_rarely_repeat_and_boilerplate_does() -> None:
-    """Articles of a site share next to no main text, and its footer is the same on each page."""
+    """Articles of a site share almost no main text, and its footer is the same on each page."""
     for site, kind in (("harbour-courier", "article"), ("patient-crumb", "post"), ("old-radio-bench", "thread")):
         pages = [page_id for page_id in folders() if meta(page_id)["template"] == f"{site}/{kind}"]
         texts = [{x["text"] for x in labels(p) if x["label"] == "main" and len(x["text"].split()) > 7} for p in pages]
@@ -161,17 +161,17 @@ def test_main_sentences_rarely_repeat_and_boilerplate_does() -> None:
 
 
 def test_pages_without_main_content() -> None:
-    """The login and the error page have none; every other page has."""
+    """Only the login page and the error page have no main content."""
     without = {p for p in folders() if not {"main", "heading", "supplement"} & {x["label"] for x in labels(p)}}
     assert without == {"login-page", "error-page"}
 
 
 def test_text_after_the_end_is_labelled() -> None:
-    """Text behind the first ``</html>`` is part of the page."""
+    """Text after the first ``</html>`` is part of the page."""
     assert "There is no recording." in " ".join(x["text"] for x in labels("after-the-end") if x["label"] == "main")
 
 
-def test_other_seed_other_text() -> None:
+def test_another_seed_gives_other_text() -> None:
     """Another seed changes most pages, and the same seed none."""
     zero, again, one = ({page.id: page.html for page in site_pages(seed)} for seed in (0, 0, 1))
     assert zero == again
@@ -179,15 +179,15 @@ def test_other_seed_other_text() -> None:
     assert sum(zero[page_id] != one[page_id] for page_id in zero) > 0.9 * len(zero)
 
 
-def test_other_seeds_build() -> None:
-    """No seed gives two pages one URL, or a page whose labels cannot be read."""
+def test_other_seeds_can_be_built() -> None:
+    """No seed gives two pages with the same URL, or a page whose labels cannot be read."""
     files = build(DATA, 0).keys()
     for seed in (2, 99):
         assert build(DATA, seed).keys() == files
 
 
 def test_write_then_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A written folder passes; damaged, missing and superfluous files are named and mended."""
+    """A written folder passes the check; damaged, missing and superfluous files are named and repaired."""
     assert main(["-o", str(tmp_path), "--seed", "3"]) == 0
     assert main(["-o", str(tmp_path), "--seed", "3", "--check"]) == 0
     folder = tmp_path / "sites" / "harbour-courier"
@@ -231,7 +231,7 @@ def test_bad_source_stops_the_command(tmp_path: Path, capsys: pytest.CaptureFixt
     ],
 )
 def test_annotate(source: str, page: str | None, runs: str | list[tuple[str, str]]) -> None:
-    """Labels are inherited, hidden elements skipped, attributes cut; nothing else changes."""
+    """Labels are inherited, hidden elements skipped and label attributes cut, and nothing else changes."""
     if isinstance(runs, str):
         words = runs.split()
         runs = list(zip(words[::2], words[1::2], strict=True))
@@ -239,28 +239,28 @@ def test_annotate(source: str, page: str | None, runs: str | list[tuple[str, str
 
 
 def test_annotate_refuses_unknown_labels() -> None:
-    """A label outside the nine is an error that names the legal ones."""
+    """A label outside the nine is refused with the legal ones."""
     with pytest.raises(UnknownNameError, match="advertisement, comment"):
         annotate('<p data-label="content">x')
 
 
 @pytest.mark.parametrize("source", ["<p data-label=main>x", "<p>data-label", '<p>a data-label="main" b'])
-def test_annotate_refuses_what_it_cannot_cut(source: str) -> None:
-    """An attribute without quotes, or its text in the page, is an error and never left in the page."""
+def test_annotate_refuses_attributes_that_it_cannot_cut(source: str) -> None:
+    """An attribute without quotes, or its text in the page, raises an error instead of remaining in the page."""
     with pytest.raises(DatasetError, match="data-label"):
         annotate(source)
 
 
 @given(st.lists(st.tuples(st.text("ab c", max_size=5), st.sampled_from([*LABELS, ""])), max_size=6))
 def test_annotate_agrees_with_construction(parts: list[tuple[str, str]]) -> None:
-    """Flat elements come back in order with their own labels."""
+    """Flat elements are returned in order with their labels."""
     source = "".join(f'<p data-label="{label}">{text}</p>' if label else f"<p>{text}</p>" for text, label in parts)
     expected = [(" ".join(text.split()), label or "other") for text, label in parts if text.strip()]
     assert annotate(f"<body>{source}</body>")[1] == expected
 
 
 def test_link_targets_leave_out_fragments() -> None:
-    """Relative links are resolved, fragments dropped, doubles removed; a bare fragment is the page itself."""
+    """Relative links are resolved, fragments dropped and duplicates removed; a bare fragment is the page itself."""
     source = '<a href="x">1</a><a href="#top">2</a><a>3</a><a href="/y?q=1#z">4</a><a href="x#1">5</a>'
     assert link_targets(source, "http://h.example/d/p") == [
         "http://h.example/d/x",
@@ -281,20 +281,20 @@ HEAD = "".join(
 )
 
 
-def test_handwritten_fields_are_taken_out() -> None:
-    """The fields become metadata and leave the page."""
+def test_handwritten_fields_are_removed() -> None:
+    """The fields of a hand-written page become metadata and are removed from it."""
     page = parse_handwritten("n", f"<head>{HEAD}</head><p>x")
     assert (page.id, page.url, page.html) == ("n", "http://h.example/?a=1&b=2", "<head></head><p>x")
 
 
 @pytest.mark.parametrize("source", [HEAD.replace("blockml:title", "blockml:tilte"), HEAD + HEAD, ""])
 def test_handwritten_fields_must_be_there_once(source: str) -> None:
-    """Missing, misspelt and doubled fields are errors."""
+    """Missing, misspelt and repeated fields are refused."""
     with pytest.raises(DatasetError, match="language, page_type, template, title, url"):
         parse_handwritten("n", source)
 
 
-def test_writer_deals_each_alternative_once() -> None:
+def test_writer_uses_each_alternative_once() -> None:
     """A rule repeats itself only after all its alternatives were used."""
     writer = Writer(parse_grammar(":x\na\nb\nc\nd\n"), "key")
     drawn = [writer.pick("x") for _ in range(8)]
@@ -312,12 +312,12 @@ def test_writer_deals_each_alternative_once() -> None:
     ],
 )
 def test_sentences(alternative: str, text: str) -> None:
-    """Articles, capitals, numbers and quotations come out as English spells them."""
+    """Articles, capitals, numbers and quotations are written as in English."""
     assert Writer(parse_grammar(f":s\n{alternative}\n:w\nowl\n"), "key").say("s") == text
 
 
 def test_unknown_rules_are_named() -> None:
-    """A slot without a rule is an error."""
+    """A slot without a rule is refused by name."""
     with pytest.raises(UnknownNameError, match="unknown grammar rule 'nosuch'"):
         Writer(parse_grammar(":s\n{nosuch}\n"), "key").say("s")
 

@@ -1,4 +1,4 @@
-"""Adaptation of a model to pages of one site: it helps where the model is wrong, and is refused where it is not."""
+"""Adapting a model to pages of one site: accepted where the model is wrong, and refused where it is right."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ WORDS = (
 
 
 def sentence(number: int, length: int = 28) -> str:
-    """Running text that differs from number to number."""
+    """Return running text that differs from number to number."""
     return " ".join(
         WORDS[(number * 7 + k * (number % 5 + 2) + k // 3) % len(WORDS)] for k in range(length)
     ).capitalize()
 
 
 def page_of(number: int, *, odd: bool) -> tuple[str, list[tuple[str, Label]]]:
-    """A page and its labels: on odd sites a long teaser is not content, on others the model is right."""
+    """Return a page and its labels; on odd sites a long teaser is not content, on others the model is right."""
     teaser = sentence(number + 50, 60)
     story = [f"{sentence(number * 11 + k)}." for k in range(4)]
     html = (
@@ -62,7 +62,7 @@ def site(folder: Path, numbers: range, *, odd: bool) -> Dataset:
 
 
 def test_adaptation_helps_on_other_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The command adapts to five pages, and the model is right on others; its file gives the same."""
+    """Adapting to five pages makes the model right on others, as does the file written by the command."""
     site(tmp_path / "mine", range(5), odd=True)
     others = [page_of(number, odd=True) for number in range(20, 26)]
     output = tmp_path / "adapted.blockml"
@@ -79,7 +79,7 @@ def test_adaptation_helps_on_other_pages(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_adaptation_is_refused_where_it_cannot_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Pages on which the model is right already: no file, a reason, and the exit code 1."""
+    """Pages on which the model is right give no file, but a reason and exit code 1."""
     site(tmp_path / "mine", range(5), odd=False)
     output = tmp_path / "adapted.blockml"
     assert main(["train", "--base", "default", "--dataset", str(tmp_path / "mine"), "-o", str(output)]) == 1
@@ -88,7 +88,7 @@ def test_adaptation_is_refused_where_it_cannot_help(tmp_path: Path, capsys: pyte
 
 
 def test_labels_without_a_pattern_are_refused(tmp_path: Path) -> None:
-    """Gold that depends on nothing in the page gives no model, whatever the training pages allow."""
+    """Random gold, which depends on nothing in the page, gives no model in almost all cases."""
     accepted = 0
     for seed in range(4):
         draw = np.random.default_rng(seed)
@@ -102,8 +102,8 @@ def test_labels_without_a_pattern_are_refused(tmp_path: Path) -> None:
     assert accepted <= 1
 
 
-def test_pages_without_content_are_no_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Empty gold texts are defects, as in training; labels without content tell nothing apart."""
+def test_pages_without_content_are_not_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Empty gold texts are defects as in training, and labels without content cannot be learnt from."""
     pages = site(tmp_path / "mine", range(6), odd=True)
     labels = sorted(pages.path.glob("*/labels.jsonl"))
     output = tmp_path / "adapted.blockml"
@@ -123,7 +123,7 @@ def test_pages_without_content_are_no_gold(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_defective_and_unfinished_pages_are_left_out(tmp_path: Path) -> None:
-    """They change nothing, and unfinished pages are not defects."""
+    """Defective and unfinished pages are left out, and unfinished ones do not count as defects."""
     alone = adapt(BASE, [site(tmp_path / "alone", range(5), odd=True)])
     site(tmp_path / "mine", range(11), odd=True)
     for number in range(5, 10):
@@ -139,7 +139,7 @@ def test_defective_and_unfinished_pages_are_left_out(tmp_path: Path) -> None:
 
 
 def test_repeated_pages_count_once(tmp_path: Path) -> None:
-    """A copy is not measured by what was learnt from the same page, in one folder or in two."""
+    """Copies of a page count once, in one folder or in two, so that none is measured by a model that learnt it."""
     for number in range(4):
         site(tmp_path / "copies" / str(number), range(1), odd=True)
     with pytest.raises(UsageError, match="at least 4 labelled pages, got 1; left out 3 pages"):
@@ -154,14 +154,14 @@ def test_repeated_pages_count_once(tmp_path: Path) -> None:
 
 
 def test_as_many_losses_as_gains_are_refused() -> None:
-    """A mean gain is not enough."""
+    """A model is refused if as many pages lose as gain, even with a mean gain."""
     before = np.full(4, 0.5)
     assert _accepted(before, np.array([0.7, 0.7, 0.4, 0.5]))
     assert not _accepted(before, np.array([0.8, 0.5, 0.4, 0.5]))
 
 
 def test_an_adapted_model_is_stored_and_not_adapted_twice(tmp_path: Path) -> None:
-    """The file holds the correction; a second adaptation would hide the first one's pages."""
+    """An adapted model keeps its correction in the file and cannot be adapted again."""
     pages = site(tmp_path / "mine", range(5), odd=True)
     model = adapt(BASE, [pages], name="mine").model
     assert model is not None
@@ -176,7 +176,7 @@ def test_an_adapted_model_is_stored_and_not_adapted_twice(tmp_path: Path) -> Non
 
 
 def test_keys_of_one_page_have_no_weight(tmp_path: Path) -> None:
-    """Content of a single page says nothing about others."""
+    """Keys that occur on a single page, which say nothing about others, have no weight."""
     pages = site(tmp_path / "mine", range(4), odd=True)
     prepared = [prepare_page(BASE, page) for page in pages.pages]
     correction = fit_correction(prepared, 1.0)
@@ -186,7 +186,7 @@ def test_keys_of_one_page_have_no_weight(tmp_path: Path) -> None:
 
 
 def test_wrong_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The error names what is missing."""
+    """Wrong calls are refused with what is missing."""
     pages = site(tmp_path / "mine", range(3), odd=True)
     with pytest.raises(UsageError, match="at least 4 labelled pages, got 3"):
         adapt(BASE, [pages])
@@ -201,7 +201,7 @@ def test_wrong_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_written_labels_are_read_back(tmp_path: Path) -> None:
-    """Any text survives."""
+    """Labels of any text are read back as they were written."""
     texts, labels = ["Zeile\u2028zwei", '"quoted" \\', "日本"], [Label.MAIN, Label.COMMENT, Label.OTHER]
     write_labels(tmp_path / "labels.jsonl", texts, labels)
     assert read_labels(tmp_path / "labels.jsonl").runs == tuple(zip(texts, labels, strict=True))

@@ -1,4 +1,4 @@
-"""Adaptation by site and template: a model where it helps, a reason elsewhere, and a folder that is a model."""
+"""Adapting by site and template: models for groups that gain, reasons for others, and a folder that routes pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def at_host(folder: Path, host: str, numbers: range, *, odd: bool) -> None:
 
 
 def test_sites_that_gain_get_a_model_and_others_the_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One site gains, one does not, one has too few pages; the folder routes by the URL."""
+    """The site that gains gets a model, others keep the base with a reason, and the folder routes by URL."""
     mine = tmp_path / "mine"
     at_host(mine / "odd", "www.odd.example", range(5), odd=True)
     at_host(mine / "fine", "fine.example", range(5), odd=False)
@@ -59,7 +59,7 @@ def test_sites_that_gain_get_a_model_and_others_the_base(tmp_path: Path, capsys:
 
 
 def test_a_site_without_gain_is_tried_by_host(tmp_path: Path) -> None:
-    """The pages of one host gain, those of another are right already or contradict them."""
+    """If a site does not gain as a whole, its hosts are tried separately."""
     for number, host in enumerate(("shop.cats.example", "blog.cats.example")):
         site(tmp_path / host, range(10 * number, 10 * number + 5), odd=number == 0)
     for host in ("shop.cats.example", "blog.cats.example"):
@@ -74,7 +74,7 @@ def test_a_site_without_gain_is_tried_by_host(tmp_path: Path) -> None:
 
 
 def test_templates_of_a_site_have_their_own_models(tmp_path: Path) -> None:
-    """Pages of another structure on the same site keep the base."""
+    """The model of a template is used for its pages, and pages of another structure on the site use the base."""
     at_host(tmp_path / "a", "cats.example", range(5), odd=True)
     for number in range(40, 45):
         place = tmp_path / "b" / f"p{number}"
@@ -100,7 +100,7 @@ def test_templates_of_a_site_have_their_own_models(tmp_path: Path) -> None:
 
 
 def test_wrong_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Pages without URLs can't be routed; options that have no effect are refused."""
+    """Pages without URLs, which can't be routed, and options without an effect are refused."""
     pages = site(tmp_path / "mine", range(5), odd=True)
     with pytest.raises(UsageError, match="no finished page has a URL"):
         adapt_groups(BASE, [pages])

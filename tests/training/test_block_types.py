@@ -32,18 +32,18 @@ QUICK: Boosting = {"n_trees": 4, "leaves": 8, "rate": 0.5, "min_leaf": 5}
 
 @pytest.fixture(scope="module")
 def own() -> Dataset:
-    """Sites of ours."""
+    """Return the synthetic sites."""
     return open_dataset(DATA / "sites")
 
 
 @pytest.fixture(scope="module")
 def rows(own: Dataset) -> BlockTypeRows:
-    """Rows of them."""
+    """Return rows of the synthetic sites."""
     return block_type_rows([own], seed=1)
 
 
 def written(folder: Path, html: str, content: str, page_type: str = "article") -> Dataset:
-    """A page whose gold is only its content."""
+    """Return a page whose gold is only its content."""
     page = folder / "one"
     page.mkdir()
     (page / "page.html").write_text(html, encoding="utf-8")
@@ -53,12 +53,12 @@ def written(folder: Path, html: str, content: str, page_type: str = "article") -
 
 
 def labels_of(rows: BlockTypeRows) -> list[tuple[str, bool]]:
-    """Label, and whether only "not main" is known, of each row."""
+    """Return the label of each row, and whether only "not main" is known."""
     return [(str(BLOCK_TYPES[i]), rest) for i, rest in zip(rows.label.tolist(), rows.rest.tolist(), strict=True)]
 
 
 def test_each_page_gives_a_few_rows_of_each_label(rows: BlockTypeRows, own: Dataset) -> None:
-    """A long menu thus does not outweigh other labels."""
+    """Each page gives at most a few rows of each label, so that a long menu does not outweigh other labels."""
     counts = np.zeros((len(own), len(BLOCK_TYPES)), dtype=int)
     np.add.at(counts, (rows.page, rows.label), 1)
     assert counts.max() == MAX_ROWS
@@ -69,7 +69,7 @@ def test_each_page_gives_a_few_rows_of_each_label(rows: BlockTypeRows, own: Data
 
 
 def test_all_rows_can_be_taken(own: Dataset) -> None:
-    """Every block of a page with labels has one."""
+    """Without a maximum every labelled block is a row, and results do not depend on the number of jobs."""
     few = Dataset("few", own.path, own.format, own.pages[:3])
     everything, some = block_type_rows([few], most=None), block_type_rows([few])
     assert len(everything.label) > len(some.label)
@@ -88,21 +88,21 @@ HTML = "<h1>Cats rule</h1><p>They do.<div class=comments><p>They don't, though.<
         ("forum", [("heading", False), ("main", False)]),
     ],
 )
-def test_weak_labels_stand_in(tmp_path: Path, page_type: str, expected: list[tuple[str, bool]]) -> None:
-    """They are used if gold has content only; blocks of forums that are not content get no label."""
+def test_weak_labels_replace_missing_ones(tmp_path: Path, page_type: str, expected: list[tuple[str, bool]]) -> None:
+    """Weak labels are used if the gold has only content; blocks of forums outside the content get no label."""
     found = block_type_rows([written(tmp_path, HTML, "Cats rule They do.", page_type)])
     assert labels_of(found) == expected
     assert found.weak.all()
 
 
-def test_pages_without_labels_are_no_data(tmp_path: Path) -> None:
-    """An empty page gives no row."""
+def test_pages_without_labels_are_refused(tmp_path: Path) -> None:
+    """A data set of pages without labelled blocks is refused."""
     with pytest.raises(DatasetError, match="no page has labelled blocks"):
         block_type_rows([written(tmp_path, "<title>x</title>", "")])
 
 
 def of_pages(rows: BlockTypeRows, wanted: NDArray[np.bool_]) -> BlockTypeRows:
-    """Select the rows of pages, ``wanted`` being (n_pages,)."""
+    """Return the rows of pages selected by ``wanted``, (n_pages,)."""
     chosen = wanted[rows.page]
     names = ("matrix", "label", "rest", "weak", "page")
     return replace(rows, **{name: getattr(rows, name)[chosen] for name in names})
@@ -119,8 +119,8 @@ def test_block_types_are_learnt(rows: BlockTypeRows) -> None:
     assert np.mean([label is BLOCK_TYPES[i] for label, i in zip(said, left.label.tolist(), strict=True)]) > 0.5
 
 
-def test_names_are_hidden_on_weak_pages_alone(rows: BlockTypeRows) -> None:
-    """All columns that weak labels may derive from are hidden, and no others."""
+def test_names_are_hidden_on_weak_pages_only(rows: BlockTypeRows) -> None:
+    """On weakly labelled pages exactly the columns from which weak labels derive are hidden."""
     weak = rows.page % 2 == 0
     half = replace(rows, weak=weak)
     hidden = blanked(half, weak & (rows.page % 4 == 0))
@@ -133,7 +133,7 @@ def test_names_are_hidden_on_weak_pages_alone(rows: BlockTypeRows) -> None:
 
 
 def test_types_that_occur_are_learnt(rows: BlockTypeRows) -> None:
-    """The others are named; without main content, or with nothing else, there is nothing to learn."""
+    """Only types that occur are learnt, with a message about others; only main content, or none, gives no model."""
     names = ("matrix", "label", "rest", "weak", "page")
 
     def only(keep: NDArray[np.bool_]) -> BlockTypeRows:

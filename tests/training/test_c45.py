@@ -1,4 +1,4 @@
-"""The C4.5 tree: its tests, its cuts, its shape as a whole, and its binary form."""
+"""The C4.5 tree: its tests, its cuts, whole trees, and the binary form."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class SlowTree:
         self.root = self.prune(self.collapse(root) if params["collapse"] else root)
 
     def counts(self, rows: list[int]) -> tuple[float, float]:
-        """Weight of both classes."""
+        """Return the weight of both classes."""
         positive = sum(self.weight[row] for row in rows if self.target[row] == 1)
         return sum(self.weight[row] for row in rows) - positive, positive
 
     def entropy(self, groups: list[list[int]]) -> float:
-        """Entropy of the distribution over groups of rows."""
+        """Return the entropy of the distribution over groups of rows."""
         sizes = [sum(self.counts(group)) for group in groups]
         return -sum(size / sum(sizes) * math.log2(size / sum(sizes)) for size in sizes if size)
 
     def gain(self, groups: list[list[int]]) -> float:
-        """Information gain of a distribution of rows over branches."""
+        """Return the information gain of a distribution of rows over branches."""
 
         def class_entropy(rows: list[int]) -> float:
             return self.entropy([[row for row in rows if self.target[row] == label] for label in (0, 1)])
@@ -56,19 +56,19 @@ class SlowTree:
         return class_entropy(everything) - sum(sum(self.counts(g)) / total * class_entropy(g) for g in groups if g)
 
     def split(self, rows: list[int], feature: int, threshold: float | None) -> list[list[int]]:
-        """Rows of each branch."""
+        """Return the rows of each branch."""
         if threshold is not None:
             return [[row for row in rows if (self.matrix[row][feature] > threshold) == side] for side in (False, True)]
         n_codes = 1 + max(int(row[feature]) for row, w in zip(self.matrix, self.weight, strict=True) if w > 0)
         return [[row for row in rows if self.matrix[row][feature] == code] for code in range(n_codes)]
 
     def has_many_values(self, feature: int) -> bool:
-        """Whether a nominal column has at least 0.3 values per unit of training weight."""
+        """Return whether a nominal column has at least 0.3 values per unit of training weight."""
         n_codes = 1 + max(int(row[feature]) for row, w in zip(self.matrix, self.weight, strict=True) if w > 0)
         return feature in self.nominal and n_codes >= 0.3 * sum(self.weight) - 1e-6
 
     def score(self, rows: list[int], feature: int) -> tuple[float, float, float | None] | None:
-        """Gain, gain ratio and cut of a valid test."""
+        """Return gain, gain ratio and cut of a valid test."""
         total = sum(self.counts(rows))
         if feature in self.nominal:
             groups = self.split(rows, feature, None)
@@ -95,7 +95,7 @@ class SlowTree:
         return best - charge, (best - charge) / self.entropy(self.split(rows, feature, middle)), threshold
 
     def grow(self, rows: list[int]) -> dict[str, Any]:
-        """Nested nodes."""
+        """Return nested nodes."""
         leaf = {"rows": rows, "sons": []}
         if sum(self.counts(rows)) < 2 * self.params["min_leaf"] or min(self.counts(rows)) == 0:
             return leaf
@@ -116,17 +116,17 @@ class SlowTree:
         return {"rows": rows, "sons": sons, "feature": choice, "threshold": threshold}
 
     def train_errors(self, node: dict[str, Any]) -> float:
-        """Errors of the leaves."""
+        """Return the errors of the leaves."""
         return sum(map(self.train_errors, node["sons"])) if node["sons"] else min(self.counts(node["rows"]))
 
     def collapse(self, node: dict[str, Any]) -> dict[str, Any]:
-        """C4.5's collapsing."""
+        """Return a node after C4.5's collapsing."""
         if self.train_errors(node) >= min(self.counts(node["rows"])) - 1e-3:
             return {"rows": node["rows"], "sons": []}
         return {**node, "sons": [self.collapse(son) for son in node["sons"]]}
 
     def estimate(self, node: dict[str, Any], rows: list[int]) -> float:
-        """Estimated errors of a sub-tree for any rows."""
+        """Return the estimated errors of a sub-tree for any rows."""
         if node["sons"]:
             parts = self.split(rows, node["feature"], node["threshold"])
             return sum(self.estimate(son, part) for son, part in zip(node["sons"], parts, strict=True))
@@ -134,7 +134,7 @@ class SlowTree:
         return errors + added_errors(total, errors, self.params["confidence"]) if rows else 0.0
 
     def redistribute(self, node: dict[str, Any], rows: list[int]) -> dict[str, Any]:
-        """Send other rows through the same tests."""
+        """Return a node with other rows sent through the same tests."""
         if not node["sons"]:
             return {"rows": rows, "sons": []}
         parts = self.split(rows, node["feature"], node["threshold"])
@@ -142,7 +142,7 @@ class SlowTree:
         return {**node, "rows": rows, "sons": sons}
 
     def prune(self, node: dict[str, Any]) -> dict[str, Any]:
-        """Replace and raise, bottom-up."""
+        """Return a node after replacing and raising sub-trees, bottom-up."""
         if not node["sons"]:
             return node
         rows = node["rows"]
@@ -157,7 +157,7 @@ class SlowTree:
         return self.prune(self.redistribute(largest, rows)) if as_branch <= as_tree + 0.1 + 1e-6 else node
 
     def flat(self) -> list[tuple[Any, ...]]:
-        """List tests and class weights, breadth-first."""
+        """Return tests and class weights, breadth-first."""
         queue = [self.root]
         for node in queue:
             queue.extend(node["sons"])
@@ -170,7 +170,7 @@ class SlowTree:
 
 
 def flat(tree: C45Tree) -> list[tuple[Any, ...]]:
-    """Make the same list from the fast tree."""
+    """Return the same list from the fast tree."""
     arrays = tree.tree_
     return [
         (int(feature), None if math.isnan(threshold) else float(threshold), *counts)
@@ -179,7 +179,7 @@ def flat(tree: C45Tree) -> list[tuple[Any, ...]]:
 
 
 def slow_probability(tree: FlatTree, row: Any) -> float:
-    """Walk one row down a binary tree."""
+    """Return the probability found by walking one row down a binary tree."""
     node = 0
     while tree.feature[node] >= 0:
         node = int(tree.left[node] if row[tree.feature[node]] <= tree.threshold[node] else tree.right[node])
@@ -187,7 +187,7 @@ def slow_probability(tree: FlatTree, row: Any) -> float:
 
 
 def problem(seed: int, n_rows: int, noise: float = 0.25) -> tuple[Any, Any]:
-    """Three numeric columns with ties and two nominal ones (columns 1 and 4); the class depends on some."""
+    """Return three numeric columns with ties and two nominal ones (1 and 4), and a class that depends on some."""
     rng = np.random.default_rng(seed)
     numeric = rng.integers(0, (4, 12, 40), (n_rows, 3)) / 2.0
     nominal = rng.integers(0, (3, 5), (n_rows, 2))
@@ -215,7 +215,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 def test_the_whole_tree_is_the_one_of_a_slow_implementation(
     seed: int, n_rows: int, noise: float, params: dict[str, Any]
 ) -> None:
-    """Tests, cuts, pruning and class weights equal those of a row-by-row J48, weights included."""
+    """Tests, cuts, pruning and class weights equal those of a row-by-row J48 with weights."""
     matrix, target = problem(seed, n_rows, noise)
     weight = np.random.default_rng(seed).choice([0, 1, 1, 1, 2], n_rows).astype(float)
     weight[0] = 1.0
@@ -226,7 +226,7 @@ def test_the_whole_tree_is_the_one_of_a_slow_implementation(
 
 @pytest.mark.parametrize("columns", [(0, 1, 2), (1, 2), (1,)])
 def test_columns_of_many_values_are_treated_as_in_the_slow_implementation(columns: tuple[int, ...]) -> None:
-    """Beside a numeric column, next to a column of few values, and by themselves, where their gains count after all."""
+    """Columns of many values next to a numeric column, to one of few values, and by themselves give equal trees."""
     params: dict[str, Any] = {"min_leaf": 2, "confidence": 0.70, "collapse": True}
     params |= {"subtree_raising": True, "mdl_correction": True}
     sizes = set()
@@ -244,7 +244,7 @@ def test_columns_of_many_values_are_treated_as_in_the_slow_implementation(column
     assert len(sizes) > 2
 
 
-def test_the_slow_comparison_meets_raised_branches() -> None:
+def test_the_comparison_covers_raised_branches() -> None:
     """The random problems exercise sub-tree raising, so that the comparison above covers it."""
     differ = 0
     for seed in range(10):
@@ -261,7 +261,7 @@ def test_the_slow_comparison_meets_raised_branches() -> None:
 
 
 def test_a_numeric_test_is_charged_for_its_cuts() -> None:
-    """Two perfect tests: a numeric one with three cuts loses to a nominal one, but not without the charge."""
+    """A perfect numeric test with three cuts loses to a perfect nominal one only because cuts are charged."""
     values, target = np.repeat([0, 1, 2, 3], 10), np.repeat([0, 0, 1, 1], 10)
     matrix = np.column_stack([values, values > 1])
     charged, free = (C45Tree(nominal=[1], mdl_correction=charge).fit(matrix, target) for charge in (True, False))
@@ -271,7 +271,7 @@ def test_a_numeric_test_is_charged_for_its_cuts() -> None:
 
 @pytest.mark.parametrize(("copies", "feature"), [(1, 1), (4, 0)])
 def test_gains_of_columns_with_many_values_do_not_raise_the_average(copies: int, feature: int) -> None:
-    """The numeric cut is below the average of both gains, and of better ratio: it is chosen if only it counts.
+    """The numeric cut, with a gain below the average of both, wins by its ratio if the other column is excluded.
 
     Six codes are at least 0.3 * 20 rows, but not 0.3 * 80.
     """
@@ -285,25 +285,25 @@ def test_gains_of_columns_with_many_values_do_not_raise_the_average(copies: int,
 
 
 def test_a_single_cut_is_free_of_charge() -> None:
-    """Perfect tests of two values tie, so that the lowest column wins."""
+    """Perfect tests with a single cut are not charged and tie, so that the lowest column wins."""
     values, target = np.repeat([0, 1], 20), np.repeat([0, 1], 20)
     tree = C45Tree(nominal=[1]).fit(np.column_stack([values, values]), target)
     assert (int(tree.tree_.feature[0]), int(tree.tree_.n_children[0])) == (0, 2)
 
 
 @pytest.mark.parametrize(("weight", "expected"), [(100, 10), (200, 10), (300, 15), (500, 25), (84_198, 25)])
-def test_the_least_side_of_a_cut_is_clamped(weight: float, expected: float) -> None:
-    """A tenth of the average class within [10, 25]."""
+def test_the_smallest_side_of_a_cut_is_clamped(weight: float, expected: float) -> None:
+    """The smallest side of a cut has at least a tenth of the average class, clamped to [10, 25]."""
     assert min_split(weight, 10) == pytest.approx(expected)
 
 
-def test_the_lower_bound_of_the_least_side_is_asked_first() -> None:
-    """With min_leaf 30 a small node asks 30 and a big one 25."""
+def test_the_lower_bound_of_the_smallest_side_comes_first() -> None:
+    """With min_leaf 30 a small node needs 30 rows on each side and a big one 25."""
     assert (min_split(600, 30), min_split(601, 30)) == (30, 25.0)
 
 
 def test_a_cut_is_a_value_of_the_whole_training_column() -> None:
-    """Below the first test the values are 0 and 10, but the cut is 4, which occurs on the other branch."""
+    """A cut is a value of the training column: 4, from the other branch, between the values 0 and 10 of the node."""
     matrix = [[0, 0]] * 6 + [[0, 10]] * 6 + [[1, 0]] * 6 + [[1, 4]] * 2 + [[1, 10]] * 4
     tree = C45Tree(min_leaf=2).fit(matrix, [0] * 6 + [1] * 18)
     assert flat(tree)[0][:2] == (0, 0.0)
@@ -311,14 +311,14 @@ def test_a_cut_is_a_value_of_the_whole_training_column() -> None:
 
 
 def test_values_closer_than_the_gap_are_not_separated() -> None:
-    """A difference of 1e-5 is not a cut, one of 2e-5 is."""
+    """Values that differ by 1e-5 are not separated, but values that differ by 2e-5 are."""
     target = [0] * 5 + [1] * 5
     widths = [C45Tree(min_leaf=2).fit([[0.0]] * 5 + [[gap]] * 5, target).tree_.value.size for gap in (1e-5, 2e-5)]
     assert widths == [1, 3]
 
 
 def test_equal_columns_and_equal_cuts_go_to_the_lowest() -> None:
-    """Equal columns tie, and so do the two outer cuts of a symmetric column."""
+    """Of equal columns and of equal cuts, such as the outer ones of a symmetric column, the lowest wins."""
     values = np.repeat([0, 1, 2], 10)
     tree = C45Tree(min_leaf=5, mdl_correction=False, confidence=0.7).fit(
         np.column_stack([values, values]), np.repeat([0, 1, 0], 10)
@@ -328,7 +328,7 @@ def test_equal_columns_and_equal_cuts_go_to_the_lowest() -> None:
 
 @pytest.mark.parametrize(("weight", "column"), [(1e-9, 0), (1e-2, 1)])
 def test_an_improvement_within_the_tolerance_does_not_count(weight: float, column: int) -> None:
-    """The first column errs in one row, which decides only if it weighs enough."""
+    """A column that errs in one row loses only if the row's weight exceeds the tolerance."""
     target = np.repeat([0, 1], 20)
     matrix = np.column_stack([target, target])
     matrix[0, 0] = 1
@@ -338,7 +338,7 @@ def test_an_improvement_within_the_tolerance_does_not_count(weight: float, colum
 
 
 def test_an_empty_branch_gives_the_distribution_of_its_parent() -> None:
-    """Code 1 occurs nowhere, code 9 is beyond all codes of training: both get 5 of 20."""
+    """Code 1, which no row has, and code 9, beyond all codes of training, get their parent's distribution, 5 of 20."""
     tree = C45Tree(min_leaf=5, nominal=[0]).fit([[0]] * 15 + [[2]] * 5, [0] * 15 + [1] * 5)
     codes = np.array([[0, 2, 1, 9, -1, 0.5]]).T
     assert tree.predict_proba(codes)[:, 1].tolist() == [0, 1, 0.25, 0.25, 0.25, 0.25]
@@ -350,7 +350,7 @@ def test_an_empty_branch_gives_the_distribution_of_its_parent() -> None:
 @settings(max_examples=20, deadline=None)
 @given(seed=SEEDS, n_rows=st.integers(2, 300), params=PARAMS)
 def test_the_binary_form_gives_equal_probabilities(seed: int, n_rows: int, params: dict[str, Any]) -> None:
-    """On the one-hot matrix every row has exactly the probability of the nominal one, unknown codes included."""
+    """On the one-hot matrix every row has exactly the probability of the nominal one, even with unknown codes."""
     matrix, target = problem(seed, n_rows)
     target[:2] = 0, 1
     tree = C45Tree(**params).fit(matrix, target)
@@ -368,7 +368,7 @@ def test_the_binary_form_gives_equal_probabilities(seed: int, n_rows: int, param
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, params=PARAMS)
 def test_the_binary_form_is_a_tree_of_weights(seed: int, params: dict[str, Any]) -> None:
-    """Children come after their parent, each node but the root has one, and both classes add up from the children."""
+    """Children come after their parent, each node but the root has one parent, and class weights add up."""
     matrix, target = problem(seed, 200)
     identity = {column: column for column in range(5)}
     onehot = {(column, code): 5 + 8 * column + code for column in NOMINAL for code in range(8)}
@@ -388,7 +388,7 @@ def test_the_binary_form_is_a_tree_of_weights(seed: int, params: dict[str, Any])
 
 
 def test_an_unmapped_column_is_named() -> None:
-    """The message names the column and code that the mapping lacks."""
+    """The error for an unmapped column names the column and code."""
     tree = C45Tree(min_leaf=1, nominal=[0]).fit([[0], [1]] * 5, [0, 1] * 5)
     with pytest.raises(UsageError, match=r"column \(0, 1\)"):
         tree.to_binary({}, {(0, 0): 0})
@@ -398,16 +398,16 @@ def test_an_unmapped_column_is_named() -> None:
 
 
 def test_scikit_learn_accepts_the_estimator() -> None:
-    """All of scikit-learn's own checks that need no further package pass."""
+    """All of scikit-learn's checks that need no further package pass."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # some checks provoke them
+        warnings.simplefilter("ignore")  # some checks raise warnings on purpose
         results = check_estimator(C45Tree(min_leaf=2), on_fail="raise", on_skip=None)
     assert {result["status"] for result in results} <= {"passed", "skipped"}
     assert sum(result["status"] == "passed" for result in results) > 30
 
 
-def test_clone_and_parameters_keep_what_was_given() -> None:
-    """The constructor stores its arguments and nothing else; a clone is unfitted."""
+def test_the_constructor_only_stores_its_arguments() -> None:
+    """The constructor only stores its arguments, and a clone is unfitted."""
     params: dict[str, Any] = {
         "min_leaf": 3,
         "confidence": 0.7,
@@ -432,7 +432,7 @@ def test_clone_and_parameters_keep_what_was_given() -> None:
 @settings(max_examples=10, deadline=None)
 @given(seed=SEEDS, params=PARAMS)
 def test_neither_row_order_nor_pickling_changes_the_tree(seed: int, params: dict[str, Any]) -> None:
-    """Fitting twice, fitting shuffled rows and a round trip through pickle all give one tree."""
+    """Fitting twice, fitting shuffled rows and a round trip through pickle give the same tree."""
     matrix, target = problem(seed, 120)
     tree = C45Tree(**params).fit(matrix, target)
     shuffled = np.random.default_rng(seed).permutation(120)
@@ -444,7 +444,7 @@ def test_neither_row_order_nor_pickling_changes_the_tree(seed: int, params: dict
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, params=PARAMS)
 def test_weights_act_like_repeated_rows(seed: int, params: dict[str, Any]) -> None:
-    """A weight of 0, 1, 2 or 3 is that many equal rows."""
+    """A weight of 0 to 3 acts like that many equal rows."""
     matrix, target = problem(seed, 100)
     times = np.random.default_rng(seed).integers(0, 4, 100)
     repeated = C45Tree(**params).fit(np.repeat(matrix, times, axis=0), np.repeat(target, times))
@@ -453,7 +453,7 @@ def test_weights_act_like_repeated_rows(seed: int, params: dict[str, Any]) -> No
 
 @pytest.mark.parametrize(("label", "value"), [(0, 0.0), (1, 1.0), (True, 1.0), ("text", 0.0)])
 def test_a_single_class_is_one_leaf(label: Any, value: float) -> None:
-    """predict_proba has one column of ones; the binary form knows whether it is class 1."""
+    """A single class has one column of ones, and its binary form knows whether it is class 1."""
     tree = C45Tree().fit(np.arange(60.0).reshape(30, 2), np.array([label] * 30))
     assert tree.predict_proba([[0, 0]]).tolist() == [[1.0]]
     assert tree.predict([[0, 0]]).tolist() == [label]
@@ -467,7 +467,7 @@ def test_a_single_class_is_one_leaf(label: Any, value: float) -> None:
 )
 @pytest.mark.parametrize("nominal", [(), (0,)])
 def test_nothing_to_split_gives_the_class_shares(matrix: Any, nominal: tuple[int, ...]) -> None:
-    """Too few rows or constant columns leave a root without tests."""
+    """Too few rows or constant columns leave a root without tests, with the class shares."""
     target = np.arange(matrix.shape[0]) % 3 == 1
     tree = C45Tree(min_leaf=10, nominal=nominal).fit(matrix, target)
     assert tree.tree_.feature.tolist() == [-1]
@@ -475,7 +475,7 @@ def test_nothing_to_split_gives_the_class_shares(matrix: Any, nominal: tuple[int
 
 
 def test_an_even_leaf_predicts_the_first_class() -> None:
-    """Ties go to the lower label."""
+    """Leaves with a tie predict the lower label."""
     assert C45Tree().fit([[0], [0]], ["b", "a"]).predict([[0]]).tolist() == ["a"]
 
 
@@ -492,20 +492,20 @@ def test_an_even_leaf_predicts_the_first_class() -> None:
     ],
 )
 def test_illegal_parameters_are_refused(params: dict[str, Any], message: str) -> None:
-    """The message names the parameter and its range; column 1 holds no codes."""
+    """Illegal parameters are refused with the name and range of the parameter."""
     with pytest.raises(UsageError, match=message):
         C45Tree(**params).fit([[0, 0.5], [1, 1.0]], [0, 1])
 
 
 @pytest.mark.parametrize("weight", [[1], [1, -1], [0, 0], [1, math.inf]])
 def test_illegal_weights_are_refused(weight: list[float]) -> None:
-    """Wrong number, negative, all zero, infinite."""
+    """Weights of a wrong number, negative, infinite or all zero ones are refused."""
     with pytest.raises(UsageError, match="sample_weight"):
         C45Tree().fit([[0], [1]], [0, 1], weight)
 
 
 def test_three_classes_and_other_widths_are_refused() -> None:
-    """Two classes at most; the matrix to predict has the width of the training matrix."""
+    """More than two classes, and a matrix of another width than in training, are refused."""
     with pytest.raises(UsageError, match="at most two classes, got 3"):
         C45Tree().fit([[0], [1], [2]], [0, 1, 2])
     with pytest.raises(UsageError, match="expecting 1 features"):
@@ -513,9 +513,9 @@ def test_three_classes_and_other_widths_are_refused() -> None:
 
 
 def test_a_deep_tree_needs_no_recursion() -> None:
-    """A chain of tests longer than the interpreter's stack grows, is pruned, raised nowhere and predicts."""
+    """A chain of tests longer than the interpreter's stack is grown, pruned and predicted."""
     matrix = np.arange(1300.0)[:, np.newaxis]
-    # Alternating classes of falling weight: each cut splits off the heaviest row that is left.
+    # Alternating classes of falling weight: each cut splits off the heaviest remaining row.
     weight = 1e13 * 0.99 ** np.arange(1300)
     tree = C45Tree(min_leaf=1, mdl_correction=False).fit(matrix, np.arange(1300) % 2, weight)
     depth, last = 0, tree.tree_.first_child.size - 1

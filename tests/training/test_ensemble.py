@@ -22,13 +22,13 @@ from blockml.training.table import BlockTable, PageRows, build_table
 
 DATA = Path(__file__).parents[2] / "data"
 
-#: Grown without LightGBM.
+#: Trained without LightGBM.
 QUICK = replace(recipe("boosted"), learner="boosted").but(n_trees=5)
 WITH_MLP = replace(QUICK, n_mlps=1, mlp_weight=0.75)
 
 
 def page(number: int, words: list[float], *, usable: bool = True) -> PageRows:
-    """A page of blocks with so many words, each second one content."""
+    """Return a page of blocks with these numbers of words, every second one content."""
     n = len(words)
     rng = np.random.default_rng(number)
     main = np.arange(n) % 2 == 0
@@ -57,21 +57,21 @@ def page(number: int, words: list[float], *, usable: bool = True) -> PageRows:
 
 @pytest.fixture(scope="module")
 def table() -> BlockTable:
-    """The pages written by hand."""
+    """Return the table of the hand-written pages."""
     return build_table([open_dataset(DATA / "pages")], WITH_MLP)
 
 
 def without(table: BlockTable, page: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Rows of all pages but one."""
+    """Return the rows of all pages but one."""
     rows: np.ndarray[tuple[int], np.dtype[np.bool_]] = table.trainable & (table.page_of_row != page)
     return rows
 
 
-# --- what is learnt from ----------------------------------------------------------------------------------------------
+# --- training data ----------------------------------------------------------------------------------------------------
 
 
-def test_pages_count_alike_and_words_by_their_square_root() -> None:
-    """Pages count the same at any length; rows that are excluded from training have weight 0."""
+def test_pages_count_equally_and_blocks_by_the_square_root_of_words() -> None:
+    """Pages count the same at any length, blocks by the square root of their words, and excluded rows not at all."""
     table = BlockTable.stack([page(0, [0, 3, 8]), page(1, [15] * 40), page(2, [9] * 5, usable=False), page(3, [99, 0])])
     rows, weight = learning_rows(table, table.trainable, 0)
     assert rows.tolist() == [*range(43), 48, 49]
@@ -83,8 +83,8 @@ def test_pages_count_alike_and_words_by_their_square_root() -> None:
     assert weight[-2] / weight[-1] == pytest.approx(10)
 
 
-def test_of_long_pages_some_rows_stand_for_all() -> None:
-    """About as many as are allowed, which differ with the seed and count for the others."""
+def test_long_pages_are_represented_by_some_rows() -> None:
+    """A long page is represented by a sample of rows, which depends on the seed and has the weight of all."""
     table = BlockTable.stack([page(0, [3.0] * 10 * MAX_PAGE_ROWS), page(1, [3.0] * 30)])
     rows, weight = learning_rows(table, table.trainable, 0)
     long = table.page_of_row[rows] == 0
@@ -97,7 +97,7 @@ def test_of_long_pages_some_rows_stand_for_all() -> None:
 
 
 def test_mlps_see_the_pages_of_the_table(table: BlockTable) -> None:
-    """Row by row."""
+    """The training pages of MLPs are the rows of the table."""
     pages = training_pages(table)
     assert np.array_equal(pages.matrix, table.matrix)
     assert np.array_equal(pages.starts, table.starts)
@@ -107,18 +107,18 @@ def test_mlps_see_the_pages_of_the_table(table: BlockTable) -> None:
         assert np.array_equal(pages.groups[1][table.rows_of(number)], item.groups[1])
 
 
-# --- what is learnt ---------------------------------------------------------------------------------------------------
+# --- trained ensembles ------------------------------------------------------------------------------------------------
 
 
 def trees_of(ensemble: Ensemble) -> Trees:
-    """The trees of an ensemble."""
+    """Return the trees of an ensemble."""
     predictor = ensemble.predictors["trees"]
     assert isinstance(predictor, TreeEnsemble)
     return predictor.trees
 
 
-def test_trees_alone(table: BlockTable) -> None:
-    """Both probabilities are equal; pages that are excluded from training do not matter."""
+def test_only_trees(table: BlockTable) -> None:
+    """With only trees both probabilities are equal, and pages excluded from training do not matter."""
     rows = without(table, 3)
     ensemble = fit_ensemble(table, QUICK, rows, seed=1)
     assert ensemble.weights == {"trees": 1.0}
@@ -132,7 +132,7 @@ def test_trees_alone(table: BlockTable) -> None:
 
 
 def test_trees_and_an_mlp(table: BlockTable) -> None:
-    """Log odds are averaged with the weights of the recipe; the ensemble fits its training pages."""
+    """Log odds are averaged with the recipe's weights, and the ensemble fits its training pages."""
     ensemble = fit_ensemble(table, WITH_MLP, table.trainable)
     assert ensemble.weights == {"trees": 0.25, "mlp": 0.75}
     mlp = ensemble.predictors["mlp"]
@@ -152,7 +152,7 @@ def test_trees_and_an_mlp(table: BlockTable) -> None:
 
 
 def test_a_page_without_blocks(table: BlockTable) -> None:
-    """It has no probabilities, and other pages train as before."""
+    """A page without blocks has no probabilities, and others train as before."""
     nothing, numbers = np.zeros(0), np.zeros(0, np.int64)
     none = replace(
         table.pages[0],
@@ -171,7 +171,7 @@ def test_a_page_without_blocks(table: BlockTable) -> None:
 
 @pytest.mark.parametrize("chosen", [QUICK, WITH_MLP])
 def test_the_same_seed_gives_the_same_ensemble(table: BlockTable, chosen: Recipe) -> None:
-    """Another seed gives another ensemble."""
+    """The same seed gives the same ensemble, and another seed another one."""
     rows = without(table, 0)
     one, again, other = (fit_ensemble(table, chosen, rows, seed=seed).probabilities(table, 0)[1] for seed in (1, 1, 2))
     assert np.array_equal(one, again)
@@ -179,7 +179,7 @@ def test_the_same_seed_gives_the_same_ensemble(table: BlockTable, chosen: Recipe
 
 
 def test_training_needs_both_kinds_of_blocks(table: BlockTable) -> None:
-    """Content and not."""
+    """Rows of only one class, or none, are refused."""
     for rows in (table.main, ~table.main, np.zeros_like(table.main)):
         with pytest.raises(UsageError, match="both classes"):
             fit_ensemble(table, QUICK, rows)

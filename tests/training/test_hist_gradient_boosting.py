@@ -1,4 +1,4 @@
-"""Boosted trees: bit for bit those of scikit-learn."""
+"""Boosted trees are bit-identical to those of scikit-learn."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from blockml.training.hist_gradient_boosting import MAX_SAMPLE, bin_edges, fit_b
 
 
 def rows(seed: int, n_rows: int, n_columns: int, *, whole: bool) -> NDArray[np.float32]:
-    """Columns of few values, of which one is constant, or of many."""
+    """Return columns of few values, one of them constant, or of many values."""
     rng = np.random.default_rng(seed)
     if whole:
         matrix = rng.integers(-3, 9, (n_rows, n_columns)).astype(np.float32)
@@ -28,7 +28,7 @@ def rows(seed: int, n_rows: int, n_columns: int, *, whole: bool) -> NDArray[np.f
 
 
 def plain(chosen: dict[str, Any]) -> HistGradientBoostingClassifier:
-    """scikit-learn's learner, called as its own users call it."""
+    """Return scikit-learn's learner with the same settings."""
     return HistGradientBoostingClassifier(
         max_iter=chosen["n_trees"],
         max_leaf_nodes=chosen["leaves"],
@@ -42,7 +42,7 @@ def plain(chosen: dict[str, Any]) -> HistGradientBoostingClassifier:
 
 
 def bins_of(matrix: NDArray[np.float32], edges: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Number of the bin of each value."""
+    """Return the bin number of each value."""
     columns = [np.searchsorted(cuts, column) for cuts, column in zip(edges, matrix.T, strict=True)]
     return np.column_stack(columns).astype(np.float64)
 
@@ -97,7 +97,7 @@ def test_few_values_give_the_decision_function_of_scikit_learn(
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), max_bins=st.sampled_from([2, 3, 17, 255]), n_rows=st.integers(30, 900))
 def test_many_values_give_the_decision_function_on_their_bins(seed: int, max_bins: int, n_rows: int) -> None:
-    """Bins are ours, all else is scikit-learn's."""
+    """With many values, trees equal those of scikit-learn on our bins."""
     matrix = rows(seed, n_rows, 4, whole=False)
     y = matrix[:, 0] + matrix[:, 1] ** 2 > 0.7
     y[:2] = [False, True]
@@ -118,8 +118,8 @@ def test_many_values_give_the_decision_function_on_their_bins(seed: int, max_bin
     values=st.lists(st.floats(-(2.0**90), 2.0**90, width=32), min_size=1, max_size=300),
     max_bins=st.sampled_from([2, 5, 255]),
 )
-def test_cuts_part_values(values: list[float], max_bins: int) -> None:
-    """Cuts rise, are no more than asked for, and each has values on either side."""
+def test_cuts_separate_values(values: list[float], max_bins: int) -> None:
+    """Cuts rise, are at most as many as requested, and each has values on either side."""
     column = np.array(values, np.float32)
     edges = bin_edges(column, max_bins, 0)
     distinct = np.unique(column)
@@ -129,15 +129,15 @@ def test_cuts_part_values(values: list[float], max_bins: int) -> None:
     assert len(np.unique(bins)) == len(edges) + 1
 
 
-def test_bins_hold_equal_numbers_of_rows() -> None:
-    """A column without repeated values has bins of equal size."""
+def test_bins_have_equal_numbers_of_rows() -> None:
+    """The bins of a column without repeated values have equal numbers of rows."""
     column = np.random.default_rng(3).permutation(1000).astype(np.float32)
     bins = np.searchsorted(bin_edges(column, 10, 0), column)
     assert set(np.bincount(bins).tolist()) == {100}
 
 
 def test_cuts_of_many_rows_come_from_a_sample() -> None:
-    """The seed decides which rows it holds; cuts are near those of all rows."""
+    """Cuts of many rows come from a sample that depends on the seed, and are near those of all rows."""
     column = np.random.default_rng(0).normal(size=MAX_SAMPLE + 20_000).astype(np.float32)
     part, again, other = (bin_edges(column, 20, seed) for seed in (0, 0, 1))
     assert np.array_equal(part, again)
@@ -146,7 +146,7 @@ def test_cuts_of_many_rows_come_from_a_sample() -> None:
 
 
 def same(one: Trees, other: Trees) -> bool:
-    """Whether all arrays are equal."""
+    """Return whether all arrays are equal."""
     return all(
         np.array_equal(getattr(one, name), getattr(other, name))
         for name in ("feature", "threshold", "left", "right", "value", "roots")
@@ -154,7 +154,7 @@ def same(one: Trees, other: Trees) -> bool:
 
 
 def test_threads_change_nothing() -> None:
-    """Sums run in the same order however many work on them."""
+    """The number of threads does not change the trees, because sums run in the same order."""
     matrix = rows(5, 20_000, 12, whole=False)
     y = (matrix[:, 0] * matrix[:, 1] > 0).astype(int) + (matrix[:, 2] > 1)
     weight = np.random.default_rng(0).random(len(y))
@@ -166,7 +166,7 @@ def test_threads_change_nothing() -> None:
 
 
 def test_unit_of_weights_does_not_matter() -> None:
-    """Powers of two scale without rounding."""
+    """Scaling the weights by a power of two does not change the trees."""
     matrix = rows(6, 500, 3, whole=False)
     y = matrix[:, 0] > 0.5
     weight = np.random.default_rng(0).random(500)
@@ -175,7 +175,7 @@ def test_unit_of_weights_does_not_matter() -> None:
 
 
 def test_rows_without_weight_teach_nothing_about_classes() -> None:
-    """They only count for the cuts between bins."""
+    """The classes of rows without weight do not change the trees."""
     matrix = rows(7, 500, 3, whole=True)
     y = matrix[:, 1] > 2
     weight = np.arange(500) % 5 > 0
@@ -205,28 +205,28 @@ def test_rows_without_weight_teach_nothing_about_classes() -> None:
         {"matrix": np.full((40, 2), np.nan, np.float32)},
     ],
 )
-def test_what_cannot_be_learnt_is_refused(change: dict[str, Any]) -> None:
-    """The check precedes training."""
+def test_data_that_cannot_be_learnt_are_refused(change: dict[str, Any]) -> None:
+    """Data that cannot be learnt from are refused before training."""
     arguments: dict[str, Any] = {"matrix": rows(0, 40, 2, whole=True), "y": np.arange(40) > 30, "n_trees": 1}
     with pytest.raises(UsageError):
         fit_boosted(**(arguments | change))
 
 
-def test_unknown_setting() -> None:
-    """The error names the legal ones."""
+def test_unknown_setting_is_refused() -> None:
+    """An unknown setting is refused with the legal ones."""
     with pytest.raises(UnknownNameError, match="n_trees"):
         fit_boosted(rows(0, 40, 2, whole=True), np.arange(40) > 30, trees=3)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("y", [np.arange(40) % 2, np.arange(40) % 3 * 2])
 def test_classes_are_three_or_more_without_gaps(y: NDArray[np.int64]) -> None:
-    """A class that no row has can't be learnt."""
+    """Fewer than three classes, or a class without rows, are refused."""
     with pytest.raises(UsageError, match="class"):
         fit_boosted_classes(rows(0, 40, 2, whole=True), y, n_trees=1)
 
 
 def test_numbers_outside_of_the_sample_must_be_finite() -> None:
-    """Every row is checked."""
+    """Every row is checked for infinite values, not only those of the sample."""
     matrix = np.zeros((MAX_SAMPLE + 40, 1), np.float32)
     matrix[:20] = 1
     for place in range(MAX_SAMPLE, MAX_SAMPLE + 40, 13):

@@ -1,4 +1,4 @@
-"""Trees grown by LightGBM: flat arrays that say what its own prediction says."""
+"""Trees trained by LightGBM, converted to flat arrays that predict the same."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from blockml.training.lightgbm_trees import fit_lightgbm
 
 @pytest.fixture(scope="module")
 def lightgbm() -> Any:
-    """LightGBM, if it is there."""
+    """Return LightGBM if it is installed."""
     return pytest.importorskip("lightgbm", reason="needs LightGBM, of the extra boost")
 
 
 def rows(seed: int, n_rows: int = 300) -> NDArray[np.float32]:
-    """Columns of few values with zeros among them, constant ones, and of many."""
+    """Return two columns of few values with zeros, a constant one, and two of many values."""
     rng = np.random.default_rng(seed)
     whole = rng.integers(-2, 4, (n_rows, 2))
     return np.hstack([whole, np.full((n_rows, 1), 4), rng.normal(size=(n_rows, 2))]).astype(np.float32)
 
 
 def plain(lightgbm: Any, matrix: Any, target: Any, weight: Any, chosen: dict[str, Any]) -> Any:
-    """LightGBM, called as its own users call it."""
+    """Return LightGBM's booster, trained with the same settings."""
     parameters = {
         "objective": "binary", "deterministic": True, "force_col_wise": True, "num_threads": 1, "use_missing": False,
         "verbose": -1, "bagging_fraction": 0.7, "bagging_freq": 1,
@@ -50,8 +50,8 @@ def plain(lightgbm: Any, matrix: Any, target: Any, weight: Any, chosen: dict[str
     max_features=st.sampled_from([0.3, 1.0]),
     max_bins=st.sampled_from([3, 63, 255]),
 )
-def test_arrays_say_what_the_learner_says(lightgbm: Any, seed: int, **chosen: Any) -> None:
-    """Predictions agree on training rows and on others."""
+def test_arrays_predict_as_the_learner(lightgbm: Any, seed: int, **chosen: Any) -> None:
+    """The arrays predict what LightGBM predicts, on training rows and on others."""
     matrix = rows(seed)
     target = matrix[:, 0] + matrix[:, 3] ** 2
     weight = np.random.default_rng(seed).uniform(0.1, 3, len(matrix))
@@ -68,7 +68,7 @@ def test_arrays_say_what_the_learner_says(lightgbm: Any, seed: int, **chosen: An
 
 @pytest.mark.usefixtures("lightgbm")
 def test_it_learns() -> None:
-    """A border."""
+    """The trees learn a threshold on one column."""
     matrix = rows(0, 2000)
     ones = np.ones(len(matrix))
     odds = fit_lightgbm(matrix, matrix[:, 3] > 0.5, ones, n_trees=60, seed=1).predict(rows(1))
@@ -77,7 +77,7 @@ def test_it_learns() -> None:
 
 @pytest.mark.usefixtures("lightgbm")
 def test_weights_count() -> None:
-    """Rows of no weight decide nothing."""
+    """Rows with almost no weight do not affect the decision."""
     matrix = rows(3, 600)
     target = matrix[:, 3] > 0
     wrong = np.arange(len(matrix)) % 2 > 0
@@ -87,7 +87,7 @@ def test_weights_count() -> None:
 
 @pytest.mark.usefixtures("lightgbm")
 def test_the_same_seed_gives_the_same_trees() -> None:
-    """Another seed gives other trees, because rows and columns are sampled."""
+    """The same seed gives the same trees, and another seed others, because rows and columns are sampled."""
     matrix = rows(5)
     target = matrix[:, 3] + matrix[:, 4] > 0
     chosen: Any = {"n_trees": 5, "max_features": 0.5}
@@ -97,8 +97,8 @@ def test_the_same_seed_gives_the_same_trees() -> None:
 
 
 @pytest.mark.usefixtures("lightgbm")
-def test_where_nothing_can_be_split_all_get_the_mean() -> None:
-    """Leaves would need more rows than there are."""
+def test_without_a_split_all_rows_get_the_mean() -> None:
+    """If leaves would need more rows than there are, all rows get the mean."""
     trees = fit_lightgbm(rows(0, 60), np.arange(60) % 3 > 0, np.ones(60), n_trees=4, min_leaf=50)
     trees.check(5)
     said = trees.predict(rows(1, 9))
@@ -108,15 +108,15 @@ def test_where_nothing_can_be_split_all_get_the_mean() -> None:
 
 @pytest.mark.usefixtures("lightgbm")
 @pytest.mark.parametrize("one_class", [0, 1])
-def test_one_class_alone_is_certain(one_class: int) -> None:
-    """No error: a fold may hold pages of one kind only."""
+def test_a_single_class_is_certain(one_class: int) -> None:
+    """A single class is predicted with certainty instead of an error, because a fold may have only one kind of page."""
     said = fit_lightgbm(rows(0), np.full(300, one_class), np.ones(300), n_trees=3).predict(rows(1))
     assert ((said > 9) if one_class else (said < -9)).all()
 
 
 @pytest.mark.usefixtures("lightgbm")
-def test_what_cannot_be_learnt_from_is_refused() -> None:
-    """Columns of different lengths, and fewer than two rows."""
+def test_data_that_cannot_be_learnt_are_refused() -> None:
+    """Columns of different lengths, and fewer than two rows, are refused."""
     matrix = rows(0, 9)
     for target, weight in ((np.ones(8), np.ones(9)), (np.ones(9), np.ones(10))):
         with pytest.raises(UsageError, match="for 9 rows"):
@@ -127,7 +127,7 @@ def test_what_cannot_be_learnt_from_is_refused() -> None:
 
 
 def test_without_lightgbm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message says what to install."""
+    """The error for missing LightGBM names the extra to install."""
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(UsageError, match=r"\[boost\]"):
         fit_lightgbm(rows(0), np.ones(300), np.ones(300))

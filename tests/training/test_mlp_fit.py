@@ -1,4 +1,4 @@
-"""Training of MLPs: gradient, generalisation, and determinism."""
+"""Training of MLPs: gradient, generalisation and determinism."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ QUICK = MLPOptions(units=16, vector=4, epochs=30, pages=5, min_pages=2)
 
 
 def made_up(seed: int = 0, n_pages: int = 40, *, with_bags: bool = False) -> TrainingPages:
-    """Pages on which no block tells by itself whether it is content.
+    """Return pages on which no block's columns show whether it is content.
 
-    It is if the mean of column 0 over its group is above that over its page; words of its bag, if any, tell the same.
-    Column 1 is a code that means nothing.
+    It is if the mean of column 0 over its group is above that over its page; words of its bag, if any, show the same.
+    Column 1 is a meaningless code.
     """
     rng = np.random.default_rng(seed)
     sizes = rng.integers(0, 30, n_pages)
@@ -41,7 +41,7 @@ def made_up(seed: int = 0, n_pages: int = 40, *, with_bags: bool = False) -> Tra
 
 
 def scores_of(net: MLP, pages: TrainingPages) -> Any:
-    """Predictions page by page."""
+    """Return predictions page by page."""
     parts = []
     for first, last in zip(pages.starts[:-1].tolist(), pages.starts[1:].tolist(), strict=True):
         rows = slice(first, last)
@@ -55,8 +55,8 @@ def double(array: Any) -> Any:
     return array.astype(np.float64)
 
 
-def test_the_gradient_is_that_of_small_steps() -> None:
-    """Each weight array is tested in a random direction."""
+def test_the_gradient_equals_that_of_small_steps() -> None:
+    """The gradient of each weight array equals the difference of small steps in a random direction."""
     rng = np.random.default_rng(3)
     n, f, h, d = 14, 4, 5, 3
     known = (rng.random(N_HASHED_WORDS) < 0.7).astype(float)
@@ -85,8 +85,8 @@ def test_the_gradient_is_that_of_small_steps() -> None:
 
 
 @pytest.mark.parametrize("with_bags", [True, False])
-def test_it_learns_what_only_the_page_tells(with_bags: bool) -> None:  # noqa: FBT001
-    """On unseen pages it is far better than any threshold on a block's own column."""
+def test_it_learns_from_the_page_context(with_bags: bool) -> None:  # noqa: FBT001
+    """On unseen pages an MLP is far better than any threshold on a block's column."""
     net = fit_mlp(made_up(0, 120, with_bags=with_bags), skip=[1], options=QUICK)
     net.check(2)
     assert net.reads_words == with_bags
@@ -97,8 +97,8 @@ def test_it_learns_what_only_the_page_tells(with_bags: bool) -> None:  # noqa: F
     assert right > (0.95 if with_bags else 0.83)
 
 
-def test_labels_of_blocks_without_gold_count_for_nothing() -> None:
-    """Neither does a page without any gold change what is learnt of the others."""
+def test_labels_of_blocks_without_gold_do_not_count() -> None:
+    """Neither labels of blocks without gold nor a page without any gold affect training."""
     pages = made_up(0, 40)
     known = np.random.default_rng(5).random(len(pages.matrix)) < 0.7
     known[: pages.starts[1]] = False
@@ -111,8 +111,8 @@ def test_labels_of_blocks_without_gold_count_for_nothing() -> None:
     assert np.isfinite(scores_of(right, pages)).all()
 
 
-def test_the_same_seed_gives_the_same_net() -> None:
-    """Another seed gives another MLP, which can be joined with the first; skipped columns do not matter."""
+def test_the_same_seed_gives_the_same_mlp() -> None:
+    """The same seed gives the same MLP, another seed one that can be joined with it; skipped columns do not matter."""
     pages = made_up(0, with_bags=True)
     options = MLPOptions(units=8, epochs=2, most_blocks=10)
     one, again, other = (fit_mlp(pages, skip=[1], seed=seed, options=options) for seed in (4, 4, 5))
@@ -139,8 +139,8 @@ def test_pages_that_are_not_chosen_do_not_count() -> None:
     assert not np.array_equal(one.input_u, fit_mlp(pages, options=options).input_u)
 
 
-def test_rare_words_stay_without_a_vector() -> None:
-    """A word on fewer pages than asked for is as good as none."""
+def test_rare_words_have_no_vector() -> None:
+    """A word on fewer pages than the minimum gets no vector."""
     pages = made_up(0, with_bags=True)
     assert pages.words is not None
     pages.words.hashed_words[0] = 7000
@@ -150,7 +150,7 @@ def test_rare_words_stay_without_a_vector() -> None:
 
 
 def test_nothing_to_learn_from_is_refused() -> None:
-    """Columns of different lengths are refused, too."""
+    """Training without blocks, and with columns of different lengths, is refused."""
     pages = made_up(0)
     with pytest.raises(UsageError, match="no block"):
         fit_mlp(pages, np.zeros(0, dtype=np.intp))

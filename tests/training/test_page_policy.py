@@ -33,7 +33,7 @@ N_PAGES, N_BLOCKS = 240, 6
 
 
 def page(number: int, *, page_type: str | None, gold: bool = True) -> PageRows:
-    """A page of six blocks of ten tokens, the first half content; articles have much running text."""
+    """Return a page of six blocks, the first half content; articles have much running text."""
     rng = np.random.default_rng(number)
     main = np.arange(N_BLOCKS) < N_BLOCKS // 2
     words = rng.integers(5, 40, N_BLOCKS).astype(np.float64)
@@ -61,19 +61,19 @@ def page(number: int, *, page_type: str | None, gold: bool = True) -> PageRows:
 
 
 def types(number: int) -> str | None:
-    """Half of the pages are articles; of some nothing is known."""
+    """Return page types: two of five are articles, and some are unknown."""
     return (None, "article", "listing", "article", "product")[number % 5]
 
 
 @pytest.fixture(scope="module")
 def table() -> BlockTable:
-    """Made-up pages."""
+    """Return a table of made-up pages."""
     return BlockTable.stack([page(number, page_type=types(number)) for number in range(N_PAGES)])
 
 
 @pytest.fixture(scope="module")
 def held_out(table: BlockTable) -> HeldOut:
-    """Probabilities that are right on even pages and noise on odd ones, where they are unsure too."""
+    """Return probabilities that are right on even pages, and unsure noise on odd ones."""
     rng = np.random.default_rng(0)
     right = np.where(table.main, 0.95, 0.05)
     noise = rng.uniform(0.3, 0.7, len(right))
@@ -83,15 +83,15 @@ def held_out(table: BlockTable) -> HeldOut:
 
 @pytest.fixture(scope="module")
 def learnt(table: BlockTable, held_out: HeldOut) -> PagePolicy:
-    """Page-level predictors trained on them."""
+    """Return page-level predictors trained on them."""
     return fit_page_policy(table, DEFAULT, held_out)
 
 
-# --- what is learnt about pages ---------------------------------------------------------------------------------------
+# --- page-level predictors --------------------------------------------------------------------------------------------
 
 
-def test_articles_are_known_by_their_running_text(table: BlockTable, learnt: PagePolicy) -> None:
-    """Pages of unknown type are scored, too."""
+def test_articles_are_recognised_by_their_running_text(table: BlockTable, learnt: PagePolicy) -> None:
+    """Articles are recognised by their running text, and pages of unknown type are scored too."""
     assert learnt.article is not None
     is_article = np.array([item.page_type == "article" for item in table.pages])
     assert learnt.p_article.shape == (N_PAGES,)
@@ -100,7 +100,7 @@ def test_articles_are_known_by_their_running_text(table: BlockTable, learnt: Pag
 
 
 def test_f1_is_predicted(table: BlockTable, learnt: PagePolicy) -> None:
-    """Pages on which probabilities are noise get less."""
+    """Predicted F1 correlates with the true one, and is lower on pages with noisy probabilities."""
     assert ((learnt.predicted_f1 >= 0) & (learnt.predicted_f1 <= 1)).all()
     f1 = table.page_f1(learnt.scores >= np.float32(0.5), range(N_PAGES))
     assert np.corrcoef(f1, learnt.predicted_f1)[0, 1] > 0.8
@@ -117,8 +117,8 @@ def test_scores_are_those_of_one_page_at_a_time(table: BlockTable, held_out: Hel
         assert np.array_equal(learnt.scores[here], expected)
 
 
-def test_trees_of_other_folds_tell_articles(table: BlockTable, held_out: HeldOut, learnt: PagePolicy) -> None:
-    """The types of the pages of a fold change nothing that is predicted of them, only of others."""
+def test_trees_of_other_folds_predict_articles(table: BlockTable, held_out: HeldOut, learnt: PagePolicy) -> None:
+    """P(article) of a fold's pages does not depend on their own page types."""
     inside = held_out.fold == 0
     kinds = [replace(item, page_type="article") if inside[i] else item for i, item in enumerate(table.pages)]
     other = fit_page_policy(replace(table, pages=tuple(kinds)), DEFAULT, held_out)
@@ -126,8 +126,8 @@ def test_trees_of_other_folds_tell_articles(table: BlockTable, held_out: HeldOut
     assert not np.array_equal(learnt.p_article[~inside], other.p_article[~inside])
 
 
-def test_trees_of_the_model_are_grown_on_all_pages(table: BlockTable, held_out: HeldOut, learnt: PagePolicy) -> None:
-    """The released trees agree with those of the folds."""
+def test_trees_of_the_model_are_trained_on_all_pages(table: BlockTable, held_out: HeldOut, learnt: PagePolicy) -> None:
+    """The released trees, which are trained on all pages, agree with those of the folds."""
     assert learnt.article is not None
     rows = np.array(
         [
@@ -147,7 +147,7 @@ def test_trees_of_the_model_are_grown_on_all_pages(table: BlockTable, held_out: 
 def test_without_two_kinds_of_pages_nothing_is_an_article(
     held_out: HeldOut, chosen: Recipe, kinds: tuple[str | None, str | None]
 ) -> None:
-    """Scores don't use P(article), like those of recipes without article trees."""
+    """Without two kinds of pages, or article trees in the recipe, scores don't use P(article)."""
     table = BlockTable.stack([page(number, page_type=kinds[number % 2]) for number in range(N_PAGES)])
     learnt = fit_page_policy(table, chosen, held_out)
     assert learnt.article is None
@@ -158,7 +158,7 @@ def test_without_two_kinds_of_pages_nothing_is_an_article(
 
 
 def test_gold_texts_are_not_needed(held_out: HeldOut, learnt: PagePolicy) -> None:
-    """Page types tell articles, probabilities predict F1."""
+    """Gold texts are not needed: page types give articles, and probabilities the predicted F1."""
     table = BlockTable.stack([page(number, page_type=types(number), gold=False) for number in range(N_PAGES)])
     without = fit_page_policy(table, DEFAULT, held_out)
     assert np.array_equal(without.predicted_f1, learnt.predicted_f1)
@@ -170,7 +170,7 @@ def test_gold_texts_are_not_needed(held_out: HeldOut, learnt: PagePolicy) -> Non
 
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
-    """Pages written by hand, each its own site."""
+    """Return the hand-written pages, each of which is a site."""
     return open_dataset(DATA / "pages")
 
 
@@ -179,12 +179,12 @@ QUICK = {"boosted": BOOSTED.but(n_trees=5), "default": replace(DEFAULT, n_mlps=1
 
 @pytest.fixture(scope="module", params=sorted(QUICK))
 def model(dataset: Dataset, request: pytest.FixtureRequest) -> Model:
-    """A model with every predictor of its recipe."""
+    """Return a model with every predictor of its recipe."""
     return train_model([dataset], QUICK[request.param], protocols=("site",), n_folds=3, seed=1)
 
 
-def test_parts_of_a_model(model: Model) -> None:
-    """The model has the predictors that its recipe lists."""
+def test_model_has_the_predictors_of_its_recipe(model: Model) -> None:
+    """The model has the predictors, policy and notes of its recipe."""
     chosen = QUICK[model.name]
     assert ("mlp" in model.predictors) == bool(chosen.n_mlps)
     assert (model.article is not None) == bool(chosen.policy.article_penalty)
@@ -196,13 +196,13 @@ def test_parts_of_a_model(model: Model) -> None:
 
 
 def scores_of(model: Model, dataset: Dataset) -> list[NDArray[np.float32]]:
-    """Scores of all pages."""
+    """Return the scores of all pages."""
     extractor = TrainedExtractor(model)
     return [blockml.extract(item.load()[0], url=item.url, model=extractor).scores for item in dataset.pages]
 
 
 def test_models_are_the_same_after_saving(model: Model, dataset: Dataset, tmp_path: Path) -> None:
-    """Scores and files are equal bit for bit."""
+    """Scores and files are bit-identical after saving and loading."""
     save_model(model, tmp_path / "one.blockml")
     again = load_model(tmp_path / "one.blockml")
     for before, after in zip(scores_of(model, dataset), scores_of(again, dataset), strict=True):
@@ -212,7 +212,7 @@ def test_models_are_the_same_after_saving(model: Model, dataset: Dataset, tmp_pa
 
 
 def test_models_extract(model: Model, dataset: Dataset, tmp_path: Path) -> None:
-    """Any page can be extracted; confidence is in [0, 1]."""
+    """A saved model extracts any page, with confidence and scores in [0, 1]."""
     save_model(model, tmp_path / "m.blockml")
     extractor = blockml.load(tmp_path / "m.blockml")
     found = [blockml.extract(item.load()[0], model=extractor) for item in dataset.pages]
@@ -225,7 +225,7 @@ def test_models_extract(model: Model, dataset: Dataset, tmp_path: Path) -> None:
 
 
 def test_a_model_scores_like_its_cross_validation(model: Model, dataset: Dataset) -> None:
-    """Given the model's own probabilities, cross-validation and prediction give equal scores."""
+    """From the model's own probabilities, cross-validation and prediction compute equal scores."""
     chosen = QUICK[model.name]
     table = build_table([dataset], chosen)
     scores = scores_of(model, dataset)
@@ -243,7 +243,7 @@ def test_a_model_scores_like_its_cross_validation(model: Model, dataset: Dataset
 
 
 def test_cross_validation_is_out_of_fold(dataset: Dataset) -> None:
-    """Gold of the pages of a fold changes nothing that is said of their blocks' order."""
+    """The scores of a fold's pages do not depend on their own gold."""
     chosen = replace(QUICK["boosted"], policy=DecisionPolicy())
     table = build_table([dataset], chosen)
     found = cross_validate(table, chosen, "page", n_folds=3, seed=2)
@@ -258,7 +258,7 @@ def test_cross_validation_is_out_of_fold(dataset: Dataset) -> None:
 
 
 def test_jobs_do_not_change_results(dataset: Dataset) -> None:
-    """The order in which folds finish does not matter either."""
+    """One job and two give the same scores, whichever fold finishes first."""
     chosen = QUICK["boosted"]
     table = build_table([dataset], chosen)
     one, two = (cross_validate(table, chosen, "site", n_folds=2, jobs=jobs) for jobs in (1, 2))
@@ -266,14 +266,14 @@ def test_jobs_do_not_change_results(dataset: Dataset) -> None:
 
 
 def test_folds_over_blocks_are_refused(dataset: Dataset) -> None:
-    """Ensembles are tested on whole pages."""
+    """Cross-validation by block is refused, because ensembles are tested on whole pages."""
     table = build_table([replace(dataset, pages=dataset.pages[:3])], QUICK["boosted"])
     with pytest.raises(UsageError, match="page and site"):
         cross_validate(table, QUICK["boosted"], "block", n_folds=2)
 
 
 def test_training_is_deterministic_to_the_byte(dataset: Dataset, tmp_path: Path) -> None:
-    """Equal pages, recipe and seed give equal files; without cross-validation there are no trees of P(article)."""
+    """Equal pages, recipe and seed give identical files; without cross-validation there are no article trees."""
     few = replace(dataset, pages=dataset.pages[:5])
     made = [train_model([few], QUICK["default"], protocols=(), seed=3) for _ in range(2)]
     for number, item in enumerate(made):

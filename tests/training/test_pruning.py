@@ -1,4 +1,4 @@
-"""Pruning: the error estimate, flat trees from scikit-learn, and what each method may and may not change."""
+"""Pruning: the error estimate, flat trees from scikit-learn, and the effect of each method."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def problem(seed: int, n_rows: int = 200) -> tuple[Any, Any]:
-    """Two informative columns with ties, one useless one, a quarter of the labels noise."""
+    """Return two informative columns with ties and a useless one, with noise in a quarter of the labels."""
     rng = np.random.default_rng(seed)
     matrix = rng.integers(0, (5, 20, 60), (n_rows, 3)) / 3.0
     target = ((matrix[:, 0] > 1) & (matrix[:, 1] > 2)) ^ (rng.random(n_rows) < 0.25)
@@ -28,13 +28,13 @@ def problem(seed: int, n_rows: int = 200) -> tuple[Any, Any]:
 
 
 def fitted(seed: int, **params: Any) -> tuple[DecisionTreeClassifier, FlatTree]:
-    """Fit a scikit-learn tree and copy it."""
+    """Return a fitted scikit-learn tree and its copy."""
     estimator = DecisionTreeClassifier(criterion="entropy", random_state=0, **params).fit(*problem(seed))
     return estimator, FlatTree.from_sklearn(estimator)
 
 
 def leaves(tree: FlatTree, matrix: Any) -> Any:
-    """Leaf of every row, walked one by one."""
+    """Return the leaf of every row, by walking one by one."""
     ends = []
     for row in matrix:
         node = 0
@@ -45,12 +45,12 @@ def leaves(tree: FlatTree, matrix: Any) -> Any:
 
 
 def train_errors(tree: FlatTree, matrix: Any, target: Any) -> int:
-    """Rows on the wrong side of 0.5."""
+    """Return the number of rows on the wrong side of 0.5."""
     return int(((tree.value[leaves(tree, matrix)] > 0.5) != target).sum())
 
 
 def node_errors(root: Node) -> float:
-    """Training errors of the leaves."""
+    """Return the training errors of the leaves."""
     return sum(node.errors for node in root.preorder() if not node.children)
 
 
@@ -70,12 +70,12 @@ def node_errors(root: Node) -> float:
     ],
 )
 def test_added_errors_has_the_known_values(n: float, errors: float, confidence: float, expected: float) -> None:
-    """Worked numbers of WEKA's formula."""
+    """Added errors equal worked numbers of WEKA's formula."""
     assert added_errors(n, errors, confidence) == pytest.approx(expected, abs=1e-6)
 
 
 def test_added_errors_interpolates_at_both_ends() -> None:
-    """Half an error lies midway between none and one; close to n only n − errors is left."""
+    """Added errors of half an error are midway between those of none and one; close to n only n − errors remains."""
     ends = added_errors(10, 0, 0.25), added_errors(10, 1, 0.25)
     assert added_errors(10, 0.5, 0.25) == pytest.approx(sum(ends) / 2)
     assert added_errors(10, 9.75, 0.25) == 0.25
@@ -83,8 +83,8 @@ def test_added_errors_interpolates_at_both_ends() -> None:
 
 
 @pytest.mark.parametrize(("n", "confidence"), [(0.0, 0.25), (-1.0, 0.25), (10.0, 0.0), (10.0, 1.01)])
-def test_added_errors_refuses_what_has_no_meaning(n: float, confidence: float) -> None:
-    """No weight, and confidences outside (0, 1]."""
+def test_added_errors_refuses_illegal_arguments(n: float, confidence: float) -> None:
+    """Zero weight, and confidences outside (0, 1], are refused."""
     with pytest.raises(UsageError):
         added_errors(n, 0, confidence)
 
@@ -92,7 +92,7 @@ def test_added_errors_refuses_what_has_no_meaning(n: float, confidence: float) -
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, scale=st.sampled_from([1.0, 1e-3, 1e6]))
 def test_a_copy_gives_scikit_learns_probabilities(seed: int, scale: float) -> None:
-    """Probabilities are exact for float64 rows, also for values that rounding to float32 moves across a threshold."""
+    """Probabilities are exact for float64 rows, even for values that rounding to float32 moves across a threshold."""
     matrix, target = problem(seed)
     estimator = DecisionTreeClassifier(random_state=0, min_samples_leaf=3).fit(matrix * scale, target)
     tree = FlatTree.from_sklearn(estimator)
@@ -103,8 +103,8 @@ def test_a_copy_gives_scikit_learns_probabilities(seed: int, scale: float) -> No
     assert tree.value[leaves(tree, rows)].tolist() == estimator.predict_proba(rows)[:, 1].tolist()
 
 
-def test_a_copy_is_inert_and_complete() -> None:
-    """Children follow their parent, the weights add up, leaves point nowhere, every array has its type."""
+def test_a_copy_is_consistent_and_complete() -> None:
+    """Children follow their parent, weights add up, leaves have no children, and every array has its type."""
     _, tree = fitted(1)
     inner = np.flatnonzero(tree.feature >= 0)
     assert (np.minimum(tree.left[inner], tree.right[inner]) > inner).all()
@@ -118,20 +118,20 @@ def test_a_copy_is_inert_and_complete() -> None:
 
 @pytest.mark.parametrize(("label", "value"), [(0, 0.0), (1, 1.0), (True, 1.0)])
 def test_a_copy_of_a_single_class_knows_which(label: Any, value: float) -> None:
-    """One leaf, of class 1 iff the label equals 1."""
+    """The copy of a tree with one class is a leaf, with the value 1 exactly if the label equals 1."""
     tree = FlatTree.from_sklearn(DecisionTreeClassifier().fit([[0], [1]], [label, label]))
     assert (tree.value.tolist(), tree.feature.tolist(), tree.weight.tolist()) == ([value], [-1], [2.0])
 
 
 @pytest.mark.parametrize("target", [[0, 1, 2], [[0, 1], [1, 0], [1, 1]]], ids=["three classes", "two outputs"])
 def test_only_two_class_trees_are_copied(target: Any) -> None:
-    """More classes or outputs do not fit the form."""
+    """Trees with more classes or outputs are refused."""
     with pytest.raises(UsageError, match="two classes"):
         FlatTree.from_sklearn(DecisionTreeClassifier().fit([[0], [1], [2]], target))
 
 
 def slow_prune(tree: FlatTree, node: int, confidence: float) -> tuple[float, list[int]]:
-    """Estimated errors and leaves of the pruned sub-tree, by recursion."""
+    """Return the estimated errors and the leaves of the pruned sub-tree, by recursion."""
     n, p = tree.weight[node], tree.value[node]
     errors = n * min(p, 1 - p)
     as_leaf = float(errors + added_errors(n, errors, confidence))
@@ -146,7 +146,7 @@ def slow_prune(tree: FlatTree, node: int, confidence: float) -> tuple[float, lis
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, confidence=st.sampled_from([0.01, 0.1, 0.25, 0.5, 0.7]), min_leaf=st.sampled_from([1, 2, 10]))
 def test_pessimistic_pruning_equals_a_recursive_one(seed: int, confidence: float, min_leaf: int) -> None:
-    """Leaves and their contents agree, and the weights match the training rows that arrive."""
+    """Leaves equal those of recursive pruning, and their weights match the training rows that reach them."""
     _, tree = fitted(seed, min_samples_leaf=min_leaf)
     small = pessimistic_prune(tree, confidence)
     kept = slow_prune(tree, 0, confidence)[1]
@@ -164,7 +164,7 @@ def test_pessimistic_pruning_equals_a_recursive_one(seed: int, confidence: float
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, min_leaf=st.sampled_from([1, 2, 10]))
 def test_a_confidence_of_70_percent_costs_no_training_error(seed: int, min_leaf: int) -> None:
-    """Nothing is added to the errors, so only splits that save none go."""
+    """At 70 percent nothing is added to the errors, so only splits that save none are removed."""
     _, tree = fitted(seed, min_samples_leaf=min_leaf)
     small = pessimistic_prune(tree, 0.70)
     assert small.value.size <= tree.value.size
@@ -172,7 +172,7 @@ def test_a_confidence_of_70_percent_costs_no_training_error(seed: int, min_leaf:
 
 
 def test_less_confidence_prunes_more() -> None:
-    """On noisy labels the default gives up most of a tree that fits them."""
+    """Lower confidence prunes more, and the default prunes most of a tree that fits noisy labels."""
     _, tree = fitted(3)
     sizes = [pessimistic_prune(tree, confidence).value.size for confidence in (0.01, 0.25, 0.70)]
     assert sizes == sorted(sizes)
@@ -182,7 +182,7 @@ def test_less_confidence_prunes_more() -> None:
 
 @pytest.mark.parametrize("confidence", [0.0, -0.1, 1.5])
 def test_pruning_refuses_illegal_confidences(confidence: float) -> None:
-    """The learners of both kinds of tree check it."""
+    """Both kinds of pruning refuse illegal confidences."""
     _, tree = fitted(0)
     with pytest.raises(UsageError, match="confidence"):
         pessimistic_prune(tree, confidence)
@@ -195,11 +195,11 @@ def test_pruning_refuses_illegal_confidences(confidence: float) -> None:
         )
 
 
-# --- trees that still hold their rows --------------------------------------------------------------------------------
+# --- trees with their rows --------------------------------------------------------------------------------------------
 
 
 def grown(seed: int, min_leaf: float) -> tuple[Sample, Node]:
-    """Grow a C4.5 tree without pruning it."""
+    """Return a C4.5 tree before pruning."""
     matrix, target = problem(seed)
     sample = Sample(matrix, np.eye(2)[target].T)
     return sample, grow(sample, [], min_leaf, mdl_correction=False)
@@ -208,7 +208,7 @@ def grown(seed: int, min_leaf: float) -> tuple[Sample, Node]:
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, min_leaf=st.sampled_from([1, 2, 5]))
 def test_c45_pruning_at_70_percent_costs_no_training_error(seed: int, min_leaf: float) -> None:
-    """Collapsing and replacement leave the training errors alone; raising can only lower them."""
+    """Collapsing and replacement leave the training errors unchanged, and raising can only lower them."""
     sample, root = grown(seed, min_leaf)
     errors = node_errors(root)
     collapse(root)
@@ -222,8 +222,8 @@ def test_c45_pruning_at_70_percent_costs_no_training_error(seed: int, min_leaf: 
 
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS, confidence=st.sampled_from([0.1, 0.25, 0.7]))
-def test_pruned_nodes_hold_the_rows_that_reach_them(seed: int, confidence: float) -> None:
-    """Rows, class weights and estimates agree from the root to the leaves, after raising as well."""
+def test_pruned_nodes_contain_the_rows_that_reach_them(seed: int, confidence: float) -> None:
+    """Rows, class weights and estimates agree from the root to the leaves, even after raising."""
     sample, root = grown(seed, 2)
     prune(root, sample, confidence, subtree_raising=True)
     assert sorted(root.rows) == list(range(200))
@@ -238,12 +238,12 @@ def test_pruned_nodes_hold_the_rows_that_reach_them(seed: int, confidence: float
 
 
 def made_node(sample: Sample, rows: Any, feature: int = -1, threshold: float = 0.5, *children: Node) -> Node:
-    """Make a node by hand."""
+    """Return a node made by hand."""
     return Node(np.array(rows), sample.counts(np.array(rows)), feature, threshold, children)
 
 
 def test_raising_puts_the_largest_branch_in_its_parents_place() -> None:
-    """A useless first test goes, its larger branch takes over and gets the rows of the smaller one."""
+    """A useless first test is removed, and its larger branch takes its place with the rows of the smaller one."""
     matrix = np.array([[0.0, 0.0]] * 40 + [[0.0, 1.0]] * 40 + [[1.0, 0.0]] * 2 + [[1.0, 1.0]] * 2)
     sample = Sample(matrix, np.eye(2)[matrix[:, 1].astype(int)].T)
     large = made_node(sample, range(80), 1, 0.5, made_node(sample, range(40)), made_node(sample, range(40, 80)))
@@ -254,7 +254,7 @@ def test_raising_puts_the_largest_branch_in_its_parents_place() -> None:
 
 
 def test_the_last_of_equally_large_branches_is_raised() -> None:
-    """Either branch could replace the node; each has another test."""
+    """Of two equally large branches, either of which could replace the node, the last is raised."""
     matrix = np.repeat([[0.0, 0, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1]], 20, axis=0)
     sample = Sample(matrix, np.eye(2)[matrix[:, 1].astype(int)].T)
     parts = [made_node(sample, range(start, start + 20)) for start in (0, 20, 40, 60)]
@@ -267,8 +267,8 @@ def test_the_last_of_equally_large_branches_is_raised() -> None:
     assert root.feature == 2
 
 
-def test_a_leaf_must_also_be_no_worse_than_the_largest_branch() -> None:
-    """Six one-row branches make the sub-tree worse than a leaf, but its largest branch is better than either."""
+def test_a_leaf_must_not_be_worse_than_the_largest_branch() -> None:
+    """A sub-tree worse than a leaf is replaced by its largest branch if that is better than the leaf."""
     matrix = np.array([[0.0, 0.0]] * 20 + [[0.0, 1.0]] * 3 + [[code, 0.0] for code in range(1, 7)])
     sample = Sample(matrix, np.eye(2)[matrix[:, 1].astype(int)].T)
     large = made_node(sample, range(23), 1, 0.5, made_node(sample, range(20)), made_node(sample, range(20, 23)))

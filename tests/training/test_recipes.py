@@ -1,4 +1,4 @@
-"""The recipe that is trained unless one is named."""
+"""Recipes: the default one, and checks of their parameters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DATA = Path(__file__).parents[2] / "data"
 
 
 def test_the_best_recipe_depends_on_lightgbm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without LightGBM it is one that scikit-learn trains."""
+    """Without LightGBM the best recipe is one that scikit-learn trains."""
     monkeypatch.setattr(recipes, "find_spec", lambda name: name == "lightgbm" or None)
     assert recipes.best_recipe().name == "default"
     monkeypatch.setattr(recipes, "find_spec", lambda _: None)
@@ -55,14 +55,14 @@ def test_the_best_recipe_depends_on_lightgbm(monkeypatch: pytest.MonkeyPatch) ->
         ({"learner": "cart", "threshold": True}, "'threshold' must be a number from 0.001 to 1"),
     ],
 )
-def test_values_that_no_learner_takes(parameters: dict[str, Any], message: str) -> None:
-    """They are refused before training, with the range."""
+def test_values_that_no_learner_accepts_are_refused(parameters: dict[str, Any], message: str) -> None:
+    """Values that no learner accepts are refused before training, with the range."""
     with pytest.raises(UsageError, match=message):
         recipes.recipe("boosted").but(**{"learner": "boosted", **parameters})
 
 
 def test_legal_names_depend_on_the_learner() -> None:
-    """Threshold and shrinkage are offered where they have an effect."""
+    """Threshold and shrinkage are legal names only for learners on which they have an effect."""
     with pytest.raises(UnknownNameError) as caught:
         recipes.recipe("kim2013").but(trees=3)
     assert {"threshold", "shrinkage", "min_leaf"} < {*caught.value.legal}
@@ -71,8 +71,8 @@ def test_legal_names_depend_on_the_learner() -> None:
     assert not {"threshold", "shrinkage"} & {*caught.value.legal}
 
 
-def test_all_columns_as_a_whole_number() -> None:
-    """The integer 1 is a share of the columns, like 1.0, for both learners."""
+def test_all_columns_as_an_integer() -> None:
+    """The integer 1 means all columns, like 1.0."""
     rows = np.arange(40, dtype=np.float32)[:, None]
     chosen = recipes.recipe("kim2013").but(learner="boosted", max_features=1, n_trees=3, min_leaf=5)
     trees = fit_boosted(rows, rows[:, 0] > 20, **chosen.parameters)
@@ -80,7 +80,7 @@ def test_all_columns_as_a_whole_number() -> None:
 
 
 def test_a_single_tree_decides_as_it_is_measured(tmp_path: Path) -> None:
-    """In a recipe of ensembles too: its pages have one threshold, which cross-validation tunes; so says the card."""
+    """A single tree in a recipe of ensembles has one threshold, tuned by cross-validation, and its card says so."""
     dataset = open_dataset(DATA / "sites")
     chosen = recipes.recipe("default").but(learner="cart", features="kim2013-onehot")
     model = train_model([dataset], replace(chosen, block_types=False), protocols=("site",), n_folds=3)
@@ -104,7 +104,7 @@ def test_the_card_of_trees_with_one_threshold() -> None:
 
 @pytest.mark.parametrize("base", ["kim2013", "boosted"])
 def test_columns_of_a_file(tmp_path: Path, base: str) -> None:
-    """A model of columns that a file names is trained, saved, loaded without the file, and extracts."""
+    """A model of columns named by a file is trained, saved, loaded without the file, and extracts."""
     (tmp_path / "mine.txt").write_text("words_0\nlinkshare_0\nparent_0=p\nwords_m1\n")
     learner = {"learner": "boosted", "n_trees": 5} if base == "boosted" else {}
     chosen = recipes.recipe(base).but(features=str(tmp_path / "mine.txt"), **learner)
@@ -121,8 +121,8 @@ def test_columns_of_a_file(tmp_path: Path, base: str) -> None:
     assert len({*scores.tolist()}) > 1
 
 
-def test_unknown_columns_of_a_file(tmp_path: Path) -> None:
-    """They are named before training; codes of tags are not amounts."""
+def test_unknown_columns_of_a_file_are_refused(tmp_path: Path) -> None:
+    """Unknown columns, codes of tags in boosted trees, and missing files are refused before training."""
     path = tmp_path / "mine.txt"
     path.write_text("words_0\nword_0\n")
     with pytest.raises(UsageError, match="unknown feature columns: 'word_0'"):

@@ -37,12 +37,12 @@ def write_pages(folder: Path, n: int = 6, menu: str = MENU, meta: dict[str, str]
 
 
 def trained(folder: Path, *options: str) -> int:
-    """Train with the smallest recipe; return the exit code."""
+    """Train with the smallest recipe and return the exit code."""
     return main(["train", "--dataset", str(folder), "-o", str(folder / "m.blockml"), "--recipe", "kim2013", *options])
 
 
-def test_a_folder_as_output(tmp_path: Path, capsys: Output) -> None:
-    """The output is checked before training."""
+def test_a_folder_as_output_is_refused(tmp_path: Path, capsys: Output) -> None:
+    """A folder as output is refused before training."""
     pages = write_pages(tmp_path / "pages")
     assert main(["train", "--dataset", str(pages), "-o", str(tmp_path)]) == 2
     shown = capsys.readouterr().err
@@ -50,8 +50,8 @@ def test_a_folder_as_output(tmp_path: Path, capsys: Output) -> None:
     assert "blocks to train on" not in shown
 
 
-def test_outputs_that_cannot_be_written(tmp_path: Path, capsys: Output) -> None:
-    """Neither the model nor its card is left for the end of training to find."""
+def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path, capsys: Output) -> None:
+    """A model or card that cannot be written is refused before training."""
     pages = write_pages(tmp_path / "pages")
     (tmp_path / "file").write_text("")
     (tmp_path / "m.blockml.md").mkdir()
@@ -73,10 +73,10 @@ def test_outputs_that_cannot_be_written(tmp_path: Path, capsys: Output) -> None:
         (["--recipe", "boosted"], "is trained with LightGBM"),
     ],
 )
-def test_calls_that_cannot_succeed(
+def test_calls_that_cannot_succeed_are_refused(
     options: list[str], words: str, tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are refused before any page is read."""
+    """Calls that cannot succeed are refused before any page is read."""
     pages = write_pages(tmp_path / "pages")
     for page in range(6):
         (pages / f"p{page}" / "page.html").unlink()
@@ -101,7 +101,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 def test_terminated_training_leaves_nothing(tmp_path: Path) -> None:
-    """SIGTERM ends the processes of cross-validation too, and no file stays."""
+    """SIGTERM also ends the processes of cross-validation, and no file is left."""
     pages = write_pages(tmp_path / "pages", n=200)
     program = "import os, sys; os.cpu_count = lambda: 2; from blockml.cli import main; sys.exit(main())"
     command = ["train", "--dataset", str(pages), "-o", str(tmp_path / "m.blockml"), "--recipe", "kim2013"]
@@ -126,14 +126,14 @@ def test_terminated_training_leaves_nothing(tmp_path: Path) -> None:
 
 
 def _is_running(process: str) -> bool:
-    """Tell whether a process exists and is not a zombie, which waits for its parent to look at it."""
+    """Return whether a process exists and is not a zombie, which waits for its parent."""
     try:
         return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 
 
-def test_defective_gold(tmp_path: Path, capsys: Output) -> None:
+def test_defective_gold_is_refused_unless_accepted(tmp_path: Path, capsys: Output) -> None:
     """Gold of other pages stops training unless it is accepted."""
     pages = write_pages(tmp_path / "pages")
     for page in range(3):
@@ -143,8 +143,8 @@ def test_defective_gold(tmp_path: Path, capsys: Output) -> None:
     assert trained(pages, "--cv", "none", "--accept-defects") == 0
 
 
-def test_unfinished_pages(tmp_path: Path, capsys: Output) -> None:
-    """Pages that are not labelled to the end are left out, and don't count as defects."""
+def test_unfinished_pages_are_left_out(tmp_path: Path, capsys: Output) -> None:
+    """Unfinished pages are left out and don't count as defects."""
     pages = write_pages(tmp_path / "pages", n=8)
     for page in range(4):
         (pages / f"p{page}" / "meta.json").write_text('{"flags": ["unfinished"]}')
@@ -164,7 +164,7 @@ def test_unfinished_pages(tmp_path: Path, capsys: Output) -> None:
 
 
 def test_names_of_data_sets(tmp_path: Path, capsys: Output) -> None:
-    """Results are kept by name, so names differ; equal ids of pages in two data sets don't matter."""
+    """Data sets need different names, by which results are stored, but may have pages with equal ids."""
     one, other = write_pages(tmp_path / "a" / "pages"), write_pages(tmp_path / "b" / "pages", n=3)
     assert trained(one, "--dataset", str(other)) == 2
     assert main(["evaluate", "kim2013", "--dataset", str(one), "--dataset", str(other)]) == 2
@@ -174,29 +174,29 @@ def test_names_of_data_sets(tmp_path: Path, capsys: Output) -> None:
 
 
 def test_equal_ids(tmp_path: Path) -> None:
-    """Rows belong to the page at their place, whatever its id."""
+    """Rows belong to the page at their position, even if pages have equal ids."""
     first, second = (open_dataset(write_pages(tmp_path / name, n=n)) for name, n in (("a", 1), ("b", 2)))
     pages = [*first.pages, replace(second.pages[1], id=first.pages[0].id, site="other", flags=("seen",))]
     table = build_table([replace(first, pages=tuple(pages))], recipe("kim2013-site"))
     assert [(page.site, page.usable) for page in table.pages] == [(first.pages[0].site, True), ("other", False)]
 
 
-def test_one_class(tmp_path: Path) -> None:
-    """Blocks that are all content, or none, have nothing to learn."""
+def test_training_on_one_class_is_refused(tmp_path: Path) -> None:
+    """Blocks that are all content are refused."""
     pages = write_pages(tmp_path / "pages", menu="")
     with pytest.raises(UsageError, match="all 24 blocks are content"):
         train_model([open_dataset(pages)], recipe("kim2013"), protocols=())
 
 
-def test_one_leaf(tmp_path: Path) -> None:
-    """A tree without a split is not a model."""
+def test_a_model_of_one_leaf_is_refused(tmp_path: Path) -> None:
+    """A tree without a split is refused."""
     pages = write_pages(tmp_path / "pages", n=2)
     with pytest.raises(UsageError, match="single leaf"):
         train_model([open_dataset(pages)], recipe("kim2013"), protocols=())
 
 
 def test_unknown_sites(tmp_path: Path, capsys: Output) -> None:
-    """Folds by site need sites; pages of one host are one site."""
+    """Folds by site are refused without sites; pages of one host are one site."""
     pages = write_pages(tmp_path / "pages")
     assert trained(pages, "--cv", "site") == 2
     assert "folds by site are impossible; --cv page" in capsys.readouterr().err

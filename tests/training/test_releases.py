@@ -1,4 +1,4 @@
-"""Releases: the licence in a card is that of the pages, whatever their folder is called."""
+"""Releases: the licence in a card is that of the pages, whatever the name of their folder."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_only_the_pages_of_a_collection_get_its_licence() -> None:
-    """A folder named wcxb with other pages keeps its own terms; so does one whose pages have changed."""
+    """A folder named wcxb with other or changed pages does not get the licence of WCXB."""
     script = runpy.run_path(str(ROOT / "train.py"))
     named = open_dataset(f"wcxb={ROOT / 'data' / 'pages'}")
     assert script["with_terms"](named) is named
 
     class Benchmark(type(named)):  # type: ignore[misc]
-        """Pages with the fingerprint of the benchmark."""
+        """A data set with the fingerprint of the benchmark."""
 
         def checksum(self) -> str:
             """Return the fingerprint."""

@@ -10,7 +10,7 @@ from blockml.training.recipes import recipe
 from blockml.training.single_tree import fit_tree, to_trees
 
 
-def test_without_other_pages_a_tree_is_as_if_they_were_unknown() -> None:
+def test_rows_without_site_pages_get_a_separate_tree() -> None:
     """With features of other pages of the site, rows without them go to a separate tree."""
     chosen = recipe("kim2013-site")
     columns = feature_set(chosen.features).columns

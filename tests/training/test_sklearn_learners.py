@@ -1,4 +1,4 @@
-"""Classifiers of scikit-learn written into model files."""
+"""Classifiers of scikit-learn in model files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LEARNERS = [
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: repr(learner)[:50])
 def test_predictions_are_those_of_scikit_learn(learner: Any) -> None:
-    """Also after the arrays were written and read; as far as 32 bits of a probability go."""
+    """Probabilities after a round trip equal scikit-learn's within float32 precision."""
     random = np.random.default_rng(0)
     rows = np.round(random.normal(3, 2, (400, 6)), 1).astype(np.float32)
     main = rows[:, 1] + random.normal(0, 1, 400) > 3
@@ -68,8 +68,8 @@ def test_predictions_are_those_of_scikit_learn(learner: Any) -> None:
         (object(), "object can't be written"),
     ],
 )
-def test_others_are_refused(learner: Any, words: str) -> None:
-    """The reason names the classes or values that can be written."""
+def test_other_learners_are_refused(learner: Any, words: str) -> None:
+    """Other learners are refused with the classes or values that can be written."""
     with pytest.raises(UsageError, match=words):
         check_learner(learner)
 
@@ -87,6 +87,6 @@ def test_others_are_refused(learner: Any, words: str) -> None:
     ids=range(6),
 )
 def test_arrays_of_linear_models_are_checked(arrays: dict[str, Any]) -> None:
-    """Damaged files are refused before anything is predicted."""
+    """Damaged arrays of a linear model are refused when they are loaded."""
     with pytest.raises(ModelFormatError, match="linear model's"):
         LinearModel.from_arrays(arrays, 2)

@@ -1,4 +1,4 @@
-"""Splits do not leak, tables are what learners see, training is deterministic."""
+"""Splits do not leak, tables contain what learners see, and training is deterministic."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ DATA = Path(__file__).parents[2] / "data"
 
 @pytest.fixture(scope="module")
 def dataset() -> Dataset:
-    """Every third page of the generated sites."""
+    """Return every third page of the synthetic sites."""
     whole = open_dataset(DATA / "sites")
     return replace(whole, pages=whole.pages[::3])
 
 
 @pytest.fixture(scope="module")
 def table(dataset: Dataset) -> BlockTable:
-    """Block table of the data set."""
+    """Return the block table of the data set."""
     return build_table([dataset], recipe("kim2013"))
 
 
 @pytest.fixture(scope="module")
 def model(dataset: Dataset) -> Model:
-    """A model trained on them."""
+    """Return a model trained on the data set."""
     return train_model([dataset], recipe("kim2013"), n_folds=3, command="a test")
 
 
 def test_table_stacks_pages(table: BlockTable, dataset: Dataset) -> None:
-    """Rows, pages and labels fit together."""
+    """Rows, pages and labels of the table agree with each other."""
     assert len(table.pages) == len(dataset)
     assert table.starts[-1] == len(table.main) == len(table.matrix) == len(table.page_of_row)
     for number, page in enumerate(table.pages):
@@ -57,7 +57,7 @@ def test_table_stacks_pages(table: BlockTable, dataset: Dataset) -> None:
 
 
 def test_page_f1_is_the_bag_metric(table: BlockTable) -> None:
-    """The fast count over token numbers equals the metric on joined block texts."""
+    """The fast F1 from token numbers equals the metric on joined block texts."""
     random = np.random.default_rng(3)
     for page, labelled in zip(table.pages[:5], open_dataset(DATA / "sites").pages[::3], strict=False):
         html, gold = labelled.load()
@@ -69,8 +69,8 @@ def test_page_f1_is_the_bag_metric(table: BlockTable) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["page", "site"])
-def test_pages_and_sites_stay_on_one_side(table: BlockTable, protocol: str) -> None:
-    """No page (no site) has rows in two folds; every fold has rows."""
+def test_pages_and_sites_are_in_one_fold(table: BlockTable, protocol: str) -> None:
+    """No page or site has rows in two folds, and every fold has rows."""
     fold = folds(table, protocol, 3)
     keys = np.array([page.site if protocol == "site" else page.id for page in table.pages])[table.page_of_row]
     assert all(len(np.unique(fold[keys == key])) == 1 for key in np.unique(keys))
@@ -78,7 +78,7 @@ def test_pages_and_sites_stay_on_one_side(table: BlockTable, protocol: str) -> N
 
 
 def test_folds_over_blocks_leak(table: BlockTable) -> None:
-    """Each page is on both sides, which is why the protocol is only for comparison."""
+    """Folds over blocks have rows of one page on both sides, so they are only for comparison."""
     fold = folds(table, "block", 10)
     assert any(len(np.unique(fold[table.page_of_row == page])) > 1 for page in range(len(table.pages)))
     shares = [table.main[fold == number].mean() for number in range(10)]
@@ -86,14 +86,14 @@ def test_folds_over_blocks_leak(table: BlockTable) -> None:
 
 
 def test_unknown_protocol_names_the_legal_ones(table: BlockTable) -> None:
-    """Wrong names are answered with the list."""
+    """An unknown protocol is refused with the legal ones."""
     with pytest.raises(UnknownNameError, match="choose one of: block, page, site"):
         folds(table, "line", 3)
     assert list(PROTOCOLS) == ["block", "page", "site"]
 
 
 def test_fold_sizes_are_even_and_seeded() -> None:
-    """Groups are dealt out evenly; another seed deals otherwise."""
+    """Folds have even sizes, and another seed gives other folds."""
     groups = np.repeat(np.arange(30), [3, 1] * 15)
     fold = fold_pages(groups, 5, seed=0)
     assert np.bincount(fold).tolist() == [12] * 5
@@ -110,8 +110,8 @@ def make_page(folder: Path, name: str, html: str, site: str, flags: tuple[str, .
     return LabelledPage(id=name, site=site, path=path, gold=TextGold(html[3:40]), flags=flags)
 
 
-def test_duplicates_form_a_group_and_teach_once(tmp_path: Path) -> None:
-    """Equal and nearly equal pages go to one side; an equal one is trained on once, a flagged one never."""
+def test_duplicates_form_a_group_and_are_learnt_once(tmp_path: Path) -> None:
+    """Equal and nearly equal pages form a group; an equal one is trained on once, and a flagged one never."""
     body = " ".join(f"word{i}" for i in range(300))
     pages = [
         make_page(tmp_path, "a", f"<p>{body}", "one"),
@@ -128,7 +128,7 @@ def test_duplicates_form_a_group_and_teach_once(tmp_path: Path) -> None:
 
 
 def test_pages_without_gold_or_blocks_are_refused(tmp_path: Path) -> None:
-    """Training says so instead of learning nothing."""
+    """Pages without gold or blocks are refused, because nothing could be learnt."""
     (tmp_path / "x.html").write_text("<p>x</p>", encoding="utf-8")
     page = LabelledPage(id="x", site="s", path=tmp_path / "x.html")
     with pytest.raises(DatasetError, match="page 'x' has no gold"):
@@ -138,7 +138,7 @@ def test_pages_without_gold_or_blocks_are_refused(tmp_path: Path) -> None:
 
 
 def test_inner_tuning_sees_training_rows_only(table: BlockTable) -> None:
-    """Changing labels and gold of test pages changes no threshold."""
+    """Changing labels and gold of test pages does not change the tuned thresholds."""
     training = (folds(table, "site", 3) != 0) & table.trainable
     chosen = recipe("boilerpipe6").but(features="kim2013-onehot")
     before = tune(table, chosen, training)
@@ -155,7 +155,7 @@ def test_inner_tuning_sees_training_rows_only(table: BlockTable) -> None:
 
 
 def test_cross_validation_is_out_of_fold(table: BlockTable) -> None:
-    """A model that has memorised its labels is no better than chance on shuffled labels."""
+    """A model that memorises shuffled labels is no better than chance."""
     random = np.random.default_rng(0)
     shuffled = replace(table, main=random.permutation(table.main))
     memorising = recipe("kim2013").but(min_leaf=1, threshold=0.5, shrinkage=0.0)
@@ -165,7 +165,7 @@ def test_cross_validation_is_out_of_fold(table: BlockTable) -> None:
 
 
 def test_jobs_do_not_change_results(table: BlockTable) -> None:
-    """One process or two: the same scores and thresholds."""
+    """One process and two give the same scores and thresholds."""
     one = cross_validate(table, recipe("boilerpipe6").but(features="kim2013-onehot"), "page", n_folds=2)
     two = cross_validate(table, recipe("boilerpipe6").but(features="kim2013-onehot"), "page", n_folds=2, jobs=2)
     assert np.array_equal(one.scores, two.scores)
@@ -173,7 +173,7 @@ def test_jobs_do_not_change_results(table: BlockTable) -> None:
 
 
 def test_gaps_are_differences_of_block_f1(table: BlockTable) -> None:
-    """The gap report names what the laxer protocol pretends."""
+    """The gap between two protocols is the difference of their block F1."""
     chosen = recipe("kim2013").but(threshold=0.5, shrinkage=0.0)
     results = {name: cross_validate(table, chosen, name, n_folds=3) for name in ("block", "page")}
     f1 = {name: result.block_scores(table).f1 for name, result in results.items()}
@@ -191,8 +191,8 @@ def test_every_recipe_learns(name: str, dataset: Dataset) -> None:
     assert right.mean() > 0.85
 
 
-def test_leaves_hold_ten_rows(table: BlockTable) -> None:
-    """J48's minNumObj is 10 in Kim et al. 2013, section 4.3."""
+def test_leaves_have_ten_rows(table: BlockTable) -> None:
+    """Leaves have at least ten rows, which is J48's minNumObj in Kim et al. 2013, section 4.3."""
     trees = to_trees(fit_tree(recipe("kim2013"), table.matrix, table.main))
     values, counts = np.unique(trees.predict(table.matrix), return_counts=True)
     assert counts.min() >= 10
@@ -200,7 +200,7 @@ def test_leaves_hold_ten_rows(table: BlockTable) -> None:
 
 
 def test_recipe_parameters_are_checked() -> None:
-    """A typing error in a parameter does not silently give the default."""
+    """A misspelt parameter is refused instead of silently using the default."""
     with pytest.raises(UnknownNameError, match="unknown recipe parameter 'leaf'; choose one of: confidence, features"):
         recipe("kim2013").but(leaf=3)
     with pytest.raises(UsageError, match="'min_leaf'"):
@@ -209,8 +209,8 @@ def test_recipe_parameters_are_checked() -> None:
         recipe("kim")
 
 
-def test_another_learner_begins_with_its_own_parameters() -> None:
-    """Parameters of the recipe's learner do not apply to another one."""
+def test_another_learner_starts_with_its_own_parameters() -> None:
+    """Another learner starts with its default parameters instead of those of the recipe's learner."""
     boosted = recipe("default").but(learner="boosted", leaves=5)
     assert boosted.parameters == {**recipe("boosted").parameters, "leaves": 5}
     assert recipe("boosted").but(learner="cart").parameters == recipe("kim2013").parameters
@@ -219,7 +219,7 @@ def test_another_learner_begins_with_its_own_parameters() -> None:
 
 
 def test_training_needs_both_kinds_of_blocks(table: BlockTable) -> None:
-    """Only content, or only boilerplate, cannot be learnt from."""
+    """Only content, or only boilerplate, is refused."""
     with pytest.raises(UsageError, match="both classes"):
         fit_tree(recipe("kim2013"), table.matrix, np.ones_like(table.main))
 
@@ -233,8 +233,8 @@ def test_training_is_deterministic_to_the_byte(dataset: Dataset, model: Model, t
     assert load_model(tmp_path / "a.blockml").metrics == model.metrics
 
 
-def test_card_tells_what_matters(model: Model) -> None:
-    """Data, licence, command, numbers and limits are in the card."""
+def test_card_has_the_important_facts(model: Model) -> None:
+    """The card has data, licence, command, numbers and limits."""
     card = render_card(model)
     for words in ("CC0-1.0", "a test", "by site, 3 folds", "page bag F1", "## Limits", "kim2013-onehot"):
         assert words in card
@@ -244,7 +244,7 @@ def test_card_tells_what_matters(model: Model) -> None:
 
 
 def test_shrinkage_draws_leaves_to_their_ancestors(table: BlockTable) -> None:
-    """None changes nothing; ever more ends in the share of all training rows; the ways through the tree stay."""
+    """No shrinkage changes nothing; ever more gives all leaves the overall share; tests of the tree stay the same."""
     tree = fit_tree(recipe("kim2013"), table.matrix, table.main)
     assert shrink(tree, 0) is tree
     far = shrink(tree, 1e12)
@@ -255,7 +255,7 @@ def test_shrinkage_draws_leaves_to_their_ancestors(table: BlockTable) -> None:
 
 
 def test_shrinkage_against_the_sum_over_the_path(table: BlockTable) -> None:
-    """Root value plus damped steps, added up leaf by leaf from the root."""
+    """A shrunk leaf is the root's value plus damped steps, summed along the path."""
     tree = fit_tree(recipe("kim2013"), table.matrix, table.main)
     shrunk = shrink(tree, 50)
     parent = {int(child): node for node in range(len(tree.left)) for child in (tree.left[node], tree.right[node])}
@@ -269,8 +269,8 @@ def test_shrinkage_against_the_sum_over_the_path(table: BlockTable) -> None:
         assert shrunk.value[leaf] == pytest.approx(value)
 
 
-def test_snippet_gold_is_not_taken_for_an_empty_text(tmp_path: Path) -> None:
-    """Pages whose gold is not a whole text are learnt from; what can't be scored on them is not."""
+def test_snippet_gold_is_not_an_empty_text(tmp_path: Path) -> None:
+    """Pages whose gold is only snippets are learnt from, without scores that need a whole text."""
     for number in range(12):
         folder = tmp_path / f"p{number}"
         folder.mkdir()
@@ -284,14 +284,14 @@ def test_snippet_gold_is_not_taken_for_an_empty_text(tmp_path: Path) -> None:
     assert trained.metrics["page"]["block"]["f1"] > 0.9
 
 
-def test_ids_of_two_data_sets_do_not_meet(dataset: Dataset) -> None:
+def test_equal_ids_of_two_data_sets_are_different_pages(dataset: Dataset) -> None:
     """Equal ids in two data sets denote different pages."""
     twice = build_table([dataset, replace(dataset, name="other")], recipe("boilerpipe6").but(features="kim2013-onehot"))
     assert len({page.id for page in twice.pages}) == 2 * len(dataset)
 
 
 def test_few_pages_mean_fewer_folds(dataset: Dataset) -> None:
-    """Ten folds are asked for by default; six pages have six."""
+    """With six pages there are six folds instead of the default ten."""
     said: list[str] = []
     few = replace(dataset, pages=dataset.pages[:12:2])
     trained = train_model(
@@ -315,6 +315,6 @@ def test_few_pages_mean_fewer_folds(dataset: Dataset) -> None:
     ],
 )
 def test_values_outside_their_range_are_refused(parameters: dict[str, object]) -> None:
-    """Values are checked before training."""
+    """Values out of range are refused before training."""
     with pytest.raises(UsageError):
         recipe("kim2013").but(**parameters)

@@ -26,7 +26,7 @@ def parse_handwritten(name: str, source: str) -> SourcePage:
     Parameters
     ----------
     name
-        Id of the page, and of its site, because each hand-written page is its own site.
+        Id of the page and of its site, because each hand-written page is a separate site.
     source
         Annotated HTML with the fields language, page_type, template, title and url.
 

@@ -1,6 +1,6 @@
 """Seeded generation of English text from small grammars.
 
-In the text file of a grammar, a line ``:name`` begins a rule, and each line below it is an alternative, in which
+In the text file of a grammar, a line ``:name`` starts a rule, and each line below it is an alternative, in which
 
 * ``{rule}`` is replaced by an alternative of that rule (or by what the writer bound to the name),
 * ``{Rule}`` stands for ``{rule}`` with a capital first letter,
@@ -122,7 +122,7 @@ class Writer:
         return self.sentences(" ".join(self.pick(rule) for _ in range(count)))
 
     def sentences(self, text: str) -> str:
-        """Expand the slots of a text and begin its sentences with capital letters."""
+        """Expand the slots of a text and start its sentences with capital letters."""
         text = self.fill(text)
         return _SENTENCE_START.sub(lambda m: m[1] + m[2].upper(), text)
 
@@ -158,6 +158,6 @@ class Writer:
 
 
 def _capitalised(text: str) -> str:
-    # If an alternative begins with a slot, the slot is capitalised.
+    # If an alternative starts with a slot, the slot is capitalised.
     start = 1 if re.match(r"\{[a-z]", text) else 0
     return text[:start] + text[start : start + 1].upper() + text[start + 1 :]

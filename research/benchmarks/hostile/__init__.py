@@ -1,1 +1,1 @@
-"""Pages that attack an extractor: their cost by size, on each back end, and what other tools do with them."""
+"""Pages that attack an extractor: their cost by size on each back end, and with other tools."""

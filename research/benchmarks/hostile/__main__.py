@@ -1,8 +1,8 @@
 """Hostile pages through blockml and other extractors: time and memory against size, and outcomes.
 
 Each page is extracted in a separate process, with a limit on time and memory, at doubled sizes. The exponent is the
-slope of time over size on logarithmic scales, from the last two sizes; the cost is the time over that of an ordinary
-page of the same size, extracted in turns in the same process.
+slope of time over size on logarithmic scales, from the last two sizes; the cost is the time divided by that of an
+ordinary page of the same size, extracted in turns in the same process.
 
     python -m research.benchmarks.hostile --report research/robustness.md
 """
@@ -73,7 +73,7 @@ class Trials:
 def exponent(found: Sequence[Trial]) -> float | None:
     """Return the slope of time over size of the last two sizes; None if they take less than 20 ms.
 
-    Times are multiples of those of ordinary pages, so that a machine that is busy now and then doesn't change them.
+    Times are multiples of those of ordinary pages, so that other load on the machine doesn't change them.
     """
     timed = [item for item in found if item.get("seconds", 0) > 0.02]
     if len(timed) < 2:
@@ -83,7 +83,7 @@ def exponent(found: Sequence[Trial]) -> float | None:
 
 
 def row(shape: str, found: Sequence[Trial]) -> dict[str, Any]:
-    """Return a shape's outcome, cost beside ordinary pages, exponent and memory per byte, of the largest page."""
+    """Return the outcome, cost relative to an ordinary page, exponent and memory per byte of a shape's largest page."""
     last = found[-1]
     line: dict[str, Any] = {"shape": shape, "outcome": last["outcome"]}
     if "seconds" in last:
@@ -126,7 +126,7 @@ def _cell(value: object) -> str:
 
 
 def report(results: Mapping[str, Mapping[str, list[Trial]]]) -> str:
-    """Return the tables: systems, then the shapes of each parser of blockml, with the C extension and without it."""
+    """Return the tables: systems, then the shapes for each parser of blockml, with and without the C extension."""
     tables = {name: {shape: row(shape, found) for shape, found in made.items()} for name, made in results.items()}
     parts = [markdown([summary(name, rows.values()) for name, rows in tables.items()])]
     own = [name for name in tables if name.startswith("blockml")]
@@ -137,7 +137,7 @@ def report(results: Mapping[str, Mapping[str, list[Trial]]]) -> str:
 
 
 def is_costly(line: Mapping[str, Any]) -> bool:
-    """Tell whether a shape did not end, or has the cost or memory of :data:`SHOWN`.
+    """Return whether a shape did not end, or has at least the cost or memory of :data:`SHOWN`.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def is_costly(line: Mapping[str, Any]) -> bool:
 
 
 def _by_shape(tables: Mapping[str, Mapping[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return a row with the cost, exponent and memory of each system for the shapes that cost one of them much."""
+    """Return a row with the cost, exponent and memory of each system for the shapes that are costly for one of them."""
     lines = []
     for shape in dict.fromkeys(shape for rows in tables.values() for shape in rows):
         if not any(is_costly(rows[shape]) for rows in tables.values() if shape in rows):

@@ -1,11 +1,11 @@
-"""Outputs of hostile pages: bytes, time and memory for a byte of the page, and their growth.
+"""Outputs of hostile pages: bytes, time and memory per byte of the page, and their growth.
 
     python -m research.benchmarks.hostile.outputs --backends lxml lexbor html5lib --report research/robustness.md
 
 prints a line of JSON for each output of each shape and back end, and writes a table of the worst shapes. A page is
-extracted in a separate process, which is forked for each output. Bytes are those beside the constant that every page
+extracted in a separate process, which is forked for each output. Bytes are those above the constant that every page
 may have; exponents are slopes over the size on logarithmic scales. A time whose exponent is above the bound is measured
-again, and the least time on the processor counts.
+again, and the lowest CPU time counts.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from research.benchmarks.hostile.trial import peak_memory
 
 #: Sizes of a page in bytes.
 SIZES = (60_000, 240_000)
-#: Maximum exponent, and bytes of memory for a byte of a page.
+#: Maximum exponent, and maximum bytes of memory per byte of a page.
 MAX_EXPONENT, MAX_MEMORY = 1.2, 100
-#: Times in seconds below which growth is not told, and how often longer ones are measured if they grow too fast.
+#: Seconds below which growth is not computed, and how often longer times are measured if they grow too fast.
 _SHORT, _AGAIN = 0.02, 6
 #: Shapes of both lists.
 ALL_SHAPES: Mapping[str, Callable[[int], bytes]] = {**OUTPUT_SHAPES, **SHAPES}
@@ -58,7 +58,7 @@ def _view(result: Extraction) -> Path:
     return write_view(result, Path(_FOLDER.name) / "view.html", threshold=0.5, extractor=_default())
 
 
-#: Functions that make an output of an extraction, or the file of it.
+#: Functions that return an output of an extraction, or the path of its file.
 OUTPUTS: Mapping[str, Callable[[Extraction], str | Path]] = {
     "text": lambda result: blockml.render(result, "text", with_title=True, paragraphs=True),
     "metadata": lambda result: json.dumps(result.metadata.record(), ensure_ascii=False, indent=2),
@@ -69,7 +69,7 @@ OUTPUTS: Mapping[str, Callable[[Extraction], str | Path]] = {
     "removed": lambda result: _texts(result.removed),
     "view": _view,
 }
-#: Bytes of an output beside those in proportion to the page.
+#: Bytes of an output in addition to those in proportion to the page.
 SPARES: Mapping[str, int] = dict.fromkeys(OUTPUTS, SPARE) | {"view": VIEW_SPARE}
 
 
@@ -83,7 +83,7 @@ def extraction(shape: str, size: int, backend: str = "lxml") -> tuple[Extraction
 def trial(shape: str, backend: str, size: int, outputs: Sequence[str], times: int = 1) -> dict[str, dict[str, float]]:
     """Make outputs of a page, each in a separate process; return their bytes, seconds and memory by name.
 
-    Memory is that of the process over what it had before the page was parsed.
+    Memory is the increase of the process since before the page was parsed.
     """
     before = peak_memory(anew=True)
     result, n_bytes = extraction(shape, size, backend)
@@ -94,14 +94,14 @@ def trial(shape: str, backend: str, size: int, outputs: Sequence[str], times: in
 
 
 def _made(result: Extraction, output: str, times: int) -> dict[str, float]:
-    """Make an output of an extraction, and of new ones; return its bytes, the least seconds, and all memory."""
+    """Make an output of an extraction, and of new ones; return its bytes, the lowest seconds, and peak memory."""
     seconds = math.inf
     for _ in range(times):
         start = time.process_time()
         written = OUTPUTS[output](result)
         seconds = min(seconds, time.process_time() - start)
         result = extract_page(result.page, resolve("plain")) if times > 1 else result
-    memory = peak_memory()  # before the output is read or encoded, which is not the cost of blockml
+    memory = peak_memory()  # before the output is read or encoded, which is not part of blockml's cost
     size = written.stat().st_size if isinstance(written, Path) else len(written.encode("utf-8", "replace"))
     return {"bytes": size, "seconds": seconds, "memory": memory}
 
@@ -125,7 +125,7 @@ def forked(function: Callable[..., dict[str, Any]], *arguments: object) -> dict[
 
 
 def line_of(output: str, small: Mapping[str, float], large: Mapping[str, float]) -> dict[str, float | None]:
-    """Return bytes and memory for a byte of the larger page, and the exponents from the smaller one to it."""
+    """Return bytes and memory per byte of the larger page, and the exponents from the smaller page to it."""
     spare, ratio = SPARES[output], large["page"] / small["page"]
 
     def exponent(what: str, *, is_told: bool) -> float | None:

@@ -1,4 +1,4 @@
-"""Shapes of hostile pages: each is a function of a size in bytes, of which the page has about as many."""
+"""Shapes of hostile pages: functions that return a page of about a given size in bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WORDS = "the cat sat on a mat and looked at the rain that fell outside of the s
 
 
 def ordinary(size: int) -> bytes:
-    """Articles with menus: what the cost of other shapes is compared with."""
+    """Articles with menus, with whose cost that of other shapes is compared."""
     chance = random.Random(0)  # noqa: S311 (no secret)
     pieces, length = ["<!doctype html><title>Cats</title><body>"], 0
     while length < size:
@@ -38,7 +38,7 @@ def _nested(opening: str, closing: str) -> Callable[[int], bytes]:
 
 
 def _nested_before(opening: str, piece: str) -> Callable[[int], bytes]:
-    """Nested elements, as many as may be open, before many small ones."""
+    """As many nested elements as may be open, before many small ones."""
 
     def made(size: int) -> bytes:
         n = min(1_900, size // 2 // len(opening))
@@ -65,13 +65,13 @@ def _attributes(size: int) -> bytes:
 
 
 def _reopened(size: int) -> bytes:
-    """Formatting elements that are left open, and that the HTML standard opens again in each paragraph."""
+    """Formatting elements left open, which the HTML standard reopens in each paragraph."""
     opened = "".join(f"<b id={i}>" for i in range(190))
     return ("<p>" + opened + "<p>one two three four five six seven eight nine ten" * (size // 51)).encode()
 
 
 def _open(opening: str, n: int, piece: str) -> Callable[[int], bytes]:
-    """Elements within each other, ``n`` of them, before pieces that make a parser search them."""
+    """``n`` nested elements before pieces that make a parser search them."""
 
     def made(size: int) -> bytes:
         n_open = min(n, size // 2 // len(opening))
@@ -81,11 +81,11 @@ def _open(opening: str, n: int, piece: str) -> Callable[[int], bytes]:
 
 
 def _formatting_kinds(size: int) -> bytes:
-    """Formatting elements that differ, of which the HTML standard opens each again in each paragraph."""
+    """Different formatting elements, each of which the HTML standard reopens in each paragraph."""
     return "".join(f"<p><font a={i}>x" for i in range(size // 16)).encode()
 
 
-#: The page that costs are compared with.
+#: The page with which costs are compared.
 ORDINARY = ordinary
 
 SHAPES: Mapping[str, Callable[[int], bytes]] = {
@@ -211,7 +211,7 @@ _INTRODUCTION = "<p>The cat sat on the mat and looked at the rain that fell, it 
 
 
 def _long(start: str, piece: str, most: int | None = None) -> Callable[[int], bytes]:
-    """Half of a page (or ``most`` bytes) in place of ``{}`` in its start, and many pieces after it."""
+    """A start with half of the page (or ``most`` bytes) in place of ``{}``, and many pieces after it."""
 
     def made(size: int) -> bytes:
         length = min(size // 2, most or size)
@@ -226,7 +226,7 @@ def _wide_table(size: int) -> bytes:
     return f"{_INTRODUCTION}<table><tr>{'<th>w' * n}{'<tr><td>w' * n}</table>".encode()
 
 
-#: Pages that an output may multiply, because it repeats what they have once.
+#: Pages whose outputs may be much larger, because they repeat what a page has once.
 OUTPUT_SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "long base, many links": _long("<base href=http://a.b/{}>", "<a href=x>the cat</a> "),
     "base of 2,000 characters": _long("<base href=http://a.b/{}>", "<a href=x>w</a> ", 2_000),

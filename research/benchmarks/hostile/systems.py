@@ -1,4 +1,4 @@
-"""Systems that hostile pages are given to: blockml with each parser, with and without the extension, and others."""
+"""Systems that extract hostile pages: blockml with each parser, with and without the C extension, and others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["SYSTEMS", "available", "extractor_of"]
 
 Extract = Callable[[bytes], str]
 
-#: Module that a system needs, by its name.
+#: Module that each system needs.
 SYSTEMS: Mapping[str, str] = {
     "blockml, lxml": "lxml",
     "blockml, lexbor": "selectolax",
@@ -30,7 +30,7 @@ def available() -> tuple[str, ...]:
 
 
 def extractor_of(system: str) -> Extract:
-    """Return the function from a page to its main text; everything is loaded before it is called."""
+    """Load a system and return its function from a page to its main text."""
     return _blockml(system.split(", ")[1]) if system.startswith("blockml") else _PEERS[system]()
 
 

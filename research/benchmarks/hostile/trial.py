@@ -1,4 +1,4 @@
-"""One system and its trials: prints seconds, memory and outcome of each page as a line of JSON.
+"""Trials of one system: prints seconds, memory and outcome of each page as a line of JSON.
 
     python -m research.benchmarks.hostile.trial SYSTEM
 
@@ -22,18 +22,18 @@ from typing import Any
 from research.benchmarks.hostile.shapes import SHAPES
 from research.benchmarks.hostile.systems import Extract, extractor_of
 
-#: Seconds on the processor for the first extraction, and seconds for all, after which a signal ends the process.
+#: CPU seconds of the first extraction, and seconds of all, after which a signal ends the process.
 SECONDS, WAIT = 20, 240
-#: Memory in bytes that a process may have.
+#: Maximum memory of a process in bytes.
 MEMORY = 4 << 30
-#: Seconds that repeated extractions may take; the least of their times counts.
+#: Seconds that repeated extractions may take; the lowest of their times counts.
 _REPEATED = 0.4
-#: Bytes of a page that loads everything.
+#: Bytes of the page that is extracted first to load everything.
 _SMALL = 20_000
 
 
 def peak_memory(*, anew: bool = False) -> int:
-    """Return the most memory of this process in bytes; on Linux since the last call with ``anew``."""
+    """Return the peak memory of this process in bytes; on Linux since the last call with ``anew``."""
     status = Path("/proc/self/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
@@ -44,7 +44,7 @@ def peak_memory(*, anew: bool = False) -> int:
 
 
 def seconds_of(extract: Extract, page: bytes) -> tuple[float, str]:
-    """Extract a page; return the time on the processor and the outcome."""
+    """Extract a page; return the CPU time and the outcome."""
     start, text = time.process_time(), ""
     try:
         text = extract(page)
@@ -59,7 +59,7 @@ def seconds_of(extract: Extract, page: bytes) -> tuple[float, str]:
 def measured(extract: Extract, page: bytes) -> Mapping[str, Any]:
     """Extract a page once for its outcome and memory, then in turns with an ordinary one for its time."""
     signal.alarm(WAIT)
-    extract(SHAPES["ordinary"](_SMALL))  # maps what the process has from the one that it was forked from
+    extract(SHAPES["ordinary"](_SMALL))  # touches the memory that the forked process shares with its parent
     before = peak_memory(anew=True)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     seconds, outcome = seconds_of(extract, page)
@@ -74,14 +74,14 @@ def measured(extract: Extract, page: bytes) -> Mapping[str, Any]:
 
 
 def ended(status: int, size: int) -> Mapping[str, Any]:
-    """Return the outcome of a process that did not end well."""
+    """Return the outcome of a process that was killed or crashed."""
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     outcome = "timeout" if number in {signal.SIGPROF, signal.SIGALRM} else f"signal {number}" if number else "crash"
     return {"bytes": size, "outcome": outcome}
 
 
 def main() -> None:
-    """Extract an ordinary page, to load everything, then those that are asked for."""
+    """Extract an ordinary page to load everything, then the pages whose paths are read."""
     warnings.simplefilter("ignore")
     extract = extractor_of(sys.argv[1])
     extract(SHAPES["ordinary"](_SMALL))

@@ -1,14 +1,14 @@
-"""Claims of the five papers, measured on pages with gold; research/papers.md has the results beside the printed tables.
+"""Claims of the five papers, measured on pages with gold; research/papers.md compares them with the printed tables.
 
 Every section prints Markdown. With BLOCKML_CORPORA or --corpora, the folder of labelled corpora, the numbers are those
-of research/papers.md; without it the sections run on the generated pages in data/, as a check that they work.
+of research/papers.md; without it the sections run on the synthetic pages in data/, as a check that they work.
 
 ``classes``     Kim et al. 2013, tables 2 and 3, L3S-GN1: which classes of the annotation are main content
-``readings``    what else the paper leaves open; protocols and learners
+``readings``    other points that the paper leaves open; protocols and learners
 ``varied``      table 3, right half: 25 attributes against six on pages of many kinds
-``types``       its future work: block types other than main content, other classifiers
+``types``       the paper's future work: block types other than main content, other classifiers
 ``content``     Gottron 2008, Bridging the gap, table 3: clustering, then content by document frequency or entropy
-``thresholds``  Gottron 2008, Clustering: thresholds chosen on other sites than those judged
+``thresholds``  Gottron 2008, Clustering: thresholds chosen on other sites than those evaluated
 ``nodes``       Alarte et al. 2014: template nodes found, definition and algorithm, and the main container
 """
 

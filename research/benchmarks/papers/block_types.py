@@ -23,7 +23,7 @@ from research.benchmarks.papers.common import DATA, corpus, pooled_counts, poole
 
 __all__ = ["types_section"]
 
-#: Types that the paper names, and the rest of what home pages are annotated with.
+#: Types that the paper names, and the other labels of the annotated home pages.
 TYPES = (Label.NAVIGATION, Label.ADVERTISEMENT, Label.FOOTER, Label.RELATED, Label.COMMENT, Label.HEADING, Label.MAIN,
          Label.OTHER)  # fmt: skip
 
@@ -34,7 +34,7 @@ _Floats = NDArray[np.float32]
 
 
 def learners() -> Mapping[str, Callable[[], Any]]:
-    """Return the classifiers by name; 25 attributes are those of the paper, one-hot encoded."""
+    """Return the classifiers by name; they use the paper's 25 attributes, one-hot encoded."""
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.tree import DecisionTreeClassifier
 
@@ -48,7 +48,7 @@ def learners() -> Mapping[str, Callable[[], Any]]:
 
 
 def types_section(corpora: Path | None, jobs: int) -> None:
-    """Print scores by block type on unseen pages, then of main content by classifier."""
+    """Print scores by block type on held-out pages, then of main content by classifier."""
     dataset = corpus(corpora, "dataset-popular")
     title = f"{dataset.name}: block types of unseen pages, 25 attributes"
     show(f"{title}, {N_FOLDS} folds over pages: F1 of blocks", list(_types(dataset, corpora, jobs)))
@@ -102,7 +102,7 @@ def _types(dataset: Dataset, corpora: Path | None, jobs: int) -> Iterator[dict[s
 
 
 def _shipped(dataset: Dataset, corpora: Path, fold: NDArray[np.int64], jobs: int) -> NDArray[np.str_]:
-    """Predict by the recipe of the default model, trained with the home pages of the other folds only."""
+    """Predict by the recipe of the default model, trained with only the home pages of the other folds."""
     others = [open_dataset(f"wcxb={corpora / 'wcxb'}"), *(open_dataset(DATA / name) for name in ("sites", "pages"))]
     weak = block_type_rows(others, jobs=jobs)
     note("weak labels")

@@ -27,7 +27,7 @@ __all__ = ["NEAREST", "classes_section", "readings_section", "varied_section"]
 #: Classes of L3S-GN1 besides "not content".
 CLASSES = (Label.HEADING, Label.MAIN, Label.SUPPLEMENT, Label.RELATED, Label.COMMENT)
 
-#: Main content in the reading that is nearest to the paper's numbers, by the section ``classes``.
+#: Main content in the interpretation nearest to the paper's numbers, by the section ``classes``.
 NEAREST = frozenset(CLASSES) - {Label.SUPPLEMENT}
 
 #: Tables 2 and 3, left half: share of main content, then precision, recall and F with 25 and with six attributes.
@@ -36,7 +36,7 @@ PRINTED = (0.1569, 0.873, 0.827, 0.849, 0.858, 0.778, 0.816)
 
 @dataclass(frozen=True)
 class Reading:
-    """One interpretation of what the paper leaves open."""
+    """One interpretation of the points that the paper leaves open."""
 
     name: str
     features: str = "kim2013-onehot"
@@ -58,7 +58,7 @@ def as_published(chosen: Recipe) -> Recipe:
 
 
 def validate(table: BlockTable, chosen: Recipe, protocol: str, jobs: int) -> CrossValidation:
-    """Cross-validate as published, with ten folds, or as many as there are groups."""
+    """Cross-validate as published, with ten folds, or one for each group if there are fewer."""
     n_folds = 10 if protocol == "block" else min(10, n_groups(table, protocol))
     return cross_validate(table, as_published(chosen), protocol, n_folds=n_folds, jobs=jobs)
 

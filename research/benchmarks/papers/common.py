@@ -15,17 +15,17 @@ from blockml.evaluation.comparison.means import block_ratios
 
 __all__ = ["DATA", "corpus", "limited", "pooled_counts", "pooled_f1", "show", "signed", "spread"]
 
-#: Generated pages, on which everything runs without corpora.
+#: Synthetic pages, on which everything runs without corpora.
 DATA = Path(__file__).parents[3] / "data"
 
-#: Without corpora only that many sites and pages of each are read.
+#: Without corpora only so many sites, and pages of each, are read.
 _MOST_SITES, _MOST_PAGES = 4, 6
 
 _Floats = NDArray[np.float64]
 
 
 def corpus(corpora: Path | None, name: str, folder: str = "") -> Dataset:
-    """Open a corpus by its name, ``folder`` within it; without corpora, some pages of ``data/sites``."""
+    """Open a corpus by its name, or a folder within it; without corpora, some pages of ``data/sites``."""
     if corpora is not None:
         return open_dataset(f"{name}={corpora / name / folder}")
     return limited(open_dataset(f"data={DATA / 'sites'}"))
@@ -47,7 +47,7 @@ def pooled_counts(
 
 
 def pooled_f1(counts: Sequence[_Floats]) -> Resampled:
-    """Bootstrap the F1 pooled over owners (pages, or sites) of several systems with counts (n_owners, 3) each."""
+    """Bootstrap the F1 pooled over owners (pages, or sites) of several systems, each with counts (n_owners, 3)."""
 
     def f1(sums: _Floats) -> _Floats:
         ratios: _Floats = block_ratios(sums)[..., 0]

@@ -25,13 +25,13 @@ from research.benchmarks.templates.common import parsed
 
 __all__ = ["content_section", "precision_at"]
 
-#: Pages of other templates among those of a page's own; the paper's pages link to 15 pages on average.
+#: Number of pages of other templates that are added; the paper's pages link to 15 pages on average.
 FOREIGN = 20
 
-#: Sizes of the set of pages of the template, the page itself included.
+#: Numbers of pages of the template, including the page itself.
 SIZES = (2, 4, 6, 8, 10)
 
-#: Rules that remove what repeats, with one parameter from high precision to high recall, and rules for single pages.
+#: Rules that remove repeated text, with a parameter from high precision to high recall, and rules for single pages.
 CURVES: Mapping[str, tuple[str, str, Sequence[float]]] = {
     "DF (CP)": ("df", "theta", (0.1, 0.2, 1 / 3, 0.5, 0.75, 0.9)),
     "entropy (CP)": ("entropy", "theta", (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)),
@@ -53,13 +53,13 @@ class Outcome:
     place: str  #: Id of the page.
     site: str
     scores: _Scores
-    n_pages: int = 1  #: Pages that were learnt from.
-    purity: float = 1.0  #: Share of these with the template of the page.
+    n_pages: int = 1  #: Number of pages that were learnt.
+    purity: float = 1.0  #: Share of these pages that have the template of the page.
     fallback: bool = False
 
 
 def content_section(corpora: Path | None, jobs: int) -> None:
-    """Print scores of the whole route, by number of pages, and precision at equal recall."""
+    """Print scores of the whole procedure, by number of pages, and precision at equal recall."""
     if corpora is None:
         sets = {"data": corpus(None, "data")}
     else:
@@ -146,7 +146,7 @@ def _by_size(
     pages: Sequence[Page],
     scored: Callable[[str, Extractor, NDArray[np.bool_]], Outcome],
 ) -> Iterator[Outcome]:
-    """Repeat DF with clustering by CP with fewer pages of the template, the next ones in the order of the data set."""
+    """Repeat DF after clustering by CP with fewer pages of the template, which follow the page in the data set."""
     n_own = int(is_own.sum())
     for size in SIZES:
         if size > n_own:
@@ -178,7 +178,7 @@ def _values(outcomes: Sequence[Outcome], system: str) -> tuple[NDArray[np.float6
 
 
 def _route_rows(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
-    """Average over pages, with intervals over sites, and the difference to keeping everything."""
+    """Average over pages, with intervals over sites, and the difference from keeping everything."""
     plain, clustered = (_values(outcomes, name)[0][:, 2] for name in ("plain", "DF, CP 0.7"))
     rows: list[dict[str, object]] = []
     for system in dict.fromkeys(row.system for row in outcomes):
@@ -233,7 +233,7 @@ def _span(curve: Sequence[tuple[float, float]]) -> str:
 
 
 def precision_at(curve: Sequence[tuple[float, float]], recall: float) -> float | None:
-    """Return the best precision at a recall on the lines between points (recall, precision); None beyond the last.
+    """Return the best precision at a recall, interpolated between points (recall, precision); None beyond the last.
 
     Examples
     --------

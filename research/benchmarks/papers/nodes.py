@@ -1,4 +1,4 @@
-"""Alarte et al. 2014: nodes of templates, by equality and rule, against the frame that a generator wrote."""
+"""Alarte et al. 2014: nodes of templates by equality and rule, compared with the frame that a generator wrote."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RULES: Mapping[str, dict[str, Any]] = {
     )
 }
 
-#: Parameters of the generators' frames that hold what belongs to one page.
+#: Parameters of the generators' frames for the content of a single page.
 _SLOTS = ("body", "toc", "aside")
 
 _SLOT = "x-slot"
@@ -55,7 +55,7 @@ _SLOT_TAGS = re.compile(f"</?{_SLOT}>")
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """Generated page with the rows of its tree that its site's frame wrote."""
+    """Synthetic page with the rows of its tree that its site's frame wrote."""
 
     url: str
     site: str
@@ -65,10 +65,10 @@ class Framed:
 
 
 def frames(seed: int = 0) -> list[Framed]:
-    """Generate the pages of ``data/sites``, and mark what their sites' frames wrote.
+    """Generate the pages of ``data/sites``, and mark the nodes that their sites' frames wrote.
 
-    What a page hands to its site's frame (body, table of contents, aside) is its own, unless most pages of the site
-    hand over the same.
+    What a page passes to its site's frame (body, table of contents, aside) belongs to the page, unless most pages of
+    the site pass the same.
     """
     return [framed for module in SITES for framed in _framed(module, seed)]
 
@@ -122,7 +122,7 @@ def _read(url: str, site: str, html: str) -> Framed:
 
 
 def nodes_section(corpora: Path | None, jobs: int) -> None:
-    """Print scores of nodes, differences of definition and algorithm, and scores of the main container."""
+    """Print scores of nodes, differences between definition and algorithm, and scores of the main container."""
     made = frames()
     if corpora is None:
         made = [item for item in made if item.site in {framed.site for framed in made[:20]}]
@@ -195,7 +195,7 @@ def _differences(folder: Path, site: Sequence[LabelledPage]) -> list[tuple[str, 
 
 
 def _contents(corpora: Path | None, jobs: int) -> Iterator[dict[str, object]]:
-    """Score ETDM as an extractor, with the second stage and without, on pages with other pages of their template."""
+    """Score ETDM as an extractor, with and without the second stage, on pages with other pages of their template."""
     sets = {"data/sites": open_dataset(f"data={DATA / 'sites'}")}
     if corpora is None:
         sets = {"data/sites": limited(sets["data/sites"])}

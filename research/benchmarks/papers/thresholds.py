@@ -1,4 +1,4 @@
-"""Gottron 2008, Clustering, tables 1 to 4: thresholds chosen on other sites than those that are judged."""
+"""Gottron 2008, Clustering, tables 1 to 4: thresholds chosen on other sites than those evaluated."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = ["held_out_folds", "thresholds_section"]
 #: Collections with known templates.
 COLLECTIONS = ("sites", "ir-research-big9-chaos", "cleanportaleval")
 
-#: Pages of each template, for distances of linear and of quadratic cost.
+#: Maximum number of pages of each template, for distances of linear and of quadratic cost.
 LINEAR_PAGES, QUADRATIC_PAGES = 10, 5
 
 #: Names of rules.
 _MEDIAN, _LOOSE = "k-median, true number, 20 runs", "published, loose"
 
-#: Folds of sites; thresholds tried.
+#: Number of folds of sites, and of thresholds tried.
 N_FOLDS, N_THRESHOLDS = 4, 101
 
 _Matrix = NDArray[np.float64]
@@ -41,7 +41,7 @@ def thresholds_section(corpora: Path | None, jobs: int) -> None:
     """Print scores of every distance on held-out sites, by rule for the threshold."""
     names = COLLECTIONS if corpora is not None else ("data",)
     sets = [corpus(corpora, name) for name in names]
-    # A page without a known template, as in the second half of one collection, belongs to no group.
+    # A page without a known template, as in the second half of one collection, does not belong to a group.
     pages = [
         (page, f"{dataset.name}/{page.site}", f"{dataset.name}/{page.template_group}")
         for dataset in sets
@@ -65,7 +65,7 @@ def thresholds_section(corpora: Path | None, jobs: int) -> None:
 
 
 def _show_claims(rows: Sequence[Mapping[str, object]], dataset: str) -> None:
-    """Print which conclusions of the published tables hold for the scores of the rules that the paper used."""
+    """Print which conclusions of the published tables hold for the paper's rules here."""
     columns = {"rand_ordered": "Rand (paper)", "purity": "purity", "mutual_information_gottron": "MI (paper)"}
     measured: dict[str, dict[str, dict[str, float]]] = {}
 
@@ -170,7 +170,7 @@ def _judged(matrix: _Matrix, metric: str, sites: Sequence[str], groups: Sequence
 
 
 def _best(matrix: _Matrix, truth: NDArray[np.intp], grid: NDArray[np.float64]) -> float:
-    """Return the median of the thresholds with the greatest adjusted Rand index."""
+    """Return the median of the thresholds with the highest adjusted Rand index."""
     scores = np.array([adjusted_rand(single_linkage(matrix, threshold=t).labels, truth) for t in grid.tolist()])
     return float(np.median(grid[scores >= scores.max() - 1e-12]))
 

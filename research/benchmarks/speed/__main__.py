@@ -3,13 +3,13 @@
 Needs the folder of labelled corpora. CPU time of one process with one thread. Subjects that are measured on pages take
 turns on each page, and the minimum of several rounds counts, so that ratios hold on a busy machine.
 
-``floor``       lxml's and lexbor's parse to a tree
+``floor``       parsing to a tree by lxml and lexbor
 ``stages``      stages of the given models: compiled, without the C extension, and with lexbor
 ``models``      whole extractions of each released model on each back end, compiled and without the C extension
 ``extractors``  each untrained extractor
-``peers``       other tools that are installed, on decoded pages
+``peers``       other installed tools, on decoded pages
 ``memory``      import time, BLAS threads, peak memory, large modules loaded
-``growth``      growth with size, blocks and depth of a page, pages, threads and processes; and a figure of it
+``growth``      growth with size, blocks and depth of a page, pages, threads and processes, with a figure
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 3
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn brings it
 
-    logging.disable(logging.CRITICAL)  # other tools log many errors of real pages
+    logging.disable(logging.CRITICAL)  # other tools log many errors on real pages
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _run(options, options.sections or list(SECTIONS))

@@ -40,9 +40,9 @@ def picture(growths: Sequence[Growth], heading: str) -> str:
     Parameters
     ----------
     growths
-        One panel each.
+        Growth curves, each drawn in one panel.
     heading
-        Stands above them.
+        Heading above the panels.
     """
     names = list(dict.fromkeys(_colour_name(curve) for growth in growths for curve in growth.curves))
     width = _COLUMNS * (_LEFT + _WIDTH + _RIGHT)
@@ -83,7 +83,7 @@ def _panel(growth: Growth, names: Sequence[str]) -> Iterator[str]:
     amounts = [amount for curve in growth.curves for amount in curve.amounts]
     times = [1000 * second for curve in growth.curves for second in curve.seconds]
     low_x, high_x = math.log10(min(amounts)), max(math.log10(max(amounts)), math.log10(min(amounts)) + 0.1)
-    # A decade at least, so that small differences don't look large.
+    # At least a decade, so that small differences don't look large.
     low_y, high_y = _decade(min(times), max(times))
 
     def x(value: float) -> float:

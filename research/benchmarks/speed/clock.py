@@ -112,16 +112,16 @@ def measured(
     sources
         The pages.
     subjects
-        What is measured; one that fails on a page, and may, is counted and not tried there again.
+        The subjects; one that may fail, and fails on a page, is counted and not run there again.
     rounds
-        From 1; the least time counts.
+        At least 1; the lowest time counts.
     progress
         Wraps the iteration over pages.
 
     Returns
     -------
     Times
-        Of each lap and page.
+        Times of each lap and page.
     """
     times = Times(len(sources))
     smallest = min(sources, key=lambda source: len(source.html))

@@ -23,12 +23,12 @@ __all__ = ["growths", "processes", "threads"]
 
 _THREADS = [1, 2, 4, 8, 16]
 _PROCESSES = [1, 2]
-#: Exit codes of a finished command; 1 if a page failed.
+#: Exit codes of a finished command; 1 means that a page failed.
 _FINE = (0, 1)
 
 
 def growths(models: Sequence[str], sources: Sequence[Source], share: float) -> Iterator[Growth]:
-    """Measure all growth curves; those of many pages with the default back end and a page of medium size.
+    """Measure all growth curves; those for many pages use the default back end and a page of medium size.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def growths(models: Sequence[str], sources: Sequence[Source], share: float) -> I
     sources
         Real pages.
     share
-        Of the largest amounts that are gone up to, in (0, 1].
+        Fraction of the largest amounts at which to stop, in (0, 1].
     """
     yield from of_pages(ways_of(models), sources, share)
     page = sorted(sources, key=lambda source: len(source.html))[len(sources) // 2]

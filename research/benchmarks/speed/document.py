@@ -1,6 +1,6 @@
-"""Puts numbers of a run into a document.
+"""Updates the tables of a document with the numbers of a run.
 
-``python -m research.benchmarks.speed.document out/speed.json research/performance.md`` reads both.
+``python -m research.benchmarks.speed.document out/speed.json research/performance.md`` updates the second file.
 
 A table is between ``<!-- table: TITLE -->`` and ``<!-- end -->``, and is replaced if the run has a table of that
 title; the title ``about`` is for the description of the run. Nothing else in the document changes.
@@ -31,7 +31,7 @@ def filled(document: str, results: Mapping[str, Any]) -> str:
     document
         Text with the marks.
     results
-        What :mod:`benchmarks.speed` wrote with ``-o``.
+        Numbers that :mod:`benchmarks.speed` wrote with ``-o``.
 
     Examples
     --------

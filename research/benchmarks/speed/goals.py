@@ -1,8 +1,8 @@
-"""Cost of pages, of the start and of threads, each beside what it is compared with, in turns in one run.
+"""Cost of pages, of starting and of threads, each compared with alternatives in turns in one run.
 
-CPU time; the minimum of some rounds counts for each page, program and run. Threads are timed by the clock, which only
-means something on a quiet machine. Pages are split in two halves by their hash: tune on the first and look at the
-second when all is done.
+Times are CPU times; the minimum of some rounds counts for each page, program and run. Threads are timed by the wall
+clock, which is only meaningful on an idle machine. Pages are split in two halves by their hash: tune on the first half
+and look at the second when the tuning is finished.
 
     python -m research.benchmarks.speed.goals --corpora CORPORA
 """
@@ -30,7 +30,7 @@ from research.benchmarks.speed.processes import child
 from research.benchmarks.speed.subjects import extracting, floor
 from research.benchmarks.speed.tables import Table, markdown, whole_table
 
-#: Programs whose start is measured; the first two are what blockml can't do without.
+#: Programs whose start is measured; the first two import what blockml always needs.
 _STARTS = {
     "Python": "",
     "import numpy, lxml.etree": "import numpy, lxml.etree",
@@ -79,7 +79,7 @@ def _print(title: str, rows: Table) -> None:
 
 
 def _subjects() -> list[Subject]:
-    """Return all systems: parsers, resiliparse if it is installed, and models without and with metadata."""
+    """Return all systems: parsers, resiliparse if it is installed, and models with and without metadata."""
     found = floor()
     if find_spec("resiliparse"):
         adapter = PEERS["resiliparse"].adapter
@@ -99,7 +99,7 @@ def _subjects() -> list[Subject]:
 
 
 def _starts(page: Source, rounds: int) -> Table:
-    """Measure processes from their start on: least CPU time and memory."""
+    """Measure the lowest CPU time and memory of processes from their start."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.html"
         path.write_bytes(page.html)
@@ -115,7 +115,7 @@ def _starts(page: Source, rounds: int) -> Table:
 
 
 def _threads(sources: Sequence[Source], rounds: int) -> Table:
-    """Measure extractions by one and by two threads of this process."""
+    """Measure extractions by one and two threads of this process."""
     model = blockml.load("default")
     least: dict[int, float] = {}
     for _ in range(rounds):

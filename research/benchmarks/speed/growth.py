@@ -68,7 +68,7 @@ class Growth:
 def exponent(amounts: Sequence[float], each: Sequence[float]) -> float | None:
     """Fit the exponent with which time grows with the amount, from times per unit; 1 is linear.
 
-    Fitted on logarithms in the upper half of the range: below, what every call costs hides it.
+    Fitted on logarithms in the upper half of the range, because below the constant cost of a call dominates.
 
     Examples
     --------
@@ -99,11 +99,11 @@ def of_pages(ways: Ways, sources: Sequence[Source], share: float) -> Iterator[Gr
     Parameters
     ----------
     ways
-        What extracts.
+        Extractors by name.
     sources
         Real pages.
     share
-        Of the largest amounts that are gone up to, in (0, 1].
+        Fraction of the largest amounts at which to stop, in (0, 1].
     """
     makers: tuple[tuple[str, str, tuple[str, float], tuple[float, float], Callable[[int], bytes]], ...] = (
         ("Size of a page", "bytes", ("MB", 1e6), (1e4, 5e7), functools.partial(long_page, sources)),

@@ -40,7 +40,7 @@ def sample(folder: Path, count: int, kilobytes: tuple[float, float] = (0, 10**6)
     folder
         A data set.
     count
-        How many; fewer where there are not as many.
+        Number of pages, or fewer if the data set has fewer.
     kilobytes
         Smallest and largest size of a page.
     """
@@ -55,8 +55,8 @@ def sample(folder: Path, count: int, kilobytes: tuple[float, float] = (0, 10**6)
 def long_page(sources: Sequence[Source], size: int) -> bytes:
     """Make a page of a given number of bytes by repeating the body of a real page.
 
-    The page is the one with the middle share of text among its bytes: pages differ in it tenfold, and a mixture would
-    be another one at each size.
+    The page is the one with the median share of text in its bytes: pages differ in it tenfold, and a mixture would
+    be different at each size.
     """
     bodies = [match[1] for source in sources if (match := _BODY.search(source.text))]
     bodies.sort(key=lambda body: sum(map(len, blockml.parse(body).blocks.texts)) / max(1, len(body)))

@@ -53,8 +53,8 @@ _PAGE = "import sys, blockml; blockml.extract(open(sys.argv[1], 'rb').read(), mo
 def child(program: str, *arguments: str, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Run a program in a new process: CPU and wall seconds, peak memory in megabytes, modules loaded.
 
-    A program that sets ``began``, to its CPU and wall time, has CPU time counted from there, and wall time told since
-    as ``inside``.
+    If a program sets ``began`` to its CPU and wall time, CPU time is counted from then, and wall time since then is
+    returned as ``inside``.
     """
     start = time.perf_counter()
     done = subprocess.run(  # noqa: S603 (our own program)
@@ -94,7 +94,7 @@ def import_table(models: Sequence[str], page: Source, rounds: int) -> Table:
 
 
 def memory_table(models: Sequence[str], sources: Sequence[Source], largest: int) -> Table:
-    """Measure peak memory, from an import to the largest page, which is included."""
+    """Measure peak memory from an import up to the largest page."""
     middle = sorted(sources, key=lambda source: len(source.html))[len(sources) // 2].html
     pages = {f"one page of {_size(len(middle))}": middle}
     for size in (largest // 50, largest):

@@ -1,8 +1,8 @@
 """Time of ``blockml.extract`` by stage, measured around the functions that connect the packages.
 
-Each function of :data:`TIMED`, each family of features and each intermediate result of the page context gets the time
-that is spent in it but not in another one, so that stages add up to the whole. Families of features, which the
-extension computes in one call, are computed separately here, which costs a little more.
+The time of each function of :data:`TIMED`, each family of features and each intermediate result of the page context
+excludes that of nested ones, so that stages add up to the whole. Families of features, which the C extension computes
+in one call, are computed separately here, which costs a little more.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TIMED = (
     ("blockml.predictors.block_types", "BlockTypes.comment_probabilities", "block types"),
     ("blockml.extract", "render_text", "render"),
 )
-#: Stages that include the time of stages called by them: block types are predicted by trees as well.
+#: Stages that include the time of stages called by them, because block types are predicted by trees as well.
 _CLOSED = frozenset({"block types"})
 #: Name for the time between the stages.
 REST = "rest"
@@ -101,7 +101,7 @@ class Stopwatch:
         self._since = now
 
     def stop(self) -> dict[str, float]:
-        """Return seconds of each stage, in the order in which they were first left."""
+        """Return the seconds of each stage, in the order in which they first ended."""
         self._turn()
         return self.seconds
 

@@ -27,7 +27,7 @@ _SLOW_BACKENDS = ("html5lib",)
 
 
 def parse_only(source: bytes) -> object:
-    """Parse to lxml's tree: the floor."""
+    """Parse to lxml's tree, which is the floor."""
     return etree.fromstring(source, etree.HTMLParser(encoding="utf-8", huge_tree=True))
 
 
@@ -70,7 +70,7 @@ def extracting(name: str, extractor: Extractor, *, most: int | None = None, comp
 
 
 def models(few: int) -> list[Subject]:
-    """Return each released model on each back end, compiled and in Python; slow back ends get ``few`` / 4 pages."""
+    """Return each released model on each back end, compiled and in Python; slow back ends run on ``few`` / 4 pages."""
     found = []
     for name in model_names():
         for backend in backends():
@@ -88,7 +88,7 @@ def extractors(few: int) -> list[Subject]:
 
 
 def peers(few: int) -> list[Subject]:
-    """Return the other tools that are installed; they get decoded pages."""
+    """Return the other installed tools, which are given decoded pages."""
     return [
         Subject(name, functools.partial(_by_peer, peer.adapter), few, may_fail=True)
         for name, peer in PEERS.items()

@@ -47,9 +47,9 @@ def stage_table(times: Times, subjects: Mapping[str, str]) -> Table:
     Parameters
     ----------
     times
-        What was measured.
+        The measured times.
     subjects
-        Names of the subjects by what their columns are called, the one with all stages first.
+        Names of the subjects by column title; the first has all stages.
     """
     floor = 1000 * float(times.whole(FLOOR).mean())
     small = _small(times, subjects.values(), floor)

@@ -1,4 +1,4 @@
-"""Cost of an extraction beside that of another checkout of blockml, both in turns on the same pages.
+"""Cost of an extraction compared with that of another checkout of blockml, in turns on the same pages.
 
 Each version runs in a separate process and times its own calls, the two alternating page by page; the minimum of all
 rounds counts for each page and version. The other checkout needs its extension compiled in place (``pip install -e``).
@@ -22,7 +22,7 @@ from blockml.cli.output import write_output
 from research.benchmarks.speed.pages import Source, sample
 from research.benchmarks.speed.tables import markdown
 
-#: Program of a measured process, in terms that every version has: it reads the sizes of pages and the pages, then
+#: Program of a measured process, with calls that every version has: it reads the sizes of pages and the pages, then
 #: numbers of pages, and answers each with the CPU seconds of one extraction.
 _PROGRAM = """
 import gc, sys, time

@@ -1,7 +1,7 @@
 """Accuracy and cost of clustering pages by template, and of finding linked pages with the same template.
 
-Needs the folder of labelled corpora; missing sets are skipped. Every section prints Markdown and writes its numbers as
-JSON. Times are CPU time of one process; those of ``times`` are the minimum of two rounds.
+Needs the folder of labelled corpora; missing collections are skipped. Every section prints Markdown and writes its
+numbers as JSON. Times are CPU time of one process; those of ``times`` are the minimum of two rounds.
 
 ``clustering``  the six distances and the clusterings of Gottron 2008 against known sites (his tables 1 to 4)
 ``times``       cost of a distance matrix (his figure 1)

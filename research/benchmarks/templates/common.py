@@ -39,7 +39,7 @@ def _cell(value: object) -> str:
 
 
 def average(values: Sequence[float], form: str) -> str:
-    """Format the mean of some numbers; ``-`` without numbers."""
+    """Format the mean of some numbers, or ``-`` if there are none."""
     return format(mean(values), form) if values else "-"
 
 
@@ -54,7 +54,7 @@ def cpu_seconds(work: Callable[[], object], rounds: int = 2) -> float:
 
 
 def stratified(groups: Sequence[str], seed: int) -> list[int]:
-    """Order item indices such that one of each group comes first, then a second of each, and so on."""
+    """Order item indices so that one of each group comes first, then a second of each, and so on."""
     chance = np.random.default_rng(seed).permutation(len(groups)).tolist()
     seen: Counter[str] = Counter()
     ranked = []

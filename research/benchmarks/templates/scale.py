@@ -17,8 +17,8 @@ from blockml.templates.clustering import PRESETS, minhash_linkage, single_linkag
 from blockml.templates.distances import METRICS
 from research.benchmarks.templates.common import Row, sketched, table
 
-#: Distances and thresholds for the large collection: published ones, and ones below the least distance between two of
-#: its sites (measured by the section ``clustering``).
+#: Distances and thresholds for the large collection: published ones, and ones below the smallest distance between
+#: two of its sites (measured by the section ``clustering``).
 THRESHOLDS = (("cp", PRESETS["cp"]), ("cp", 0.6), ("cps", 0.4), ("ctss", PRESETS["ctss"]), ("ctss", 0.8))
 
 

@@ -1,4 +1,4 @@
-"""Confusions of labels, against counting one block at a time."""
+"""Confusion matrices of labels, compared with counting one block at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pairs = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS), st.
 
 @given(pairs)
 def test_scores_are_those_of_scikit_learn(blocks: list[tuple[str, str, int]]) -> None:
-    """Scores agree with and without weights, wherever scikit-learn defines them."""
+    """Scores equal scikit-learn's with and without weights, wherever scikit-learn defines them."""
     truth, said, weights = ([block[i] for block in blocks] for i in range(3))
     for weight in (None, weights):
         table = confusion(truth, said, LABELS, weight)
@@ -36,8 +36,8 @@ def test_scores_are_those_of_scikit_learn(blocks: list[tuple[str, str, int]]) ->
 
 
 @given(pairs, pairs)
-def test_confusions_add(one: list[tuple[str, str, int]], other: list[tuple[str, str, int]]) -> None:
-    """The sum over pages is what all their blocks give."""
+def test_confusions_can_be_added(one: list[tuple[str, str, int]], other: list[tuple[str, str, int]]) -> None:
+    """The sum of the confusions of two pages is the confusion of all their blocks."""
 
     def counted(blocks: list[tuple[str, str, int]]) -> Any:
         return confusion([b[0] for b in blocks], [b[1] for b in blocks], LABELS, [b[2] for b in blocks])
@@ -46,7 +46,7 @@ def test_confusions_add(one: list[tuple[str, str, int]], other: list[tuple[str, 
 
 
 def test_rows_and_means() -> None:
-    """A label that doesn't occur has no part in the mean."""
+    """A label that doesn't occur is left out of the mean."""
     table = confusion(["main", "main", "main", "comment"], ["main", "main", "comment", "comment"], LABELS)
     assert table.accuracy == 0.75
     assert table.macro_f1 == pytest.approx((0.8 + 2 / 3) / 2)
@@ -68,14 +68,14 @@ def test_rows_and_means() -> None:
         (["main"], ["main"], LABELS, [1, 2]),
     ],
 )
-def test_what_cannot_be_counted_is_refused(arguments: Any) -> None:
-    """Lengths, names and weights."""
+def test_invalid_labels_and_weights_are_refused(arguments: Any) -> None:
+    """Wrong lengths, labels and weights are refused."""
     with pytest.raises(UsageError):
         confusion(*arguments)
 
 
 def test_unknown_label_and_other_tables() -> None:
-    """Unknown labels and tables of different labels raise."""
+    """Unknown labels, and sums with tables of other labels, are refused."""
     table = confusion(["main"], ["main"], LABELS)
     with pytest.raises(UsageError, match="unknown label 'other'"):
         table.of("other")

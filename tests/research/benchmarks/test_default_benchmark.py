@@ -1,4 +1,4 @@
-"""The measurements of the default model: sections run on the pages in data/, and their helpers do what they say."""
+"""The measurements of the default model: sections run on the pages in data/, and their helpers are correct."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ TINY = replace(recipe("default").but(n_trees=4), n_mlps=2)
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    """The generated sites, measured for a model of four trees and two MLPs."""
+    """Return the synthetic sites, measured for a model of four trees and two MLPs."""
     return Study.opened(open_dataset(DATA / "sites"), TINY, n_folds=2, seed=0, jobs=1)
 
 
 @pytest.fixture(scope="module")
 def predictions(study: Study) -> Predictions:
-    """Out-of-fold predictions of the synthetic sites."""
+    """Return out-of-fold predictions of the synthetic sites."""
     return study.predictions(0, 2)
 
 
 def run(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    """Run sections on the generated sites and read what was printed."""
+    """Run sections on the synthetic sites and read what was printed."""
     small = ("--corpora", str(DATA), "--dataset", "sites", "--folds", "2", "--trees", "3", "--mlps", "2", "--jobs", "1")
     assert main([*options, *small, "--format", "json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -54,7 +54,7 @@ def run(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
 
 
 def test_parts_and_calibration_share_their_predictors(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Every variant has its row, differences are of the means; the pictures can be read."""
+    """Every variant has a row, differences are those of the means, and the figures can be parsed."""
     found = run(capsys, "parts", "calibration", "--figures", str(tmp_path))
     tables = found["parts"]
     title = "all, 87 pages"
@@ -73,8 +73,8 @@ def test_parts_and_calibration_share_their_predictors(capsys: pytest.CaptureFixt
         assert len(curves) == {"calibration.svg": 3, "confidence.svg": 2}[name]
 
 
-def test_the_variant_that_is_the_recipe_is_what_cross_validation_finds(study: Study, predictions: Predictions) -> None:
-    """The parts, put together again, are the model: same scores, same F1."""
+def test_the_variant_of_the_recipe_equals_cross_validation(study: Study, predictions: Predictions) -> None:
+    """The variant that equals the recipe has the scores and F1 of cross-validation."""
     whole = study.whole(predictions, TINY, predictions.trees, predictions.both(0, 1), 0)
     wanted = cross_validate(study.table, TINY, "site", n_folds=2, seed=0)
     np.testing.assert_allclose(whole.scores, wanted.scores, atol=1e-4)
@@ -88,8 +88,8 @@ def test_fewer_mlps_are_those_that_were_trained_first(study: Study, predictions:
     assert len(study.known) == 1
 
 
-def test_a_joined_net_can_be_split(study: Study) -> None:
-    """Each member gives its own log odds; together they give those of the joined MLP."""
+def test_a_joined_mlp_can_be_split(study: Study) -> None:
+    """The members of a joined MLP can be split, and their mean log odds are those of the joined MLP."""
     mlp = fit_ensemble(study.table, TINY, training_rows(study.table, study.folds(0), 0)).predictors["mlp"]
     assert isinstance(mlp, MLP)
     page, rows = study.table.pages[0], study.table.matrix[study.table.rows_of(0)]
@@ -100,7 +100,7 @@ def test_a_joined_net_can_be_split(study: Study) -> None:
 
 
 def test_smaller_shares_of_the_sites_are_part_of_larger_ones(study: Study) -> None:
-    """A smaller sample of training sites is contained in the larger one, and holds no page of the test fold."""
+    """A smaller sample of training sites is contained in the larger one, and has no page of the test fold."""
     fold = study.folds(0)
     shares = [training_rows(study.table, fold, 1, 0, share) for share in (0.4, 0.7, 1.0)]
     sizes = [int(rows.sum()) for rows in shares]
@@ -125,8 +125,8 @@ def test_screening_by_known_defects_is_screening(tmp_path: Path) -> None:
     assert [page.flags for page in filtered(some).pages] == [(), ("odd",), ()]
 
 
-def test_families_part_the_columns() -> None:
-    """Every column is in one of them, and those of other blocks are apart."""
+def test_families_partition_the_columns() -> None:
+    """Every column is in exactly one family, and columns of other blocks are in separate families."""
     families = columns_by_family("page")
     names = feature_set("page").columns
     assert sorted(place for places in families.values() for place in places) == list(range(len(names)))
@@ -137,8 +137,8 @@ def test_families_part_the_columns() -> None:
     assert kept == {*families["text"], *families["position"]}
 
 
-def test_a_blank_column_is_as_good_as_none() -> None:
-    """Trees over the others are the same whether it is there or not."""
+def test_a_constant_column_changes_no_tree() -> None:
+    """Trees trained with a constant column equal those trained without it."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(400, 6)).astype(np.float32)
     target, weight = rows[:, 1] + rows[:, 4] > 0, np.ones(400)
@@ -153,7 +153,7 @@ def test_a_blank_column_is_as_good_as_none() -> None:
 
 
 def test_hidden_columns_do_not_affect_predictions(study: Study) -> None:
-    """Predictions do not depend on the values of a column that is hidden."""
+    """Predictions do not depend on the values of a hidden column."""
     quick = replace(TINY, n_mlps=0)
     places = columns_by_family("page")["container"]
     matrix = study.table.matrix.copy()
@@ -166,13 +166,13 @@ def test_hidden_columns_do_not_affect_predictions(study: Study) -> None:
 
 
 def test_one_threshold_is_chosen_on_the_other_folds(study: Study, predictions: Predictions) -> None:
-    """Probabilities that equal the gold on one fold and its reverse on the other get the worst threshold on both."""
+    """The threshold of a fold is the best one of the other fold, even if it keeps everything or nothing here."""
     table = study.table
     first = predictions.fold[table.page_of_row] == 0
     certain = np.where(first, np.where(table.main, 0.9, 0.5), np.where(table.main, 0.3, 0.1)).astype(np.float32)
     tuned = best_threshold(study, predictions, certain)
-    # On the second fold all thresholds above .1 and up to .3 are best: the smallest is taken, which keeps all of the
-    # first. On the first all above .5: nothing of the second is kept.
+    # On the second fold all thresholds above .1 and up to .3 are best, and the smallest keeps all of the first fold.
+    # On the first fold all above .5 are best, and keep nothing of the second.
     everything, nothing = study.f1(first), study.f1(np.zeros(len(first), dtype=bool))
     np.testing.assert_allclose(tuned.f1, np.where(predictions.fold == 0, everything, nothing))
     assert tuned.name == "one threshold for all (.125, .525)"
@@ -180,7 +180,7 @@ def test_one_threshold_is_chosen_on_the_other_folds(study: Study, predictions: P
 
 
 def test_learning_and_ablation_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The sections run with the fewest trees; the learning curve is drawn, and every family has its cost."""
+    """The sections run with very few trees, the learning curve is drawn, and every family has its cost."""
     found = run(capsys, "learning", "--figures", str(tmp_path))
     rows = found["learning"]["Learning curve"]
     pages = [row["training pages"] for row in rows]
@@ -197,13 +197,13 @@ def test_learning_and_ablation_run(capsys: pytest.CaptureFixture[str], tmp_path:
     assert times["all of them"] > times["text"] > 0
 
 
-def test_fresh_folds_are_others(study: Study) -> None:
-    """Another seed deals the sites out anew."""
+def test_another_seed_gives_other_folds(study: Study) -> None:
+    """Another seed distributes the sites differently."""
     assert (study.folds(0) != study.folds(1)).any()
 
 
-def test_ranks_and_the_best_that_routing_can_do() -> None:
-    """Only the order counts; the pages with the lowest F1 become perfect."""
+def test_ranks_and_the_best_possible_routing() -> None:
+    """Rank correlation depends only on the order, and ideal routing makes the pages with the lowest F1 perfect."""
     f1 = np.array([0.1, 0.5, 0.7, 0.9])
     found = spearman(f1, [f1**3, -f1], resamples=20)
     assert found.estimates.tolist() == pytest.approx([1, -1])
@@ -211,7 +211,7 @@ def test_ranks_and_the_best_that_routing_can_do() -> None:
 
 
 def test_cells_of_tables() -> None:
-    """Intervals and differences with their ends; nothing where there is nothing."""
+    """Intervals and differences are written with their ends, and missing values as empty cells."""
     rows: list[dict[str, object]] = [
         {"": "a", "b": Interval(0.8, 0.75, 1.0), "c": Difference(-0.0004, -0.01, 0.02, significant=False), "d": None}
     ]
@@ -220,7 +220,7 @@ def test_cells_of_tables() -> None:
 
 
 def test_charts_place_points_and_intervals() -> None:
-    """A diagonal only where both axes are the same."""
+    """Points and intervals are drawn in place, with a diagonal only if both axes are the same."""
     curves: dict[str, list[tuple[float, ...]]] = {"a": [(0.5, 0.8, 0.75, 0.85), (1.0, 0.9, 0.85, 0.95)], "b": []}
     drawing = etree.fromstring(chart("title & more", curves, x_name="x", y_name="y").encode())
     first, second = drawing.findall("{*}circle")
@@ -239,7 +239,7 @@ def test_without_corpora_the_measurements_say_so(capsys: pytest.CaptureFixture[s
 
 
 def test_calibration_finds_slope_and_offset() -> None:
-    """Labels drawn from known log odds give them back; weights of 0 leave blocks out."""
+    """Calibration recovers the slope and offset from which labels were drawn, without blocks of weight 0."""
     rng = np.random.default_rng(0)
     odds = rng.normal(scale=3, size=20_000)
     labels = rng.random(20_000) < 1 / (1 + np.exp(-(0.6 * odds - 0.5)))

@@ -23,13 +23,13 @@ META = "<meta charset=iso-8859-1>"
     ],
 )
 def test_only_other_declarations_are_listed(page: bytes, words: tuple[object, ...] | None) -> None:
-    """Both readings of the first word that is not ASCII."""
+    """A page is listed with both readings of its first non-ASCII word, if it is UTF-8 and declares something else."""
     row = encodings.changed(page)
     assert (tuple(row.values()) if row else None) == words
 
 
 def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Collections are read page by page; other folders are passed over."""
+    """Collections are read page by page, and other folders are ignored."""
     folder = tmp_path / "some" / "a"
     folder.mkdir(parents=True)
     (folder / "page.html").write_bytes(f"{META}<p>One caf\u00e9 more".encode())

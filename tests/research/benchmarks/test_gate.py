@@ -1,4 +1,4 @@
-"""The quality gate: what it lets through and what it refuses."""
+"""The quality gate: which changes it accepts and which it refuses."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ GOOD = {"bag_f1": 0.9, "block_f1": 0.8}
 WORSE = {"bag_f1": 0.9, "block_f1": 0.79}
 
 
-def test_a_lower_score_shuts_the_gate() -> None:
-    """Each metric that fell is named with both values; differences by rounding are ignored."""
+def test_a_lower_score_closes_the_gate() -> None:
+    """Each metric that fell is named with both values, and differences by rounding are ignored."""
     assert shortfalls({"a": GOOD}, {"a": GOOD}) == []
     assert shortfalls({"a": {"bag_f1": 0.8996, "block_f1": 0.8}}, {"a": GOOD}) == []
     assert shortfalls({"a": WORSE}, {"a": GOOD}) == ["a: block_f1 0.7900 is below its floor 0.8000"]
 
 
-def test_extractors_without_a_floor_and_floors_without_an_extractor_shut_it() -> None:
-    """Nothing new slips in unpinned, nothing pinned disappears unnoticed."""
+def test_missing_floors_and_missing_extractors_close_the_gate() -> None:
+    """An extractor without a floor and a floor without an extractor are both reported."""
     problems = shortfalls({"new": GOOD}, {"gone": GOOD})
     assert problems == ["new has no floor: pin it", "gone is pinned but no longer there"]
 
 
-def test_pinning_refuses_to_go_down_unless_told() -> None:
-    """The message is the command that would do it."""
+def test_lowering_a_floor_needs_an_option() -> None:
+    """Lowering a floor is refused with the option that would allow it."""
     with pytest.raises(UsageError, match="--lower a"):
         pinned({"a": WORSE}, {"a": GOOD})
     with pytest.raises(UsageError, match="--lower gone"):
@@ -39,13 +39,13 @@ def test_pinning_refuses_to_go_down_unless_told() -> None:
 
 
 def test_pinning_raises_floors_and_never_drifts_down() -> None:
-    """A score within rounding below its floor leaves the floor where it is."""
+    """A higher score raises its floor, and a score within rounding below it leaves it unchanged."""
     better = {"bag_f1": 0.95, "block_f1": 0.7996}
     assert pinned({"a": better}, {"a": GOOD}) == {"a": {"bag_f1": 0.95, "block_f1": 0.8}}
 
 
 def test_the_fingerprint_sees_pages_and_gold(tmp_path: Path) -> None:
-    """A changed gold text changes it as a changed page does."""
+    """The fingerprint changes with a gold text as well as with a page."""
     folder = tmp_path / "set" / "one"
     folder.mkdir(parents=True)
     (folder / "page.html").write_text("<p>one</p>", encoding="utf-8")
@@ -58,8 +58,8 @@ def test_the_fingerprint_sees_pages_and_gold(tmp_path: Path) -> None:
     assert len({first, second, fingerprint([open_dataset(tmp_path / "set")])}) == 3
 
 
-def test_every_extractor_is_pinned_on_the_pages_of_today() -> None:
-    """The file names what there is, and the pages are those it was made from."""
+def test_every_extractor_is_pinned_on_the_current_pages() -> None:
+    """The file has floors for every extractor, and was made from the current pages."""
     record = json.loads(FLOORS.read_text(encoding="utf-8"))
     assert set(record["floors"]) == {*EXTRACTORS, *model_names()}
     root = FLOORS.parents[2] / "data"

@@ -1,4 +1,4 @@
-"""The benchmark of held-out collections counts words of kept link blocks that are not content, and empty texts."""
+"""The benchmark of held-out collections counts words of kept link blocks outside the gold, and empty texts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def written(folder: Path, links: str) -> LabelledPage:
 
 
 def test_teasers_are_kept_links_outside_the_gold(tmp_path: Path) -> None:
-    """An extractor that keeps all blocks keeps the twelve words of the link; without the link, no words."""
+    """An extractor that keeps all blocks keeps the twelve words of the link outside the gold."""
     pages = written(tmp_path / "a" / "x", ""), written(tmp_path / "b" / "x", LINKS)
     without, beside = (scored(page, [], "plain") for page in pages)
     assert without is not None
@@ -48,7 +48,7 @@ def test_teasers_are_kept_links_outside_the_gold(tmp_path: Path) -> None:
 
 
 def test_a_tool_that_fails_gives_no_text(tmp_path: Path) -> None:
-    """Pages on which another tool raises an exception count as pages without a text of it."""
+    """A page on which another tool raises counts as one without a text."""
 
     def fail(html: str, url: str | None) -> SystemOutput:
         raise ValueError(len(html), url)
@@ -60,12 +60,12 @@ def test_a_tool_that_fails_gives_no_text(tmp_path: Path) -> None:
 
 
 def page(f1: float, confidence: float, teasers: int, share: float = 0.0) -> Scored:
-    """Make the result of one page, beside a tool with an F1 of .5."""
+    """Return the result of one page, next to a tool with an F1 of .5."""
     return Scored("en", "Latn", [f1, 0.5], confidence, is_empty=False, teasers=teasers, teaser_share=share)
 
 
 def test_tables() -> None:
-    """Only certain pages with enough words of teasers count; differences are from the best other tool."""
+    """Only certain pages with enough words of teasers count, and differences are from the best other tool."""
     pages = [
         page(1, 0.95, 0),
         page(0.8, 0.95, held_out.TEASERS),
@@ -86,7 +86,7 @@ def test_tables() -> None:
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All pages of a collection are measured, by the released model."""
+    """The command measures all pages of a collection with the released model."""
     for name in ("x", "y"):
         written(tmp_path / "some" / name, LINKS)
     assert held_out.main(["--corpora", str(tmp_path), "--collections", "some"]) == 0
@@ -94,7 +94,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_collections_are_left_out_of_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The release is trained on its other collections, and pages are extracted by the result."""
+    """With --train-without the model is trained on the other collections and extracts the pages."""
     used: list[str] = []
 
     def trained(release: train.Release, *_: object) -> Model:

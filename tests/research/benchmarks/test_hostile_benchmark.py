@@ -1,4 +1,4 @@
-"""Hostile pages: what the costliest shapes may take, and how it is measured."""
+"""Hostile pages: bounds on the costliest shapes, and their measurement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from research.benchmarks.hostile.shapes import SHAPES
 from research.benchmarks.hostile.systems import SYSTEMS
 from research.benchmarks.hostile.trial import ended
 
-#: The costliest shapes of each system, of those in research/robustness.md.
+#: The costliest shapes of each system, from research/robustness.md.
 COSTLIEST = {
     "blockml, lxml": (
         "list items",
@@ -56,7 +56,7 @@ COSTLIEST = {
 @pytest.mark.skipif(_kernel.compiled is None, reason="needs the C extension, without which one system is measured too")
 @pytest.mark.parametrize("system", COSTLIEST)
 def test_bounds_of_the_costliest_shapes(tmp_path: Path, system: str) -> None:
-    """Each takes at most 100 bytes of memory for a byte, and 10 times the time of an ordinary page."""
+    """Each shape takes at most 100 bytes of memory per byte and 10 times the time of an ordinary page."""
     pytest.importorskip(SYSTEMS[system])
     with Trials(system, tmp_path) as trials:
         for shape in COSTLIEST[system]:
@@ -67,7 +67,7 @@ def test_bounds_of_the_costliest_shapes(tmp_path: Path, system: str) -> None:
 
 
 def test_shapes_have_their_size() -> None:
-    """About as many bytes as asked for, and twice as many for twice the size."""
+    """Shapes have about the requested size, and twice the size has twice the bytes."""
     for name, made in SHAPES.items():
         one, two = len(made(100_000)), len(made(200_000))
         assert 0.6 < one / 100_000 < 1.5, name
@@ -84,14 +84,14 @@ def test_shapes_have_their_size() -> None:
         ("import signal; signal.alarm(1)\nwhile True: pass", "timeout"),
     ],
 )
-def test_processes_that_end_badly(code: str, outcome: str) -> None:
-    """Their outcome says how; a limit on time ends them whatever they do."""
+def test_processes_that_are_killed_or_crash(code: str, outcome: str) -> None:
+    """A process that crashes, or that runs over the time limit, gets the corresponding outcome."""
     pid = os.posix_spawn(sys.executable, [sys.executable, "-c", code], os.environ)
     assert ended(os.waitpid(pid, 0)[1], 5) == {"bytes": 5, "outcome": outcome}
 
 
 def test_tables() -> None:
-    """Costs, exponents and memory are those of the largest page; a page that did not end has its outcome."""
+    """Costs, exponents and memory are those of the largest page; a page without a result has its outcome."""
     small = {"bytes": 100, "seconds": 1.0, "ordinary": 1.0, "memory": 200, "outcome": "text"}
     large = {"bytes": 200, "seconds": 8.0, "ordinary": 2.0, "memory": 600, "outcome": "text"}
     assert exponent([small, large]) == 3.0
@@ -101,7 +101,7 @@ def test_tables() -> None:
     written = report({"blockml, lxml": {"x": [small, large], "y": [ended]}})
     assert "| blockml, lxml | 1 | 0 | 0 | 1 | 0 | 4.0 (x) | 3.00 (x) | 3 (x) |" in written
     assert "| y | timeout |" in written
-    # In another order, and without a shape: each number stays with its shape.
+    # In another order and with a missing shape, each number stays with its shape.
     both = report({"blockml, lxml": {"x": [large], "y": [ended]}, "blockml, lexbor": {"y": [large], "z": [ended]}})
     assert "| x | 4.0 |  | 3 |  |  |  |" in both
     assert "| y | timeout |  |  | 4.0 |  | 3 |" in both

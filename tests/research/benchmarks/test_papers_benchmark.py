@@ -1,4 +1,4 @@
-"""The tables of the papers: every section runs on the pages in data/, and its helpers count right."""
+"""The tables of the papers: every section runs on the pages in data/, and its helpers are correct."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Output = pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("section", ["classes", "varied", "content", "thresholds", "nodes"])
 def test_sections_run_without_corpora(section: str, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They say that it is a check only, and print tables whose rows have as many cells as their head."""
+    """Without corpora a section says that it is only a check; its tables' rows have as many cells as their heads."""
     monkeypatch.delenv("BLOCKML_CORPORA", raising=False)
     assert main([section]) == 0
     printed = capsys.readouterr()
@@ -35,7 +35,7 @@ def test_sections_run_without_corpora(section: str, capsys: Output, monkeypatch:
 
 
 def test_unknown_sections_are_refused(capsys: Output) -> None:
-    """The message names the legal ones."""
+    """An unknown section is refused with the legal names."""
     with pytest.raises(SystemExit):
         main(["nothing"])
     told = capsys.readouterr().err
@@ -43,7 +43,7 @@ def test_unknown_sections_are_refused(capsys: Output) -> None:
 
 
 def test_printed_numbers_are_those_of_the_published_tables() -> None:
-    """Share, and precision, recall and F of both systems; the nearest reading is a set of the annotation's classes."""
+    """The printed numbers equal the published tables, and the nearest reading is a set of the annotation's classes."""
     tables = {table.name: table for table in published_tables()}
     share = tables["context-blocks"].column("L3S-GN1")["main content, %"] / 100
     left = tables["context-l3s-gn1"]
@@ -52,7 +52,7 @@ def test_printed_numbers_are_those_of_the_published_tables() -> None:
 
 
 def test_pooled_scores_are_those_of_all_blocks() -> None:
-    """Sums over owners give the F1 of all blocks together."""
+    """Scores of sums over owners equal the F1 of all blocks together."""
     random = np.random.default_rng(0)
     truth, kept, owner = random.random(200) < 0.4, random.random(200) < 0.5, random.integers(0, 9, 200)
     counts = pooled_counts(truth, kept, owner, 9)
@@ -62,8 +62,8 @@ def test_pooled_scores_are_those_of_all_blocks() -> None:
     assert result.differences()[0, 1].mean == 0
 
 
-def test_precision_lies_on_the_line_between_settings() -> None:
-    """Also where a setting of higher recall is more precise; nothing beyond the highest recall."""
+def test_precision_is_interpolated_between_settings() -> None:
+    """Precision is interpolated between settings or that of one with higher recall, and None beyond the highest."""
     curve = [(0.8, 0.9), (0.9, 0.5), (1.0, 0.7)]
     assert precision_at(curve, 0.85) == 0.7
     assert precision_at(curve, 0.9) == 0.7
@@ -72,15 +72,15 @@ def test_precision_lies_on_the_line_between_settings() -> None:
 
 
 def test_sites_stay_in_one_fold() -> None:
-    """All folds have sites."""
+    """All pages of a site are in one fold, and all folds have sites."""
     sites = [f"site {number % 7}" for number in range(40)]
     fold = held_out_folds(sites, 3)
     assert all(len({fold[place] for place in range(40) if sites[place] == site}) == 1 for site in sites)
     assert set(fold.tolist()) == {0, 1, 2}
 
 
-def test_frames_hold_menus_and_not_articles() -> None:
-    """Frames of sites by page; the trees are those of the pages in data/."""
+def test_frames_contain_menus_and_not_articles() -> None:
+    """Menus are inside frames and articles are not, on sites from data/."""
     made = frames()
     assert len(made) == 87
     for item in made[::10]:

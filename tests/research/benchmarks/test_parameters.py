@@ -1,4 +1,4 @@
-"""The study of parameters: what is tuned is tuned on other sites than it is scored on."""
+"""The study of parameters tunes them on other sites than those it scores."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from research.benchmarks.parameters import GRIDS, folds_of, picture, settings_of
 
 
 def test_defaults_are_among_the_settings() -> None:
-    """The default is therefore one of the points of every curve."""
+    """The default is one of the settings of every curve."""
     for name, grid in GRIDS.items():
         own = resolve(name).get_params()
         assert tuple((key, own[key]) for key in grid) in settings_of(name)
 
 
 def test_pages_of_a_site_share_a_fold() -> None:
-    """Every fold has sites."""
+    """All pages of a site are in one fold, and every fold has sites."""
     sites = [f"site{number % 7}" for number in range(30)]
     fold = folds_of(sites, 3, 0)
     assert all(len({fold[i] for i in range(30) if sites[i] == site}) == 1 for site in sites)
@@ -25,7 +25,7 @@ def test_pages_of_a_site_share_a_fold() -> None:
 
 
 def test_tuning_sees_only_other_sites() -> None:
-    """A setting that is perfect only on one fold is not chosen for that fold."""
+    """A setting that is perfect on only one fold is not chosen for that fold."""
     settings = settings_of("lqf")
     sites = [f"site{number}" for number in range(10)]
     fold = folds_of(sites, 2, 0)
@@ -39,8 +39,8 @@ def test_tuning_sees_only_other_sites() -> None:
     assert result["default"] == 0.5
 
 
-def test_the_picture_marks_the_default() -> None:
-    """Well-formed SVG with a point for every value."""
+def test_the_figure_marks_the_default() -> None:
+    """The figure is well-formed SVG with a point for every value, and the default is highlighted."""
     settings = settings_of("crunch")
     sites = [f"site{number}" for number in range(10)]
     f1 = np.random.default_rng(0).random((10, len(settings)))

@@ -19,14 +19,14 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_fields_of_the_released_policy_are_ablated() -> None:
-    """The ablation covers the fields that differ from their defaults."""
+    """Every field of the released policy that differs from its default is ablated."""
     policy = trained("default").model.policy
     changed = {field.name for field in fields(DecisionPolicy) if getattr(policy, field.name) != field.default}
     assert changed - {"rule"} <= {*NEUTRAL}
 
 
 def test_pages_are_scored_by_the_released_policy_first() -> None:
-    """The first column is the F1 of what ``extract`` gives."""
+    """The first column is the F1 of the text that ``extract`` returns."""
     found = page_f1s(ROOT / "data" / "pages", 1)
     assert found.shape[1] == 1 + len(NEUTRAL)
     assert (found[:, 1:] != found[:, :1]).any()
@@ -40,7 +40,7 @@ def test_pages_are_scored_by_the_released_policy_first() -> None:
 
 
 def test_other_probabilities_replace_those_of_the_model() -> None:
-    """Nothing is kept where every block is certainly no content."""
+    """With probabilities near 0 for all blocks, nothing is kept and the F1 is 0."""
     page = open_dataset(ROOT / "data" / "pages").pages[0]
     n_blocks = len(blockml.parse(page.load()[0], tokenizer="cjk").blocks)
     assert f1_of_page(page, trained("default").model, (np.full(n_blocks, 1e-6, np.float32), 0.0))[0] == 0

@@ -1,4 +1,4 @@
-"""The measurements of cost: what they time is what runs, and tables and pictures say what was measured."""
+"""The measurements of cost time the code that runs in practice, and tables and figures show what was measured."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PAGE = Source((DATA / "pages" / "short-article" / "page.html").read_bytes(), "ht
 
 
 def run(tmp_path: Path, *options: str) -> dict[str, Any]:
-    """Measure on two of the generated pages and read the numbers."""
+    """Measure two of the synthetic pages and read the numbers."""
     small = ("--corpora", str(DATA), "--dataset", "sites", "--pages", "2", "--few", "1", "--rounds", "1")
     output = tmp_path / "numbers.json"
     assert main([*options, *small, "-o", str(output), "--figures", str(tmp_path)]) == 0
@@ -47,7 +47,7 @@ def spend(seconds: float) -> None:
 
 
 def test_the_sections_of_pages_are_measured_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every table starts with the floor, as one; what is printed is what is written."""
+    """Every table starts with the floor at a ratio of one, and the printed tables are those written."""
     found = run(tmp_path, "floor", "stages", "models", "extractors")
     tables = {title: rows for name, section in found.items() if name != "about" for title, rows in section.items()}
     assert list(tables) == ["Floor", "Stages of default", "Stages of kim2013", "Models", "Extractors"]
@@ -64,7 +64,7 @@ def test_the_sections_of_pages_are_measured_in_one_run(tmp_path: Path, capsys: p
 
 
 def test_stages_add_up(tmp_path: Path) -> None:
-    """The last row is the sum of the others except the floor; each family of features has its row.
+    """The last row is the sum of the others except the floor, and each family of features has a row.
 
     Parts of the page context that only the Python implementation computes have no time with the C extension.
     """
@@ -79,7 +79,7 @@ def test_stages_add_up(tmp_path: Path) -> None:
 
 
 def test_timers_do_not_change_results() -> None:
-    """Results with timers are those without, and the timers are removed afterwards, even after an exception."""
+    """Results are the same with timers, which are removed afterwards, even after an exception."""
     before = dict(vars(PageContext)), vars(page_matrix)["_plan"], blockml.parsing.build, PageContext.keywords.function
     expected = blockml.extract(PAGE.html)
     with watched() as watch:
@@ -96,7 +96,7 @@ def test_timers_do_not_change_results() -> None:
 
 
 def test_time_of_a_stage_excludes_nested_stages() -> None:
-    """Exceptions end a stage, too; stages that have ended keep their times."""
+    """A stage's time excludes nested stages, ends at an exception, and is kept after the stage has ended."""
     watch = Stopwatch()
     inner = watch.around(lambda: spend(0.05), "inner")
 
@@ -114,8 +114,8 @@ def test_time_of_a_stage_excludes_nested_stages() -> None:
     assert seconds["block types"] == pytest.approx(0.07, abs=0.03)
 
 
-def test_the_least_time_of_each_page_counts() -> None:
-    """Subjects take turns; one that may fail is counted and then left out, another ends the run."""
+def test_the_lowest_time_of_each_page_counts() -> None:
+    """The lowest time of each page counts; a failing subject is left out if it may fail, else the run ends."""
     calls: list[str] = []
     durations = iter([0.01, 0.03, 0.005, 0.02])
 
@@ -143,7 +143,7 @@ def test_the_least_time_of_each_page_counts() -> None:
 
 
 def test_tables_compare_on_the_same_pages() -> None:
-    """Ratios of what was measured on some pages are to the floor on these."""
+    """The ratio of a subject measured on some pages is to the floor on these pages."""
     times = Times(3)
     for page, (least, own) in enumerate([(0.001, 0.002), (0.002, 0.010), (0.003, None)]):
         times.put(FLOOR, WHOLE, page, least)
@@ -157,8 +157,8 @@ def test_tables_compare_on_the_same_pages() -> None:
     assert row["p95 of ratios"] == pytest.approx(4.85)
 
 
-def test_small_parts_of_the_view_are_one_row() -> None:
-    """A stage that only one implementation has is empty in the other's column."""
+def test_small_parts_of_the_page_context_are_one_row() -> None:
+    """Small parts of the page context share one row, and a stage of only one implementation is empty for the other."""
     times = Times(1)
     for subject, lap, ms in [
         (FLOOR, WHOLE, 10), ("s", f"{SHARED}a", 0.4), ("s", f"{SHARED}b", 0.5), ("s", f"{SHARED}c", 5), ("t", "d", 2),
@@ -171,8 +171,8 @@ def test_small_parts_of_the_view_are_one_row() -> None:
     assert rows["all"]["two, ratio"] == pytest.approx(0.2)
 
 
-def test_the_kernel_is_back_after_measuring_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The C extension is enabled again, even after an exception."""
+def test_the_c_extension_is_enabled_after_measuring_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The C extension is enabled again after measuring without it, even after an exception."""
     monkeypatch.setattr(_kernel, "compiled", "the kernel")
     seen: list[object] = []
     with pytest.raises(KeyError), in_python():
@@ -184,8 +184,8 @@ def test_the_kernel_is_back_after_measuring_without(monkeypatch: pytest.MonkeyPa
     assert seen == [*["the kernel"] * 3, None, None]
 
 
-def test_pages_are_as_large_as_they_say() -> None:
-    """Sizes in bytes, blocks and levels are as requested."""
+def test_pages_have_the_requested_size() -> None:
+    """Synthetic pages have the requested bytes, blocks and levels."""
     assert len(blockml.parse(blocks(50)).blocks) == 50
     page = blockml.parse(nested(30))
     assert len(page.blocks) == 30
@@ -195,8 +195,8 @@ def test_pages_are_as_large_as_they_say() -> None:
     assert len(blockml.parse(html).blocks) > 2 * len(blockml.parse(PAGE.html).blocks)
 
 
-def test_the_sample_is_the_same_every_time() -> None:
-    """Pages of the sample have the requested sizes; a smaller sample is part of a larger one."""
+def test_the_sample_is_reproducible() -> None:
+    """Sampled pages have the requested sizes, and a smaller sample is part of a larger one."""
     drawn = sample(DATA / "sites", 4)
     assert drawn == sample(DATA / "sites", 4)
     assert drawn[:2] == sample(DATA / "sites", 2)
@@ -206,7 +206,7 @@ def test_the_sample_is_the_same_every_time() -> None:
 
 
 def test_growth_has_an_exponent() -> None:
-    """The exponent of linear cost is 1, whatever the constant cost of a call; that of quadratic cost is 2."""
+    """The exponent is 1 for linear cost, whatever a call costs, and 2 for quadratic cost."""
     amounts = [10**k for k in range(6)]
     linear = [1e-3 / n + 1e-6 for n in amounts]
     assert exponent(amounts, linear) == pytest.approx(1, abs=0.2)
@@ -216,8 +216,8 @@ def test_growth_has_an_exponent() -> None:
     assert table[0]["c: ms/thing"] == pytest.approx(1.001)
 
 
-def test_the_picture_has_a_point_for_each_measurement() -> None:
-    """More time is higher, panels don't overlap, and names are escaped."""
+def test_the_figure_has_a_point_for_each_measurement() -> None:
+    """Points of longer times are higher, panels don't overlap, and names are escaped."""
     curves = [Curve("a < b, CPU", [1, 10, 100], [1e-3, 2e-3, 4e-3]), Curve("a < b, wall", [1, 10, 100], [1e-3] * 3)]
     growths = [Growth(f"panel {i}", "things", "thing", curves) for i in range(3)]
     drawing = etree.fromstring(picture(growths, "heading & more").encode())
@@ -237,8 +237,8 @@ def test_the_picture_has_a_point_for_each_measurement() -> None:
             assert 0 <= top + float(str(dot.get("cy"))) <= height
 
 
-def test_processes_tell_their_own_height_not_that_of_their_parent() -> None:
-    """Python itself needs far less than this process with all it holds."""
+def test_processes_report_their_memory_not_that_of_their_parent() -> None:
+    """A child process reports its peak memory, not that of this process, which is larger."""
     ballast = np.ones(30_000_000)
     alone = child("")
     assert alone["loaded"] == []
@@ -248,7 +248,7 @@ def test_processes_tell_their_own_height_not_that_of_their_parent() -> None:
 
 
 def test_importing_blockml_loads_no_large_module() -> None:
-    """Neither the import nor an extraction loads a large module other than numpy and lxml."""
+    """Importing blockml and extracting a page load no large modules other than numpy and lxml."""
     program = "import sys, blockml; blockml.extract(open(sys.argv[1], 'rb').read(), model={!r})"
     path = str(DATA / "pages" / "short-article" / "page.html")
     assert child("import blockml")["loaded"] == ["numpy", "lxml"]
@@ -256,15 +256,15 @@ def test_importing_blockml_loads_no_large_module() -> None:
         assert child(program.format(model), path)["loaded"] == ["numpy", "lxml"]
 
 
-def test_memory_is_told_from_small_to_large() -> None:
-    """The largest page has a megabyte."""
+def test_memory_is_listed_from_small_to_large() -> None:
+    """Python needs less memory than importing blockml, and a small page less than one of a megabyte."""
     table = {str(row[""]): float(str(row["MB"])) for row in memory_table(["kim2013"], [PAGE], 1_000_000)}
     assert table["Python alone"] < table["import blockml"] < table["one page of 1 MB, kim2013"]
     assert table["one page of 20 kB, kim2013"] <= table["one page of 1 MB, kim2013"]
 
 
 def test_growth_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Up to a small share of the largest amounts, which still tell that cost grows; each amount once."""
+    """Growth is measured and drawn with small amounts, each of them once."""
     monkeypatch.setattr(growth, "_ENOUGH", 0.0)
     tables = run(tmp_path, "growth", "--share", ".004", "--model", "kim2013")["growth"]
     assert [next(iter(rows[0])) for rows in tables.values()] == [
@@ -273,20 +273,20 @@ def test_growth_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [row["bytes"] for row in tables["Size of a page"]][-2:] == ["200,000", "exponent"]
     assert [row["threads"] for row in tables["Threads that share a model"]] == ["1", "2", "4", "8", "16"]
     assert len(etree.fromstring((tmp_path / "growth.svg").read_bytes()).findall("{*}g")) == 6
-    # Starting takes longer than two pages, with one worker and with two.
+    # Starting a process takes longer than two pages, with one worker and with two.
     one, two = (row["kim2013, lxml, CPU: ms/page"] for row in tables["Processes that share the pages"])
     assert min(one, two) > 10
 
 
 def test_threads_for_matrix_products_are_compared() -> None:
-    """The cost of starting threads is left out."""
+    """Threads for matrix products are compared on CPU time, without the cost of starting them."""
     rows = blas_table(["kim2013"], [PAGE] * 20, 1)
     assert [row[""] for row in rows] == ["kim2013, as numpy comes", "kim2013, OPENBLAS_NUM_THREADS=1"]
     assert all(0 < float(str(row["CPU ms a page"])) < 20 for row in rows)
 
 
 def test_floor_and_peers() -> None:
-    """The first is lxml's parse; each tool that is installed is there."""
+    """The floor is lxml's parse, and each installed tool is measured."""
     assert floor()[0].name == FLOOR
     for subject in [*floor(), *(peer for peer in peers(1) if peer.name in {"html-text", "justext"})]:
         laps = Laps()
@@ -295,7 +295,7 @@ def test_floor_and_peers() -> None:
 
 
 def test_cells_of_tables() -> None:
-    """Three digits that count; nothing where there is nothing."""
+    """Numbers have three significant digits, and missing values are empty cells."""
     assert [cell(value) for value in (0.004, -0.5, 0.999, 9.999, 99.96, 100.4, 0, "x", None)] == [
         ".00", "-.50", "1.00", "10.00", "100.0", "100", "0", "x", "",
     ]  # fmt: skip
@@ -303,7 +303,7 @@ def test_cells_of_tables() -> None:
 
 
 def test_without_corpora_the_measurements_say_so(capsys: pytest.CaptureFixture[str]) -> None:
-    """Missing corpora, an unknown section and a fraction of zero each give a message."""
+    """Missing corpora, an unknown section and a share of zero each give a message."""
     assert main(["floor", "--corpora", ""]) == 3
     assert "BLOCKML_CORPORA" in capsys.readouterr().err
     for arguments, complaint in ((["nothing"], "no such section: nothing"), (["--share", "0"], "share above 0")):
@@ -313,7 +313,7 @@ def test_without_corpora_the_measurements_say_so(capsys: pytest.CaptureFixture[s
 
 
 def test_a_document_is_filled_where_it_is_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Tables that the run has are written anew, others stay and are named, and so does the text around them."""
+    """Tables of the run are replaced, while other tables, which are named, and the text around them stay."""
     mark, end = "<!-- table: {} -->\n", "<!-- end -->\n"
     text = (
         f"# Title\n\n{mark.format('A')}old\n{end}\nbetween\n\n{mark.format('B')}kept\n{end}{mark.format('about')}{end}"
@@ -330,7 +330,7 @@ def test_a_document_is_filled_where_it_is_marked(tmp_path: Path, capsys: pytest.
 
 
 def test_every_table_of_the_document_is_one_that_is_measured() -> None:
-    """Tables are matched by title."""
+    """Every table marked in the document has the title of a measured one."""
     text = (DATA.parent / "research" / "performance.md").read_text(encoding="utf-8")
     titles = [line[12:-4] for line in text.splitlines() if line.startswith("<!-- table: ")]
     assert titles

@@ -1,4 +1,4 @@
-"""Benchmarks of structure and of Markdown run, and count what they say."""
+"""Benchmarks of structure and of Markdown run and count correctly."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ HTML = (
 
 
 def test_pieces_are_innermost_elements() -> None:
-    """Cells of layout tables are not counted."""
+    """Pieces are the innermost elements, and cells of layout tables are not counted."""
     found = {kind: len(spans) for kind, spans in structure.pieces(blockml.parse(HTML)).items()}
     assert found == {"headings": 1, "list items": 2, "table cells": 4, "code": 1, "paragraphs": 1}
 
 
-#: Recall and precision on ``data/`` that the default model reached, less .02. A better model may raise them.
+#: Recall and precision that the default model reached on ``data/``, less .02. A better model may raise them.
 FLOORS = {
     "headings": (0.938, 0.925),
     "list items": (0.886, 0.896),
@@ -35,7 +35,7 @@ FLOORS = {
 
 
 def test_kept_structure_does_not_fall(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default model keeps the pieces of the pages in the repository, and little else."""
+    """The default model keeps the structure of the pages in the repository, and little else."""
     name = "blockml --with-title"
     only = {name: structure.systems()[name]}
     monkeypatch.setattr(structure, "systems", lambda: only)
@@ -49,7 +49,7 @@ def test_kept_structure_does_not_fall(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_structure_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A system that keeps all text has the recall 1, and one that fails is counted."""
+    """A system that keeps all text has a recall of 1, and one that fails is counted."""
 
     def fails(*_: object) -> str:
         raise ValueError("no")

@@ -1,4 +1,4 @@
-"""Benchmarks of surveys: what they count, on made-up pages."""
+"""Benchmarks of surveys count correctly on made-up pages."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from research.benchmarks.survey_pages import Predicted, by_group
 
 
 def page(number: int, site: str = "cats.example", *, text: str = "", gold: str = "", sure: float = 0.9) -> Predicted:
-    """A page of a site and what was extracted from it."""
+    """Return a page of a site with an extraction."""
     return Predicted("news", LabelledPage(f"{number}", site, Path("none")), gold, text, sure, 0.9)
 
 
 def test_groups_have_enough_pages() -> None:
-    """Smaller groups are left out, and so are pages whose site is not known."""
+    """Groups with too few pages, and pages of unknown sites, are left out."""
     pages = [page(n) for n in range(5)] + [page(9, "dogs.example")]
     assert {name: len(items) for name, items in by_group(pages, 5).items()} == {"news/cats.example": 5}
 
@@ -31,8 +31,8 @@ def test_lines_outside_of_the_gold_are_boilerplate() -> None:
     assert survey_templates.repeated_share(pages) == pytest.approx(8 / 20)
 
 
-def test_curves_reach_the_same_end() -> None:
-    """With labels for all sites every choice is equal; with few, the oracle is best."""
+def test_curves_end_at_the_same_point() -> None:
+    """With labels for all sites every order of choice is equal; with few, the oracle is best."""
     sites = [
         Measured(f"s{n}", "news", 10, 0.5 + n / 10, accepted=True, before=[0.5] * 5, after=[0.5 + n / 10] * 5)
         for n in range(4)
@@ -47,7 +47,7 @@ def test_curves_reach_the_same_end() -> None:
 
 
 def test_held_out_confidences_are_counted_once() -> None:
-    """Each page is in one interval, those of confidence 1 in the last."""
+    """Each page is in one interval, and those of confidence 1 are in the last."""
     rng = np.random.default_rng(0)
     rows = survey_coverage.held_out([page(n, sure=float(sure)) for n, sure in enumerate([*rng.random(500), 1.0])])
     assert sum(row["pages"] for row in rows) == 501

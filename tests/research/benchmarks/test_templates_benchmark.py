@@ -1,4 +1,4 @@
-"""The measurements of templates: every section runs on the pages in data/, and its helpers count right."""
+"""The measurements of templates: every section runs on the pages in data/, and its helpers are correct."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SITES = ("millbrook-hollow", "old-radio-bench", "patient-crumb")
 
 @pytest.fixture(scope="module")
 def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of corpora with half of the generated sites: enough to tell apart, and quick."""
+    """Return a folder of corpora with half of the synthetic sites, which are enough to distinguish them quickly."""
     folder = tmp_path_factory.mktemp("corpora")
     for site in SITES:
         shutil.copytree(DATA / site, folder / "sites" / site)
@@ -36,14 +36,14 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(section: str, corpora: Path, folder: Path, *options: str) -> dict[str, Any]:
-    """Run one section and read what it wrote."""
+    """Run one section and read its output."""
     assert main([section, "--corpora", str(corpora), "--out", str(folder), *options]) == 0
     result: dict[str, Any] = json.loads((folder / f"{section}.json").read_text(encoding="utf-8"))
     return result
 
 
 def test_the_clustering_section_finds_the_sites(few: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Paths tell the generated sites apart, tag counts don't; collections that are not there are left out."""
+    """Paths separate the synthetic sites, tag counts don't, and missing collections are reported."""
     result = run("clustering", few, tmp_path, "--runs", "2")
     (title,) = result
     assert title.startswith("sites by site: ")
@@ -62,7 +62,7 @@ def test_the_clustering_section_finds_the_sites(few: Path, tmp_path: Path, capsy
 
 
 def test_the_times_section_leaves_out_what_takes_too_long(few: Path, tmp_path: Path) -> None:
-    """A curve ends after the first size that is expected to take too long; the figure is drawn."""
+    """A curve ends after the first size that is expected to take too long, and the figure is drawn."""
     result = run("times", few, tmp_path, "--sizes", "4", "8", "16", "--limit", "0")
     assert set(result["seconds"]) == {"sketches", *CURVES}
     for name, values in result["seconds"].items():
@@ -72,7 +72,7 @@ def test_the_times_section_leaves_out_what_takes_too_long(few: Path, tmp_path: P
 
 
 def test_the_layouts_section_scores_every_site(few: Path, tmp_path: Path) -> None:
-    """Distances, with and without classes; scores lie in their ranges."""
+    """Every site is scored with and without classes, and scores are in their ranges."""
     result = run("layouts", few, tmp_path)
     assert len({row["site"] for row in result["sites"]}) == len(SITES)
     assert {row["classes"] for row in result["means"]} == {"yes", "no"}
@@ -82,7 +82,7 @@ def test_the_layouts_section_scores_every_site(few: Path, tmp_path: Path) -> Non
 
 
 def test_the_linked_section_counts_pages(few: Path, tmp_path: Path) -> None:
-    """The key page counts as loaded; a larger training set never loads less."""
+    """The key page counts as loaded, and a larger training set never loads fewer pages."""
     result = run("linked", few, tmp_path, "--keys", "1")
     assert Counter(row["home"] for row in result["digraphs"]) == {True: 3 * len(SITES), False: 3 * len(SITES)}
     for row in result["digraphs"]:
@@ -99,20 +99,20 @@ def test_the_linked_section_counts_pages(few: Path, tmp_path: Path) -> None:
 
 
 def test_the_scale_section_is_exact(few: Path, tmp_path: Path) -> None:
-    """The clusters of a sample are those of its matrix."""
+    """The clusters of a sample are those of its distance matrix."""
     rows = run("scale", few, tmp_path, "--copies", "150", "--exact", "100")["scale"]
     assert [row["pages"] for row in rows] == [150] * len(rows)
     assert all(row["Rand"] == row["adjusted Rand"] == 1 for row in rows)
 
 
 def test_without_corpora_the_measurements_say_so(capsys: pytest.CaptureFixture[str]) -> None:
-    """The message names the environment variable."""
+    """The message for missing corpora names the environment variable."""
     assert main(["scale", "--corpora", ""]) == 3
     assert "BLOCKML_CORPORA" in capsys.readouterr().err
 
 
-def test_every_start_of_a_stratified_order_has_all_groups() -> None:
-    """Every prefix has as many pages of each group as possible; equal seeds give equal orders."""
+def test_every_prefix_of_a_stratified_order_has_all_groups() -> None:
+    """Every prefix has as many pages of each group as possible, and equal seeds give equal orders."""
     groups = ["a"] * 9 + ["b"] * 5 + ["c"] * 2
     order = stratified(groups, 1)
     assert sorted(order) == list(range(16))
@@ -122,7 +122,7 @@ def test_every_start_of_a_stratified_order_has_all_groups() -> None:
 
 
 def test_rankings_compare_only_pairs_that_the_paper_orders() -> None:
-    """Its own values agree with it in full, ties are not agreement, and it has ties itself."""
+    """The paper's values agree with themselves, ties do not count as agreement, and ties in the paper are skipped."""
     assert ranking(PAPER["dunn"], PAPER["dunn"]) == (
         "ctss > cps > cp > lcts > rtdm > tv; 15 of 15 pairs as in the paper"
     )
@@ -141,7 +141,7 @@ def test_confusions_name_merged_and_split_groups() -> None:
 
 
 def test_scores_of_the_published_example() -> None:
-    """Five items, two groups (d_min .7, d_max .3): single linkage is right with the true number and with the gap."""
+    """In the published example of two groups, single linkage is right by the true number and by the gap."""
     matrix = np.zeros((5, 5))
     for pair, value in {(0, 1): 0.1, (0, 2): 0.2, (1, 2): 0.15, (3, 4): 0.3}.items():
         matrix[pair] = value
@@ -155,7 +155,7 @@ def test_scores_of_the_published_example() -> None:
 
 
 def test_mutated_sets_keep_most_and_gain_a_little() -> None:
-    """Between 5 and 15 % go, and no more come than that."""
+    """A mutated set loses 5 to 15 % of its values and gains as many at most."""
     chance = np.random.default_rng(0)
     values, pool = np.arange(2_000, dtype=np.uint64), np.arange(10_000, 90_000, dtype=np.uint64)
     for _ in range(20):
@@ -166,21 +166,21 @@ def test_mutated_sets_keep_most_and_gain_a_little() -> None:
 
 
 def test_tables_are_markdown() -> None:
-    """Numbers below 1 have no leading zero, nothing is a dash."""
+    """Numbers below 1 are written without a leading zero, and missing ones as a dash."""
     rows: list[dict[str, object]] = [{"a": 0.25, "b": None, "c": 12_345}, {"a": -0.5, "b": "x", "c": 1.0}]
     assert table(rows) == "| a | b | c |\n| --- | --- | --- |\n| .2500 | - | 12,345 |\n| -.5000 | x | 1.0000 |\n"
     assert table(rows, {"b": "second"}).splitlines()[0] == "| second |"
 
 
-def test_the_picture_of_times_has_a_line_per_curve() -> None:
-    """Points that were left out are left out."""
+def test_the_figure_of_times_has_a_line_per_curve() -> None:
+    """The figure of times has a line per curve, without points that were not measured."""
     drawing = etree.fromstring(picture([10, 20, 40], {"cp": [0.1, 0.2, 0.4], "rtdm": [1.0, 4.0, None]}).encode())
     lines = drawing.findall("{*}polyline")
     assert [len(str(line.get("points")).split()) for line in lines] == [3, 2]
 
 
 def test_two_levels_of_sites_and_categories() -> None:
-    """Three sites; the categories of two of them differ, those of the last don't."""
+    """Sites are found at the first level, and the categories of those that have any at the second."""
     site = np.repeat(np.arange(3), 24)
     category = np.where(site < 2, np.tile(np.arange(4), 18), 0)
     matrix = groups_apart(site * 4 + category, (0.05, 0.15), (0.25, 0.35))
@@ -190,6 +190,6 @@ def test_two_levels_of_sites_and_categories() -> None:
     levels = two_level_labels(site[order].astype(np.int32), matrix[np.ix_(order, order)])
     assert levels.shape == (72, 2)
     assert levels.dtype == np.int32
-    # The same pairs are together, at both levels.
+    # The same pairs are together at both levels.
     for found, true in ((levels[:, 0], site[order]), (levels @ [10, 1], (site * 4 + category)[order])):
         assert ((found[:, None] == found) == (true[:, None] == true)).all()

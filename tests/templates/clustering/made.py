@@ -16,12 +16,12 @@ _X = ".1 .2 .8 .9 .15 .85 .9 .7 .95 .3".split()
 
 
 def example() -> NDArray[np.float64]:
-    """The five items of most examples; the true groups are {0, 1, 2} and {3, 4}."""
+    """Return the five items of most examples, whose true groups are {0, 1, 2} and {3, 4}."""
     return square(np.array(_X, dtype=np.float64))
 
 
 def square(pairs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n, n) distances from those of all pairs, row by row."""
+    """Return (n, n) distances from those of all pairs, row by row."""
     n = int((1 + np.sqrt(1 + 8 * len(pairs))) // 2)
     matrix: NDArray[np.float64] = np.zeros((n, n), dtype=np.float64)
     matrix[np.triu_indices(n, 1)] = pairs
@@ -32,7 +32,7 @@ def square(pairs: NDArray[np.float64]) -> NDArray[np.float64]:
 def groups_apart(
     truth: NDArray[np.int64], within: tuple[float, float], apart: tuple[float, float], seed: int = 0
 ) -> NDArray[np.float64]:
-    """Random distances, of one range inside groups and of another between them."""
+    """Return random distances from one range inside groups and from another between them."""
     rng = np.random.default_rng(seed)
     same = truth[:, None] == truth
     drawn = np.where(same, rng.uniform(*within, same.shape), rng.uniform(*apart, same.shape))
@@ -40,23 +40,23 @@ def groups_apart(
 
 
 def plane(n: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Points of the plane, spread unequally along both axes, and their distances."""
+    """Return points of the plane, spread differently along both axes, and their distances."""
     points = np.random.default_rng(seed).normal(size=(n, 2)) * [3, 1]
     return points, np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))
 
 
 @st.composite
 def matrices(draw: st.DrawFn, least: int = 0, most: int = 12, *, tied: bool | None = None) -> NDArray[np.float64]:
-    """Distance matrices, with many equal distances or with hardly any."""
+    """Draw distance matrices with many equal distances or with hardly any."""
     n = draw(st.integers(least, most))
     few = draw(st.booleans()) if tied is None else tied
-    # Binary fractions, so that sums and means of them are exact.
+    # Binary fractions, so that their sums and means are exact.
     values = st.integers(0, 4) if few else st.integers(0, 1 << 20)
     pairs = draw(npst.arrays(np.int64, n * (n - 1) // 2, elements=values))
     return square(pairs / (4 if few else 1 << 20)) if n > 1 else np.zeros((n, n))
 
 
-#: What no method takes for a distance matrix, and a part of the message.
+#: Values that every method refuses as a distance matrix, and a part of the message.
 UNUSABLE: list[tuple[Any, str]] = [
     ([[0, 1], [2, 0]], "symmetric"),
     ([[0, -1], [-1, 0]], "must be non-negative"),
@@ -71,7 +71,7 @@ UNUSABLE: list[tuple[Any, str]] = [
 
 
 class Merge(NamedTuple):
-    """Merge of two clusters, each named by its smallest member."""
+    """A merge of two clusters, each named by its smallest member."""
 
     first: int
     second: int

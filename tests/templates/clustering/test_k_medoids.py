@@ -18,12 +18,12 @@ from tests.templates.clustering.made import UNUSABLE, example, groups_apart, mat
 
 
 def state(run: MedoidRun) -> tuple[list[int], list[int]]:
-    """Medians and labels."""
+    """Return the medoids and labels of a run."""
     return run.medoids.tolist(), run.labels.tolist()
 
 
 def test_example_from_an_alternating_start() -> None:
-    """ME-10.2: two rounds, then nothing changes."""
+    """ME-10.2 from an alternating start reaches the groups in two rounds and changes nothing in the third."""
     start = [0, 1, 0, 1, 0]
     assert state(k_medoids(example(), 2, start=start, max_iter=1)) == ([0, 1], [0, 1, 1, 0, 0])
     assert state(k_medoids(example(), 2, start=start, max_iter=2)) == ([3, 1], [1, 1, 1, 0, 0])
@@ -35,7 +35,7 @@ def test_example_from_an_alternating_start() -> None:
 
 
 def test_example_from_a_start_in_two_blocks() -> None:
-    """ME-10.2: the medoids move once more."""
+    """ME-10.2 from a start in two blocks moves the medoids once more."""
     start = [0, 0, 1, 1, 1]
     assert state(k_medoids(example(), 2, start=start, max_iter=1)) == ([0, 3], [0, 0, 0, 1, 1])
     assert state(k_medoids(example(), 2, start=start)) == ([1, 3], [0, 0, 0, 1, 1])
@@ -44,7 +44,7 @@ def test_example_from_a_start_in_two_blocks() -> None:
 
 @given(matrices(least=1), st.data())
 def test_within_distance_never_grows(matrix: NDArray[np.float64], data: st.DataObject) -> None:
-    """Each round is at least as good as the one before, and no cluster is ever empty."""
+    """No round increases the within distance, and no cluster becomes empty."""
     k = data.draw(st.integers(1, len(matrix)))
     start = data.draw(st.lists(st.integers(0, k - 1), min_size=len(matrix), max_size=len(matrix)))
     totals = []
@@ -59,7 +59,7 @@ def test_within_distance_never_grows(matrix: NDArray[np.float64], data: st.DataO
 
 @given(matrices(least=2, tied=False), st.data())
 def test_stable_runs_have_the_nearest_medoids(matrix: NDArray[np.float64], data: st.DataObject) -> None:
-    """At the end medoids are central and every item is with the nearest, found item by item."""
+    """At the end medoids are central and each item is in the cluster of the nearest one."""
     k = data.draw(st.integers(1, len(matrix)))
     run = k_medoids(matrix, k, random_state=data.draw(st.integers(0, 5)))
     assert run.converged
@@ -72,21 +72,21 @@ def test_stable_runs_have_the_nearest_medoids(matrix: NDArray[np.float64], data:
 
 
 def test_equal_sums_go_to_the_first_item() -> None:
-    """The order in which distances are added up decides nothing."""
+    """Of items with equal sums the first is the medoid, in whichever order distances are added."""
     # Items 0 and 1 have the sums .1 + .2 + .3 and .1 + .3 + .2, which differ as floats.
     matrix = np.array([[0, 0.1, 0.2, 0.3], [0.1, 0, 0.3, 0.2], [0.2, 0.3, 0, 0.9], [0.3, 0.2, 0.9, 0]])
     for scale in (1, 1e-6, 1e6):
         assert k_medoids(matrix * scale, 1, start=[0, 0, 0, 0]).medoids.tolist() == [0]
 
 
-def test_equal_items_still_make_k_clusters() -> None:
-    """The rule for empty clusters decides, and iteration ends."""
+def test_equal_items_still_form_k_clusters() -> None:
+    """Equal items still form k clusters, by the rule for empty clusters, and the iteration ends."""
     run = k_medoids(np.zeros((5, 5)), 3)
     assert (run.clustering.n_clusters, run.converged, run.total) == (3, True, 0.0)
 
 
 def test_an_empty_cluster_takes_the_farthest_item() -> None:
-    """A start that leaves a cluster out."""
+    """A cluster that the start leaves empty gets the farthest item."""
     run = k_medoids(example(), 2, start=[0, 0, 0, 0, 0], max_iter=1)
     # The medoid of all is 0, with the same sum 2.0 as 1 and 2, and the farthest from it is 4. Of the others 2 is then
     # the most central (.2 + .15 + .7).
@@ -94,14 +94,14 @@ def test_an_empty_cluster_takes_the_farthest_item() -> None:
 
 
 def test_one_cluster_and_single_items() -> None:
-    """The two ends."""
+    """One cluster has the most central medoid, and with as many clusters as items the total is 0."""
     assert state(k_medoids(example(), 1)) == ([0], [0] * 5)
     run = k_medoids(example(), 5)
     assert (sorted(run.medoids.tolist()), run.total) == ([0, 1, 2, 3, 4], 0.0)
 
 
-def test_runs_have_the_seeds_0_and_up() -> None:
-    """Every run can be repeated by itself, and the best has the least within distance."""
+def test_runs_have_consecutive_seeds() -> None:
+    """Run i has the seed i and can be repeated by itself; the best run has the lowest within distance."""
     matrix = groups_apart(np.repeat(np.arange(4), 10), (0.1, 0.3), (0.6, 0.9))
     runs = k_medoids_runs(matrix, 4, n_runs=20)
     for seed, run in enumerate(runs.runs):
@@ -113,7 +113,7 @@ def test_runs_have_the_seeds_0_and_up() -> None:
 
 
 def test_a_hundred_runs_on_500_items_are_fast() -> None:
-    """Seconds, not minutes; and one seed always gives the same."""
+    """A hundred runs on 500 items take seconds, and equal seeds give equal runs."""
     matrix = groups_apart(np.repeat(np.arange(5), 100), (0.2, 0.6), (0.7, 0.9))
     begin = time.process_time()
     runs = k_medoids_runs(matrix, 5)
@@ -125,7 +125,7 @@ def test_a_hundred_runs_on_500_items_are_fast() -> None:
 
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
 def test_unusable_matrices_are_refused_by_k_medoids(matrix: Any, message: str) -> None:
-    """The error says what is wrong."""
+    """Unusable matrices are refused with an error that says what is wrong."""
     with pytest.raises(UsageError, match=message):
         k_medoids(matrix, 1)
     with pytest.raises(UsageError, match=message):
@@ -145,12 +145,12 @@ def test_unusable_matrices_are_refused_by_k_medoids(matrix: Any, message: str) -
     ],
 )
 def test_settings_out_of_range_are_refused_by_k_medoids(k: int, settings: Any, message: str) -> None:
-    """Numbers of clusters and starts."""
+    """Invalid numbers of clusters, starts and iterations are refused."""
     with pytest.raises(UsageError, match=message):
         k_medoids(example(), k, **settings)
 
 
 def test_runs_need_at_least_one() -> None:
-    """Without runs there is no best one."""
+    """At least one run is required, because otherwise there is no best one."""
     with pytest.raises(UsageError, match="n_runs and max_iter must be at least 1"):
         k_medoids_runs(example(), 2, n_runs=0)

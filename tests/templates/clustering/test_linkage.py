@@ -19,7 +19,7 @@ LINKAGES = [single_linkage, average_linkage]
 
 
 def is_partition(clustering: Clustering, n: int) -> bool:
-    """Whether each item is in one cluster and clusters are numbered by smallest member."""
+    """Return whether each item is in one cluster and clusters are numbered by their smallest member."""
     groups = clustering.groups()
     smallest = [group[0] for group in groups]
     return (
@@ -33,7 +33,7 @@ def is_partition(clustering: Clustering, n: int) -> bool:
 
 
 def components(matrix: NDArray[np.float64], threshold: float) -> list[int]:
-    """Connected components of the near pairs, one item after another."""
+    """Return the connected components of the near pairs, found item by item."""
     labels = [-1] * len(matrix)
     for start in range(len(matrix)):
         if labels[start] < 0:
@@ -47,7 +47,7 @@ def components(matrix: NDArray[np.float64], threshold: float) -> list[int]:
 
 
 def merged_by_hand(matrix: NDArray[np.float64], k: int) -> list[float]:
-    """Heights at which plain average linkage merges until k clusters are left."""
+    """Return the heights at which naive average linkage merges until k clusters are left."""
     clusters, heights = [[i] for i in range(len(matrix))], []
     while len(clusters) > k:
         distances = {
@@ -62,7 +62,7 @@ def merged_by_hand(matrix: NDArray[np.float64], k: int) -> list[float]:
 
 
 def test_example_at_a_threshold() -> None:
-    """Three merges below .6 leave two clusters."""
+    """In the example three merges below .6 leave two clusters."""
     clustering = single_linkage(example(), threshold=0.6)
     assert clustering.groups() == [[0, 1, 2], [3, 4]]
     assert [merge.distance for merge in merge_list(clustering)] == [0.1, 0.15, 0.3]
@@ -72,7 +72,7 @@ def test_example_at_a_threshold() -> None:
 
 
 def test_example_at_a_lower_threshold_and_a_number() -> None:
-    """Fewer merges leave three clusters; two clusters are found by their number too."""
+    """A lower threshold leaves three clusters, and a given number of clusters finds the same two."""
     assert single_linkage(example(), threshold=0.25).groups() == [[0, 1, 2], [3], [4]]
     by_number = single_linkage(example(), k=2)
     assert by_number.groups() == [[0, 1, 2], [3, 4]]
@@ -80,7 +80,7 @@ def test_example_at_a_lower_threshold_and_a_number() -> None:
 
 
 def test_example_has_the_whole_dendrogram() -> None:
-    """ME-10.1: merges beyond the threshold are kept, because a plot needs them."""
+    """In ME-10.1 merges beyond the threshold are kept, because the plot of the dendrogram needs them."""
     clustering = single_linkage(example(), threshold=0.6)
     assert clustering.merges is not None
     assert clustering.merges.shape == (4, 4)
@@ -89,7 +89,7 @@ def test_example_has_the_whole_dendrogram() -> None:
 
 
 def test_a_distance_equal_to_the_threshold_is_merged() -> None:
-    """It stops at distances greater than the threshold."""
+    """A pair at the threshold is merged; only larger distances are not."""
     assert single_linkage(example(), threshold=0.3).groups() == [[0, 1, 2], [3, 4]]
     assert single_linkage(example(), threshold=np.nextafter(0.3, 0)).n_clusters == 3
     assert single_linkage(example(), threshold=np.inf).n_clusters == 1
@@ -97,7 +97,7 @@ def test_a_distance_equal_to_the_threshold_is_merged() -> None:
 
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_no_item_and_one_item(linkage: Any) -> None:
-    """Neither is an error."""
+    """No items give no clusters, and one item gives one."""
     nothings: list[Any] = [[], np.zeros((0, 0))]
     for nothing in nothings:
         empty = linkage(nothing, threshold=0.5)
@@ -109,14 +109,14 @@ def test_no_item_and_one_item(linkage: Any) -> None:
 
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_equal_items_are_one_cluster(linkage: Any) -> None:
-    """A threshold merges all of them; a given number of clusters is kept."""
+    """A threshold merges all equal items into one cluster, but a given number of clusters is kept."""
     assert linkage(np.zeros((6, 6)), threshold=0).n_clusters == 1
     assert linkage(np.zeros((6, 6)), k=4).n_clusters == 4
 
 
 @given(matrices(), st.sampled_from([0.0, 0.2, 0.25, 0.5, 0.75, 1.0]))
 def test_single_linkage_gives_the_connected_components(matrix: NDArray[np.float64], threshold: float) -> None:
-    """The near pairs, followed one by one, lead to the same clusters."""
+    """Single linkage gives the connected components of the near pairs."""
     clustering = single_linkage(matrix, threshold=threshold)
     assert clustering.labels.tolist() == components(matrix, threshold)
     assert is_partition(clustering, len(matrix))
@@ -125,7 +125,7 @@ def test_single_linkage_gives_the_connected_components(matrix: NDArray[np.float6
 @given(matrices(least=1), st.data())
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_the_number_of_clusters_is_reached(linkage: Any, matrix: NDArray[np.float64], data: st.DataObject) -> None:
-    """Many distances may be equal."""
+    """The requested number of clusters is reached, even with many equal distances."""
     k = data.draw(st.integers(1, len(matrix)))
     clustering = linkage(matrix, k=k)
     assert clustering.n_clusters == k
@@ -135,8 +135,8 @@ def test_the_number_of_clusters_is_reached(linkage: Any, matrix: NDArray[np.floa
 
 @given(matrices(), st.floats(0, 1), st.floats(0, 1))
 @pytest.mark.parametrize("linkage", LINKAGES)
-def test_a_greater_threshold_only_joins(linkage: Any, matrix: NDArray[np.float64], one: float, other: float) -> None:
-    """Clusters of the lower threshold lie inside those of the higher."""
+def test_a_higher_threshold_only_joins(linkage: Any, matrix: NDArray[np.float64], one: float, other: float) -> None:
+    """Each cluster at the lower threshold is inside one at the higher threshold."""
     fine = linkage(matrix, threshold=min(one, other)).groups()
     coarse = linkage(matrix, threshold=max(one, other)).labels
     assert all(len(set(coarse[group].tolist())) == 1 for group in fine)
@@ -144,7 +144,7 @@ def test_a_greater_threshold_only_joins(linkage: Any, matrix: NDArray[np.float64
 
 @given(matrices(least=2, most=8, tied=False))
 def test_average_linkage_agrees_with_means_taken_one_by_one(matrix: NDArray[np.float64]) -> None:
-    """Heights of a plain implementation."""
+    """Merges of average linkage have the heights of a naive implementation."""
     pairs = matrix[np.triu_indices(len(matrix), 1)]
     if len(np.unique(pairs)) == len(pairs):  # equal means may be merged in either order
         clustering = average_linkage(matrix, k=1)
@@ -154,7 +154,7 @@ def test_average_linkage_agrees_with_means_taken_one_by_one(matrix: NDArray[np.f
 
 @given(matrices(least=1), st.floats(0, 1))
 def test_average_linkage_agrees_with_scipy(matrix: NDArray[np.float64], threshold: float) -> None:
-    """The cut at a threshold is that of scipy."""
+    """The clusters at a threshold are those of scipy."""
     from scipy.cluster.hierarchy import fcluster
 
     clustering = average_linkage(matrix, threshold=threshold)
@@ -166,7 +166,7 @@ def test_average_linkage_agrees_with_scipy(matrix: NDArray[np.float64], threshol
 
 
 def test_average_linkage_does_not_chain() -> None:
-    """Items in a row are one cluster by single linkage only."""
+    """Items in a row are one cluster with single linkage but not with average linkage."""
     row = np.abs(np.subtract.outer(np.arange(8.0), np.arange(8.0)))
     assert single_linkage(row, threshold=1).n_clusters == 1
     assert average_linkage(row, threshold=1).n_clusters > 1
@@ -175,7 +175,7 @@ def test_average_linkage_does_not_chain() -> None:
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_unusable_matrices_are_refused_by_linkage(linkage: Any, matrix: Any, message: str) -> None:
-    """The error says what is wrong."""
+    """Unusable matrices are refused with an error that says what is wrong."""
     with pytest.raises(UsageError, match=message):
         linkage(matrix, threshold=0.5)
 
@@ -194,7 +194,7 @@ def test_unusable_matrices_are_refused_by_linkage(linkage: Any, matrix: Any, mes
     ],
 )
 def test_settings_out_of_range_are_refused_by_linkage(settings: Any, message: str) -> None:
-    """More clusters than items, none, a negative threshold."""
+    """Too many or no clusters and a negative threshold are refused."""
     for linkage in LINKAGES:
         with pytest.raises(UsageError, match=message):
             linkage(example(), **settings)
@@ -202,15 +202,15 @@ def test_settings_out_of_range_are_refused_by_linkage(settings: Any, message: st
         single_linkage([], k=1)
 
 
-def test_rounding_errors_are_no_asymmetry() -> None:
-    """Halves that were summed in another order."""
+def test_rounding_errors_are_not_asymmetry() -> None:
+    """Matrices whose halves differ by rounding errors are accepted as symmetric."""
     matrix = example()
     matrix[0, 1] += 1e-15
     assert single_linkage(matrix, threshold=0.6).n_clusters == 2
 
 
-def test_results_and_arguments_stay_as_they_are() -> None:
-    """Nothing is changed after it was made."""
+def test_results_are_read_only_and_arguments_unchanged() -> None:
+    """Labels and presets are read-only, and the matrix passed in is not modified."""
     matrix = example()
     clustering = single_linkage(matrix, threshold=0.6)
     assert (matrix == example()).all()
@@ -221,11 +221,11 @@ def test_results_and_arguments_stay_as_they_are() -> None:
 
 
 def test_published_thresholds() -> None:
-    """Gottron 2008, table 4; Reis et al. 2004."""
+    """The presets are the thresholds of Gottron 2008, table 4, and Reis et al. 2004."""
     assert PRESETS == {"cps": 0.6, "ctss": 0.85, "cp": 0.7, "rtdm": 0.2, "cp-loose": 0.9}
 
 
 def test_only_hierarchies_have_merges() -> None:
-    """A clustering of another kind says so."""
+    """Listing the merges of a clustering that is not hierarchical raises an error."""
     with pytest.raises(UsageError, match="hierarchical"):
         merge_list(Clustering(np.zeros(2, dtype=np.int32)))

@@ -1,4 +1,4 @@
-"""Non-metric scaling."""
+"""Non-metric multidimensional scaling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ lengths = st.lists(st.integers(0, 20).map(float), min_size=1, max_size=12)
 
 
 def pooled(values: list[float]) -> list[float]:
-    """Pool adjacent violators one by one."""
+    """Return values with adjacent violators pooled one by one."""
     blocks: list[list[float]] = []
     for value in values:
         blocks.append([value])
@@ -29,28 +29,28 @@ def pooled(values: list[float]) -> list[float]:
 
 
 def test_example_of_pooling_and_stress() -> None:
-    """ME-10.3."""
+    """ME-10.3 has the expected fit and stress."""
     assert monotone_fit([1, 3, 2, 4], [1, 2, 3, 4]).tolist() == [1, 2.5, 2.5, 4]
     assert stress([1, 3, 2, 4], [1, 2, 3, 4]) == pytest.approx(0.129099, abs=1e-6)
 
 
 @given(lengths)
 def test_fit_pools_adjacent_violators(values: list[float]) -> None:
-    """Against a plain implementation, in any order of the pairs."""
+    """The fit equals a naive pooling of adjacent violators, in any order of the pairs."""
     order = np.random.default_rng(0).permutation(len(values))
     fitted = monotone_fit(np.array(values)[order], order)
     assert fitted.tolist() == pytest.approx([pooled(values)[i] for i in order])
 
 
 @given(lengths)
-def test_equal_distances_demand_no_order(values: list[float]) -> None:
-    """Kruskal's primary approach: any lengths fit."""
+def test_equal_distances_fit_any_order(values: list[float]) -> None:
+    """Equal distances fit lengths in any order (Kruskal's primary approach)."""
     assert stress(values, np.ones(len(values))) == 0
     assert 0 <= stress(values, np.arange(len(values))) <= 1
 
 
 def test_lengths_and_distances_belong_together() -> None:
-    """One of each for every pair; distances that are all 0 give no stress."""
+    """Lengths and distances must have one value for each pair, and no pairs have no stress."""
     assert stress([], []) == 0
     for wrong in ([1], [[1, 2]]):
         with pytest.raises(UsageError, match="two rows of numbers"):
@@ -58,7 +58,7 @@ def test_lengths_and_distances_belong_together() -> None:
 
 
 def test_example_of_points_on_a_line() -> None:
-    """ME-10.4: points at 0, 1, 3."""
+    """In ME-10.4, the points 0, 1 and 3 of a line get these coordinates without stress."""
     points = np.array([0.0, 1.0, 3.0])
     found = mds(np.abs(points[:, None] - points))
     assert found.stress <= 1e-6
@@ -67,8 +67,8 @@ def test_example_of_points_on_a_line() -> None:
 
 
 @given(st.integers(3, 30), st.integers(0, 1000))
-def test_points_of_the_plane_are_found_again(n: int, seed: int) -> None:
-    """Distances are kept, the result is centred, and its stress is 0."""
+def test_points_of_the_plane_are_recovered(n: int, seed: int) -> None:
+    """Points of the plane are recovered with their distances, centred and with a stress of 0."""
     points, distances = plane(n, seed)
     found = mds(distances)
     assert found.stress < 1e-6
@@ -80,8 +80,8 @@ def test_points_of_the_plane_are_found_again(n: int, seed: int) -> None:
 
 
 @given(st.integers(0, 1000), st.floats(0, 6.28), st.booleans())
-def test_turned_and_mirrored_points_give_the_same_map(seed: int, angle: float, mirrored: bool) -> None:  # noqa: FBT001
-    """Axes and signs are fixed."""
+def test_rotated_and_mirrored_points_give_the_same_map(seed: int, angle: float, mirrored: bool) -> None:  # noqa: FBT001
+    """Rotated and mirrored points give the same map, because axes and signs are fixed."""
     points, distances = plane(12, seed)
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     turned = points @ turn * ([1, -1] if mirrored else [1, 1]) + 5
@@ -95,7 +95,7 @@ def test_turned_and_mirrored_points_give_the_same_map(seed: int, angle: float, m
 
 @given(matrices(least=3))
 def test_maps_are_finite_centred_and_no_worse_than_their_start(matrix: NDArray[np.float64]) -> None:
-    """Distances may be metric or not."""
+    """Maps of metric or other distances are finite, centred, deterministic and no worse than their start."""
     start, found = mds(matrix, max_iter=0), mds(matrix)
     assert np.isfinite(found.coordinates).all()
     assert found.coordinates.mean(axis=0) == pytest.approx([0, 0], abs=1e-9)
@@ -110,7 +110,7 @@ def test_maps_are_finite_centred_and_no_worse_than_their_start(matrix: NDArray[n
 
 @pytest.mark.parametrize("distance", [0.0007906, 0.2784275630372318, 0.9467443867351563, 1.0])
 def test_items_all_equally_far_apart_have_a_map(distance: float) -> None:
-    """Every axis is as great as any other."""
+    """Items that are all equally far apart, so that no axis is larger than another, have a map with zero stress."""
     for n in range(3, 40):
         matrix = np.full((n, n), distance)
         np.fill_diagonal(matrix, 0)
@@ -122,14 +122,14 @@ def test_items_all_equally_far_apart_have_a_map(distance: float) -> None:
 
 
 def test_only_the_order_of_distances_counts() -> None:
-    """Squared distances have a map without stress too, which classical scaling by itself does not find."""
+    """Squared distances have a map without stress, although classical scaling does not find it."""
     _, distances = plane(25, 3)
     assert mds(distances**2, max_iter=0).stress > 0.01
     assert mds(distances**2).stress < 0.01
     assert mds(distances**2).stress < mds(distances**2, max_iter=0).stress / 3
 
 
-def test_groups_stay_groups_in_the_plane() -> None:
+def test_groups_remain_apart_in_the_plane() -> None:
     """Groups of close items remain apart on the map."""
     truth = np.repeat(np.arange(3), 15)
     found = mds(groups_apart(truth, (0.1, 0.3), (0.7, 0.9))).coordinates
@@ -138,8 +138,8 @@ def test_groups_stay_groups_in_the_plane() -> None:
     assert nearest.tolist() == truth.tolist()
 
 
-def test_too_little_to_lay_out() -> None:
-    """Two items or fewer, or no distance at all: everything at the origin."""
+def test_collections_too_small_for_a_map() -> None:
+    """Two items or fewer, or items without any distance, are all at the origin."""
     for matrix in (np.zeros((0, 0)), np.zeros((1, 1)), np.array([[0, 1], [1, 0]]), np.zeros((4, 4))):
         found = mds(matrix)
         assert found.coordinates.tolist() == [[0, 0]] * len(matrix)
@@ -148,13 +148,13 @@ def test_too_little_to_lay_out() -> None:
 
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
 def test_unusable_matrices_are_refused_by_scaling(matrix: Any, message: str) -> None:
-    """The error says what is wrong."""
+    """Unusable matrices are refused with an error that says what is wrong."""
     with pytest.raises(UsageError, match=message):
         mds(matrix)
 
 
 @pytest.mark.parametrize("settings", [{"max_iter": -1}, {"eps": -1}, {"eps": float("nan")}])
 def test_settings_out_of_range_are_refused_by_scaling(settings: Any) -> None:
-    """Neither may be negative."""
+    """Negative settings are refused."""
     with pytest.raises(UsageError, match="must be non-negative"):
         mds(np.zeros((3, 3)), **settings)

@@ -18,7 +18,7 @@ CATEGORIES = np.tile(np.arange(4), 6)
 
 
 def silhouette(matrix: NDArray[np.float64], labels: NDArray[np.int32]) -> float:
-    """Mean silhouette, item by item (Rousseeuw 1987)."""
+    """Return the mean silhouette, computed item by item (Rousseeuw 1987)."""
     widths = []
     for item, label in enumerate(labels.tolist()):
         own = np.flatnonzero(labels == label)
@@ -32,14 +32,14 @@ def silhouette(matrix: NDArray[np.float64], labels: NDArray[np.int32]) -> float:
 
 
 def test_categories_of_a_site_are_found() -> None:
-    """Four layouts, six pages of each."""
+    """Four layouts with six pages each are found."""
     found = find_subclusters(groups_apart(CATEGORIES, (0.05, 0.15), (0.25, 0.35)))
     assert found.clustering.labels.tolist() == CATEGORIES.tolist()
     assert found.silhouette is not None
     assert found.silhouette > 0.5
 
 
-def test_pages_alike_stay_together() -> None:
+def test_similar_pages_stay_together() -> None:
     """A cluster without a clear cut has no subclusters."""
     found = find_subclusters(groups_apart(CATEGORIES, (0.2, 0.25), (0.2, 0.25)))
     assert found.clustering.n_clusters == 1
@@ -48,14 +48,14 @@ def test_pages_alike_stay_together() -> None:
     equal = np.full((8, 8), 0.3)
     np.fill_diagonal(equal, 0)
     for matrix in (equal, np.zeros((8, 8))):
-        # All merges are at the same distance: no cut has a margin.
+        # All merges are at the same distance, so no cut has a margin.
         assert find_subclusters(matrix).clustering.labels.tolist() == [0] * 8
         assert find_subclusters(matrix).silhouette is None
 
 
 @given(matrices(least=4), st.integers(2, 8))
 def test_the_best_cut_is_taken(matrix: NDArray[np.float64], max_clusters: int) -> None:
-    """No other cut between unequal merges has a greater silhouette, computed item by item."""
+    """No other cut between unequal merges has a higher silhouette, computed item by item."""
     found = find_subclusters(matrix, min_silhouette=-1, max_clusters=max_clusters)
     merges = average_linkage(matrix, k=1).merges
     assert merges is not None
@@ -74,8 +74,8 @@ def test_the_best_cut_is_taken(matrix: NDArray[np.float64], max_clusters: int) -
     assert found.clustering.labels.tolist() == best.tolist()
 
 
-def test_the_least_silhouette_can_be_chosen() -> None:
-    """The silhouette is computed for any cut."""
+def test_the_minimum_silhouette_can_be_chosen() -> None:
+    """Subclusters below the minimum silhouette are rejected, and the best silhouette is still returned."""
     matrix = groups_apart(CATEGORIES, (0.05, 0.15), (0.25, 0.35))
     best = find_subclusters(matrix).silhouette
     assert best is not None
@@ -84,8 +84,8 @@ def test_the_least_silhouette_can_be_chosen() -> None:
     assert (strict.clustering.n_clusters, strict.silhouette) == (1, best)
 
 
-def test_small_clusters_stay_whole() -> None:
-    """None, one, two or three pages."""
+def test_small_clusters_are_not_divided() -> None:
+    """Clusters of fewer pages than the minimum, even empty ones, are not divided."""
     matrix = groups_apart(np.array([0, 0, 1, 1]), (0, 0.1), (0.9, 1))
     assert find_subclusters(matrix).clustering.n_clusters == 2
     assert find_subclusters(matrix, min_items=5).clustering.n_clusters == 1
@@ -98,12 +98,12 @@ def test_small_clusters_stay_whole() -> None:
 
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
 def test_unusable_matrices_are_refused_by_subclusters(matrix: Any, message: str) -> None:
-    """The error says what is wrong."""
+    """Unusable matrices are refused with an error that says what is wrong."""
     with pytest.raises(UsageError, match=message):
         find_subclusters(matrix)
 
 
 def test_settings_out_of_range_are_refused_by_subclusters() -> None:
-    """No cluster at all."""
+    """A maximum of zero clusters is refused."""
     with pytest.raises(UsageError, match="max_clusters must be at least 1"):
         find_subclusters(np.zeros((2, 2)), max_clusters=0)

@@ -1,4 +1,4 @@
-"""The six distances once more: plain Python over the nodes of a page, slow and obvious."""
+"""The six distances in plain Python over the nodes of a page, slow and obvious."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ VOID = "area base br col embed hr img input link meta param source track wbr".sp
 
 
 def elements(nodes: Nodes) -> list[int]:
-    """Nodes that are not text."""
+    """Return the nodes that are not text."""
     return [node for node in range(len(nodes)) if nodes.name(node) != "#text"]
 
 
 def children(nodes: Nodes, node: int) -> list[int]:
-    """Nodes right below one; the roots are below -1."""
+    """Return the nodes directly below one; the roots are below -1."""
     return [other for other in range(len(nodes)) if nodes.parent[other] == node]
 
 
 def paths(page: Page) -> set[tuple[str, ...]]:
-    """Names from a root to each element without elements."""
+    """Return the names from a root to each element that contains no elements."""
     nodes = page.nodes
     inner = {int(nodes.parent[node]) for node in elements(nodes)}
     return {tuple(map(nodes.name, path_of(nodes, node))) for node in elements(nodes) if node not in inner}
 
 
 def path_shingles(page: Page, q: int) -> set[tuple[str, ...]]:
-    """Runs of names on the paths."""
+    """Return the runs of names on the paths."""
     runs: set[tuple[str, ...]] = set()
     for path in paths(page):
         runs.update(path[start : start + q] for start in range(max(len(path) - q, 0) + 1))
@@ -46,7 +46,7 @@ def path_shingles(page: Page, q: int) -> set[tuple[str, ...]]:
 
 
 def tags(page: Page) -> list[str]:
-    """Start tags and end tags."""
+    """Return the start tags and end tags."""
     sequence: list[str] = []
 
     def write(node: int) -> None:
@@ -64,24 +64,24 @@ def tags(page: Page) -> list[str]:
 
 
 def tag_shingles(page: Page, q: int) -> set[tuple[str, ...]]:
-    """Runs of tags."""
+    """Return the runs of tags."""
     sequence = tags(page)
     return {tuple(sequence[start : start + q]) for start in range(len(sequence) - q + 1)}
 
 
 def set_distance(a: Set[Any], b: Set[Any]) -> float:
-    """Share of the larger set that both don't have."""
+    """Return the share of the larger set that the sets do not have in common."""
     return 1 - len(a & b) / max(len(a), len(b)) if a or b else 0.0
 
 
 def vector_distance(a: Page, b: Page, known: Set[str]) -> float:
-    """Euclidean distance of counts."""
+    """Return the Euclidean distance of counts."""
     first, second = (Counter(page.nodes.name(node) for node in elements(page.nodes)) for page in (a, b))
     return sqrt(sum((first[name] - second[name]) ** 2 for name in known))
 
 
 def sequence_distance(a: Page, b: Page) -> float:
-    """One minus the share of the longest common subsequence, from the textbook table."""
+    """Return one minus the share of the longest common subsequence, by the textbook algorithm."""
     first, second = tags(a), tags(b)
     table = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
     for i, s in enumerate(first):
@@ -91,7 +91,7 @@ def sequence_distance(a: Page, b: Page) -> float:
 
 
 def forest(page: Page, *, with_text: bool = False) -> tuple[Tree, ...]:
-    """The trees of a page."""
+    """Return the trees of a page."""
 
     def tree(node: int) -> Tree:
         below = [child for child in children(page.nodes, node) if with_text or page.nodes.name(child) != "#text"]
@@ -102,13 +102,13 @@ def forest(page: Page, *, with_text: bool = False) -> tuple[Tree, ...]:
 
 
 def size(trees: tuple[Tree, ...]) -> int:
-    """Nodes of some trees."""
+    """Return the number of nodes of some trees."""
     return sum(1 + size(below) for _, below in trees)
 
 
 @cache
 def edits(a: tuple[Tree, ...], b: tuple[Tree, ...]) -> int:
-    """Cheapest way from one sequence of trees to another, trying all."""
+    """Return the cost of the cheapest edits from one sequence of trees to another, by trying all."""
     if not a or not b:
         return size(a) + size(b)
     (name, below), (other_name, other_below) = a[0], b[0]
@@ -120,6 +120,6 @@ def edits(a: tuple[Tree, ...], b: tuple[Tree, ...]) -> int:
 
 
 def tree_distance(a: Page, b: Page, *, with_text: bool = False) -> float:
-    """Edits by the sum of both sizes."""
+    """Return the number of edits divided by the sum of both sizes."""
     first, second = forest(a, with_text=with_text), forest(b, with_text=with_text)
     return edits(first, second) / (size(first) + size(second)) if first or second else 0.0

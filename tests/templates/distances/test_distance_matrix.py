@@ -16,14 +16,14 @@ from blockml.templates.distances import METRICS, distance, distance_matrix, sket
 
 
 def _pages(n: int) -> list[blockml.Page]:
-    """Pages of three kinds, no two the same."""
+    """Return different pages of three kinds."""
     kinds = ("<div><p>a<b>c</b></p></div>", "<ul><li>x<li>y</ul><hr>", "<table><tr><td>1<td>2</table>")
     return [blockml.parse(kinds[k % 3] * (1 + k // 3) + "<h2>end</h2>" * (k % 5)) for k in range(n)]
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_processes_change_nothing(metric: str) -> None:
-    """One process, two processes, and one pair after the other give the same numbers; tiles meet at their borders."""
+    """One process and two give the same matrix, whose values are those of single pairs, across the edges of tiles."""
     pages = [sketch(page) for page in _pages(70)]
     matrix = distance_matrix(pages, metric)
     assert matrix.dtype == np.float64
@@ -36,7 +36,7 @@ def test_processes_change_nothing(metric: str) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_duplicates_are_at_distance_zero(metric: str) -> None:
-    """Copies are compared once, and keep their positions."""
+    """Copies of a page are at distance zero, and each keeps its position."""
     pages = _pages(5)
     copies = [3, 0, 0, 2, 3, 1, 4]
     matrix = distance_matrix(pages, metric)
@@ -45,14 +45,14 @@ def test_duplicates_are_at_distance_zero(metric: str) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_few_pages(metric: str) -> None:
-    """No page, one page, only empty pages."""
+    """No page, one page, and only empty pages have a matrix."""
     assert distance_matrix([], metric).shape == (0, 0)
     assert distance_matrix(_pages(1), metric).tolist() == [[0.0]]
     assert distance_matrix([blockml.parse("")] * 3, metric).tolist() == [[0.0] * 3] * 3
 
 
-def test_pages_and_sketches_may_stand_side_by_side() -> None:
-    """A page is sketched on the way."""
+def test_pages_and_sketches_can_be_mixed() -> None:
+    """Pages and sketches can be mixed, because a page is sketched when needed."""
     pages = _pages(6)
     mixed = [sketch(page) if k % 2 else page for k, page in enumerate(pages)]
     assert (distance_matrix(mixed, "cps") == distance_matrix(pages, "cps")).all()
@@ -62,7 +62,7 @@ def test_pages_and_sketches_may_stand_side_by_side() -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_progress_sees_every_piece(metric: str) -> None:
-    """The wrapper is used once, and all pieces go through it."""
+    """All pieces go through one call of the progress wrapper."""
     calls: list[int] = []
 
     def counting(pieces: Iterable[Any]) -> Iterator[Any]:
@@ -77,7 +77,7 @@ def test_progress_sees_every_piece(metric: str) -> None:
 
 
 def test_many_pages_of_a_set_metric() -> None:
-    """More pages than rows that are computed at a time."""
+    """More pages than the rows computed at a time have correct distances."""
     pages = [sketch(page) for page in _pages(600)]
     matrix = distance_matrix(pages, "ctss")
     sets = [set(METRICS["ctss"].prepare(page).tolist()) for page in pages]
@@ -85,15 +85,15 @@ def test_many_pages_of_a_set_metric() -> None:
         assert matrix[i, j] == 1 - len(sets[i] & sets[j]) / max(len(sets[i]), len(sets[j]))
 
 
-def test_no_processes_are_no_number_of_them() -> None:
-    """Zero is refused for all metrics alike."""
+def test_zero_processes_are_refused() -> None:
+    """Zero processes are refused for all metrics."""
     with pytest.raises(UsageError, match="jobs"):
         distance_matrix(_pages(3), "cp", jobs=0)
 
 
 @pytest.mark.corpora
 def test_pages_of_a_site_are_closer_to_each_other(corpora: Path) -> None:
-    """The nearest page is one of the same site, for far more pages than the few that chance would give."""
+    """The nearest page is of the same site for far more pages than chance would give."""
     folder = corpora / "sites" / "pages"
     files = [file for file in sorted(folder.glob("*.html.gz")) if file.name.split("--")[1][:3] in ("003", "010")]
     pages = [sketch(blockml.parse(gzip.decompress(file.read_bytes()))) for file in files]

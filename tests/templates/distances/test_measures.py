@@ -1,4 +1,4 @@
-"""The six distances: worked examples, edges, and the same once more in plain Python."""
+"""The six distances: worked examples, edge cases, and comparison with plain Python."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ A = blockml.parse("<html><head></head><body><div><p>a</p><p>b</p></div><ul><li>x
 B = blockml.parse("<html><head></head><body><div><p>a</p></div><div><a>z</a></div></body></html>")
 EMPTY = blockml.parse("")
 
-#: Elements that may be nested in each other in any way, so that a tree comes out as it was meant.
+#: Elements that may be nested in any way, so that the parsed tree is the one written.
 _names = st.sampled_from(["x-a", "x-b", "x-c"])
 _trees = st.recursive(
     st.just(""),
@@ -38,7 +38,7 @@ class TestWorkedExamples:
     """The numbers of the specification, computed by hand or by other programs."""
 
     def test_tree_distance(self) -> None:
-        """Three edits: a p goes, ul becomes div, li becomes a."""
+        """The tree distance is three edits: a p is deleted, ul becomes div, and li becomes a."""
         assert (len(sketch(A)), len(sketch(B))) == (8, 7)
         assert distance(A, B, "rtdm", norm=None) == 3
         assert distance(A, B, "rtdm") == distance(A, B, "rtdm", norm="sum") == pytest.approx(0.2)
@@ -67,40 +67,40 @@ class TestWorkedExamples:
 
     @pytest.mark.parametrize(("q", "sizes", "expected"), [(2, (6, 5), 1 / 3), (3, (5, 4), 0.4)])
     def test_path_shingles(self, q: int, sizes: tuple[int, int], expected: float) -> None:
-        """Four of six, and three of five."""
+        """Four of six, and three of five, path shingles are shared."""
         assert distance(A, B, "cps", q=q) == pytest.approx(expected)
         metric = METRICS["cps"].using(q=q)
         assert (len(metric.prepare(sketch(A))), len(metric.prepare(sketch(B)))) == sizes
 
     def test_default_length_of_path_shingles(self) -> None:
-        """Three names to a shingle."""
+        """By default a path shingle has three names."""
         assert distance(A, B, "cps") == distance(A, B, "cps", q=3)
 
     def test_tag_vector(self) -> None:
-        """Five counts differ by one."""
+        """The tag vectors differ by one in five counts."""
         assert distance(A, B, "tv") == pytest.approx(sqrt(5))
 
     def test_tag_sequence(self) -> None:
-        """Ten tags of 16 are common."""
+        """Ten of 16 tags are common."""
         assert [len(METRICS["lcts"].prepare(sketch(page))) for page in (A, B)] == [16, 14]
         assert distance(A, B, "lcts") == pytest.approx(0.375)
 
     @pytest.mark.parametrize(("q", "sizes", "common"), [(2, (14, 13), 8), (3, (14, 12), 6)])
     def test_tag_shingles(self, q: int, sizes: tuple[int, int], common: int) -> None:
-        """Eight of 14, and six of 14."""
+        """Eight of 14, and six of 14, tag shingles are shared."""
         metric = METRICS["ctss"].using(q=q)
         assert (len(metric.prepare(sketch(A))), len(metric.prepare(sketch(B)))) == sizes
         assert distance(A, B, "ctss", q=q) == pytest.approx(1 - common / 14)
 
     def test_default_length_of_tag_shingles(self) -> None:
-        """Eight tags to a shingle."""
+        """By default a tag shingle has eight tags."""
         assert distance(A, B, "ctss") == distance(A, B, "ctss", q=8)
 
 
 @settings(max_examples=80)
 @given(_pages, _pages, st.integers(1, 12))
 def test_distances_equal_plain_python(a: blockml.Page, b: blockml.Page, q: int) -> None:
-    """Sets of tuples, counters, the textbook table."""
+    """Distances equal those computed with sets of tuples, counters and the textbook algorithm."""
     assert distance(a, b, "cp") == naive.set_distance(naive.paths(a), naive.paths(b))
     assert distance(a, b, "cps", q=q) == naive.set_distance(naive.path_shingles(a, q), naive.path_shingles(b, q))
     assert distance(a, b, "ctss", q=q) == naive.set_distance(naive.tag_shingles(a, q), naive.tag_shingles(b, q))
@@ -111,7 +111,7 @@ def test_distances_equal_plain_python(a: blockml.Page, b: blockml.Page, q: int) 
 @settings(max_examples=150)
 @given(_pages, _pages, st.booleans(), st.sampled_from([1, 3, 80]))
 def test_tree_distance_equals_trying_all(a: blockml.Page, b: blockml.Page, with_text: bool, wide: int) -> None:  # noqa: FBT001
-    """Trying all mappings without table or shortcuts gives the same, by rows and by arrays."""
+    """The tree distance equals that of trying all mappings, when computed by rows and by arrays."""
     with patch.object(mappings, "_WIDE", wide):
         assert distance(a, b, "rtdm", with_text=with_text) == naive.tree_distance(a, b, with_text=with_text)
 
@@ -119,7 +119,7 @@ def test_tree_distance_equals_trying_all(a: blockml.Page, b: blockml.Page, with_
 @settings(max_examples=40)
 @given(st.lists(_pages, min_size=2, max_size=6))
 def test_all_distances_are_distances(pages: list[blockml.Page]) -> None:
-    """Symmetric, 0 for the same page, in range; one by one the same as in the matrix."""
+    """All distances are symmetric, 0 for the same page and in range, and the matrix equals single calls."""
     for name in METRICS:
         matrix = distance_matrix(pages, name)
         assert (matrix == matrix.T).all()
@@ -142,7 +142,7 @@ def test_all_distances_are_distances(pages: list[blockml.Page]) -> None:
 def test_a_cutoff_hides_the_large_distances(
     pages: list[blockml.Page], share: float, norm: str | None, wide: int
 ) -> None:
-    """Up to it distances are exact, beyond it they are infinite; even where pages share what gave up."""
+    """Distances up to the cutoff are exact and larger ones infinite, even if pages share discarded subtrees."""
     exact = distance_matrix(pages, "rtdm", norm=norm)
     for cutoff in (share * exact.max(), exact.max(), *exact[0], 1e308, inf):
         with patch.object(mappings, "_WIDE", wide):
@@ -152,7 +152,7 @@ def test_a_cutoff_hides_the_large_distances(
 
 
 def test_a_cutoff_gives_up_inside_trees() -> None:
-    """Counts of names by depth are below these cutoffs, so the mapping itself gives up; a higher cutoff repeats it."""
+    """The mapping gives up above the cutoff even if counts of names by depth are below it."""
     page, other = (
         blockml.parse("".join(f"<x-{a}><x-{b}></x-{b}></x-{a}>" for a, b in zip("abcdef" * 5, below, strict=True)))
         for below in ("uvwxyz" * 5, "zyxwvu" * 5)
@@ -165,8 +165,8 @@ def test_a_cutoff_gives_up_inside_trees() -> None:
 
 
 @pytest.mark.parametrize("wide", [1, 80])
-def test_known_costs_are_found_again(wide: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pair given up at a low limit is computed when a higher one comes; the kept costs may be thrown away."""
+def test_known_costs_are_reused(wide: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pair given up at a low limit is computed again for a higher one, and kept costs may be discarded."""
     monkeypatch.setattr(mappings, "_WIDE", wide)
     known = mappings.Mappings()
     first = known.add([1, 2, 3], [11, 12, 13], [1, 1, 3], [[], [], [0, 1]])
@@ -193,15 +193,15 @@ def test_empty_pages(metric: str) -> None:
 
 
 def test_pages_shorter_than_a_shingle() -> None:
-    """A short path is a shingle as a whole; a page with fewer tags than a shingle has none."""
+    """A path shorter than a shingle is one as a whole; a page with fewer tags than a shingle has none."""
     short, other = blockml.parse("<body></body>"), blockml.parse("<body><br></body>")
     assert distance(short, other, "cps", q=50) == distance(short, other, "cp") == 0.5
     assert distance(short, other, "ctss") == 0
     assert distance(short, A, "ctss") == 1
 
 
-def test_unknown_elements_are_no_tags_of_a_vector() -> None:
-    """Names that HTML lacks are ignored by tag vectors and by nothing else."""
+def test_tag_vectors_ignore_unknown_elements() -> None:
+    """Elements unknown to HTML are ignored by tag vectors, but not by the other distances."""
     plain, other = blockml.parse("<p>a</p>"), blockml.parse("<p><x-y>a</x-y></p>")
     assert {metric for metric in METRICS if distance(plain, other, metric) == 0} == {"tv"}
 
@@ -214,16 +214,16 @@ def test_content_after_the_end() -> None:
     assert naive.edits(naive.forest(one), naive.forest(two)) == 2
 
 
-def test_texts_count_only_if_wanted() -> None:
-    """Texts are leaves of one name."""
+def test_texts_count_only_on_request() -> None:
+    """With with_text, texts are leaves that all have the same name."""
     one, two = blockml.parse("<p>a<b>c</b></p>"), blockml.parse("<p><b>other</b></p>")
     assert distance(one, two, "rtdm", norm=None) == 0
     assert distance(one, two, "rtdm", norm=None, with_text=True) == 1
     assert distance(one, two, "rtdm", with_text=True) == 1 / (6 + 1 + 7 - 1)
 
 
-def test_classes_part_what_names_do_not() -> None:
-    """Pages alike but for their classes."""
+def test_classes_distinguish_equal_names() -> None:
+    """With classes, pages whose classes differ in more than digits have a distance above 0."""
     one, two, three = (blockml.parse(f"<div class='{name}'><p>x</p></div>") for name in ("post-1", "post-2", "list"))
     for metric in METRICS:
         assert distance(one, three, metric) == 0
@@ -235,7 +235,7 @@ def test_classes_part_what_names_do_not() -> None:
 
 
 def test_fifty_thousand_levels() -> None:
-    """Pages as deep as pages can be: no recursion, and no time that grows with depth by depth."""
+    """Pages of fifty thousand levels are compared without recursion and without time quadratic in depth."""
     limits = Limits(depth=100_000)
     deep, deeper = (sketch(blockml.parse("<div>" * n + "x", limits=limits)) for n in (50_000, 50_001))
     assert len(deep) == 50_003
@@ -248,12 +248,12 @@ def test_fifty_thousand_levels() -> None:
             distance(deep, deeper, metric)
     assert distance(deep, deeper, "rtdm", max_nodes=60_000, norm=None) == 1
     assert distance(deep, deeper, "lcts", max_nodes=60_000) == pytest.approx(1 / 50_004)
-    # p becomes div, another p, ul and li go, and what is below the second div comes.
+    # p becomes div; another p, ul and li are deleted; everything below the second div is inserted.
     assert distance(deep, sketch(A), "rtdm", max_nodes=60_000, norm=None) == 1 + 3 + 49_998
 
 
 def test_large_pages_are_refused_even_if_equal() -> None:
-    """Whether a page is taken depends on nothing but the page."""
+    """A page over max_nodes is refused, even in comparison with itself."""
     for metric in ("rtdm", "lcts"):
         with pytest.raises(UsageError, match="max_nodes=7"):
             distance(A, A, metric, max_nodes=7)
@@ -280,15 +280,15 @@ def test_large_pages_are_refused_even_if_equal() -> None:
     ],
 )
 def test_wrong_settings_name_the_legal_ones(metric: str, wrong: dict[str, object], message: str) -> None:
-    """Both functions raise for unknown settings."""
+    """Wrong settings are refused by both functions with the legal names or values."""
     with pytest.raises(UsageError, match=message):
         distance(A, A, metric, **wrong)
     with pytest.raises(UsageError, match=message):
         distance_matrix([], metric, **wrong)  # type: ignore[arg-type]
 
 
-def test_unknown_names_are_of_their_own_kind() -> None:
-    """A caller can ask for the legal names."""
+def test_unknown_names_raise_an_error_with_the_legal_names() -> None:
+    """An unknown name raises UnknownNameError, which lists the legal names."""
     with pytest.raises(UnknownNameError) as caught:
         distance(A, B, "euclid")
     assert caught.value.legal == tuple(sorted(METRICS))
@@ -296,7 +296,7 @@ def test_unknown_names_are_of_their_own_kind() -> None:
 
 @settings(max_examples=40)
 @given(_pages, _pages)
-def test_the_bound_of_a_cost_is_one(a: blockml.Page, b: blockml.Page) -> None:
-    """Counts of names at each depth never promise too much."""
+def test_the_bound_is_at_most_the_cost(a: blockml.Page, b: blockml.Page) -> None:
+    """The bound from counts of names at each depth is never above the cost."""
     bound = _least_cost(*(METRICS["rtdm"].prepare(sketch(page)) for page in (a, b)))
     assert 0 <= bound <= distance(a, b, "rtdm", norm=None)

@@ -1,4 +1,4 @@
-"""Nodes of a restricted top-down mapping: a mapping of the least cost, one-to-one, ordered and closed upwards."""
+"""The mapped nodes of a restricted top-down mapping: of minimum cost, one-to-one, ordered and closed upwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.strategies import messy_html
 
 
 def cost(a: Page, b: Page) -> int:
-    """Check a mapping, and return what it costs."""
+    """Check a mapping and return its cost."""
     one, two = sketch(a), sketch(b)
     partner = mapped_elements(one, two)
     rows = np.flatnonzero(partner >= 0)
@@ -36,7 +36,7 @@ def test_the_mapping_costs_the_distance(first: str, second: str) -> None:
 
 
 def test_pairs_with_one_edit() -> None:
-    """Two of the pairs with one edit: a renamed inner node, and a deleted leaf."""
+    """A renamed inner node costs one edit and a deleted leaf another, and an empty page has no mapping."""
     pages = [blockml.parse(html) for html in ("<ul><li>a<li>b</ul>", "<ol><li>a<li>b</ol>", "<ol><li>a</ol>")]
     assert [cost(pages[0], other) for other in pages] == [0, 1, 2]
     assert mapped_elements(sketch(pages[0]), sketch(blockml.parse(""))).tolist() == [-1] * len(sketch(pages[0]))

@@ -1,4 +1,4 @@
-"""Sketches of pages, and the codes of names, runs, paths and subtrees, against walking from node to node."""
+"""Sketches of pages, and codes of names, runs, paths and subtrees, compared with walking from node to node."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGE = """<body class="page page-12"><div class="b  a"><br class="c"><p>one <b>t
 @settings(max_examples=40)
 @given(messy_html)
 def test_columns_are_those_of_the_elements(html: str) -> None:
-    """Names, parents and ends agree with the nodes; texts lie where they lay."""
+    """Names, parents and ends are those of the nodes, and texts keep their places."""
     nodes = blockml.parse(html).nodes
     page = sketch(blockml.parse(html))
     kept = naive.elements(nodes)
@@ -44,7 +44,7 @@ def test_columns_are_those_of_the_elements(html: str) -> None:
 @settings(max_examples=60)
 @given(messy_html)
 def test_a_tree_with_texts_is_the_tree_of_the_page(html: str) -> None:
-    """Texts, put back, give the columns of the nodes."""
+    """A tree with texts has the columns of the page's nodes."""
     nodes = blockml.parse(html).nodes
     tree = TagTree.of(sketch(blockml.parse(html)), with_text=True)
     assert tree.parent.tolist() == nodes.parent.tolist()
@@ -55,7 +55,7 @@ def test_a_tree_with_texts_is_the_tree_of_the_page(html: str) -> None:
 @settings(max_examples=60)
 @given(messy_html, st.integers(1, 9))
 def test_equal_codes_are_equal_runs(html: str, q: int) -> None:
-    """Two elements have one path code just when their paths are the same, in full or as far as wanted."""
+    """Two elements have the same path code exactly if their paths are equal, up to the requested length."""
     page = blockml.parse(html)
     kept = naive.elements(page.nodes)
     paths = [tuple(page.nodes.name(above) for above in path_of(page.nodes, node)) for node in kept]
@@ -69,8 +69,8 @@ def test_equal_codes_are_equal_runs(html: str, q: int) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 20)), max_size=24))
-def test_run_codes_tell_sequences_apart(letters: list[tuple[int, int]]) -> None:
-    """Any two stretches of a sequence get the same code just when they are equal."""
+def test_run_codes_distinguish_sequences(letters: list[tuple[int, int]]) -> None:
+    """Two runs of a sequence have the same code exactly if they are equal."""
     n = len(letters)
     names = [letter for letter, _ in letters]
     lengths = [min(length, n - start) for start, (_, length) in enumerate(letters)]
@@ -80,8 +80,8 @@ def test_run_codes_tell_sequences_apart(letters: list[tuple[int, int]]) -> None:
     assert len(set(runs)) == len(set(codes)) == len(set(zip(runs, codes, strict=True)))
 
 
-def test_codes_are_no_polynomial() -> None:
-    """The words of Thue and Morse, which every polynomial modulo 2⁶⁴ confuses from 2,048 letters on, differ."""
+def test_codes_are_not_polynomials() -> None:
+    """Thue-Morse words, which every polynomial modulo 2⁶⁴ confuses from 2,048 letters, have different codes."""
     word = [number.bit_count() % 2 for number in range(4096)]
     opposite = [1 - letter for letter in word]
     codes = [
@@ -92,7 +92,7 @@ def test_codes_are_no_polynomial() -> None:
 
 
 def test_codes_are_the_same_in_every_process() -> None:
-    """Another process, with another seed for the hashes of strings, finds the same sets."""
+    """A process with another seed for the hashes of strings has the same codes."""
     program = (
         "import blockml, sys; from blockml.templates.distances import METRICS, sketch;"
         "page = sketch(blockml.parse(sys.argv[1]));"
@@ -111,8 +111,8 @@ def test_codes_are_the_same_in_every_process() -> None:
         assert done.stdout.split() == " ".join(map(str, here)).split()
 
 
-def test_sketches_travel() -> None:
-    """A pickled sketch is the same, small, and can't be changed."""
+def test_sketches_can_be_pickled() -> None:
+    """A pickled sketch is equal and small, and has no dict to be changed."""
     page = sketch(blockml.parse(PAGE * 200))
     data = pickle.dumps(page)
     again = pickle.loads(data)  # noqa: S301 (made here)
@@ -123,8 +123,8 @@ def test_sketches_travel() -> None:
     assert not hasattr(page, "__dict__")
 
 
-def test_fingerprints_tell_structures_apart() -> None:
-    """Texts and attributes don't count, places of texts do."""
+def test_fingerprints_distinguish_structures() -> None:
+    """Fingerprints ignore texts and attributes, but not the places of texts."""
     prints = [
         sketch(blockml.parse(html)).fingerprint
         for html in ("<p>a<b>c</b></p>", "<p id=x>other<b>text</b></p>", "<p><b>c</b>a</p>", "<p>a<i>c</i></p>")
@@ -134,7 +134,7 @@ def test_fingerprints_tell_structures_apart() -> None:
 
 
 def test_names_with_classes() -> None:
-    """Class tokens are sorted, single, and without their digits; elements stay what they were."""
+    """Class tokens in names are sorted, unique and without digits, and the elements are unchanged."""
     page = sketch(blockml.parse(PAGE), classes=True)
     names = [page.names[tag] for tag in page.tag]
     assert names == ["html", "head", "body page page-0", "div a b", "br c", "p", "b", "ul", "li", "div a b"]
@@ -149,14 +149,14 @@ def test_names_with_classes() -> None:
 @settings(max_examples=25)
 @given(messy_html)
 def test_pages_without_classes_are_the_same_either_way(html: str) -> None:
-    """On pages without classes both kinds of shingles are equal."""
+    """On pages without classes, names with classes are the plain names."""
     page = blockml.parse(html.replace("class", "title"))
     named, plain = sketch(page, classes=True), sketch(page)
     assert [named.names[tag] for tag in named.tag] == [plain.names[tag] for tag in plain.tag]
 
 
-def test_a_page_of_nothing_but_texts() -> None:
-    """Nodes made by hand: no element, no name but that of texts."""
+def test_a_page_of_only_texts() -> None:
+    """A page whose nodes are only texts, made by hand, has an empty sketch."""
     column = np.zeros(2, dtype=np.int32)
     page = blockml.parse("")
     nodes = Nodes(

@@ -1,4 +1,4 @@
-"""The measures once more, one page and one text after the other, with strings, dictionaries and fractions."""
+"""The measures page by page and text by text, with strings, dictionaries and fractions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Step = tuple[str, frozenset[str], str]
 
 @dataclass(frozen=True)
 class Sight:
-    """Everything that is counted on a page."""
+    """The data counted on a page."""
 
     texts: list[str]
     text_words: list[list[str]]
@@ -31,19 +31,19 @@ class Sight:
 
     @property
     def structure(self) -> tuple[list[str], list[tuple[Step, ...]]]:
-        """Counts that may differ on another page with the same text."""
+        """Return the counts that may differ on another page with the same text."""
         return self.block_texts, self.paths
 
 
 def form(text: str, *, casefold: bool = False, mask_digits: bool = False) -> str:
-    """A text in the form in which it is counted."""
+    """Return a text in the form in which it is counted."""
     text = " ".join(text.split())
     text = text.casefold() if casefold else text
     return re.sub(r"\d+", "0", text) if mask_digits else text
 
 
 def see(page: Page, *, casefold: bool = False, mask_digits: bool = False) -> Sight:
-    """Look at a page."""
+    """Return the data of a page."""
 
     def formed(text: str) -> str:
         return form(text, casefold=casefold, mask_digits=mask_digits)
@@ -83,7 +83,7 @@ def see(page: Page, *, casefold: bool = False, mask_digits: bool = False) -> Sig
 
 
 def path(page: Page, element: int) -> tuple[Step, ...]:
-    """Steps from the root to an element."""
+    """Return the steps from the root to an element."""
     steps = []
     for node in path_of(page.nodes, element):
         attributes = page.nodes.attributes[node]
@@ -93,7 +93,7 @@ def path(page: Page, element: int) -> tuple[Step, ...]:
 
 
 def different(pages: Sequence[Sight]) -> list[Sight]:
-    """The first page of each visible text."""
+    """Return the first page of each visible text."""
     chosen: dict[tuple[str, ...], Sight] = {}
     for page in pages:
         if page.texts:
@@ -102,12 +102,12 @@ def different(pages: Sequence[Sight]) -> list[Sight]:
 
 
 def share(part: int, whole: int) -> float:
-    """A share, 0 of nothing."""
+    """Return a share, or 0 of nothing."""
     return float(Fraction(part, whole)) if whole else 0.0
 
 
 def entropy(word: str, pages: Sequence[Sight]) -> float:
-    """Entropy of a word over pages, as Lin & Ho (2002) define it."""
+    """Return the entropy of a word over pages, as Lin & Ho (2002) define it."""
     times = [sum(words.count(word) for words in page.text_words) for page in pages]
     total = sum(times)
     if len(pages) < 2 or not total:
@@ -117,19 +117,19 @@ def entropy(word: str, pages: Sequence[Sight]) -> float:
 
 
 def alike(one: Counter[str], other: Counter[str]) -> bool:
-    """Whether the cosine of two vectors is at least .9, or they are equal."""
+    """Return whether the cosine of two vectors is at least .9, or they are equal."""
     dot = sum(count * other[name] for name, count in one.items())
     squares = [sum(count * count for count in vector.values()) for vector in (one, other)]
     return one == other or (dot > 0 and 100 * dot * dot >= 81 * squares[0] * squares[1])
 
 
 def mean(values: Sequence[float]) -> float:
-    """Mean, 0 of nothing."""
+    """Return the mean, or 0 of nothing."""
     return sum(values) / len(values) if values else 0.0
 
 
 def measures(own: Sight, learnt: Sequence[Sight], *, include_self: bool = True) -> dict[str, list[float]]:
-    """Every column of Measures."""
+    """Return every column of Measures."""
     others = [page for page in different(learnt) if page.texts != own.texts]
     counted = [*others, own] if include_self else others
     result: dict[str, list[float]] = {

@@ -1,4 +1,4 @@
-"""Pages that share parts, as those of a site do."""
+"""Pages that share parts, like those of a site."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ PARTS = (
     "<title>Cats</title>",
 )
 
-#: One page of a site; some are nothing like the others.
+#: A page of a site; some have nothing in common with the others.
 site_pages = st.one_of(
     st.lists(st.sampled_from(PARTS), max_size=6).map("".join),
     st.tuples(st.sampled_from(PARTS), messy_html).map("".join),
 )
 
-#: The columns that measures have per text and per block.
+#: The columns of measures for each text and each block.
 COLUMNS = tuple(
     field.name for field in fields(Measures) if field.name not in {"n_others", "include_self", "text_nodes"}
 )
 
 
 def parse_all(sources: list[str]) -> list[Page]:
-    """Pages from their sources."""
+    """Parse pages from their sources."""
     return [blockml.parse(source) for source in sources]
 
 
 def texts_page(*texts: str) -> Page:
-    """A page with one paragraph for each text."""
+    """Return a page with one paragraph for each text."""
     return blockml.parse("".join(f"<p>{text}</p>" for text in texts))
 
 
 def assert_same(one: Measures, other: Measures) -> None:
-    """Check that two measures are equal, bit for bit."""
+    """Check that two measures are equal bit for bit."""
     assert (one.n_others, one.n_pages, one.include_self) == (other.n_others, other.n_pages, other.include_self)
     for name in ("text_nodes", *COLUMNS):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)

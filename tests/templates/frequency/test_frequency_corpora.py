@@ -1,4 +1,4 @@
-"""Real sites: what the paper says of document frequency holds, and copies of a page are seen."""
+"""Document frequency on real sites: the paper's claim holds."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from blockml.evaluation.words import bag_scores
 from blockml.page import Page
 from blockml.templates.frequency import SiteCounts, kept_texts, measure, text_frequency
 
-#: Some clusters (site and year), ten pages each.
+#: Some clusters (site and year) with ten pages each.
 CLUSTERS = ("bbc-2005", "cnn-2009", "forbes-2013", "latimes-2005", "nypost-2017", "arstechnica-2009")
 
 
 @pytest.mark.corpora
 def test_document_frequency_keeps_the_content(corpora: Path) -> None:
-    """'Almost certainly finds the main content' (Gottron 2008, section 7): recall is near 1, precision is gained."""
+    """Keeping rare texts "almost certainly finds the main content" (Gottron 2008): recall near 1, better precision."""
     clusters: defaultdict[str, list[tuple[Page, str]]] = defaultdict(list)
     for labelled in open_dataset(corpora / "ir-research-big9-chaos").pages:
         cluster = labelled.extra.get("cluster")

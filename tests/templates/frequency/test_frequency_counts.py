@@ -20,7 +20,7 @@ small_keys = st.lists(st.integers(0, 20) | st.just(2**64 - 1)).map(lambda keys: 
 
 @given(st.lists(st.text()))
 def test_keys_are_the_first_bytes_of_blake2b(texts: list[str]) -> None:
-    """Any text has a key, lone surrogates included, and every process has the same."""
+    """The key of any text, even with lone surrogates, is the first bytes of BLAKE2b, equal in every process."""
     keys = stable_hash64(texts)
     assert keys.dtype == np.uint64
     for text, key in zip(texts, keys.tolist(), strict=True):
@@ -30,15 +30,15 @@ def test_keys_are_the_first_bytes_of_blake2b(texts: list[str]) -> None:
 
 
 @given(messy_texts, st.booleans(), st.booleans())
-def test_unified_texts_stay_as_they_are(text: str, casefold: bool, mask_digits: bool) -> None:  # noqa: FBT001
-    """A text in its unified form is its own unified form, without runs of white space."""
+def test_unified_texts_are_unchanged(text: str, casefold: bool, mask_digits: bool) -> None:  # noqa: FBT001
+    """Normalising a text twice changes nothing more, and removes runs of white space."""
     (once,) = unified([text], casefold=casefold, mask_digits=mask_digits)
     assert once == " ".join(once.split())
     assert unified([once], casefold=casefold, mask_digits=mask_digits) == [once]
 
 
 def test_unified_forms() -> None:
-    """Case and digits count unless told otherwise; numbers of any length and script are one."""
+    """Case and digits are kept by default; on request numbers of any length and script become one."""
     texts = ["Page 9\xa0of\n10", "page 123 of ٣"]
     assert unified(texts) == ["Page 9 of 10", "page 123 of ٣"]
     assert unified(texts, mask_digits=True) == ["Page 0 of 0", "page 0 of 0"]
@@ -48,7 +48,7 @@ def test_unified_forms() -> None:
 
 @given(st.lists(small_keys, max_size=5), small_keys)
 def test_counts_against_a_counter(pages: list[NDArray[np.uint64]], asked: NDArray[np.uint64]) -> None:
-    """Pages are counted once per key, in one step or in many."""
+    """Pages are counted once per key, whether in one step or in many."""
     counter = Counter(key for page in pages for key in set(page.tolist()))
     parts = [Counts.of_page(page) for page in pages]
     counts = Counts.combined(parts)
@@ -64,8 +64,8 @@ def test_counts_against_a_counter(pages: list[NDArray[np.uint64]], asked: NDArra
     np.testing.assert_array_equal(merged.pages, counts.pages)
 
 
-def test_helpers_on_nothing() -> None:
-    """Empty arrays in, empty arrays out."""
+def test_helpers_accept_empty_arrays() -> None:
+    """Helpers return empty arrays for empty arrays."""
     none, some = np.zeros(0, dtype=np.uint64), np.array([7, 7], dtype=np.uint64)
     assert places(none, some).tolist() == [-1, -1]
     assert places(some[:1], none).tolist() == []

@@ -1,4 +1,4 @@
-"""Measures: the worked examples, the same for learnt and new pages, and a slow re-computation."""
+"""Measures: worked examples, equality for learnt and new pages, and comparison with slow code."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ CATS = ("Home", "News", "Breaking: cats", "Cats rule.", "(c) 2008")
 PAGES_OF_TEXTS = [CATS, ("Home", "News", "Dogs", "Dogs bark.", "(c) 2008"), ("Home", "News", "Birds", "(c) 2008"),
            ("Home", "Sports", "Fish")]  # fmt: skip
 
-#: Pages of words, with the first page's two blocks as given.
+#: Pages of words; the first page has two blocks.
 PAGES_OF_WORDS = [("home news", "cat cat"), ("home news dog",), ("home news bird cat",), ("home fish",)]
 
 
 def kept(page: Page, site: SiteCounts, *, include_self: bool = True) -> list[str]:
-    """Texts that the document frequency keeps."""
+    """Return the texts that the document frequency keeps."""
     return [page.nodes.texts[node] for node in kept_texts(measure(page, site, include_self=include_self))]
 
 
 @pytest.mark.parametrize("learnt", [True, False])
 def test_document_frequencies(learnt: bool) -> None:  # noqa: FBT001
-    """Document frequencies with the page and without it; the same texts are kept."""
+    """Document frequencies with and without the page are as expected and keep the same texts."""
     pages = [texts_page(*texts) for texts in PAGES_OF_TEXTS]
     site = SiteCounts.learn(pages if learnt else pages[1:])
     found = measure(pages[0], site)
@@ -56,7 +56,7 @@ def test_document_frequencies(learnt: bool) -> None:  # noqa: FBT001
 
 
 def test_entropies() -> None:
-    """Entropies of single words and of blocks over four pages, measured on a page that is none of them."""
+    """Entropies of words and blocks over four pages are as expected on a page that is not one of them."""
     site = SiteCounts.learn([texts_page(*texts) for texts in PAGES_OF_WORDS])
     blocks = {
         "home": 1, "news": 0.792481, "cat": 0.459148, "dog": 0, "bird": 0, "fish": 0, "home news": 0.896241,
@@ -69,17 +69,17 @@ def test_entropies() -> None:
 
 @pytest.mark.parametrize("learnt", [True, False])
 def test_entropies_without_the_page_itself(learnt: bool) -> None:  # noqa: FBT001
-    """The first of the four pages, learnt or not, and taken out again."""
+    """Entropies of a page, learnt or not, can be computed with and without the page itself."""
     pages = [texts_page(*texts) for texts in PAGES_OF_WORDS]
     site = SiteCounts.learn(pages if learnt else pages[1:])
     np.testing.assert_allclose(measure(pages[0], site).entropy, [0.896241, 0.459148], atol=1e-6)
-    # Three pages are left: home is on each, news on two, cat on one.
+    # Of the three remaining pages, home is on each, news on two, cat on one.
     without = measure(pages[0], site, include_self=False).entropy
     np.testing.assert_allclose(without, [(1 + np.log(2) / np.log(3)) / 2, 0], atol=1e-6)
 
 
 def test_entropy_of_distinct_words() -> None:
-    """With or without repetition: 'home home fish' has (1 + 1 + 0) / 3 or (1 + 0) / 2."""
+    """With repetition the entropy of 'home home fish' is (1 + 1 + 0) / 3, and with distinct words (1 + 0) / 2."""
     site = SiteCounts.learn([texts_page(*texts) for texts in PAGES_OF_WORDS])
     page = texts_page("home home fish")
     assert measure(page, site, include_self=False).entropy[0] == pytest.approx(2 / 3, abs=1e-6)
@@ -89,7 +89,7 @@ def test_entropy_of_distinct_words() -> None:
 @pytest.mark.parametrize("include_self", [True, False])
 @pytest.mark.parametrize("learnt", [True, False])
 def test_block_frequencies(learnt: bool, include_self: bool) -> None:  # noqa: FBT001
-    """Blocks that 0, 1, 2 and 3 of three other pages have."""
+    """Blocks on 0, 1, 2 and 3 of three other pages have the expected inverse frequencies."""
     page = texts_page("alone here", "on one other", "with two more", "all have this")
     texts = ["on one other", "with two more", "all have this"]
     pages = [texts_page(*texts[place:], f"own {place}") for place in range(3)]
@@ -104,7 +104,7 @@ def test_block_frequencies(learnt: bool, include_self: bool) -> None:  # noqa: F
 
 
 def test_similar_blocks_need_not_be_equal() -> None:
-    """Nine of ten words in common are a cosine of .9, eight are not; elements count as well."""
+    """Blocks with nine of ten words in common, a cosine of .9, are similar; elements count like words."""
     words = "a b c d e f g h i j".split()
     pages = [texts_page(" ".join([*words[:9], "x"])), texts_page(" ".join([*words[:8], "x", "y"]))]
     page = texts_page(" ".join(words))
@@ -123,7 +123,7 @@ few_words = st.lists(st.text("abcdef", min_size=1, max_size=14).map(" ".join), m
 
 @given(st.lists(few_words, min_size=1, max_size=6), few_words, st.sampled_from([1, 7, 2**17]))
 def test_similar_blocks_against_all_pairs(others: list[list[str]], texts: list[str], chunk: int) -> None:
-    """Pairs that the search skips are never similar, whatever the size of its batches."""
+    """Similar blocks equal those found by comparing all pairs, for any size of batches."""
     page, pages = texts_page(*texts), [texts_page(*other) for other in others]
     site = SiteCounts.learn([page, *pages])
     with mock.patch.object(vectors, "_CHUNK", chunk):
@@ -134,7 +134,7 @@ def test_similar_blocks_against_all_pairs(others: list[list[str]], texts: list[s
 
 
 def test_measuring_changes_nothing() -> None:
-    """The template and the page are unchanged."""
+    """Measuring changes neither the counts nor the page."""
     pages = parse_all(["".join(PARTS), "".join(PARTS[4:])])
     site = SiteCounts.learn(pages)
     before = {name: values.copy() for name, values in site.arrays().items()}
@@ -145,8 +145,8 @@ def test_measuring_changes_nothing() -> None:
         np.testing.assert_array_equal(values, before[name], err_msg=name)
 
 
-def test_elements_of_blocks() -> None:
-    """Elements count for the block whose text comes next; those of the head and after the last text for none."""
+def test_elements_of_blocks_count_for_the_next_text() -> None:
+    """An element counts for the block whose text follows it; those in the head or after the last text are ignored."""
     page = blockml.parse(
         "<head><script>1</script></head><table><tr><td><img><script>2</script>one<li>two <a>three</a></table><img>"
     )
@@ -155,14 +155,14 @@ def test_elements_of_blocks() -> None:
 
 
 @given(st.lists(site_pages, max_size=5), site_pages, st.booleans(), st.booleans(), st.booleans())
-def test_a_learnt_page_looks_like_a_new_one(
+def test_measures_of_a_learnt_page_are_those_of_a_new_one(
     sources: list[str],
     source: str,
     include_self: bool,  # noqa: FBT001
     casefold: bool,  # noqa: FBT001
     mask_digits: bool,  # noqa: FBT001
 ) -> None:
-    """Every measure, bit for bit, is the same whether the page is among those that were learnt."""
+    """Every measure of a page is bit-identical whether or not the page was learnt."""
     page, others = blockml.parse(source), parse_all(sources)
     only = SiteCounts.learn([page], casefold=casefold, mask_digits=mask_digits)
     known = set(only.tables.fingerprints.tolist())
@@ -181,7 +181,7 @@ def test_against_slow_measures(
     casefold: bool,  # noqa: FBT001
     mask_digits: bool,  # noqa: FBT001
 ) -> None:
-    """Strings, dictionaries and fractions give the same."""
+    """Measures equal those of slow code with strings, dictionaries and fractions."""
     page, pages = blockml.parse(source), parse_all(sources)
     own = naive.see(page, casefold=casefold, mask_digits=mask_digits)
     others = [naive.see(other, casefold=casefold, mask_digits=mask_digits) for other in pages]
@@ -196,7 +196,7 @@ def test_against_slow_measures(
 
 @pytest.mark.parametrize("keep_wordless", [True, False])
 def test_signs_between_blocks(keep_wordless: bool) -> None:  # noqa: FBT001
-    """A text that is in no block is counted all the same, and bears on no block."""
+    """A text outside of all blocks is counted but does not affect any block."""
     page = blockml.parse("<p>|</p><p>one</p><p>*</p><p>two</p><p>-</p>", keep_wordless=keep_wordless)
     found = measure(page, SiteCounts.learn([page, texts_page("one", "|")]))
     assert found.text_pages.tolist() == [2, 2, 1, 1, 1]
@@ -204,8 +204,8 @@ def test_signs_between_blocks(keep_wordless: bool) -> None:  # noqa: FBT001
     assert found.text_share.tolist() == ([1, 1, 0.5, 0.5, 0.5] if keep_wordless else [1, 0.5])
 
 
-def test_weights_are_words() -> None:
-    """A link of one word in a sentence of four: (1 · 2 + 3 · 1) / (4 · 2) of the pages."""
+def test_texts_weigh_by_words() -> None:
+    """Texts weigh by words: one word on 2 of 4 pages and three on 1 give (1 · 2 + 3 · 1) / (4 · 2)."""
     page = blockml.parse("<p>More about <a>cats</a> here</p>")
     found = measure(page, SiteCounts.learn([page, texts_page("cats")]))
     assert found.text_pages.tolist() == [1, 2, 1]
@@ -214,7 +214,7 @@ def test_weights_are_words() -> None:
 
 
 def test_paths() -> None:
-    """Class tokens in any order and numbers in them make no other path; the page itself has no say."""
+    """The order of class tokens and numbers in them don't change a path, and the page itself is left out."""
     pages = parse_all(
         [f"<div class='post p{n}' id=c{n}><p>About <a>number</a> {n}.</p></div><i>Same</i>" for n in range(4)]
     )
@@ -229,7 +229,7 @@ def test_paths() -> None:
 
 @pytest.mark.parametrize("source", ["", "<title>Cats</title>", "<img><table></table>"])
 def test_pages_without_text(source: str) -> None:
-    """No blocks, no texts: empty columns."""
+    """Pages without text have empty columns and scores."""
     for pages in ([], [texts_page("Home")], [blockml.parse(source)]):
         found = measure(blockml.parse(source), SiteCounts.learn(pages))
         assert {len(getattr(found, name)) for name in COLUMNS} == {0}
@@ -237,7 +237,7 @@ def test_pages_without_text(source: str) -> None:
 
 
 def test_nothing_and_one_page_learnt() -> None:
-    """A page without other pages has frequency 1, and 0 without itself. No value is undefined."""
+    """Without other pages, a page has frequency 1 with itself and 0 without; no value is undefined."""
     page = texts_page("Home", "--")
     for site in (SiteCounts.learn([]), SiteCounts.learn([page])):
         found = measure(page, site)
@@ -254,8 +254,8 @@ def test_nothing_and_one_page_learnt() -> None:
             assert one.similar.tolist() == [0, 0]
 
 
-def test_only_other_pages_make_an_entropy() -> None:
-    """Entropy needs two other pages."""
+def test_entropy_needs_other_pages() -> None:
+    """Entropy needs at least two other pages."""
     page, other = texts_page("home cats"), texts_page("home dogs")
     site = SiteCounts.learn([page, other])
     assert measure(page, site).entropy.tolist() == [0.5]
@@ -264,7 +264,7 @@ def test_only_other_pages_make_an_entropy() -> None:
 
 @given(st.lists(site_pages, max_size=3))
 def test_same_text_in_other_elements(sources: list[str]) -> None:
-    """If another page with the same text was counted, texts and words are exact, and other measures stay in range."""
+    """If the same text was counted in other elements, measures of texts are exact and others stay in range."""
     page, variant = (
         blockml.parse("<p>See <a>cats</a> too.</p><p>Home"),
         blockml.parse("<i>See </i><b>cats</b> too.<h1>Home"),
@@ -281,7 +281,7 @@ def test_same_text_in_other_elements(sources: list[str]) -> None:
 
 
 def test_similar_blocks_can_be_left_out() -> None:
-    """The rest is the same."""
+    """Without similar blocks the other measures are unchanged."""
     page = blockml.parse("".join(PARTS))
     site = SiteCounts.learn([page, texts_page("Home")])
     short, full = measure(page, site, similar=False), measure(page, site)
@@ -292,7 +292,7 @@ def test_similar_blocks_can_be_left_out() -> None:
 
 
 def test_pages_of_great_depth() -> None:
-    """Paths of fifty thousand steps take no recursion and no quadratic time."""
+    """Paths of fifty thousand steps are measured without recursion and without quadratic time."""
     limits = Limits(depth=200_000)
     page = blockml.parse("<div>" * 50_000 + "deep", limits=limits)
     higher = blockml.parse("<div>" * 49_999 + "deeper", limits=limits)

@@ -1,4 +1,4 @@
-"""Rules: thresholds in whole numbers, reasons, and when not to believe them."""
+"""Rules: exact thresholds, reasons, and fallbacks."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ RULES: list[Callable[..., Any]] = [text_frequency, block_frequency, entropy_rule
 
 
 def site_of(n_pages: int, n_with: int) -> Measures:
-    """Measures of a page whose one text is on ``n_with`` of ``n_pages`` pages, itself among both."""
+    """Return measures of a page whose first text is on ``n_with`` of ``n_pages`` pages, including the page itself."""
     pages = [texts_page("Same" if number < n_with else f"Other {number}", f"own {number}") for number in range(n_pages)]
     return measure(pages[0], SiteCounts.learn(pages))
 
 
 @pytest.mark.parametrize(("n_pages", "n_with", "stays"), [(3, 1, True), (3, 2, False), (6, 2, True), (6, 3, False)])
 def test_a_third_is_exact(n_pages: int, n_with: int, stays: bool) -> None:  # noqa: FBT001
-    """A text on just a third of the pages stays: the threshold is more than a third, in whole numbers."""
+    """A text on exactly a third of the pages is kept, because the limit is more than a third in exact arithmetic."""
     found = site_of(n_pages, n_with)
     assert (len(kept_texts(found)) == 2) is stays
     for rule in (text_frequency, block_frequency):
@@ -53,7 +53,7 @@ def test_a_third_is_exact(n_pages: int, n_with: int, stays: bool) -> None:  # no
 
 @given(st.integers(1, 60), st.integers(1, 60), st.sampled_from([(1, 10), (1, 5), (1, 3), (1, 2), (3, 4), (9, 10)]))
 def test_thresholds_are_fractions(part: int, whole: int, theta: tuple[int, int]) -> None:
-    """Every threshold of a sweep decides as the fraction it stands for."""
+    """Every threshold decides exactly like the fraction it represents."""
     part = min(part, whole)
     none = np.zeros(1)
     found = Measures(
@@ -72,7 +72,7 @@ def test_thresholds_are_fractions(part: int, whole: int, theta: tuple[int, int])
 
 @given(st.lists(site_pages, max_size=5), site_pages, st.sampled_from([0, 0.1, 1 / 3, 0.5, 0.7, 1]))
 def test_scores_and_reasons_of_any_page(sources: list[str], source: str, theta: float) -> None:
-    """One score in [0, 1] and one reason per block; a higher threshold keeps no less."""
+    """Each block of any page has a score in [0, 1] and a reason, and a higher threshold keeps at least as much."""
     page = blockml.parse(source)
     found = measure(page, SiteCounts.learn(parse_all(sources)))
     for rule in RULES:
@@ -90,7 +90,7 @@ def test_scores_and_reasons_of_any_page(sources: list[str], source: str, theta: 
 
 
 def test_blocks_and_texts() -> None:
-    """A block of which half the words stay, stays; the texts of the original method stay or go one by one."""
+    """A block is kept if at least half of its words are; the texts of the original method are decided one by one."""
     half = blockml.parse("<p>Read <a>cats</a></p><p>own <a>cats and more</a></p>")
     others = [blockml.parse(f"<p><a>cats</a></p><p><a>cats and more</a> {number}</p>") for number in range(4)]
     found = measure(half, SiteCounts.learn(others))
@@ -101,7 +101,7 @@ def test_blocks_and_texts() -> None:
 
 
 def test_grades() -> None:
-    """Scores fall with the share of pages; .5 is the threshold."""
+    """Scores fall with the share of pages, and are .5 at the threshold."""
     found = site_of(10, 4)
     scores = block_frequency(found, 0.4)[0]
     assert scores[0] == pytest.approx(0.5)
@@ -112,7 +112,7 @@ def test_grades() -> None:
 
 
 def with_entropies(*values: float) -> Measures:
-    """Measures with these entropies; all else is of no matter."""
+    """Return measures with these entropies and arbitrary other values."""
     found = measure(texts_page(*[f"text {number}" for number in range(len(values))]), SiteCounts.learn([]))
     slots = {name: getattr(found, name) for name in found.__dataclass_fields__}
     return Measures(**slots | {"entropy": np.array(values)})
@@ -121,30 +121,30 @@ def with_entropies(*values: float) -> Measures:
 @pytest.mark.parametrize(
     ("entropies", "theta"),
     [
-        ([0.0, 0.9], 0.2),  # one block from the start, and none more at .2
-        ([0.05, 0.15, 0.25, 0.9], 0.4),  # .1, .2 and .3 let one in each
-        ([0.55, 0.95], 0.7),  # nothing is in before .6
-        ([0.95, 1.0], 0.9),  # nothing ever is
+        ([0.0, 0.9], 0.2),  # one block from the start, and no further at .2
+        ([0.05, 0.15, 0.25, 0.9], 0.4),  # .1, .2 and .3 add one each
+        ([0.55, 0.95], 0.7),  # none is below .6
+        ([0.95, 1.0], 0.9),  # none is ever below
         ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], 0.9),  # it never stops
         ([], 0.9),
     ],
 )
 def test_dynamic_threshold(entropies: list[float], theta: float) -> None:
-    """The first step that lets no further block in ends the search."""
+    """The search ends at the first step that adds no block."""
     found = with_entropies(*entropies)
     assert dynamic_theta(found) == theta
     assert (entropy_rule(found)[0] >= 0.5).tolist() == [value <= theta for value in entropies]
 
 
 def test_fixed_entropy() -> None:
-    """A fixed threshold, and the reason."""
+    """A fixed threshold gives these scores, and the entropy is the reason."""
     scores, reasons = entropy_rule(with_entropies(0.35, 0.7, 0.85, 1.0), 0.7)
     assert scores.tolist() == pytest.approx([0.75, 0.5, 0.25, 0])
     assert reasons == ("entropy 0.35", "entropy 0.70", "entropy 0.85", "entropy 1.00")
 
 
 def test_blocks_above_the_entropy_are_redundant() -> None:
-    """Above .7 a block is redundant; a single page has no entropy, and keeps all."""
+    """Blocks with an entropy above .7 are redundant; a single page has no entropy and keeps all blocks."""
     pages = [texts_page(*texts) for texts in (("home news", "cat cat"), ("home news dog",), ("home news bird cat",))]
     pages.append(texts_page("home fish"))
     assert (entropy_rule(measure(pages[0], SiteCounts.learn(pages)), 0.7)[0] >= 0.5).tolist() == [False, True]
@@ -154,8 +154,8 @@ def test_blocks_above_the_entropy_are_redundant() -> None:
 
 
 @pytest.mark.parametrize("theta", [-0.1, 1.1, float("nan")])
-def test_wrong_thresholds(theta: float) -> None:
-    """Shares lie between 0 and 1."""
+def test_wrong_thresholds_are_refused(theta: float) -> None:
+    """A threshold outside [0, 1] is refused."""
     found = site_of(3, 1)
     for rule in (*RULES, kept_texts):
         with pytest.raises(UsageError, match=r"\[0, 1\]"):
@@ -167,14 +167,14 @@ def test_wrong_thresholds(theta: float) -> None:
 
 
 def test_ibdf_needs_similar_blocks() -> None:
-    """The message says how to get them."""
+    """The error for missing similar blocks says how to get them."""
     page = texts_page("Home")
     with pytest.raises(UsageError, match="similar=True"):
         ibdf_rule(measure(page, SiteCounts.learn([]), similar=False))
 
 
 def test_too_few() -> None:
-    """A page counts as one of its own pages, learnt or not."""
+    """A page counts as one of its site's pages, whether or not it was learnt."""
     pages = [texts_page("Home", f"own {number}") for number in range(4)]
     three, four = SiteCounts.learn(pages[:3]), SiteCounts.learn(pages)
     assert [too_few(three), too_few(four), too_few(three, 3)] == [True, False, False]
@@ -197,14 +197,14 @@ def test_too_few() -> None:
     ],
 )
 def test_fallback_reason(kept: float, reason: str | None) -> None:
-    """More than 95 % or less than 1 % of the words removed is not a result, nor is anything from too few pages."""
+    """Removing more than 95 % or less than 1 % of the words, or learning too few pages, gives a reason to fall back."""
     assert fallback_reason(site_of(4, 1), kept) == reason
     assert fallback_reason(site_of(3, 1), kept) == "too_few_pages"
     assert fallback_reason(site_of(3, 1), kept, min_train=3) == reason
 
 
 def test_kept_share() -> None:
-    """Words of blocks with at least .5; a page without words loses nothing."""
+    """The kept share is that of words in blocks with a score of at least .5; a page without words keeps all."""
     page = texts_page("one two three", "four", "--")
     assert kept_share(page, np.array([0.5, 0.49, 1], np.float32)) == 0.75
     assert kept_share(page, np.zeros(3, np.float32)) == 0

@@ -1,4 +1,4 @@
-"""Learning a site: in any order and any number of steps, to arrays and back."""
+"""Counts of a site: learning in any order and any number of steps, and a round trip through arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def assert_equal_arrays(one: SiteCounts, other: SiteCounts) -> None:
-    """Check that two sites were counted alike, bit for bit."""
+    """Check that the counts of two sites are equal bit for bit."""
     mine, theirs = one.arrays(), other.arrays()
     assert list(mine) == list(theirs)
     for name, values in mine.items():
@@ -30,12 +30,12 @@ def assert_equal_arrays(one: SiteCounts, other: SiteCounts) -> None:
 
 
 def copied(site: SiteCounts) -> Arrays:
-    """Arrays of a site, to be changed."""
+    """Return copies of a site's arrays that can be changed."""
     return {name: values.copy() for name, values in site.arrays().items()}
 
 
 def different(pages: list[Page]) -> list[Page]:
-    """The first page of each visible text."""
+    """Return the first page of each visible text."""
     nothing = SiteCounts.learn([])
     return list({int(nothing.contents(page).tables.fingerprints[0]): page for page in reversed(pages)}.values())
 
@@ -43,7 +43,7 @@ def different(pages: list[Page]) -> list[Page]:
 @settings(max_examples=50)
 @given(st.lists(site_pages, max_size=6), st.data())
 def test_steps_and_order_do_not_matter(sources: list[str], data: st.DataObject) -> None:
-    """All at once, page by page, two halves merged, in any order: the same arrays."""
+    """Learning all at once, page by page or in merged halves, in any order, gives the same arrays."""
     pages = different(parse_all(sources))
     site = SiteCounts.learn(pages)
     mixed = data.draw(st.permutations(pages))
@@ -58,7 +58,7 @@ def test_steps_and_order_do_not_matter(sources: list[str], data: st.DataObject) 
 
 
 def test_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages are added up in batches; the last one may be full, or not."""
+    """Counts do not depend on the size of batches, even if the last one is full."""
     pages = [texts_page("Home", f"page {number}") for number in range(7)]
     whole = SiteCounts.learn(pages)
     for size in (1, 2, 7):
@@ -76,18 +76,18 @@ def test_copies_count_once() -> None:
     assert_equal_arrays(site.updated(parse_all(["", "<title>Only a title</title>", "<img>"])), site)
     assert_equal_arrays(site.updated([]), site)
     assert site.updated([texts_page("Cats", "Home")]).n_pages == 3
-    assert site.updated([texts_page("Home Cats")]).n_pages == 3  # other texts, though the words are the same
+    assert site.updated([texts_page("Home Cats")]).n_pages == 3  # other texts, although the words are the same
     assert site.n_pages == 2
 
 
 def test_head_and_title_are_not_counted() -> None:
-    """Text outside of blocks is not counted."""
+    """Text in head and title is not counted."""
     head = "<head><title>Cats</title><meta name=x></head>"
     assert_equal_arrays(SiteCounts.learn([blockml.parse(head + "<p>Home</p>")]), SiteCounts.learn([texts_page("Home")]))
 
 
 def test_settings() -> None:
-    """Case and digits make different pages, unless told otherwise; a site stays as it began."""
+    """Case and digits make pages different unless the settings say otherwise, and updates keep the settings."""
     pages = [texts_page("Home", "9 comments"), texts_page("HOME", "9 comments"), texts_page("Home", "12 comments")]
     assert SiteCounts.learn(pages).n_pages == 3
     assert SiteCounts.learn(pages, casefold=True).n_pages == 2
@@ -99,7 +99,7 @@ def test_settings() -> None:
 
 
 def test_merging_needs_like_settings_and_other_pages() -> None:
-    """Templates with different settings or common pages cannot be merged."""
+    """Counts with different settings or common pages cannot be merged."""
     site = SiteCounts.learn([texts_page("Home")])
     with pytest.raises(UsageError, match="casefold"):
         site.merged(SiteCounts.learn([texts_page("Cats")], casefold=True))
@@ -110,7 +110,7 @@ def test_merging_needs_like_settings_and_other_pages() -> None:
 
 @given(st.lists(site_pages, max_size=5), site_pages, st.booleans())
 def test_round_trip(sources: list[str], source: str, casefold: bool) -> None:  # noqa: FBT001
-    """Arrays hold everything that measuring and further learning need."""
+    """The arrays contain everything needed for measuring and further learning."""
     site = SiteCounts.learn(parse_all(sources), casefold=casefold)
     back = SiteCounts.from_arrays(site.arrays())
     assert_equal_arrays(back, site)
@@ -121,12 +121,12 @@ def test_round_trip(sources: list[str], source: str, casefold: bool) -> None:  #
 
 @pytest.fixture(scope="module")
 def learnt() -> SiteCounts:
-    """A site of three pages with every part."""
+    """Return the counts of three pages, with every array filled."""
     return SiteCounts.learn(parse_all(["".join(PARTS), "".join(PARTS[:7]), "".join(PARTS[3:])]))
 
 
 def test_arrays_are_integers(learnt: SiteCounts) -> None:
-    """No pickles, no floats: a file of them is inert and never holds NaN."""
+    """All arrays are integers, so that a file of them contains no pickles and no NaN."""
     for name, values in learnt.arrays().items():
         assert values.dtype.kind in "iu", name
         assert values.ndim == 1, name
@@ -134,7 +134,7 @@ def test_arrays_are_integers(learnt: SiteCounts) -> None:
 
 
 def test_missing_and_unknown_arrays(learnt: SiteCounts) -> None:
-    """The error names the array."""
+    """A missing or unknown array is refused by name."""
     for name in learnt.arrays():
         arrays = copied(learnt)
         del arrays[name]
@@ -146,18 +146,18 @@ def test_missing_and_unknown_arrays(learnt: SiteCounts) -> None:
 
 @pytest.mark.parametrize("name", list(SiteCounts.learn([]).arrays()))
 def test_wrong_type_shape_or_length(learnt: SiteCounts, name: str) -> None:
-    """Each array is refused as floats, as a table, cut short and made longer."""
+    """Each array is refused with another type or shape, and with other lengths."""
     values = learnt.arrays()[name]
     longer = np.append(values, values[-1:])
     for damaged in (values.astype(np.float64), values.reshape(-1, 1), values[:-1], longer):
         if name == "pages" and damaged.shape == (2,):
-            continue  # fewer pages: below
+            continue  # fewer pages: tested below
         with pytest.raises(UsageError):
             SiteCounts.from_arrays(copied(learnt) | {name: damaged})
 
 
 def test_too_few_pages_for_the_counts(learnt: SiteCounts) -> None:
-    """No count exceeds the number of pages."""
+    """A number of pages below the highest count is refused."""
     arrays = copied(learnt)
     arrays["pages"] = arrays["pages"][:1]
     with pytest.raises(UsageError, match="number of pages, 1"):
@@ -166,7 +166,7 @@ def test_too_few_pages_for_the_counts(learnt: SiteCounts) -> None:
 
 @pytest.mark.parametrize("name", [name for name in SiteCounts.learn([]).arrays() if name.endswith(("keys", "pages"))])
 def test_keys_out_of_order(learnt: SiteCounts, name: str) -> None:
-    """Keys must rise; the pages of a vector too; counts of pages must be possible."""
+    """Unsorted keys, unsorted pages of a vector and impossible counts are refused."""
     arrays = copied(learnt)
     if name == "pages" or name.endswith("keys"):
         arrays[name][:2] = arrays[name][:2][::-1].copy()
@@ -207,7 +207,7 @@ def test_keys_out_of_order(learnt: SiteCounts, name: str) -> None:
     ],
 )
 def test_values_out_of_range(learnt: SiteCounts, name: str, value: int) -> None:
-    """Nothing points outside of an array, no sum is negative or runs over."""
+    """Indices out of range, negative sums and sums that overflow are refused."""
     arrays = copied(learnt)
     arrays[name][0] = value
     with pytest.raises(UsageError, match=name):
@@ -217,7 +217,7 @@ def test_values_out_of_range(learnt: SiteCounts, name: str, value: int) -> None:
 @settings(max_examples=200)
 @given(st.data())
 def test_damage_is_refused_or_harmless(learnt: SiteCounts, data: st.DataObject) -> None:
-    """Damaged arrays raise, or give measures within their ranges."""
+    """Damaged arrays are refused or give measures in their ranges."""
     arrays = copied(learnt)
     for _ in range(data.draw(st.integers(1, 3))):
         name = data.draw(st.sampled_from(sorted(arrays)))

@@ -12,7 +12,7 @@ from tests.templates.linked.webserver import Site
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    """A server that knows no page but those a test gives it."""
+    """Run a server that has only the pages given to it."""
     server = Site()
     yield server
     server.close()
@@ -20,6 +20,6 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 def web() -> Iterator[WebSource]:
-    """A source that may talk to the loopback address."""
+    """Return a source that may connect to the loopback address."""
     with WebSource(allow_private=True, delay=0) as source:
         yield source

@@ -12,15 +12,15 @@ HOST = "http://site.example/"
 
 
 def page_with_links(name: str, targets: Iterable[str], text: str | None = None) -> Page:
-    """A page at ``/name``, with its own text and a list of links."""
+    """Return a page at ``/name`` with a text and a list of links."""
     items = "".join(f"<li><a href='{target}'>to {target}</a></li>" for target in targets)
     return blockml.parse(f"<p>{name if text is None else text}</p><ul>{items}</ul>", url=HOST + name)
 
 
 class DictSource(PageSource):
-    """Pages by name, which counts what is asked for.
+    """A source of pages by name that records requests.
 
-    ``redirects`` says which other page comes for a name.
+    ``redirects`` maps names to the page that is returned instead.
     """
 
     def __init__(self, targets: Mapping[str, str | Iterable[str]], redirects: Mapping[str, str] | None = None) -> None:
@@ -29,7 +29,7 @@ class DictSource(PageSource):
         self.asked: list[str] = []
 
     def get(self, url: str) -> Page | None:
-        """Make the page."""
+        """Return the page of a URL, or None."""
         assert url.startswith(HOST)
         name = url.removeprefix(HOST)
         self.asked.append(name)

@@ -1,4 +1,4 @@
-"""Addresses that must never be reached, and connections that go to the address that was checked."""
+"""Addresses that must never be reached, and connections that only go to the checked address."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from blockml.templates.linked.addresses import (
 from blockml.templates.linked.web import WebSource
 from tests.templates.linked.webserver import HTML, Site, loopback, page, reason, redirect
 
-# Addresses: none of these tests may open a socket, and pytest-socket sees that none does
+# Addresses: none of these tests may open a socket, and pytest-socket checks that none does
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ from tests.templates.linked.webserver import HTML, Site, loopback, page, reason,
     ],
 )
 def test_addresses_that_are_not_public_are_refused(url: str, why: str) -> None:
-    """However they are written."""
+    """Addresses that are not public are refused in any notation."""
     with WebSource() as source:
         assert why in reason(source, url)
 
@@ -98,14 +98,14 @@ def test_addresses_that_are_not_public_are_refused(url: str, why: str) -> None:
     ],
 )
 def test_names_of_private_addresses_are_refused(answer: list[str], why: str) -> None:
-    """A name is allowed or refused by its addresses."""
+    """A name that resolves to a private address is refused."""
     with WebSource(resolver=lambda _host, _port: answer) as source:
         assert why in reason(source, "http://inside.example/")
 
 
 @pytest.mark.parametrize("error", [socket.gaierror(-2, "unknown"), UnicodeError("label too long")])
 def test_names_without_addresses_fail(error: Exception) -> None:
-    """They fail like any page that cannot be loaded."""
+    """A name without an address fails like any page that cannot be loaded."""
 
     def resolver(_host: str, _port: int) -> Sequence[str]:
         raise error
@@ -114,8 +114,8 @@ def test_names_without_addresses_fail(error: Exception) -> None:
         assert "nowhere.example has no address" in reason(source, "http://nowhere.example/")
 
 
-def test_faults_of_a_resolver_are_not_hidden() -> None:
-    """Errors that aren't about names are bugs."""
+def test_bugs_of_a_resolver_are_not_hidden() -> None:
+    """Errors of a resolver that aren't about names are raised, because they are bugs."""
 
     def resolver(_host: str, _port: int) -> Sequence[str]:
         raise KeyError("oops")
@@ -126,12 +126,12 @@ def test_faults_of_a_resolver_are_not_hidden() -> None:
 
 @loopback
 def test_the_systems_resolver_answers() -> None:
-    """An address is its own answer, without asking anyone."""
+    """The system's resolver returns an address unchanged without asking a server."""
     assert system_resolver("127.0.0.1", 80) == ["127.0.0.1"]
 
 
-def test_public_addresses_are_tried_beside_private_ones() -> None:
-    """The private ones are left out."""
+def test_public_addresses_are_tried_if_others_are_private() -> None:
+    """Private addresses of a name are left out, and its public ones are tried."""
     answers = ["10.0.0.1", "93.184.215.14", "127.0.0.1", "2606:4700::1111"]
     found = look_up("a.example", 80, lambda _host, _port: answers, seconds=5, allow_private=False)
     assert found == ["93.184.215.14", "2606:4700::1111"]
@@ -141,7 +141,7 @@ def test_public_addresses_are_tried_beside_private_ones() -> None:
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "193.99.144.80", "2a02:2e0:3fe:1001:302::", "64:ff9b::808:808"])
 def test_public_addresses_are_allowed(address: str) -> None:
-    """IPv4, IPv6, and IPv4 behind NAT64."""
+    """Public addresses are allowed in IPv4, IPv6 and IPv4 behind NAT64."""
     assert refusal(address) is None
 
 
@@ -149,9 +149,9 @@ def test_public_addresses_are_allowed(address: str) -> None:
 def test_no_address_that_python_calls_special_is_allowed(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address,
 ) -> None:
-    """The standard library's registry is another one than ours; ours is the stricter one."""
+    """Every address that Python's registry calls special is refused by our stricter one."""
     if address in ipaddress.ip_network("64:ff9b::/96"):
-        return  # public if the address inside is
+        return  # public if the embedded address is
     special = (
         not address.is_global
         or address.is_multicast
@@ -166,31 +166,31 @@ def test_no_address_that_python_calls_special_is_allowed(
 
 @given(st.ip_addresses(v=4))
 def test_translated_addresses_are_refused_by_the_embedded_one(address: ipaddress.IPv4Address) -> None:
-    """NAT64 is needed in networks without IPv4; mapped addresses are needed nowhere."""
+    """NAT64 addresses, which some networks need, are checked by the embedded address; mapped ones are refused."""
     assert refusal(f"64:ff9b::{address}") == refusal(str(address))
     assert refusal(f"::ffff:{address}") is not None
 
 
-def test_credentials_are_seen() -> None:
-    """They occur before the host only; an empty name counts."""
+def test_credentials_are_detected() -> None:
+    """Credentials are detected only before the host, and even with an empty name."""
     assert not any(has_credentials(url) for url in ("http://a.example/@b", "mailto.html", "/a@b", "?q=http://me@b"))
     with pytest.raises(FetchError):
         checked_url("https://:@a.example/")
 
 
 def test_host_and_port() -> None:
-    """Ports by scheme where none is written."""
+    """Without a port in the URL, the scheme's default port is used."""
     assert host_and_port("http://a.example/x:1") == ("a.example", 80)
     assert host_and_port("https://a.example:8443/") == ("a.example", 8443)
     assert host_and_port("https://[::1]/") == ("::1", 443)
 
 
-# Connections go to the address that was checked
+# Connections only go to the checked address
 
 
 @pytest.fixture
 def only_loopback_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let 127.0.0.1, where the test's server is, pass as a public address; others are checked."""
+    """Treat 127.0.0.1, where the test's server is, as public, and check other addresses."""
     check = refusal
     monkeypatch.setattr(addresses, "refusal", lambda address: None if address == "127.0.0.1" else check(address))
 
@@ -199,7 +199,7 @@ def only_loopback_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("only_loopback_is_public")
 @pytest.mark.parametrize("target", ["http://169.254.169.254/", "http://127.0.0.2/", "http://10.0.0.1/", "//[::1]/"])
 def test_redirects_to_private_addresses_are_refused(site: Site, target: str) -> None:
-    """Each hop is checked; the failure is told under the URL that was asked for."""
+    """Each redirect is checked, and the failure is recorded under the requested URL."""
     site.answers["/a"] = redirect(target)
     with WebSource(ports={80, site.port}) as source:
         assert " address" in reason(source, f"{site.url}/a")
@@ -210,7 +210,7 @@ def test_redirects_to_private_addresses_are_refused(site: Site, target: str) -> 
 @loopback
 @pytest.mark.usefixtures("only_loopback_is_public")
 def test_redirects_to_other_ports_are_refused(site: Site) -> None:
-    """Ports are checked at each hop too."""
+    """Ports are checked at each redirect."""
     site.answers["/a"] = redirect("http://127.0.0.1:22/")
     with WebSource(ports={site.port}) as source:
         assert reason(source, f"{site.url}/a") == f"the port 22 is not one of {site.port}"
@@ -218,8 +218,8 @@ def test_redirects_to_other_ports_are_refused(site: Site) -> None:
 
 @loopback
 @pytest.mark.usefixtures("only_loopback_is_public")
-def test_a_name_that_changes_its_address_gains_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One look-up per connection, which goes to the address that was checked; the next look-up is checked again."""
+def test_rebinding_a_name_has_no_effect(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each connection has one look-up and goes to the address checked, so rebinding a name has no effect."""
     connect: Callable[..., Any] = httpcore.SyncBackend.connect_tcp
     connected: list[str] = []
 
@@ -241,7 +241,7 @@ def test_a_name_that_changes_its_address_gains_nothing(site: Site, monkeypatch: 
 
 @loopback
 def test_the_next_address_is_tried(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A host with several addresses is there if one of them answers, and the dead ones don't use up the time."""
+    """If one of a host's addresses answers it is reached, and dead ones don't use up the time."""
     connect: Callable[..., Any] = httpcore.SyncBackend.connect_tcp
     tried: list[tuple[str, int]] = []
 
@@ -266,7 +266,7 @@ def test_the_next_address_is_tried(site: Site, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Certificate of good.example and its key."""
+    """Return the certificate of good.example and its key."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("needs the command openssl")
@@ -279,7 +279,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @loopback
 def test_certificates_are_compared_with_the_host_not_the_address(certificate: tuple[Path, Path]) -> None:
-    """Connecting to an address must not weaken TLS."""
+    """Certificates are checked against the host's name, although the connection is to an address."""
     server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server_side.load_cert_chain(*certificate)
     site = Site(server_side)

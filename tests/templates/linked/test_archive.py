@@ -1,4 +1,4 @@
-"""Fetched pages in WARC files and JSON lines: what is found, what counts as a page, and what damage does."""
+"""Fetched pages in WARC files and JSON lines: which records are found, which are pages, and damaged files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def record(
     date: str = "2024-01-01T00:00:00Z",
     kind: str = "response",
 ) -> bytes:
-    """A record of a WARC file, written by hand after ISO 28500."""
+    """Return a record of a WARC file, written by hand after ISO 28500."""
     block = "\r\n".join([f"HTTP/1.1 {status}", *headers, "", ""]).encode() + body
     head = [
         "WARC/1.1",
@@ -48,12 +48,12 @@ def record(
 
 
 def titled(url: str, title: str | None = None, date: str = "2024-01-01T00:00:00Z") -> bytes:
-    """A page whose title is its URL."""
+    """Return a page whose title is its URL."""
     return record(url, f"<title>{url if title is None else title}</title><p>text".encode(), date=date)
 
 
 def moved(url: str, target: str, status: str = "301 Moved", date: str = "2024-01-01T00:00:00Z") -> bytes:
-    """A redirect."""
+    """Return a redirect."""
     return record(url, status=status, headers=[f"Location: {target}"], date=date)
 
 
@@ -76,7 +76,7 @@ def archive(folder: Path, records: Iterable[bytes], layout: str = "members", nam
 
 
 def title(source: ArchiveSource, url: str) -> str | None:
-    """Title of a page."""
+    """Return the title of a page."""
     page = source.get(url)
     return None if page is None else page.title
 
@@ -85,8 +85,8 @@ LAYOUTS = pytest.mark.parametrize("layout", ["plain", "members", "one", "pairs"]
 
 
 @LAYOUTS
-def test_pages_are_found_where_they_lie(tmp_path: Path, layout: str) -> None:
-    """Zipped or not, in any order, among records of other kinds."""
+def test_pages_are_found_anywhere_in_an_archive(tmp_path: Path, layout: str) -> None:
+    """Pages are found in any order, compressed or not, among records of other kinds."""
     bulky = record(B, b"<title>b</title>" + b"<p>some text</p>" * 20_000)
     request = record(A, kind="request")
     parts = [WARCINFO, titled(A), request, bulky, titled(C), record(f"{C}/empty")]
@@ -102,7 +102,7 @@ def test_pages_are_found_where_they_lie(tmp_path: Path, layout: str) -> None:
 
 
 def test_archives_written_by_fastwarc_are_read(tmp_path: Path) -> None:
-    """An independent writer, with other headers in another order."""
+    """Archives of an independent writer, with other headers in another order, are read."""
     from fastwarc.stream_io import GzipWriter
     from fastwarc.warc import WarcRecord, WarcRecordType
 
@@ -138,13 +138,13 @@ def test_archives_written_by_fastwarc_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_pages_are_html_with_status_200(tmp_path: Path, headers: list[str], status: str, is_page: bool) -> None:  # noqa: FBT001
-    """Other responses are skipped, and later ones are found."""
+    """Only HTML responses with status 200 are pages; others are skipped."""
     path = archive(tmp_path, [record(A, b"<p>text", status=status, headers=headers), titled(B)])
     assert ArchiveSource(path).urls == ((A, B) if is_page else (B,))
 
 
 def test_the_charset_of_the_header_counts(tmp_path: Path) -> None:
-    """It overrides the charset of the page, quoted or not."""
+    """The charset of the header, quoted or not, overrides that of the page."""
     parts = [
         record(A, "<meta charset=utf-8>ж".encode("koi8-r"), headers=['Content-Type: text/html; Charset="KOI8-R"']),
         record(B, "<meta charset=koi8-r>ж".encode("koi8-r")),
@@ -156,7 +156,7 @@ def test_the_charset_of_the_header_counts(tmp_path: Path) -> None:
 
 
 def chunked(body: bytes) -> bytes:
-    """Body as servers send it piece by piece."""
+    """Return a body as servers send it in chunks."""
     return b"3\r\n" + body[:3] + b"\r\n%x\r\n" % len(body[3:]) + body[3:] + b"\r\n0\r\n\r\n"
 
 
@@ -173,17 +173,17 @@ BODY = b"<title>unpacked</title>" + b"<p>some text</p>" * 50
         (["Content-Encoding: deflate"], zlib.compress(BODY)[2:-4]),  # as some servers send it, without zlib's header
         (["Transfer-Encoding: chunked"], chunked(BODY)),
         (["Transfer-Encoding: chunked", "Content-Encoding: gzip"], chunked(gzip.compress(BODY, mtime=0))),
-        # Unpacked by the crawler, which kept the headers:
+        # Decompressed by the crawler, which kept the headers:
         (["Content-Encoding: gzip"], BODY),
         (["Transfer-Encoding: chunked"], BODY),
         (["Transfer-Encoding: chunked", "Content-Encoding: gzip"], chunked(BODY)),
         (["Transfer-Encoding: chunked", "Content-Encoding: gzip"], BODY),
-        # No encoding at all:
+        # Not an encoding at all:
         (["Content-Encoding: utf-8"], BODY),
     ],
 )
-def test_bodies_are_unpacked(tmp_path: Path, headers: list[str], body: bytes) -> None:
-    """Bodies are unpacked even if the headers are wrong."""
+def test_bodies_are_decompressed(tmp_path: Path, headers: list[str], body: bytes) -> None:
+    """Bodies are decompressed even if the headers are wrong."""
     parts = [record(A, body, headers=["Content-Type: text/html", *headers]), titled(B)]
     source = ArchiveSource(archive(tmp_path, parts))
     page = source.get(A)
@@ -192,8 +192,8 @@ def test_bodies_are_unpacked(tmp_path: Path, headers: list[str], body: bytes) ->
     assert title(source, B) == B
 
 
-def test_responses_with_line_feeds_alone_are_pages(tmp_path: Path) -> None:
-    """Some servers separate the lines of their header so."""
+def test_responses_with_only_line_feeds_are_pages(tmp_path: Path) -> None:
+    """A response whose header lines end with line feeds, as some servers send, is a page."""
     whole = record(A, b"<title>a</title>")
     head, mark, block = whole.partition(b"\r\n\r\n")
     response = block.removesuffix(mark).replace(b"\r\n", b"\n")
@@ -202,8 +202,8 @@ def test_responses_with_line_feeds_alone_are_pages(tmp_path: Path) -> None:
     assert title(ArchiveSource(tmp_path / "site.warc"), A) == "a"
 
 
-def test_a_damaged_body_is_none(tmp_path: Path) -> None:
-    """A truncated page is dropped, and a body that unpacks to too much is cut."""
+def test_a_damaged_body_is_dropped(tmp_path: Path) -> None:
+    """A damaged body is dropped, and one that decompresses to too much is cut."""
     packed = gzip.compress(BODY, mtime=0)
     headers = ["Content-Type: text/html", "Content-Encoding: gzip"]
     bomb = gzip.compress(b"<p>x</p>" * 1_000_000)
@@ -220,7 +220,7 @@ def test_a_damaged_body_is_none(tmp_path: Path) -> None:
 
 
 def test_redirects_lead_to_the_page(tmp_path: Path) -> None:
-    """Inside the archive; the page has the last URL, and links are resolved to it."""
+    """Redirects are followed inside the archive; the page has the last URL, against which links are resolved."""
     home = record(C, b"<a href=/old>1</a><a href=newer>2</a><a href=/a>3</a><a href=/gone>4</a><a href=/lost>5</a>")
     parts = [moved(f"{A}/x", "/a"), moved("http://a.example/old", "/newer", "302 Found"), home, titled(A)]
     parts += [moved("http://a.example/newer", "//a.example/a#part", "308"), moved("http://a.example/lost", "/missing")]
@@ -236,13 +236,13 @@ def test_redirects_lead_to_the_page(tmp_path: Path) -> None:
 
 
 def test_redirects_to_addresses_in_utf8_are_followed(tmp_path: Path) -> None:
-    """Some servers send them unescaped."""
+    """Redirects to unescaped UTF-8 addresses, as some servers send, are followed."""
     parts = [moved(A, "/caf\u00e9/\u0105"), titled("http://a.example/caf%C3%A9/%C4%85", "caf\u00e9")]
     assert title(ArchiveSource(archive(tmp_path, parts)), A) == "caf\u00e9"
 
 
 def test_redirects_end(tmp_path: Path) -> None:
-    """Circles and chains over the limit lead nowhere; one to the page itself, as for a cookie, isn't one."""
+    """Circular and too long redirects give no page; one to the same URL, as for a cookie, is ignored."""
     chain = [moved(f"{B}/{number}", f"{B}/{number + 1}") for number in range(4)]
     circle = [moved(f"{C}/1", f"{C}/2"), moved(f"{C}/2", f"{C}/1")]
     parts = [*chain, *circle, titled(f"{B}/4"), titled(A), moved(A, "#cookie")]
@@ -256,7 +256,7 @@ def test_redirects_end(tmp_path: Path) -> None:
 
 
 def test_the_last_capture_counts(tmp_path: Path) -> None:
-    """Captures are ordered by date, then by position. A failed one changes nothing; a redirect replaces the page."""
+    """The last capture by date, then by position, counts; failed ones are ignored, and redirects replace the page."""
     new, old = "2024-06-01T00:00:00Z", "2023-01-01T00:00:00Z"
     parts = [
         titled(A, "middle"), titled(A, "newest", new), titled(A, "oldest", old),
@@ -269,7 +269,7 @@ def test_the_last_capture_counts(tmp_path: Path) -> None:
 
 
 def test_urls_are_normalised(tmp_path: Path) -> None:
-    """Angle brackets, which wget writes, are removed; other schemes are skipped."""
+    """URLs are normalised, without the angle brackets that wget writes; other schemes are skipped."""
     parts = [titled("<http://A.example:80/%7Ea?>", "a"), titled("dns:a.example"), titled("urn:x"), titled(B)]
     source = ArchiveSource(archive(tmp_path, parts))
     assert source.urls == ("http://a.example/~a", B)
@@ -277,7 +277,7 @@ def test_urls_are_normalised(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_archives_is_one_source(tmp_path: Path) -> None:
-    """WARC files and JSON lines; other files are passed over."""
+    """A folder of WARC files and JSON lines is one source, and other files are ignored."""
     archive(tmp_path, [titled(A, "old"), moved(B, "/c")], "members", "1.warc.gz")
     archive(tmp_path, [titled(A, "new", "2024-02-01T00:00:00Z")], "plain", "2.warc")
     (tmp_path / "3.jsonl").write_text(json.dumps({"url": C, "html": "<title>c</title>"}))
@@ -291,7 +291,7 @@ def test_a_folder_of_archives_is_one_source(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("layout", ["frames", "whole", "blocks", "arc", "arc.gz"])
 def test_archives_of_other_makers_are_read(tmp_path: Path, layout: str) -> None:
-    """Zstandard, gzip members that end anywhere, and ARC files."""
+    """Zstandard archives, gzip members that end anywhere, and ARC files are read."""
     pages = [titled(A), moved(B, "/c"), titled(C), titled(f"{A}/new", "old"), titled(f"{A}/new", "new")]
     blocks = [(part.split()[8].decode(), part.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n\r\n")) for part in pages]
     arc = b"filedesc://a.arc 0.0.0.0 20240101000000 text/plain 10\nversion 1\n\n" + b"".join(
@@ -320,8 +320,8 @@ MEMBERS = [gzip.compress(part, mtime=0) for part in PARTS]
 
 
 @pytest.mark.parametrize("kept", [1, 5, 9, 40, len(MEMBERS[2]) // 2, len(MEMBERS[2]) - 9, len(MEMBERS[2]) - 1])
-def test_a_zipped_archive_that_breaks_off_is_read_so_far(tmp_path: Path, kept: int) -> None:
-    """Readers of zip files mostly take the end of a file for the end of its content."""
+def test_a_truncated_compressed_archive_is_read_so_far(tmp_path: Path, kept: int) -> None:
+    """A compressed archive that ends early is read up to there, with a warning."""
     start = len(MEMBERS[0]) + len(MEMBERS[1])
     path = tmp_path / "cut.warc.gz"
     path.write_bytes(b"".join(MEMBERS)[: start + kept])
@@ -335,13 +335,13 @@ def test_a_zipped_archive_that_breaks_off_is_read_so_far(tmp_path: Path, kept: i
     assert len(source.warnings) == 1
     if kept < len(MEMBERS[2]) - 9:
         assert C not in source.urls
-    if kept >= 40:  # of less, readers don't see that there is another member
+    if kept >= 40:  # with less, readers don't see that there is another member
         assert source.warnings[0].startswith(f"cut.warc.gz: byte {start}: ")
 
 
 @pytest.mark.parametrize("kept", [3, 30, 200, 400, len(PARTS[2]) - 10])
-def test_a_plain_archive_that_breaks_off_is_read_so_far(tmp_path: Path, kept: int) -> None:
-    """Inside the name, the headers, the headers of the response, the page."""
+def test_a_truncated_plain_archive_is_read_so_far(tmp_path: Path, kept: int) -> None:
+    """A plain archive that ends inside a name, a header or a page is read up to there, with a warning."""
     start = len(PARTS[0]) + len(PARTS[1])
     path = tmp_path / "cut.warc"
     path.write_bytes(b"".join(PARTS)[: start + kept])
@@ -352,8 +352,8 @@ def test_a_plain_archive_that_breaks_off_is_read_so_far(tmp_path: Path, kept: in
 
 
 @pytest.mark.parametrize("place", [0, 30, len(MEMBERS[1]) - 6])
-def test_a_damaged_member_costs_its_page_alone(tmp_path: Path, place: int) -> None:
-    """Damage may be in the signature, the content or the checksum; the other members are read."""
+def test_a_damaged_member_loses_only_its_page(tmp_path: Path, place: int) -> None:
+    """A member damaged in its signature, content or checksum is lost with a warning, and the others are read."""
     damaged = bytearray(MEMBERS[1])
     damaged[place] ^= 0xFF
     path = tmp_path / "bad.warc.gz"
@@ -365,8 +365,8 @@ def test_a_damaged_member_costs_its_page_alone(tmp_path: Path, place: int) -> No
     assert warning.startswith(f"bad.warc.gz: byte {len(MEMBERS[0])}: damaged (")
 
 
-def test_garbage_between_records_is_passed_over(tmp_path: Path) -> None:
-    """The warning tells where the record before it ends; a record that garbage follows at once has a wrong length."""
+def test_garbage_between_records_is_skipped(tmp_path: Path) -> None:
+    """Garbage between records is skipped, and the warning gives the end of the record before it."""
     path = tmp_path / "bad.warc"
     path.write_bytes(PARTS[0] + b"garbage\r\n" * 50 + b"\r\n" + PARTS[1])
     source = ArchiveSource(path)
@@ -383,7 +383,7 @@ def test_garbage_between_records_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_an_empty_member_does_not_end_the_reading(tmp_path: Path) -> None:
-    """The reader takes it for the end of the file."""
+    """An empty member, which the reader takes for the end of the file, does not end reading."""
     path = tmp_path / "gap.warc.gz"
     path.write_bytes(gzip.compress(b"").join([*MEMBERS, b""]))
     source = ArchiveSource(path)
@@ -392,7 +392,7 @@ def test_an_empty_member_does_not_end_the_reading(tmp_path: Path) -> None:
 
 
 def test_broken_responses_do_not_hide_the_next(tmp_path: Path) -> None:
-    """No status line, no headers, headers without end, bytes that are not text."""
+    """Responses without status line, headers, an end of headers or valid text do not hide the next page."""
     whole = record(A, b"<p>")
     parts = [
         whole.replace(b"HTTP/1.1 200 OK\r\n", b"HTTX/9.9 ok go\n"),
@@ -414,7 +414,7 @@ def test_no_damage_raises(
     changes: list[tuple[int, int]],
     zipped: bool,  # noqa: FBT001
 ) -> None:
-    """Changed bytes give pages, warnings, or an error that the archive has no pages."""
+    """Changed bytes give pages, warnings, or the error that the archive has no pages."""
     whole = bytearray(b"".join(MEMBERS if zipped else PARTS))
     for place, value in changes:
         whole[place % len(whole)] = value
@@ -429,7 +429,7 @@ def test_no_damage_raises(
 
 
 def test_a_file_that_changed_gives_nothing(tmp_path: Path) -> None:
-    """The source returns no page, rather than raising or returning another page."""
+    """After a file has changed or gone, the source returns no page instead of raising or returning a wrong one."""
     path = archive(tmp_path, PARTS)
     lines = tmp_path / "pages.jsonl"
     lines.write_text("".join(json.dumps({"url": url, "html": url}) + "\n" for url in (A, B)))
@@ -445,7 +445,7 @@ def test_a_file_that_changed_gives_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"WARC/1.1\r\n", WARCINFO, b"\x1f\x8bgarbage", b"<html>", b"{}"])
 def test_archives_without_pages_are_refused(tmp_path: Path, content: bytes) -> None:
-    """A wrong file shows at once."""
+    """A file without archived pages is refused at once."""
     path = tmp_path / "file.warc"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"file\.warc: no archived web pages here"):
@@ -458,8 +458,8 @@ def test_archives_without_pages_are_refused(tmp_path: Path, content: bytes) -> N
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress, zstandard.compress])
-def test_json_lines_are_found_where_they_lie(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
-    """Zipped or not, in any order; lines without a page are told and passed over."""
+def test_pages_are_found_anywhere_in_json_lines(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+    """Pages in JSON lines are found in any order, compressed or not; lines without a page give a warning."""
     rows = [
         json.dumps({"url": A, "html": "<title>ä</title>", "charset": "utf-8"}, ensure_ascii=False),
         "",
@@ -482,7 +482,7 @@ def test_json_lines_are_found_where_they_lie(tmp_path: Path, compress: Callable[
 
 @pytest.mark.parametrize("zipped", [False, True])
 def test_json_lines_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zipped: bool) -> None:  # noqa: FBT001
-    """A line without end, which a small gzipped file can have, is passed over in pieces; the next one is found."""
+    """A line over the maximum length, which a small gzip file can contain, is skipped, and the next one is found."""
     monkeypatch.setattr("blockml.templates.linked.archive._MAX_LINE", 1000)
     lines = [{"url": f"http://a.example/{n}", "html": f"<p>{n}" + "x" * n} for n in (5000, 7)]
     data = "".join(json.dumps(line) + "\n" for line in lines).encode()
@@ -496,8 +496,8 @@ def test_json_lines_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert "not a JSON object" in source.warnings[0]
 
 
-def test_json_lines_that_break_off_are_read_so_far(tmp_path: Path) -> None:
-    """A zipped file that ends too early."""
+def test_truncated_json_lines_are_read_so_far(tmp_path: Path) -> None:
+    """A compressed file of JSON lines that ends early is read up to there, with a warning."""
     rows = [json.dumps({"url": f"{A}/{number}", "html": str(number**99)}) for number in range(2000)]
     path = tmp_path / "pages.jsonl.gz"
     path.write_bytes(gzip.compress("\n".join(rows).encode())[:-5000])
@@ -508,7 +508,7 @@ def test_json_lines_that_break_off_are_read_so_far(tmp_path: Path) -> None:
 
 
 def test_a_useless_file_does_not_fill_the_warnings(tmp_path: Path) -> None:
-    """Warnings stop after a hundred."""
+    """A file of useless lines gives at most a hundred warnings."""
     path = tmp_path / "pages.jsonl"
     path.write_text("{\n" * 1000 + json.dumps({"url": A, "html": ""}))
     assert len(ArchiveSource(path).warnings) == 100
@@ -518,7 +518,7 @@ def test_a_useless_file_does_not_fill_the_warnings(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_for_archives_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only archives that are compressed otherwise than by gzip need one."""
+    """The error for a package needed by a compression other than gzip gives the command that installs it."""
     path = archive(tmp_path, PARTS)
     packed = tmp_path / "site.warc.zst"
     packed.write_bytes(zstandard.compress(b"".join(PARTS)))
@@ -529,8 +529,8 @@ def test_a_missing_package_for_archives_is_named(tmp_path: Path, monkeypatch: py
     assert ArchiveSource(path).urls == (A, B, C)
 
 
-def test_parsing_options_of_archives_count(tmp_path: Path) -> None:
-    """Linked pages are parsed like the page that links to them."""
+def test_parsing_options_of_archives_apply(tmp_path: Path) -> None:
+    """Pages of an archive are parsed with the options given, and wrong options are refused."""
     path = archive(tmp_path, PARTS)
     page = ArchiveSource(path, parsing={"backend": "html5lib"}).get(A)
     assert page is not None
@@ -539,8 +539,8 @@ def test_parsing_options_of_archives_count(tmp_path: Path) -> None:
         ArchiveSource(path, parsing={"backend": "nothing"})
 
 
-def test_the_index_holds_no_pages(tmp_path: Path) -> None:
-    """The index has positions only: a pickled source is far smaller than its archive."""
+def test_the_index_contains_no_pages(tmp_path: Path) -> None:
+    """The index has only positions, so a pickled source is far smaller than its archive."""
     import pickle
 
     path = archive(tmp_path, [record(f"{A}/{number}", b"<p>text</p>" * 2000) for number in range(20)], "plain")

@@ -1,4 +1,4 @@
-"""Pages in folders: static copies, link maps, page folders; and nothing from outside of them."""
+"""Pages in folders: static copies, link maps and page folders, without access to files outside."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BASE = "http://folder.invalid/"
 
 
 def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
-    """Write files below a folder; those whose names end in ``.gz`` are zipped."""
+    """Write files below a folder; those whose names end in ``.gz`` are compressed."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,13 +35,13 @@ def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def title(source: FolderSource | ArchiveSource, url: str) -> str | None:
-    """Title of a page, by which the tests tell pages apart."""
+    """Return the title of a page, by which the tests identify it."""
     found = source.get(url)
     return None if found is None else found.title
 
 
 def titled(*names: str) -> dict[str, str]:
-    """Files whose title is their name."""
+    """Return files whose title is their name."""
     return {name: f"<title>{name}</title><p>{name}</p>" for name in names}
 
 
@@ -79,7 +79,7 @@ def titled(*names: str) -> dict[str, str]:
     ],
 )
 def test_urls_find_files_as_servers_do(tmp_path: Path, path: str, name: str) -> None:
-    """Indexes, missing extensions, escapes, zipped files, and queries as wget and HTTrack write them."""
+    """Indexes, missing extensions, escapes, compressed files and queries as wget and HTTrack write them are found."""
     names = titled(
         "index.html", "index.html?p=7", "about.html", "docs/index.htm", "docs/a b.html", "docs/café.html", "list.php",
         "list.php?id=3.html", "list.php@id=4.html", "zipped.html.gz", "%e4%bd%a0.html", "100%.html",
@@ -90,14 +90,14 @@ def test_urls_find_files_as_servers_do(tmp_path: Path, path: str, name: str) -> 
 
 
 @pytest.mark.parametrize("path", ["missing", "docs/missing.html", "logo.png", "notes", "index.html/", "docs//a.html"])
-def test_what_is_no_page_is_none(tmp_path: Path, path: str) -> None:
-    """Images, texts, files that aren't there, and files as if they were folders."""
+def test_other_files_give_none(tmp_path: Path, path: str) -> None:
+    """Images, texts, missing files and paths below a file give None."""
     folder = write(tmp_path, {**titled("index.html", "docs/a.html"), "logo.png": "<html>", "notes": "no markup"})
     assert FolderSource(folder).get(BASE + path) is None
 
 
 def test_the_url_of_a_page_is_base_and_path(tmp_path: Path) -> None:
-    """All files are listed, in order; each is found under its URL, and the page says so."""
+    """All files are listed in order, and each is found under its URL, which is base and path."""
     names = ("a b.html", "dir/index.html", "dir/x.xhtml", "list.php?id=3.html", "zipped.htm.gz", "ä#%41.html")
     source = FolderSource(write(tmp_path, titled(*names)), base="https://Ex.org:443/sub")
     assert source.base == "https://ex.org/sub/"
@@ -119,7 +119,7 @@ def test_the_url_of_a_page_is_base_and_path(tmp_path: Path) -> None:
 
 
 def test_links_resolve_to_one_url_for_each_page(tmp_path: Path) -> None:
-    """Different spellings of a link give one URL; links to missing pages are left out."""
+    """Different spellings of a link give one URL, and links to missing pages are left out."""
     home = "<a href=/docs/>1</a><a href=docs>2</a><a href=docs/index.html#x>3</a><a href=./>self</a><a href=gone>4</a>"
     home += "<a href=https://ex.org/docs/?a=b>5</a><a href=http://other.example/docs/>6</a><a href='docs/a b'>7</a>"
     folder = write(tmp_path, {"index.html": home, **titled("docs/index.html", "docs/a b.html")})
@@ -136,8 +136,8 @@ def test_links_resolve_to_one_url_for_each_page(tmp_path: Path) -> None:
     assert source.resolve(blockml.parse("<a href=docs>"), "docs") is None  # relative to nothing
 
 
-def test_absolute_links_of_a_copy_lead_elsewhere_without_its_base(tmp_path: Path) -> None:
-    """Only the base tells which site the folder is a copy of."""
+def test_absolute_links_of_a_copy_need_its_base(tmp_path: Path) -> None:
+    """Absolute links resolve to files of the folder only if the base names the site that was copied."""
     folder = write(tmp_path, titled("index.html", "a.html"))
     page = FolderSource(folder).get(BASE)
     assert page is not None
@@ -145,16 +145,16 @@ def test_absolute_links_of_a_copy_lead_elsewhere_without_its_base(tmp_path: Path
     assert FolderSource(folder, base="http://ex.org").resolve(page, "https://ex.org/a.html") == "http://ex.org/a.html"
 
 
-def test_a_page_beside_its_zipped_copy_is_one_page(tmp_path: Path) -> None:
-    """Copies of sites that send compressed files have both."""
+def test_a_page_next_to_its_compressed_copy_is_one_page(tmp_path: Path) -> None:
+    """A page with a compressed copy next to it, as on sites that send compressed files, is one page."""
     folder = write(tmp_path, {**titled("a.html"), "a.html.gz": "<title>zipped</title>"})
     source = FolderSource(folder)
     assert source.urls == (f"{BASE}a.html",)
     assert title(source, source.urls[0]) == "a.html"
 
 
-def test_file_names_that_are_no_text_work(tmp_path: Path) -> None:
-    """Old copies have names in the encoding of their time."""
+def test_file_names_that_are_not_text_work(tmp_path: Path) -> None:
+    """File names in a legacy encoding, as in old copies, get an escaped URL."""
     try:
         write(tmp_path, {os.fsdecode(b"caf\xe9.html"): "<title>old</title>"})
     except OSError:
@@ -169,7 +169,7 @@ def test_file_names_that_are_no_text_work(tmp_path: Path) -> None:
 
 @pytest.fixture
 def fenced(tmp_path: Path) -> FolderSource:
-    """A folder beside a secret, with links to it."""
+    """Return a folder next to a secret file, with links to it."""
     write(tmp_path, {"secret.html": "<title>secret</title>", "outside/secret.html": "<title>secret</title>"})
     folder = write(tmp_path / "site", titled("index.html", "docs/index.html"))
     (folder / "link.html").symlink_to(tmp_path / "secret.html")
@@ -207,7 +207,7 @@ def fenced(tmp_path: Path) -> FolderSource:
     ],
 )
 def test_nothing_outside_the_folder_is_read(fenced: FolderSource, path: str) -> None:
-    """Dots, escapes, absolute paths, links out of the folder."""
+    """Dots, escapes, absolute paths and links out of the folder do not read files outside."""
     for url in (BASE + path, path):
         assert title(fenced, url) in {None, "index.html"}  # "?..." is the home page with a query
     page = fenced.get(BASE)
@@ -222,7 +222,7 @@ def test_links_inside_the_folder_are_read(fenced: FolderSource) -> None:
 
 
 def test_a_file_that_became_a_link_is_not_read(fenced: FolderSource, tmp_path: Path) -> None:
-    """The list of files may be older than the files."""
+    """A file that was replaced by a link out of the folder after the source was opened is not read."""
     page = tmp_path / "site" / "docs" / "index.html"
     page.unlink()
     page.symlink_to(tmp_path / "secret.html")
@@ -231,7 +231,7 @@ def test_a_file_that_became_a_link_is_not_read(fenced: FolderSource, tmp_path: P
 
 @given(st.text(alphabet="./\\%25efasecrt?#:\0 \n@é", max_size=30))
 def test_no_url_leads_out_of_the_folder(tmp_path_factory: pytest.TempPathFactory, path: str) -> None:
-    """Any URL gives a page of the folder or none."""
+    """Any URL gives a page of the folder or None."""
     top = tmp_path_factory.getbasetemp() / "fence"
     if not top.exists():
         write(top, {"secret.html": "<title>secret</title>", "site/a/index.html": "<title>inside</title>"})
@@ -243,8 +243,8 @@ def test_no_url_leads_out_of_the_folder(tmp_path_factory: pytest.TempPathFactory
 # Files that can't be read
 
 
-def test_damaged_and_missing_files_are_none(tmp_path: Path) -> None:
-    """Never an error: a broken page is as good as a broken link."""
+def test_damaged_and_missing_files_give_none(tmp_path: Path) -> None:
+    """Damaged and missing files give None instead of an error, like a broken link."""
     folder = write(tmp_path, titled("a.html.gz", "b.html", "c.html.gz"))
     source = FolderSource(folder)
     whole = (folder / "a.html.gz").read_bytes()
@@ -254,8 +254,8 @@ def test_damaged_and_missing_files_are_none(tmp_path: Path) -> None:
     assert [source.get(url) for url in source.urls] == [None, None, None]
 
 
-def test_parsing_options_and_limits_count(tmp_path: Path) -> None:
-    """No more is unzipped than may be parsed, and the page says that there was more."""
+def test_parsing_options_and_limits_apply(tmp_path: Path) -> None:
+    """Decompression stops at the limit of bytes with the status TRUNCATED, and wrong options are refused."""
     folder = write(tmp_path, {"bomb.html.gz": b"<p>x</p>" * 100_000})
     source = FolderSource(folder, parsing={"limits": blockml.Limits(bytes=800), "backend": "html5lib"})
     page = source.get(source.urls[0])
@@ -268,14 +268,14 @@ def test_parsing_options_and_limits_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("base", ["", "folder", "ftp://ex.org/", "http://ex.org/?q=1"])
-def test_bases_that_are_no_folder_urls_are_refused(tmp_path: Path, base: str) -> None:
-    """URLs are made by writing paths behind it."""
+def test_bases_that_are_not_folder_urls_are_refused(tmp_path: Path, base: str) -> None:
+    """A base to which paths cannot be appended is refused."""
     with pytest.raises(UsageError, match="the base must be"):
         FolderSource(write(tmp_path, titled("index.html")), base=base)
 
 
 def test_folders_without_pages_are_refused(tmp_path: Path) -> None:
-    """A wrong path shows at once."""
+    """A folder that is missing, has no pages or has no sites is refused at once."""
     with pytest.raises(InputError, match="no such folder"):
         FolderSource(tmp_path / "missing")
     with pytest.raises(InputError, match="no pages"):
@@ -305,7 +305,7 @@ ROWS: list[dict[str, Any]] = [
 
 
 def test_a_link_map_says_where_links_lead(tmp_path: Path) -> None:
-    """The map comes before what browsers do; what it doesn't know is resolved as ever."""
+    """Links are resolved by the map first, and as in browsers if the map doesn't have them."""
     source = FolderSource(write_map(tmp_path, ROWS), links="pages.jsonl.gz")
     assert source.layout == "map"
     assert source.urls == ("http://a.example/", "http://a.example/~one/", f"{BASE}dir/b%20c.html", f"{BASE}dir/d.html")
@@ -324,7 +324,7 @@ def test_a_link_map_says_where_links_lead(tmp_path: Path) -> None:
 
 
 def test_one_site_of_a_map(tmp_path: Path) -> None:
-    """The others' pages are not there, neither as pages nor as targets of links."""
+    """Pages of other sites of the map are neither pages nor targets of links."""
     source = FolderSource(write_map(tmp_path, ROWS), links=tmp_path / "pages.jsonl.gz", site="a")
     assert source.urls == ("http://a.example/", "http://a.example/~one/")
     home = source.get("http://a.example/")
@@ -335,7 +335,7 @@ def test_one_site_of_a_map(tmp_path: Path) -> None:
 
 
 def test_pages_with_one_url_are_refused(tmp_path: Path) -> None:
-    """Links to that URL would be ambiguous."""
+    """Two pages with the same URL are refused, because links to it would be ambiguous."""
     rows = [{"id": "a", "path": "index.html", "site": "a"}, {"id": "b", "path": "index.html", "site": "b"}]
     write_map(tmp_path, rows)
     with pytest.raises(InputError, match="another page has this URL too; choose a site"):
@@ -344,7 +344,7 @@ def test_pages_with_one_url_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_map_leads_to_no_file_outside(tmp_path: Path) -> None:
-    """Ids and paths are parts of file names."""
+    """Ids and paths of a map, which are parts of file names, do not lead outside the folder."""
     write(tmp_path, {"secret.html": "secret"})
     rows = [{"id": name} for name in ("../secret", "../../secret", str(tmp_path / "secret"), "a\0b")]
     rows += [{"id": "x", "path": "../secret.html"}, {"id": "y", "path": str(tmp_path / "secret.html")}, {"id": "in"}]
@@ -358,14 +358,14 @@ def test_a_map_leads_to_no_file_outside(tmp_path: Path) -> None:
     [("{", r"map\.jsonl:2: invalid JSON"), ("[1]", "not a JSON object"), ('{"url": "a"}', "must have an 'id'")],
 )
 def test_damaged_maps_are_refused(tmp_path: Path, line: str, problem: str) -> None:
-    """The error gives the line number."""
+    """A damaged map is refused with the line number."""
     write(tmp_path, {"map.jsonl": f'{{"id": "a"}}\n{line}\n', "a.html": "<p>a"})
     with pytest.raises(InputError, match=problem):
         FolderSource(tmp_path, links="map.jsonl")
 
 
-def test_missing_and_cut_off_maps_are_refused(tmp_path: Path) -> None:
-    """They count as unreadable files."""
+def test_missing_and_truncated_maps_are_refused(tmp_path: Path) -> None:
+    """A missing or truncated map is refused as unreadable."""
     with pytest.raises(InputError, match="the link map can't be read"):
         FolderSource(tmp_path, links="missing.jsonl")
     write_map(tmp_path, ROWS)
@@ -378,7 +378,7 @@ def test_missing_and_cut_off_maps_are_refused(tmp_path: Path) -> None:
 @pytest.mark.corpora
 @pytest.mark.parametrize("site", ["fs-uae", "myengine-javadoc", "nltk"])
 def test_links_of_a_real_site_are_those_of_its_map(corpora: Path, site: str) -> None:
-    """Targets of all links of a page are the pages that the collection lists for it."""
+    """The targets of a page's links are the pages that the collection lists for it."""
     with gzip.open(corpora / "sites" / "pages.jsonl.gz", "rt", encoding="utf-8") as stream:
         rows = [row for row in map(json.loads, stream) if row["site"] == site]
     source = FolderSource(corpora / "sites", links="pages.jsonl.gz", site=site)
@@ -393,8 +393,8 @@ def test_links_of_a_real_site_are_those_of_its_map(corpora: Path, site: str) -> 
 # Page folders
 
 
-def test_own_data_links_to_the_pages_its_meta_names() -> None:
-    """The URLs in the made pages lead to just the pages that ``links`` lists."""
+def test_synthetic_pages_link_to_the_pages_in_their_meta() -> None:
+    """The links in the synthetic pages lead to exactly the pages that ``links`` lists."""
     source = FolderSource(DATA)
     assert source.layout == "described"
     metas = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*/*/meta.json"))]
@@ -409,16 +409,16 @@ def test_own_data_links_to_the_pages_its_meta_names() -> None:
         assert found == {source.url_of(target) for target in meta["links"]}
 
 
-def test_one_site_of_own_data() -> None:
-    """The site is found by name or by folder."""
+def test_one_of_the_synthetic_sites() -> None:
+    """One of the synthetic sites is found by name or by folder."""
     by_name = FolderSource(DATA, site="patient-crumb")
     assert len(by_name.urls) == 15
     assert FolderSource(DATA / "patient-crumb").urls == by_name.urls
     assert by_name.url_of(DATA / "patient-crumb" / "crumb-bread" / "page.html") == by_name.url_of("crumb-bread")
 
 
-def test_page_folders_need_little(tmp_path: Path) -> None:
-    """No id: the folder's name. No URL: base and path. A ``meta.json`` with neither is another program's."""
+def test_page_folders_need_no_id_or_url(tmp_path: Path) -> None:
+    """Without an id a page has its folder's name, and without a URL base and path; other ``meta.json`` are ignored."""
     page = "<title>page</title>"
     folder = write(tmp_path, {
         "one/page.html": page, "one/meta.json": '{"url": "http://a.example/1", "encoding": "cp1252"}',
@@ -439,7 +439,7 @@ def test_page_folders_need_little(tmp_path: Path) -> None:
 
 
 def test_sources_are_chosen_by_content(tmp_path: Path) -> None:
-    """Folders, link maps and archives, whatever the files are called."""
+    """Folders, link maps and archives are recognised by content, whatever their names."""
     record = json.dumps({"url": "http://a.example/", "html": "<title>fetched</title>"})
     write(tmp_path / "static", titled("index.html"))
     write_map(tmp_path / "mapped", ROWS)
@@ -459,7 +459,7 @@ def test_sources_are_chosen_by_content(tmp_path: Path) -> None:
 
 
 def test_options_reach_the_source(tmp_path: Path) -> None:
-    """Unknown options are named."""
+    """Options are passed to the source, and unknown ones are refused by name."""
     write_map(tmp_path / "mapped", ROWS)
     write(tmp_path / "fetched", {"crawl.jsonl": json.dumps({"url": "http://a.example/", "html": "<p>"})})
     assert len(open_source(tmp_path / "mapped", site="a").urls) == 2
@@ -470,8 +470,8 @@ def test_options_reach_the_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["<html><p>page</p>", "", "text", "{}", "[]", "{", b"\x1f\x8bgarbage"])
-def test_files_that_hold_no_pages_are_refused(tmp_path: Path, content: str | bytes) -> None:
-    """A single page has no other pages of its site."""
+def test_files_without_pages_are_refused(tmp_path: Path, content: str | bytes) -> None:
+    """A single page and other files are refused, because a source needs several pages of a site."""
     write(tmp_path, {"file.html": content})
     with pytest.raises(InputError, match="not a folder of pages, a WARC or ARC file"):
         open_source(tmp_path / "file.html")

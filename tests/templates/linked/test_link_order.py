@@ -18,18 +18,18 @@ URL = "http://example.org/a/b/key.html"
 
 
 def order_of(html: str, order: str, url: str = URL) -> list[str]:
-    """Paths of the links of a page in an order."""
+    """Return the paths of a page's links in an order."""
     page = blockml.parse(html, url=url)
     return [link.url.removeprefix("http://example.org") for link in ordered(page, links(page), order)]
 
 
 def anchors(*hrefs: str) -> str:
-    """One link after the other."""
+    """Return one link after the other."""
     return "".join(f"<a href='{href}'>x</a>" for href in hrefs)
 
 
-def test_unknown_order() -> None:
-    """The legal ones are named."""
+def test_unknown_order_is_refused() -> None:
+    """An unknown order is refused with the legal ones."""
     page = blockml.parse("")
     with pytest.raises(UnknownNameError, match="document, hierarchy, menu"):
         ordered(page, (), "random")
@@ -37,7 +37,7 @@ def test_unknown_order() -> None:
 
 
 def test_hierarchy_levels() -> None:
-    """Own directory, then below by depth, then one up and its depths, and so on."""
+    """Links in the page's directory come first, then deeper ones by depth, then those one level up, and so on."""
     html = anchors("/x/y/z", "/", "../c/d", "deep/er/1", "..", "deep/1", "1", "/a", "../../q", "./?x=/p/")
     assert order_of(html, "hierarchy") == [
         *["/a/b/1", "/a/b/?x=/p/"],
@@ -79,7 +79,7 @@ def test_farthest_first_against_paths(html: str, data: st.DataObject) -> None:
 
 
 def test_farthest_first_on_deep_pages() -> None:
-    """No recursion, and no time that grows with depth times links."""
+    """Links of deep pages are ordered without recursion and without time in proportion to depth times links."""
     page = blockml.parse("<div><a href=x>x</a>" * 3_000, url=URL)
     places = page.nodes.named({"a"}).nonzero()[0].tolist()
     order = farthest_first(page.nodes, places)
@@ -88,7 +88,7 @@ def test_farthest_first_on_deep_pages() -> None:
 
 
 def test_menu_order() -> None:
-    """Links of the menu first, also those already before it; the rest stays in order."""
+    """Links of the menu come first, even if they occur before it, and the others keep their order."""
     menu = "<nav><ul><li><a href=/2>2</a><li><a href=/1>1</a><li><a href=/3>3</a></ul></nav>"
     html = f"<p>{anchors('/0', '/1')} and a long text around the two</p>{menu}<p>text with a link {anchors('/4')}</p>"
     assert order_of(html, "document") == ["/0", "/1", "/2", "/3", "/4"]
@@ -97,7 +97,7 @@ def test_menu_order() -> None:
 
 
 def test_menu_order_asks_the_source() -> None:
-    """URLs are those of the source."""
+    """URLs in the menu order are those that the source resolves."""
     menu = "<ul><li><a href=1>1</a><li><a href=2>2</a></ul>"
     page = blockml.parse(f"<p><a href=0>0</a> and text, text, text</p>{menu}", url=URL)
 
@@ -112,7 +112,7 @@ def test_menu_order_asks_the_source() -> None:
 
 @given(messy_html)
 def test_orders_lose_nothing(html: str) -> None:
-    """Every order is a permutation."""
+    """Every order is a permutation of the links."""
     page = blockml.parse(html, url=URL)
     found = links(page, same_site=False)
     for order in ORDERS:

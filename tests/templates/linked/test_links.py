@@ -1,4 +1,4 @@
-"""Links of a page: each once, in order, none to itself."""
+"""Links of a page: each once, in order, without those to the page itself."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ URL = "http://example.org/a/b.html"
 def urls_of(
     html: str, url: str | None = URL, *, same_site: bool = True, pages_only: bool = False, frames: bool = True
 ) -> list[str]:
-    """URLs of the links of a page."""
+    """Return the URLs of the links of a page."""
     page = blockml.parse(html, url=url)
     return [link.url for link in links(page, same_site=same_site, pages_only=pages_only, frames=frames)]
 
 
 def test_me_11_1_links() -> None:
-    """The links of the micro-example: two of its seven."""
+    """The micro-example has two links to its site among seven addresses."""
     hrefs = ["c.html#x", "./c.html", "/a/b.html", "#top", "mailto:q@x", "http://ex.org:80/d", "http://other.net/"]
     html = "".join(f"<a href='{href}'>x</a>" for href in hrefs)
     url = "http://Ex.org/a/b.html"
@@ -32,8 +32,8 @@ def test_me_11_1_links() -> None:
     assert urls_of(html, url, same_site=False) == ["http://ex.org/a/c.html", "http://ex.org/d", "http://other.net/"]
 
 
-def test_first_element_with_a_link_counts() -> None:
-    """The node is that of the first one, whatever it looks like."""
+def test_first_element_with_a_url_counts() -> None:
+    """A link's node is the first element with its URL, whatever the element."""
     page = blockml.parse("<map><area href=/x></map><p><a href=/y>y</a><a href='/x#1'>x</a><a>no</a></p>", url=URL)
     assert [(link.url, page.nodes.name(link.node)) for link in links(page)] == [
         ("http://example.org/x", "area"),
@@ -42,7 +42,7 @@ def test_first_element_with_a_link_counts() -> None:
 
 
 def test_frames_are_links_unless_switched_off() -> None:
-    """A frameset has no other links."""
+    """Frames are links unless they are switched off."""
     frameset = "<frameset><frame src=left.html><frame src=right.html><noframes><a href=no>no</a></noframes></frameset>"
     assert urls_of(frameset) == ["http://example.org/a/left.html", "http://example.org/a/right.html"]
     assert urls_of(frameset, frames=False) == []
@@ -53,7 +53,7 @@ def test_frames_are_links_unless_switched_off() -> None:
 
 
 def test_links_below_an_element() -> None:
-    """The element itself is included."""
+    """Links can be limited to an element, including the element itself."""
     page = blockml.parse("<a href=x>x</a><ul><li><a href=y>y</a></ul><a href=z>z</a>", url=URL)
     ul = page.nodes.find("/html/body/ul")
     assert ul is not None
@@ -62,7 +62,7 @@ def test_links_below_an_element() -> None:
 
 
 def test_site_of_a_page_without_url() -> None:
-    """The site is unknown, unless the base gives it."""
+    """A page without a URL has links to its site only if a base gives it."""
     html = "<a href=http://example.org/x>x</a><a href=y>y</a>"
     assert urls_of(html, None) == []
     assert urls_of(html, None, same_site=False) == ["http://example.org/x"]
@@ -73,7 +73,7 @@ def test_site_of_a_page_without_url() -> None:
 
 
 def test_source_resolves() -> None:
-    """The source resolves links and the page's own URL; each distinct text is resolved once."""
+    """The source resolves links and the page's URL, and resolves each distinct text once."""
     asked = []
 
     class Paths(PageSource):
@@ -101,8 +101,8 @@ def test_source_resolves() -> None:
         ("rss", False), ("a/rss.html", False), ("v1.2", False),
     ],
 )  # fmt: skip
-def test_what_looks_like_a_page(path: str, *, expected: bool) -> None:
-    """Links are filtered by extension and by parts of the path."""
+def test_links_that_look_like_pages(path: str, *, expected: bool) -> None:
+    """Links to pages are recognised by extension and by parts of the path."""
     assert is_page(f"http://example.org/{path}") is expected
     assert is_page(path) is expected
     html = f"<a href='/{path}'>x</a>"
@@ -112,7 +112,7 @@ def test_what_looks_like_a_page(path: str, *, expected: bool) -> None:
 
 @given(messy_html, st.sampled_from([URL, None, "http://[broken"]))
 def test_links_of_any_page(html: str, url: str | None) -> None:
-    """A loop over elements gives the same links."""
+    """A loop over all elements gives the same links."""
     page = blockml.parse(html, url=url)
     expected: dict[str, int] = {}
     for node in range(len(page.nodes)):

@@ -1,4 +1,4 @@
-"""Menus by the share of links, and by six terms."""
+"""Menus by the share of links and by six terms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY = (
 
 
 def test_me_12_6() -> None:
-    """Shares of links of the micro-example, and its menu."""
+    """The candidates of the micro-example have these shares of links, and its menu is found."""
     page = blockml.parse(KEY)
     scores = {one.xpath: one.score for one in menu_candidates(page, method="ratio")}
     body = page.nodes.find("/html/body")
@@ -39,7 +39,7 @@ def test_me_12_6() -> None:
 
 
 def test_ratio_ties() -> None:
-    """More links first, then the first in the document; one link is not a menu."""
+    """Of equal shares the candidate with more links wins, then the first; a single link is not a menu."""
     two = "<p><a>1</a><a>2</a></p>"
     page = blockml.parse(f"<p><a>0</a></p>{two}<p><a>1</a><a>2</a><a>3</a></p>{two}")
     found = [(one.xpath, one.n_links, one.score) for one in menu_candidates(page, method="ratio", limit=3)]
@@ -48,7 +48,7 @@ def test_ratio_ties() -> None:
 
 
 def test_terms_by_hand() -> None:
-    """Each term of a list of three short links and a long one, after a heading."""
+    """Each term of a list of three short links and a long one, after a heading, is computed by hand."""
     items = "".join(f"<li><a href=/{text[0]}>{text}</a></li>" for text in ("abc", "def", "g" * 94))
     html = f"<h1>Title</h1><ul>{items}<li><a href=//other.example>x</a><li><a href=#a>y</a></ul>"
     page = blockml.parse(html, url=URL)
@@ -71,7 +71,7 @@ def test_terms_by_hand() -> None:
 
 
 def menu_of(html: str, url: str | None = URL) -> str | None:
-    """XPath of the menu."""
+    """Return the XPath of the menu."""
     page = blockml.parse(html, url=url)
     menu = find_menu(page)
     return None if menu is None else page.nodes.xpath(menu.node)
@@ -82,8 +82,8 @@ ITEMS = "".join(f"<li><a href=/{name}>{name}</a>" for name in ("cat", "dog", "bi
 TEXT = f"<p>{'Some words of content. ' * 20}<a href=/x>more</a> <a href=/y>and more</a></p>"
 
 
-def test_what_is_a_menu() -> None:
-    """Elements that call themselves so, on any page; no pagers, tables of contents or rows of other sites."""
+def test_elements_that_are_menus() -> None:
+    """Elements named as menus are found on any page, but not pagers, tables of contents or lists of other sites."""
     assert menu_of(f"<div>{LINKS}</div>{TEXT}") == "/html/body/div"
     assert menu_of(f"<div>{LINKS}</div>{TEXT}", None) == "/html/body/div"
     assert menu_of(f"{TEXT}<ul>{ITEMS}</ul>{TEXT}<nav>{LINKS}</nav>") == "/html/body/nav"
@@ -111,7 +111,7 @@ def test_links_in_running_text_are_not_a_menu() -> None:
 
 
 def test_menus_grow_to_the_whole() -> None:
-    """A list of a menu of several is part of a larger one."""
+    """A list of links inside a larger menu is extended to the whole menu."""
     html = f"<header><div class=menu><ul>{ITEMS}</ul><ul>{ITEMS.replace('=/', '=/x/')}</ul></div></header>{TEXT}"
     assert menu_of(html) == "/html/body/header/div"
     page = blockml.parse(html, url=URL)
@@ -121,8 +121,8 @@ def test_menus_grow_to_the_whole() -> None:
     assert len(menu.links) == 8
 
 
-def test_unknown_method() -> None:
-    """The legal ones are named."""
+def test_unknown_method_is_refused() -> None:
+    """An unknown method is refused with the legal ones."""
     with pytest.raises(UnknownNameError, match="ratio, weighted"):
         find_menu(blockml.parse(""), method="x")
     with pytest.raises(UnknownNameError, match="ratio, weighted"):
@@ -132,7 +132,7 @@ def test_unknown_method() -> None:
 @settings(max_examples=30)
 @given(messy_html)
 def test_menus_of_any_page(html: str) -> None:
-    """Scores and terms are shares, best comes first, and the share of links is as by counting."""
+    """Scores and terms are shares, the best candidate is first, and the share of links is as counted."""
     page = blockml.parse(html, url=URL)
     for method in MENU_METHODS:
         found = menu_candidates(page, method=method, limit=1_000)
@@ -149,7 +149,7 @@ def test_menus_of_any_page(html: str) -> None:
         assert one.score == pytest.approx(n_links / len(below))
 
 
-#: XPath of an element that the menu of a site's first page is, holds or is in, as read off the pages.
+#: XPath of an element that the menu of a site's first page is, contains or is inside.
 MENUS = {
     "90minutos": "/html/body/div[2]/div[1]/nav",
     "fs-uae": "/html/body/div/header/nav",

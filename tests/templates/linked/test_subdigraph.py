@@ -1,4 +1,4 @@
-"""Mutually linked pages, against the definition and the published example."""
+"""Mutually linked pages, compared with the definition and the published example."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockml.page import Page
 from blockml.templates.linked.subdigraph import Subdigraph, find_subdigraph
 from tests.templates.linked.sites import HOST, DictSource, page_with_links
 
-#: Who links to whom in the worked example, the key page K included; X is not a page.
+#: The links between pages of the worked example with the key page K; X is not a page.
 LINKS = {"K": "ABCDE", "A": "BCKAX", "B": "AC", "C": "ABE", "D": "A", "E": "CAB"}
 
 
@@ -25,7 +25,7 @@ def search(
     redirects: Mapping[str, str] | None = None,
     **options: int | str | bool,
 ) -> tuple[list[str], DictSource, Subdigraph]:
-    """Search from a key page; names of what was found, the source, and all of it."""
+    """Search from a key page and return the names found, the source and the result."""
     source = DictSource(targets, redirects)
     page = page_with_links(key, targets[key])
     found = find_subdigraph(page, source, **options)  # type: ignore[arg-type]
@@ -44,7 +44,7 @@ def search(
     ],
 )
 def test_me_12_2(changes: Mapping[str, str], n: int, expected: str, loads: int) -> None:
-    """Pages found and pages loaded in all variants of the micro-example."""
+    """In all variants of the micro-example the expected pages are found and loaded."""
     names, source, found = search({**LINKS, **changes}, n=n)
     assert names == list(expected)
     assert [page.url for page in found.pages] == list(found.urls) == [HOST + name for name in expected]
@@ -57,8 +57,8 @@ def test_portal_with_menu_and_submenu() -> None:
     """The published example 4.1: black pages of the main menu, grey ones of a submenu, white ones inside.
 
     All pages link to all black ones. The grey pages of a section, its black page and its white pages link to all grey
-    ones of that section. From any page, the first four pages of a menu form the subdigraph, and no page is loaded in
-    vain.
+    ones of that section. From any page, the first four pages of a menu form the subdigraph, and no unneeded page is
+    loaded.
     """
     black = [f"black{i}" for i in range(5)]
     grey = {section: [f"grey{section}{i}" for i in range(4)] for section in range(5)}
@@ -78,7 +78,7 @@ def test_portal_with_menu_and_submenu() -> None:
 
 
 def brute_force(targets: Mapping[str, str], n: int) -> tuple[str, int]:
-    """The algorithm as published: all subsets of the pages so far that hold the newest one."""
+    """Return the result of the published algorithm: all subsets of the pages so far that contain the newest one."""
     reach = [name for name in dict.fromkeys(targets["K"]) if name != "K"]
     processed: list[str] = []
     best: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ def test_random_digraphs(targets: Mapping[str, str], of_key: str, n: int) -> Non
     st.sampled_from(["document", "hierarchy", "menu"]),
 )
 def test_failing_loads(targets: Mapping[str, str], broken: set[str], n: int, max_loads: int, order: str) -> None:
-    """Broken links and a limit: what is found is mutually linked, and nothing is loaded that needn't be."""
+    """With broken links and a limit, the pages found are mutually linked, and no unneeded page is loaded."""
     site = {name: names for name, names in targets.items() if name not in broken} | {"K": NAMES}
     names, source, found = search(site, n=n, max_loads=max_loads, order=order)
     assert all(b in site[a] for a in names for b in names if a != b)
@@ -136,13 +136,13 @@ def test_failing_loads(targets: Mapping[str, str], broken: set[str], n: int, max
 
 
 def test_cycles_are_not_enough() -> None:
-    """Links in both directions are needed."""
+    """A cycle is not enough, because links in both directions are needed."""
     names, _, found = search({"K": "ABC", "A": "B", "B": "C", "C": "A"})
     assert (names, found.complete, found.n_loaded) == (["A"], False, 4)
 
 
-def test_copies_of_the_key_page_are_passed_over() -> None:
-    """Copies of the key page would turn the whole page into template; copies of other pages would not."""
+def test_copies_of_the_key_page_are_skipped() -> None:
+    """Copies of the key page, which would make the whole page template, are skipped, but copies of others are not."""
     text = page_with_links("K", "ABC").blocks.texts
 
     class Duplicates(DictSource):
@@ -159,8 +159,8 @@ def test_copies_of_the_key_page_are_passed_over() -> None:
     assert found.n_loaded == 4
 
 
-def test_pages_without_text_are_no_copies() -> None:
-    """Sets of frames, for example."""
+def test_pages_without_text_are_not_copies() -> None:
+    """Pages without text, such as framesets, are not copies of each other."""
 
     class Frames(DictSource):
         def get(self, url: str) -> Page | None:
@@ -171,7 +171,7 @@ def test_pages_without_text_are_no_copies() -> None:
 
 
 def test_redirect_to_a_page_that_is_linked_too() -> None:
-    """The page is loaded once, and links to either URL lead to it."""
+    """A page linked directly and through a redirect is loaded once, and links to either URL count."""
     site = {"K": ["old", "B", "new", "C"], "new": ["B", "C"], "B": ["old"], "C": ["new", "B"]}
     names, source, found = search(site, redirects={"old": "new"})
     assert source.asked == ["old", "B", "C"]
@@ -180,7 +180,7 @@ def test_redirect_to_a_page_that_is_linked_too() -> None:
 
 
 def test_redirect_to_a_page_that_was_loaded_before() -> None:
-    """After the page is loaded, links to its other URL count."""
+    """Links to the old URL of a page count once its redirect is known."""
     site = {"K": ["new", "B", "old"], "new": ["B"], "B": ["old"]}
     names, source, found = search(site, n=2, redirects={"old": "new"})
     assert source.asked == ["new", "B", "old"]
@@ -189,7 +189,7 @@ def test_redirect_to_a_page_that_was_loaded_before() -> None:
 
 
 def test_redirect_to_the_key_page_or_another_site() -> None:
-    """Neither becomes a page of the subdigraph."""
+    """A redirect to the key page or to another site does not become a page of the subdigraph."""
     site = {"K": ["me", "A", "gone"], "A": ["me", "gone"]}
     names, _, found = search(site, n=2, redirects={"me": "K"})
     assert (names, found.failed) == (["A"], (f"{HOST}gone",))
@@ -204,8 +204,8 @@ def test_redirect_to_the_key_page_or_another_site() -> None:
     assert len(find_subdigraph(key, Leaving({"A": "X"}), n=1, same_site=False).urls) == 1
 
 
-def test_many_mutual_links_and_no_set_of_the_size() -> None:
-    """The search is bounded: a set can grow by one page with each page loaded."""
+def test_many_mutual_links_without_a_set_of_the_size() -> None:
+    """The search is bounded, because a set can grow by only one page with each page loaded."""
     names = [f"p{i}" for i in range(45)]
     groups = {name: [other for j, other in enumerate(names) if j % 3 != i % 3] for i, name in enumerate(names)}
     found, _, result = search({"K": names, **groups})
@@ -213,7 +213,7 @@ def test_many_mutual_links_and_no_set_of_the_size() -> None:
 
 
 def test_wrong_calls() -> None:
-    """The error gives the legal values."""
+    """Wrong settings are refused with the legal values."""
     with pytest.raises(UsageError, match="at least 1"):
         search(LINKS, n=0)
     with pytest.raises(UsageError, match="at least 0"):

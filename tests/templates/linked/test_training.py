@@ -1,4 +1,4 @@
-"""Training sets made of what a page links to."""
+"""Training sets from the links of a page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLE = "<table><tr><th>{0}<td>{0}<td><i>more</i></table><dl><dt>{0}<dd>{1}</dl>
 
 
 def make(name: str, targets: str = "", url: str | None = None) -> Page:
-    """A page of one of the layouts, with links."""
+    """Return a page of one of the layouts, with links."""
     linked = "".join(f"<a href='{target}'>{target}</a>" for target in targets.split())
     layout = TABLE if name.startswith("t") else ARTICLE
     extra = "<pre>an article with more</pre>" if name.startswith("b") else ""
@@ -29,13 +29,13 @@ def make(name: str, targets: str = "", url: str | None = None) -> Page:
 
 
 class Site(PageSource):
-    """Every page exists except those named ``gone…``; ``copy…`` are copies of the page ``key``."""
+    """A source in which every page exists except ``gone…``; ``copy…`` are copies of the page ``key``."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
 
     def get(self, url: str) -> Page | None:
-        """Make the page."""
+        """Return the page of a URL, or None."""
         name = url.removeprefix(HOST)
         self.asked.append(name)
         if name.startswith("gone"):
@@ -47,17 +47,17 @@ class Site(PageSource):
         return make(name, "key", url)
 
 
-#: Links of the key page that the copies share.
+#: Links of the key page that its copies share.
 COPIED = "a1 copy1"
 
 
 def names_of(found: TrainingSet, *, loaded: bool = False) -> list[str]:
-    """Names of pages."""
+    """Return the names of pages."""
     return [str(page.url).removeprefix(HOST) for page in (found.loaded if loaded else found.pages)]
 
 
 def test_pages_of_the_same_layout() -> None:
-    """The cluster of the key page, in the order of loading; failures and other layouts aside."""
+    """The pages are the cluster of the key page in loading order, without failures and other layouts."""
     key = make("key", "a1 t1 gone1 a2 t2 gone2 a3")
     found = training_set(key, Site())
     assert names_of(found) == ["key", "a1", "a2", "a3"]
@@ -70,7 +70,7 @@ def test_pages_of_the_same_layout() -> None:
 
 
 def test_threshold_given_or_found() -> None:
-    """The rule for thresholds is asked, unless there is one."""
+    """The threshold is computed from the distances unless it is given."""
     key = make("key", " ".join(f"a{i} b{i} t{i}" for i in range(4)))
     found = training_set(key, Site())
     assert (found.threshold, found.how) == tuple(auto_threshold(distance_matrix(found.loaded, "cp"), "cp"))
@@ -83,7 +83,7 @@ def test_threshold_given_or_found() -> None:
     assert (names_of(alone), alone.reason) == (["t0"], Lack.TOO_FEW_PAGES)
 
 
-def test_nothing_tells_pages_apart() -> None:
+def test_without_a_threshold_all_pages_are_one_group() -> None:
     """Without a threshold all pages are one group."""
     found = training_set(make("key", "a1 a2 t1"), Site(), metric="tv")
     assert (found.threshold, found.how) == (None, "none")
@@ -92,7 +92,7 @@ def test_nothing_tells_pages_apart() -> None:
 
 
 def test_reasons() -> None:
-    """Why there is nothing to learn from; the key page is there all the same."""
+    """Sets too small to learn from give the reason, and contain the key page."""
 
     def reason_of(targets: str, **options: int) -> str | None:
         found = training_set(make("key", targets), Site(), **options)  # type: ignore[arg-type]
@@ -113,14 +113,14 @@ def test_reasons() -> None:
 
 
 def test_copies_of_the_key_page_are_dropped() -> None:
-    """They would turn all of the page into template; each costs a load."""
+    """Copies of the key page, which would make the whole page template, are dropped but count as loaded."""
     found = training_set(make("key", COPIED), Site(), min_train=2)
     assert names_of(found, loaded=True) == ["key", "a1"]
     assert (found.n_loaded, found.reason) == (3, None)
 
 
-def test_pages_that_come_again_are_dropped() -> None:
-    """A page may be loaded again by a redirect, and by a link to its target."""
+def test_repeated_pages_are_dropped() -> None:
+    """A page that is loaded again through a redirect is dropped."""
     source = Site()
     found = training_set(make("key", "moved1 moved2 a9 a1"), source)
     assert names_of(found) == ["key", "a9", "a1"]
@@ -129,7 +129,7 @@ def test_pages_that_come_again_are_dropped() -> None:
 
 
 def test_limit_and_order() -> None:
-    """Promising links first, and no more than the limit."""
+    """Links are loaded in the given order up to the limit."""
     menu = "<nav><ul><li><a href=a1>1</a><li><a href=a2>2</a></ul></nav>"
     text = "<p>A long text with a link, <a href=t1>here</a>, and some more words around it.</p>"
     key = blockml.parse(f"{text}{menu}", url=HOST)
@@ -141,8 +141,8 @@ def test_limit_and_order() -> None:
     assert source.asked == ["a1", "a2"]
 
 
-def test_which_links_count() -> None:
-    """Other sites and what looks like no page are options."""
+def test_links_are_selected_by_options() -> None:
+    """Other sites and links that don't look like pages are included or not by option."""
     key = make("key", "a1 image.jpg http://other.example/a2")
     source = Site()
     training_set(key, source)
@@ -152,8 +152,8 @@ def test_which_links_count() -> None:
     assert source.asked == ["a1", "http://other.example/a2"]
 
 
-def test_wrong_training_calls() -> None:
-    """The error gives the legal values before anything is loaded."""
+def test_wrong_training_calls_are_refused() -> None:
+    """Wrong settings are refused with the legal values before anything is loaded."""
     key, source = make("key", "a1"), Site()
     with pytest.raises(UsageError, match="max_pages"):
         training_set(key, source, max_pages=-1)

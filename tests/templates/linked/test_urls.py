@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml.templates.linked.urls import base_url, join, normalise, resolve_link, same_site
 
-#: What URLs break at.
+#: Pieces on which URL parsers fail.
 PIECES = (
     "http:", "https:", "HTTP://", "//", "/", "\\", ":", "@", "[", "]", "[::1]", "%", "%4", "%41", "%7e", "%2f", "%e7",
     "?", "#", "..", ".", "a", "B", "é", "例え", ".example", "www.", "xn--", "xn--a", ":80", ":99999", " ", "\t", "\n",
@@ -57,7 +57,7 @@ messy_urls = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=4)), m
     ],
 )
 def test_one_form(url: str, expected: str) -> None:
-    """Each rule of the docstring."""
+    """Each rule of the docstring gives this form."""
     assert normalise(url) == expected
 
 
@@ -72,8 +72,8 @@ def test_one_form(url: str, expected: str) -> None:
         "https//example.org", "c:/folder/page.html", "http://é\ud800/",
     ],
 )  # fmt: skip
-def test_no_url_of_a_page(url: str) -> None:
-    """Broken, relative, or of another scheme."""
+def test_urls_that_are_not_of_pages(url: str) -> None:
+    """Broken and relative URLs, and those of other schemes, give None."""
     assert normalise(url) is None
 
 
@@ -81,7 +81,7 @@ def test_no_url_of_a_page(url: str) -> None:
 @example("http://a/%%34%31")
 @example("http://a/%éé")
 def test_any_text_has_a_stable_form_or_none(url: str) -> None:
-    """Nothing raises, and a form is its own form; it is ASCII, and Python's parser finds the same host in it."""
+    """Any text gives None or a stable ASCII form, in which Python's parser finds the same host."""
     form = normalise(url)
     if form is not None:
         assert normalise(form) == form
@@ -97,7 +97,7 @@ def test_any_text_has_a_stable_form_or_none(url: str) -> None:
 
 @given(messy_urls, messy_urls)
 def test_resolving_any_text(url: str, href: str) -> None:
-    """Nothing raises, and what comes out is a normalised URL."""
+    """Resolving any text gives None or a normalised URL."""
     target = join(normalise(url), href)
     assert target is None or normalise(target) == target
 
@@ -111,17 +111,17 @@ _STEPS = st.sampled_from(["..", ".", "a", "b.html", "c"])
     st.lists(_STEPS, max_size=5).map("/".join),
     st.sampled_from(["", "/", "#top", "?q=1", "?q#top"]),
 )
-def test_well_formed_links_as_the_standard_library_has_them(path: str, start: str, steps: str, rest: str) -> None:
-    """On ordinary links ``urljoin`` gives the same."""
+def test_well_formed_links_are_resolved_as_by_urljoin(path: str, start: str, steps: str, rest: str) -> None:
+    """Ordinary links are resolved as by ``urljoin``."""
     base = normalise(f"http://example.org/{path}")
     assert base is not None
     href = f"{start}{steps}{rest}"
-    assume(start == "//other.example/" or not href.startswith("//"))  # two slashes without a host are odd
+    assume(start == "//other.example/" or not href.startswith("//"))  # two slashes without a host are not well-formed
     assert join(base, href) == normalise(urljoin(base, href))
 
 
 def test_me_11_1() -> None:
-    """The links of the micro-example, in the form that identifies their pages."""
+    """The links of the micro-example are resolved to the form that identifies their pages."""
     page = blockml.parse("<p>x", url="http://Ex.org/a/b.html")
     hrefs = ["c.html#x", "./c.html", "/a/b.html", "#top", "mailto:q@x", "http://ex.org:80/d", "http://other.net/"]
     assert [resolve_link(page, href) for href in hrefs] == [
@@ -136,7 +136,7 @@ def test_me_11_1() -> None:
 
 
 def test_base_elements() -> None:
-    """The first base with an address counts, relative ones too; a broken one is as good as none."""
+    """The first base with an address counts, even a relative one, and a broken one is ignored."""
     url = "http://example.org/a/b.html"
 
     def base_of(html: str, url: str | None = url) -> str | None:
@@ -157,7 +157,7 @@ def test_base_elements() -> None:
 
 
 def test_scheme_without_slashes_is_relative_to_the_same_scheme() -> None:
-    """Browsers treat ``http:page.html`` in this way."""
+    """A URL without slashes (``http:page.html``) is relative to a base with the same scheme, as in browsers."""
     assert join("http://example.org/a/b", "http:c") == "http://example.org/a/c"
     assert join("https://example.org/a/b", "http:c") == "http://c/"
     assert join("http://example.org/a/b", "http://c") == "http://c/"
@@ -166,7 +166,7 @@ def test_scheme_without_slashes_is_relative_to_the_same_scheme() -> None:
 
 
 def test_sites() -> None:
-    """Hosts without ``www.``; paths of a folder are a separate site."""
+    """Two URLs are of the same site if their hosts are equal without ``www.``; relative paths are one site."""
     assert same_site("http://www.example.org/a", "https://EXAMPLE.org:8080/")
     assert not same_site("http://blog.example.org/", "http://example.org/")
     assert same_site("http://[::1]:8000/", "http://[::1]/")

@@ -22,7 +22,7 @@ from tests.templates.linked.webserver import HTML, Site, loopback, page, reason,
 
 @loopback
 def test_a_page_is_fetched_and_parsed(site: Site, web: WebSource) -> None:
-    """The charset of the header counts; robots.txt is asked for first; the headers are ours."""
+    """A page is parsed with the header's charset, after robots.txt was requested, and the request has our headers."""
     site.answers["/a"] = 200, {"Content-Type": 'TEXT/HTML; Charset="ISO-8859-1"'}, "<p>Crème".encode("latin-1")
     found = web.get(f"{site.url}/a#part")
     assert found is not None
@@ -37,7 +37,7 @@ def test_a_page_is_fetched_and_parsed(site: Site, web: WebSource) -> None:
 
 @loopback
 def test_links_of_a_fetched_page_lead_to_the_next_page(site: Site, web: WebSource) -> None:
-    """A page knows its URL, so its relative links can be followed."""
+    """Relative links of a fetched page can be followed, because it has its URL."""
     site.answers["/dir/a"] = 200, HTML, b"<a href=../b?x=1>b</a>"
     site.answers["/b?x=1"] = page("b")
     first = web.get(f"{site.url}/dir/a")
@@ -52,7 +52,7 @@ def test_links_of_a_fetched_page_lead_to_the_next_page(site: Site, web: WebSourc
 @loopback
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_are_followed(site: Site, web: WebSource, status: int) -> None:
-    """Relative ones and ones without a scheme; the page has the last URL."""
+    """Relative redirects and ones without a scheme are followed, and the page has the last URL."""
     site.answers["/old"] = redirect("newer", status)
     site.answers["/newer"] = redirect(f"//127.0.0.1:{site.port}/new#x", status)
     site.answers["/new"] = page("new")
@@ -63,7 +63,7 @@ def test_redirects_are_followed(site: Site, web: WebSource, status: int) -> None
 
 @loopback
 def test_redirects_in_a_circle_end(site: Site, web: WebSource) -> None:
-    """No URL is asked for twice."""
+    """Circular redirects end without requesting a URL twice."""
     site.answers["/a"] = redirect("/b")
     site.answers["/b"] = redirect("/a")
     assert reason(web, f"{site.url}/a") == "redirects in a circle"
@@ -72,7 +72,7 @@ def test_redirects_in_a_circle_end(site: Site, web: WebSource) -> None:
 
 @loopback
 def test_endless_redirects_end(site: Site) -> None:
-    """Three are followed, the fourth isn't."""
+    """Redirects are followed up to the limit of three."""
     for number in range(9):
         site.answers[f"/{number}"] = redirect(f"/{number + 1}")
     site.answers["/3"] = page("three")
@@ -86,15 +86,15 @@ def test_endless_redirects_end(site: Site) -> None:
 @pytest.mark.parametrize(
     "target", ["", "ftp://127.0.0.1/", "file:///etc/passwd", "javascript:void(0)", "http://", "http://a:b:c/"]
 )
-def test_redirects_to_no_page_fail(site: Site, web: WebSource, target: str) -> None:
-    """Nothing but http and https is followed."""
+def test_redirects_to_other_schemes_fail(site: Site, web: WebSource, target: str) -> None:
+    """Redirects to other schemes than http and https fail."""
     site.answers["/a"] = redirect(target)
     assert reason(web, f"{site.url}/a") == "status 302 without a target"
 
 
 @loopback
 def test_redirects_with_credentials_fail(site: Site, web: WebSource) -> None:
-    """A page can't make us log in somewhere."""
+    """Redirects with a user name or a password fail, so that a page can't make us log in somewhere."""
     for number, target in enumerate((f"http://me:secret@127.0.0.1:{site.port}/b", f"//me@127.0.0.1:{site.port}/b")):
         site.answers[f"/{number}"] = redirect(target)
         assert "user name or password" in reason(web, f"{site.url}/{number}")
@@ -103,16 +103,16 @@ def test_redirects_with_credentials_fail(site: Site, web: WebSource) -> None:
 
 @loopback
 @pytest.mark.parametrize("status", [204, 206, 304, 404, 410, 429, 500, 503])
-def test_other_answers_fail(site: Site, web: WebSource, status: int) -> None:
-    """Only status 200 is a page."""
+def test_other_statuses_fail(site: Site, web: WebSource, status: int) -> None:
+    """Responses with another status than 200 fail."""
     site.answers["/a"] = (status, HTML, b"" if status in {204, 304} else b"<p>sorry</p>")
     assert reason(web, f"{site.url}/a") == f"status {status}"
 
 
 @loopback
 @pytest.mark.parametrize("content_type", ["text/plain", "application/pdf", "image/svg+xml", "text/htmlx", ""])
-def test_only_html_is_taken(site: Site, web: WebSource, content_type: str) -> None:
-    """The media type decides, not the body."""
+def test_only_html_is_accepted(site: Site, web: WebSource, content_type: str) -> None:
+    """Only HTML media types are accepted, whatever the body is."""
     site.answers["/a"] = 200, {"Content-Type": content_type}, b"<p>text</p>"
     site.answers["/b"] = 200, {"Content-Type": "application/xhtml+xml"}, b"<p>text</p>"
     assert reason(web, f"{site.url}/a") == f"the content type is {content_type!r}, not HTML"
@@ -120,8 +120,8 @@ def test_only_html_is_taken(site: Site, web: WebSource, content_type: str) -> No
 
 
 @loopback
-def test_a_failed_page_is_not_asked_for_again(site: Site, web: WebSource) -> None:
-    """Not under another fragment either; and nobody can write to the failures."""
+def test_a_failed_page_is_not_requested_again(site: Site, web: WebSource) -> None:
+    """A failed page is not requested again, even with another fragment, and the failures are read-only."""
     assert reason(web, f"{site.url}/a") == "status 404"
     site.answers["/a"] = page("late")
     assert web.get(f"{site.url}/a#part") is None
@@ -132,7 +132,7 @@ def test_a_failed_page_is_not_asked_for_again(site: Site, web: WebSource) -> Non
 
 @loopback
 def test_the_number_of_pages_is_limited(site: Site) -> None:
-    """Pages that failed count, robots.txt doesn't."""
+    """The limit counts failed pages too, but not robots.txt."""
     site.answers["/a"] = page("a")
     with WebSource(allow_private=True, delay=0, max_pages=2) as source:
         assert source.get(f"{site.url}/a") is not None
@@ -143,7 +143,7 @@ def test_the_number_of_pages_is_limited(site: Site) -> None:
 
 @loopback
 def test_cookies_are_not_kept_and_proxies_not_used(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No state, and no settings from the environment."""
+    """Cookies are not kept, and proxies in environment variables are not used."""
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     site.answers["/a"] = 200, {**HTML, "Set-Cookie": "id=1; Path=/"}, b"<p>a"
@@ -155,13 +155,13 @@ def test_cookies_are_not_kept_and_proxies_not_used(site: Site, monkeypatch: pyte
 
 
 @loopback
-def test_requests_go_out_one_after_another(site: Site, web: WebSource) -> None:
-    """Six threads, one request at a time."""
+def test_requests_are_made_one_at_a_time(site: Site, web: WebSource) -> None:
+    """Six threads make one request at a time."""
     at_work = threading.Lock()
     overlaps: list[str] = []
 
     def slow(handler: BaseHTTPRequestHandler) -> None:
-        # Held until just before the answer: once it is sent, the next request may rightly come.
+        # Held until just before the answer, because after it the next request may come.
         if not at_work.acquire(blocking=False):
             overlaps.append(handler.path)
             at_work.acquire()
@@ -181,7 +181,7 @@ def test_requests_go_out_one_after_another(site: Site, web: WebSource) -> None:
 
 @loopback
 def test_a_closed_source_refuses(site: Site) -> None:
-    """Using it is an error of the caller, not a missing page."""
+    """A closed source raises an error instead of returning no page."""
     with WebSource(allow_private=True) as source:
         pass
     with pytest.raises(UsageError, match="closed"):
@@ -205,7 +205,7 @@ def test_parsing_options_are_passed_on(site: Site) -> None:
 @loopback
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_page_that_is_too_long_fails(site: Site, chunked: bool) -> None:  # noqa: FBT001
-    """Whether its length is announced or not; the limit itself is not too long."""
+    """A page over the limit fails with or without an announced length, but one at the limit doesn't."""
 
     def endless(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
@@ -223,8 +223,8 @@ def test_a_page_that_is_too_long_fails(site: Site, chunked: bool) -> None:  # no
 
 
 @loopback
-def test_a_small_file_that_unzips_to_a_huge_one_fails_early(site: Site, web: WebSource) -> None:
-    """The unpacked size counts, and no more than the limit is held in memory."""
+def test_a_gzip_bomb_fails_early(site: Site, web: WebSource) -> None:
+    """A gzip bomb fails with no more than a few times the limit in memory."""
     bomb = gzip.compress(bytes(64 * 2**20))
     assert len(bomb) < 100_000
     site.answers["/bomb"] = 200, {**HTML, "Content-Encoding": "gzip"}, bomb
@@ -239,7 +239,7 @@ def test_a_small_file_that_unzips_to_a_huge_one_fails_early(site: Site, web: Web
 
 
 @loopback
-def test_zipped_pages_are_unzipped(site: Site, web: WebSource) -> None:
+def test_compressed_pages_are_decompressed(site: Site, web: WebSource) -> None:
     """Compressed bodies may have several members, padding or no content."""
     text = "".join(f"<p>paragraph {number}</p>" for number in range(5000)).encode()
     half = len(text) // 2
@@ -260,7 +260,7 @@ def test_zipped_pages_are_unzipped(site: Site, web: WebSource) -> None:
 
 @loopback
 def test_damaged_bodies_fail(site: Site, web: WebSource) -> None:
-    """A page is whole or not there; the source works on."""
+    """A damaged body fails as a whole, and the source remains usable."""
 
     def broken_off(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
@@ -287,7 +287,7 @@ def test_damaged_bodies_fail(site: Site, web: WebSource) -> None:
 @loopback
 @pytest.mark.parametrize("where", ["head", "body", "silence", "redirects"])
 def test_a_slow_page_fails_in_time(site: Site, where: str) -> None:
-    """However the time is spent: one limit for all of it."""
+    """One time limit applies to the whole request, wherever the server is slow."""
 
     def slow(handler: BaseHTTPRequestHandler) -> None:
         if where == "body":
@@ -314,7 +314,7 @@ def test_a_slow_page_fails_in_time(site: Site, where: str) -> None:
 
 @loopback
 def test_a_slow_look_up_fails_in_time() -> None:
-    """Looking up a name has no separate time limit."""
+    """The time limit includes looking up the name."""
     done = threading.Event()
 
     def slow(_host: str, _port: int) -> Sequence[str]:
@@ -349,21 +349,21 @@ def test_a_slow_look_up_fails_in_time() -> None:
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
-    """Options are checked before the first page."""
+    """Wrong options are refused before the first page."""
     with pytest.raises(UsageError):
         WebSource(**options)
 
 
 @pytest.mark.parametrize("package", ["httpcore", "protego"])
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
-    """The error gives the command that installs it."""
+    """The error for a missing package gives the command that installs it."""
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=r"Fetching pages needs .*pip install .*\[http\]"):
         WebSource()
 
 
 def test_importing_the_sources_imports_no_extra() -> None:
-    """Packages of extras are imported when a source is made."""
+    """Packages of extras are imported only when a source is made."""
     code = (
         "import sys, blockml.templates.linked.folder, blockml.templates.linked.archive, blockml.templates.linked.web;"
         "print(sorted({'httpx', 'httpcore', 'protego', 'fastwarc', 'ssl'} & set(sys.modules)))"

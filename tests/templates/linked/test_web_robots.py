@@ -1,4 +1,4 @@
-"""Rules of servers for crawlers, in robots.txt."""
+"""The rules for crawlers in robots.txt."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.templates.linked.webserver import Site, loopback, page, reason, redir
 
 
 @loopback
-def test_robots_txt_is_obeyed_and_asked_for_once(site: Site, web: WebSource) -> None:
-    """The group of our name, the longest rule, a byte order mark."""
+def test_robots_txt_is_obeyed_and_requested_once(site: Site, web: WebSource) -> None:
+    """Our group's longest rule applies, even after a byte-order mark, and the file is requested once."""
     site.answers["/robots.txt"] = robots(
         "\ufeffUser-agent: other\nDisallow: /\n\nUser-agent: BlockML\nDisallow: /private\nAllow: /private/open\n"
     )
@@ -28,8 +28,8 @@ def test_robots_txt_is_obeyed_and_asked_for_once(site: Site, web: WebSource) -> 
 
 
 @loopback
-def test_robots_txt_goes_by_the_name_of_the_user_agent(site: Site) -> None:
-    """The name it starts with, not others it mentions."""
+def test_robots_txt_groups_are_selected_by_the_user_agent(site: Site) -> None:
+    """The name that starts the user agent selects the group, not other names in it."""
     site.answers["/robots.txt"] = robots("User-agent: my-reader\nDisallow: /\n\nUser-agent: blockml\nAllow: /\n")
     site.answers["/a"] = page("a")
     with WebSource(allow_private=True, user_agent="My-Reader/2 (based on blockml)") as source:
@@ -39,8 +39,8 @@ def test_robots_txt_goes_by_the_name_of_the_user_agent(site: Site) -> None:
 
 @loopback
 @pytest.mark.parametrize(("status", "allowed"), [(404, True), (403, True), (410, True), (500, False), (503, False)])
-def test_without_robots_txt_the_status_counts(site: Site, web: WebSource, status: int, allowed: bool) -> None:  # noqa: FBT001
-    """RFC 9309, section 2.3.1: 4xx allows all, 5xx forbids all."""
+def test_without_robots_txt_the_status_decides(site: Site, web: WebSource, status: int, allowed: bool) -> None:  # noqa: FBT001
+    """Without robots.txt, 4xx allows all and 5xx forbids all (RFC 9309, section 2.3.1)."""
     site.answers["/robots.txt"] = robots("User-agent: *\nDisallow: /", status)
     site.answers["/a"] = page("a")
     if allowed:
@@ -54,7 +54,7 @@ def test_without_robots_txt_the_status_counts(site: Site, web: WebSource, status
 
 @loopback
 def test_a_server_that_does_not_answer_forbids_all(web: WebSource) -> None:
-    """RFC 9309, section 2.3.1.4."""
+    """A server that does not answer forbids all (RFC 9309, section 2.3.1.4)."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and never listens
         port = taken.getsockname()[1]
@@ -63,7 +63,7 @@ def test_a_server_that_does_not_answer_forbids_all(web: WebSource) -> None:
 
 @loopback
 def test_robots_txt_may_redirect(site: Site, web: WebSource) -> None:
-    """RFC 9309, section 2.3.1.2."""
+    """Redirects of robots.txt are followed (RFC 9309, section 2.3.1.2)."""
     site.answers["/robots.txt"] = redirect("/robots2.txt")
     site.answers["/robots2.txt"] = robots("User-agent: *\nDisallow: /a")
     assert reason(web, f"{site.url}/a") == "disallowed by robots.txt"
@@ -72,8 +72,8 @@ def test_robots_txt_may_redirect(site: Site, web: WebSource) -> None:
 
 
 @loopback
-def test_robots_txt_that_only_redirects_is_none(site: Site, web: WebSource) -> None:
-    """Five redirects are followed, then all is allowed (RFC 9309, section 2.3.1.2)."""
+def test_robots_txt_that_only_redirects_allows_all(site: Site, web: WebSource) -> None:
+    """After five redirects of robots.txt all is allowed (RFC 9309, section 2.3.1.2)."""
     site.answers["/robots.txt"] = redirect("/robots.txt")
     site.answers["/a"] = page("a")
     assert web.get(f"{site.url}/a") is not None
@@ -82,7 +82,7 @@ def test_robots_txt_that_only_redirects_is_none(site: Site, web: WebSource) -> N
 
 @loopback
 def test_only_the_start_of_a_huge_robots_txt_counts(site: Site, web: WebSource) -> None:
-    """500 KiB; half a line at the end doesn't count."""
+    """Only the first 500 KiB of robots.txt are read, without the incomplete last line."""
     line = "# comment comment comment\n"
     text = "User-agent: *\nDisallow: /a\n" + line * (512_000 // len(line) - 2)
     text += "# " + "c" * (512_000 - len(text) - len("# \nDisallow: /b")) + "\n"
@@ -95,8 +95,8 @@ def test_only_the_start_of_a_huge_robots_txt_counts(site: Site, web: WebSource) 
 
 
 @loopback
-def test_robots_txt_of_the_target_of_a_redirect_counts(site: Site, web: WebSource) -> None:
-    """The rules of each server are read."""
+def test_robots_txt_of_a_redirect_target_applies(site: Site, web: WebSource) -> None:
+    """A redirect to another server obeys its robots.txt."""
     other = Site()
     try:
         other.answers["/robots.txt"] = robots("User-agent: *\nDisallow: /")
@@ -108,8 +108,8 @@ def test_robots_txt_of_the_target_of_a_redirect_counts(site: Site, web: WebSourc
 
 
 @loopback
-def test_patterns_that_take_ages_do_not(site: Site, web: WebSource) -> None:
-    """Wildcards matched by a backtracking expression would take seconds here."""
+def test_wildcards_are_matched_in_linear_time(site: Site, web: WebSource) -> None:
+    """Wildcards are matched without backtracking, which would take seconds here."""
     site.answers["/robots.txt"] = robots("User-agent: *\nDisallow: /" + "*a" * 3 + "*b\n")
     path = "/" + "a" * 200
     site.answers[path] = page("a")
@@ -120,8 +120,8 @@ def test_patterns_that_take_ages_do_not(site: Site, web: WebSource) -> None:
 
 @loopback
 @pytest.mark.parametrize("rule", ["Crawl-delay: 3", "Request-rate: 20/1m"])
-def test_crawl_delays_are_kept(site: Site, monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
-    """The delay precedes each request to a server but the first; both notations are read."""
+def test_crawl_delays_are_obeyed(site: Site, monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
+    """The delay, in either notation, precedes each request to a server except the first."""
     site.answers["/robots.txt"] = robots(f"User-agent: *\n{rule}\n")
     site.answers["/a"], site.answers["/b"], site.answers["/c"] = page("a"), redirect("/c"), page("c")
     slept: list[float] = []
@@ -133,8 +133,8 @@ def test_crawl_delays_are_kept(site: Site, monkeypatch: pytest.MonkeyPatch, rule
 
 
 @loopback
-def test_the_own_delay_is_kept(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It applies if robots.txt gives no delay."""
+def test_the_default_delay_is_obeyed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default delay applies if robots.txt has none."""
     site.answers["/a"], site.answers["/b"] = page("a"), page("b")
     slept: list[float] = []
     monkeypatch.setattr(web_module, "time", SimpleNamespace(sleep=slept.append, monotonic=time.monotonic))
@@ -145,8 +145,8 @@ def test_the_own_delay_is_kept(site: Site, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @loopback
-def test_too_long_a_delay_is_kept_by_leaving(site: Site) -> None:
-    """Rather no page than one too early."""
+def test_pages_with_too_long_a_delay_fail(site: Site) -> None:
+    """A page whose delay exceeds the limit fails instead of being requested too early."""
     site.answers["/robots.txt"] = robots("User-agent: *\nCrawl-delay: 30\n")
     site.answers["/a"], site.answers["/b"] = page("a"), page("b")
     with WebSource(allow_private=True, max_delay=5) as source:

@@ -1,4 +1,4 @@
-"""A web server on the loopback address, and what tests of fetching share."""
+"""A web server on the loopback address, and helpers for tests of fetching."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 
 from blockml.templates.linked.web import WebSource
 
-#: For tests that need sockets, and only to this machine.
+#: For tests that need sockets, but only to this machine.
 loopback = pytest.mark.allow_hosts(["127.0.0.1"])
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 
 
 class Site:
-    """A web server on the loopback address. What it answers is set by path: (status, headers, body) or a function."""
+    """A web server on the loopback address with answers by path: (status, headers, body) or a function."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self.answers: dict[str, Any] = {}
@@ -39,7 +39,7 @@ class Site:
                         answer(self)
                     else:
                         send(self, *answer)
-                except OSError:  # the client has left
+                except OSError:  # the client has disconnected
                     self.close_connection = True
 
             def log_message(self, *_: object) -> None:
@@ -58,44 +58,44 @@ class Site:
         self.thread.start()
 
     def close(self) -> None:
-        """Stop, and wait until it has stopped."""
+        """Stop the server and wait until it has stopped."""
         self.closing.set()
         self.server.shutdown()
         self.server.server_close()
         self.thread.join()
 
     def paths(self) -> list[str]:
-        """Paths that were asked for, in order."""
+        """Return the requested paths in order."""
         return [path for path, _ in self.asked]
 
 
 def send(handler: BaseHTTPRequestHandler, status: int, headers: dict[str, str], body: bytes) -> None:
-    """Send an answer; headers may overrule the length."""
+    """Send an answer; headers may override the length."""
     handler.send_response(status)
     for name, value in {"Content-Length": str(len(body)), **headers}.items():
         handler.send_header(name, value)
-    if handler.close_connection:  # said, so that the client doesn't send its next request into a closing connection
+    if handler.close_connection:  # announced, so that the client sends no further request into this connection
         handler.send_header("Connection", "close")
     handler.end_headers()
     handler.wfile.write(body)
 
 
 def page(text: str) -> tuple[int, dict[str, str], bytes]:
-    """Answer with a page of this title."""
+    """Return an answer with a page of this title."""
     return 200, HTML, f"<title>{text}</title><p>{text}</p>".encode()
 
 
 def redirect(target: str, status: int = 302) -> tuple[int, dict[str, str], bytes]:
-    """Answer with a redirect."""
+    """Return an answer with a redirect."""
     return status, {"Location": target}, b""
 
 
 def reason(source: WebSource, url: str) -> str:
-    """Why a page can't be had."""
+    """Return the reason why a page can't be loaded."""
     assert source.get(url) is None
     return list(source.failures.values())[-1]
 
 
 def robots(text: str, status: int = 200) -> tuple[int, dict[str, str], bytes]:
-    """Answer with a robots.txt."""
+    """Return an answer with a robots.txt."""
     return status, {"Content-Type": "text/plain"}, text.encode()

@@ -1,4 +1,4 @@
-"""Trees made by hand, and slow re-computations to hold mappings against."""
+"""Trees made by hand, and slow implementations to compare mappings with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import blockml
 from blockml.templates.mapping import NodeEquality, Tree, tree_of
 
-#: The three pages of the worked example, whose template is menu and foot.
+#: The three pages of the worked example, whose template is the menu and the footer.
 KEY = (
     "<body><div id=menu><a>Home</a><a>News</a><a>About</a></div>"
     "<div class=art><h1>Cats</h1><p>Cats rule.</p><p>Really.</p></div><div id=foot><p>Copyright</p></div></body>"
@@ -22,7 +22,7 @@ BIRDS = KEY.replace(
 
 
 class Item(NamedTuple):
-    """One element below a body: its start tag, its number of children, its place and the number of siblings."""
+    """An element below a body: its start tag, its number of children, its position and its number of siblings."""
 
     tag: str
     n_children: int
@@ -30,16 +30,16 @@ class Item(NamedTuple):
     n_siblings: int
 
     def tree(self) -> tuple[Tree, int]:
-        """A tree with the element, and its row."""
+        """Return a tree with the element, and its row."""
         inner = "<b></b>" * self.n_children
         before, after = "<i></i>" * self.position, "<i></i>" * (self.n_siblings - self.position - 1)
         tree = tree_of(blockml.parse(f"{before}<{self.tag}>{inner}</{self.tag.split()[0]}>{after}"))
-        # head, body, and the elements in front of it
+        # head, body, and the elements before it
         return tree, 3 + self.position
 
 
 def slow_similarity(a: Tree, i: int, b: Tree, j: int, equality: NodeEquality) -> tuple[float, float]:
-    """Similarity by its definition, and a second number that orders the infinite ones."""
+    """Return the similarity by its definition, and a second number that orders the infinite ones."""
     e = equality
     name = a.name(i)
     if name != b.name(j):
@@ -72,7 +72,7 @@ def slow_similarity(a: Tree, i: int, b: Tree, j: int, equality: NodeEquality) ->
 
 
 def slow_place(i: int, n_a: int, j: int, n_b: int) -> float:
-    """Position score by looking at all places."""
+    """Return the position score found by looking at all positions."""
     slack = abs(n_a - n_b)
     in_place = range(i, i + slack + 1) if n_a <= n_b else range(i - slack, i + 1)
     return 1 - min(abs(j - place) for place in in_place if 0 <= place < n_b) / min(n_a, n_b)
@@ -83,7 +83,7 @@ def _jaccard(one: set[Any], two: set[Any], *, both_empty: float) -> float:
 
 
 def slow_mapping(a: Tree, b: Tree, equality: NodeEquality) -> list[int]:
-    """The greedy mapping by looking at all pairs of children again and again."""
+    """Return the greedy mapping found by repeatedly looking at all pairs of children."""
     partner = [-1] * len(a)
     if not len(a) or not len(b) or a.name(0) != b.name(0):
         return partner

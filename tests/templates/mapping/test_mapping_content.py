@@ -15,12 +15,12 @@ from tests.templates.mapping.made_trees import BIRDS, DOGS, KEY
 
 
 def n_words(text: str) -> int:
-    """Words of one text."""
+    """Return the number of words in a text."""
     return len(find_words([text])[0])
 
 
 def test_half_of_the_words_are_content() -> None:
-    """Eight words, four of them in the template, four of content."""
+    """Four of eight words are in the template, and the other four are content."""
     page = blockml.parse(KEY)
     template = page_template(page, [blockml.parse(DOGS), blockml.parse(BIRDS)])
     assert template is not None
@@ -37,7 +37,7 @@ def test_half_of_the_words_are_content() -> None:
 @settings(max_examples=60)
 @given(messy_html)
 def test_shares_of_blocks(html: str) -> None:
-    """Counted text by text."""
+    """Shares of blocks equal those counted text by text."""
     page = blockml.parse(html)
     inside = np.arange(len(page.nodes)) * 7 % 3 == 0
     share, kept = template_share(page, inside), content_blocks(page, inside)
@@ -57,7 +57,7 @@ def test_shares_of_blocks(html: str) -> None:
 @settings(max_examples=60)
 @given(messy_html)
 def test_main_container_is_the_smallest(html: str) -> None:
-    """No element with fewer nodes holds four fifths of the words."""
+    """No element with fewer nodes than the main container contains four fifths of the words."""
     page = blockml.parse(html)
     nodes, blocks = page.nodes, page.blocks
     remaining = np.arange(len(blocks)) % 4 != 1
@@ -72,7 +72,7 @@ def test_main_container_is_the_smallest(html: str) -> None:
 
 
 def test_second_stage_keeps_the_main_container() -> None:
-    """Elements far from most of the words are removed, even if they are not template."""
+    """The second stage removes elements far from most of the words, even if they are not template."""
     page = blockml.parse("<p>Menu</p><p>stray</p><main><p>" + "word " * 20 + "</p><p>more</p></main><p>late</p>")
     inside = np.array([text == "Menu" for text in page.nodes.texts])
     assert content_blocks(page, inside).tolist() == [False, True, True, True, True]
@@ -83,7 +83,7 @@ def test_second_stage_keeps_the_main_container() -> None:
 
 
 def test_nothing_and_all_in_the_template() -> None:
-    """Nothing keeps all blocks, all keeps none, and neither has trouble with pages without blocks."""
+    """An empty template keeps all blocks and a full one none, even on pages without blocks."""
     for html in (KEY, "", "<p>--", "<div></div>"):
         page = blockml.parse(html)
         for second_stage in (False, True):
@@ -95,8 +95,8 @@ def test_nothing_and_all_in_the_template() -> None:
     assert content_blocks(page, np.zeros(len(page.nodes), dtype=bool), second_stage=True).all()
 
 
-def test_content_of_wrong_lengths() -> None:
-    """A value a node, or a block."""
+def test_masks_of_wrong_lengths_are_refused() -> None:
+    """Masks must have a value for each node, or for each block."""
     page = blockml.parse(KEY)
     for function in (template_share, content_blocks, content_text_nodes):
         with pytest.raises(UsageError, match=f"{len(page.nodes)} nodes"):

@@ -1,4 +1,4 @@
-"""Mapping trees: against looking at all pairs, by brute force, on deep and wide pages."""
+"""Mapping trees, compared with looking at all pairs and with brute force, and on deep and wide pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.templates.mapping.made_trees import DOGS, KEY, slow_mapping, slow_sim
 presets = st.sampled_from(sorted(EQUALITIES))
 matchings = st.sampled_from(MATCHINGS)
 
-#: Two pages that share some of their parts, in one order or another.
+#: Two pages that share some parts, in the same or another order.
 parts = st.lists(messy_html, min_size=1, max_size=4)
 related = parts.flatmap(
     lambda pieces: st.tuples(st.just("<hr>".join(pieces)), st.permutations([*pieces, "<p>new"]).map("".join))
@@ -28,7 +28,7 @@ related = parts.flatmap(
 
 
 def trees_of(*pages: str) -> list[Tree]:
-    """Trees of some pages."""
+    """Return the trees of some pages."""
     return [tree_of(blockml.parse(html)) for html in pages]
 
 
@@ -46,7 +46,7 @@ def test_greedy_mapping_against_all_pairs(pages: tuple[str, str], preset: str, t
 @settings(max_examples=100)
 @given(related, presets, matchings, st.sampled_from([None, 3]))
 def test_mappings_are_equal_top_down(pages: tuple[str, str], preset: str, matching: str, group: int | None) -> None:
-    """One-to-one, parents of pairs are pairs, and only equal nodes are mapped."""
+    """Mappings are one-to-one, parents of mapped nodes are mapped to each other, and mapped nodes are equal."""
     a, b = trees_of(*pages)
     partner = map_trees(a, b, preset, matching=matching, group=group)
     mapped = np.flatnonzero(partner >= 0)
@@ -63,15 +63,15 @@ def test_mappings_are_equal_top_down(pages: tuple[str, str], preset: str, matchi
 @settings(max_examples=30)
 @given(messy_html, presets, matchings)
 def test_pages_map_to_themselves(html: str, preset: str, matching: str) -> None:
-    """Each node is mapped to itself, for every kind of equality."""
+    """With every equality, each node of a page is mapped to itself."""
     tree = tree_of(blockml.parse(html))
     assert map_trees(tree, tree, preset, matching=matching).tolist() == list(range(len(tree)))
 
 
 @settings(max_examples=40)
 @given(related, presets)
-def test_same_parts_are_mapped_without_comparing(pages: tuple[str, str], preset: str) -> None:
-    """The shortcut for parts that are the same gives what comparing their children gives."""
+def test_identical_subtrees_are_mapped_without_comparing(pages: tuple[str, str], preset: str) -> None:
+    """The shortcut for identical subtrees gives the same mapping as comparing their children."""
     a, b = trees_of(*pages)
     expected = map_trees(a, b, preset).tolist()
     with pytest.MonkeyPatch.context() as patch:
@@ -87,7 +87,7 @@ def _below_body(tree: Tree) -> list[int]:
 @settings(max_examples=60)
 @given(related, presets)
 def test_optimal_is_no_worse_than_greedy(pages: tuple[str, str], preset: str) -> None:
-    """The sum of similarities of the body's children is at least as large."""
+    """The sum of similarities of the body's children is at least as large as with greedy matching."""
     a, b = trees_of("<body>" + pages[0], "<body>" + pages[1])
     comparison = NodeComparison(a, b, preset)
     sums = []
@@ -104,7 +104,7 @@ small = st.lists(st.sampled_from(["<p>", "<p class=a>", "<p class='a b'>x", "<ul
 @settings(max_examples=60)
 @given(small, small, presets)
 def test_optimal_by_brute_force(one: list[str], two: list[str], preset: str) -> None:
-    """No pairing of the body's children has a larger sum; by names only, none has more pairs."""
+    """No pairing of the body's children has a larger sum of similarities than the optimal one."""
     a, b = trees_of("<body>" + "".join(one), "<body>" + "".join(two))
     comparison = NodeComparison(a, b, preset)
     own, others = _below_body(a), _below_body(b)
@@ -119,8 +119,8 @@ def test_optimal_by_brute_force(one: list[str], two: list[str], preset: str) -> 
         assert sum(comparison.score(x, int(partner[x])) for x in own if partner[x] >= 0) == pytest.approx(best)
 
 
-def test_optimal_beats_greedy_where_the_best_pair_costs_two() -> None:
-    """The first child fits the second best, which alone fits the second child."""
+def test_optimal_beats_greedy_if_the_best_pair_costs_two() -> None:
+    """The first child gets its second-best match, because its best one is the only match of the second child."""
     equality = NodeEquality(cls=1, pos=0, chd=0, threshold=0.3)
     a, b = trees_of(
         "<p class='a b c d'></p><p class='a b c'></p>", "<p class='a b c d e'></p><p class='b c d e f'></p>"
@@ -148,13 +148,13 @@ def test_ids_win_over_looks_and_looks_in_place_over_others() -> None:
     assert map_trees(a, b).tolist() == [0, 1, 2, 4, 3]
     a, b = trees_of("<i title=t></i><b></b>", "<i title=t></i><b></b><i title=t></i>")
     assert map_trees(b, a).tolist() == [0, 1, 2, 3, 4, -1]
-    # In place only at its end: two are in place there, and the first of the other list is not.
+    # In place are only those at the end: two of one list, but not the first of the other.
     a, b = trees_of("<b></b><i title=t></i>", "<i title=t></i><i title=t></i>")
     assert map_trees(a, b).tolist() == [0, 1, 2, -1, 4]
 
 
 def test_bodies_are_always_equal() -> None:
-    """Seven children against ten, and different classes: without this rule nothing but the root would be left."""
+    """Bodies are equal even with different classes and numbers of children; else only the root would be mapped."""
     a, b = trees_of(
         f"<body class=home>{'<i></i>' * 6}<p id=foot>end</p></body>",
         f"<body class='page id-7'>{'<u></u>' * 9}<p id=foot>end</p></body>",
@@ -165,22 +165,22 @@ def test_bodies_are_always_equal() -> None:
         assert partner[-1] == len(b) - 1
 
 
-def test_different_roots_share_nothing() -> None:
-    """The roots have to have one name."""
+def test_roots_with_different_names_are_not_mapped() -> None:
+    """Roots with different names are not mapped."""
     a, b = trees_of("text", "text")
     other = Tree.from_arrays(b.arrays()[0], {**b.arrays()[1], "names": ["#text", "svg", *b.names[2:]]})
     assert map_trees(a, other).tolist() == [-1] * 4
 
 
 def test_content_after_the_root_is_mapped_too() -> None:
-    """Later roots are paired like children."""
+    """Later roots are mapped like children."""
     a, b = trees_of("<html><body>a</html><div>late</div>", "<html><body>b</html><div>late</div>")
     assert (a.parent == -1).sum() == 2
     assert map_trees(a, b).tolist() == [0, 1, 2, -1, 4, 5, 6]
 
 
 def test_wide_nodes_in_runs() -> None:
-    """A child meets only those of the run with the same number."""
+    """A child of a wide node is compared only with children in the run of the same number."""
     items = [f"<li title=t{i}>{i}" for i in range(240)]
     a, b = trees_of("<ul>" + "".join(items), "<ul>" + "".join(items[30:]))
     whole, grouped = map_trees(a, b), map_trees(a, b, group=20)
@@ -193,7 +193,7 @@ def test_wide_nodes_in_runs() -> None:
 
 
 def wide_trees() -> list[Tree]:
-    """Five thousand items each."""
+    """Return two trees with five thousand items each."""
     return trees_of(
         *("<ul>" + "".join(f"<li class='c{i % 7}'><a>item {key}{i}</a>" for i in range(5000)) for key in "ab")
     )
@@ -201,7 +201,7 @@ def wide_trees() -> list[Tree]:
 
 @pytest.mark.parametrize("preset", sorted(EQUALITIES))
 def test_very_wide_lists(preset: str) -> None:
-    """All items are in place, and only their texts differ."""
+    """All items of very wide lists are mapped in place, except for their texts."""
     a, b = wide_trees()
     expected = np.arange(len(a), dtype=np.int32)
     expected[np.flatnonzero(a.tag == 0)] = -1
@@ -209,7 +209,7 @@ def test_very_wide_lists(preset: str) -> None:
 
 
 def test_very_wide_lists_take_little_memory() -> None:
-    """Far from the 200 megabytes that one number for each of 25 million pairs would take."""
+    """Mapping very wide lists takes far less than the 200 megabytes of a matrix of all 25 million pairs."""
     a, b = wide_trees()
     tracemalloc.start()
     map_trees(a, b)
@@ -218,8 +218,8 @@ def test_very_wide_lists_take_little_memory() -> None:
     assert peak < 100e6
 
 
-def test_long_lists_find_equal_ids_and_looks_from_afar() -> None:
-    """If not all pairs are compared, pairs that every weighting treats as equal are still found."""
+def test_long_lists_match_equal_ids_and_looks_far_apart() -> None:
+    """In long lists, where not all pairs are compared, equal ids and equal looks are still found far apart."""
     n = 400
     marked = ["<i id=x></i>", "<i title=t class=c></i>"]
     a, b = trees_of(
@@ -229,8 +229,8 @@ def test_long_lists_find_equal_ids_and_looks_from_afar() -> None:
     assert partner[3 + n : 5 + n].tolist() == [23, 24]
 
 
-def test_long_lists_with_a_middle_that_is_new() -> None:
-    """Both ends of a list are mapped, by the passes from the front and from the back."""
+def test_long_lists_with_a_new_middle() -> None:
+    """Both ends of a long list with a new middle are mapped, by passes from the front and from the back."""
     n = 350
     items = [f"<i class=c{k}></i>" for k in range(n)]
     a, b = trees_of("".join(items), "".join(items[:200]) + "<i class=new></i>" * 120 + "".join(items[200:]))
@@ -239,7 +239,7 @@ def test_long_lists_with_a_middle_that_is_new() -> None:
 
 
 def test_deep_pages_are_mapped() -> None:
-    """Fifty thousand elements inside each other."""
+    """Pages of fifty thousand nested elements are mapped."""
     limits = blockml.Limits(depth=60_000)
     a, b = (tree_of(blockml.parse("<div>" * 50_000 + text, limits=limits)) for text in ("one", "two"))
     assert len(a) > 50_000
@@ -247,7 +247,7 @@ def test_deep_pages_are_mapped() -> None:
 
 
 def test_worked_example_is_mapped() -> None:
-    """Menu and foot, nothing of the article."""
+    """The menu and the footer of the worked example are mapped, and nothing of the article."""
     a, b = trees_of(KEY, DOGS)
     partner = map_trees(a, b)
     assert [a.name(row) for row in np.flatnonzero(partner < 0).tolist()] == [
@@ -261,8 +261,8 @@ def test_worked_example_is_mapped() -> None:
     ]
 
 
-def test_wrong_mappings() -> None:
-    """Names and numbers that make no sense."""
+def test_wrong_mappings_are_refused() -> None:
+    """Unknown names and impossible numbers are refused."""
     tree = tree_of(blockml.parse("x"))
     with pytest.raises(UnknownNameError, match="greedy, optimal"):
         map_trees(tree, tree, matching="best")

@@ -1,4 +1,4 @@
-"""Templates as stand-alone pages: nothing active, and the same tree when read again."""
+"""Templates as stand-alone pages: nothing active, and the same tree when parsed again."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.templates.mapping.made_trees import BIRDS, DOGS, KEY
 
 
 def whole(page: Page) -> PageTemplate:
-    """A template that is all of a page."""
+    """Return a template that is a whole page."""
     tree = tree_of(page)
     mask = np.ones(len(tree), dtype=bool)
     return PageTemplate(page=page, tree=tree, votes=mask.astype(np.int32), n_pages=1, mask=mask)
 
 
 def outline(page: Page, inside: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[tuple[object, ...]]:
-    """Depth, name, id, classes and text of the body and the nodes below it; texts side by side as one."""
+    """Return depth, name, id, classes and text of the body and the nodes below it; neighbouring texts are joined."""
     nodes = page.nodes
     bodies = np.flatnonzero(nodes.named({"body"}))
     rows: list[tuple[object, ...]] = []
@@ -42,14 +42,14 @@ def outline(page: Page, inside: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> l
 
 
 def everything(page: Page) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """All nodes of a page."""
+    """Return a mask of all nodes of a page."""
     return np.ones(len(page.nodes), dtype=np.bool_)
 
 
 @pytest.mark.parametrize("backend", ["lxml", "html5lib"])
 @pytest.mark.parametrize("min_votes", [None, 1])
 def test_worked_example_is_written_and_read(backend: str, min_votes: int | None) -> None:
-    """The template's tree comes back, by either parser."""
+    """The template of the worked example has the same tree after it was written and parsed by either parser."""
     key, *others = map(blockml.parse, (KEY, DOGS, BIRDS))
     template = page_template(key, others, min_votes=min_votes)
     assert template is not None
@@ -60,7 +60,7 @@ def test_worked_example_is_written_and_read(backend: str, min_votes: int | None)
 
 @st.composite
 def clean_html(draw: st.DrawFn) -> str:
-    """Elements that are all closed, with attributes and texts of every kind; no parser has to repair them."""
+    """Draw HTML whose elements are all closed, with all kinds of attributes and texts, which no parser repairs."""
     pieces: list[str] = []
     open_names: list[str] = []
     for _ in range(draw(st.integers(0, 25))):
@@ -81,7 +81,7 @@ def clean_html(draw: st.DrawFn) -> str:
 @settings(max_examples=100)
 @given(clean_html(), st.integers(0, 6))
 def test_clean_pages_are_written_and_read(html: str, cut: int) -> None:
-    """Any part of a page without repairs comes back whole: names, nesting, ids, classes and texts."""
+    """Any part of a well-formed page is read back with its names, nesting, ids, classes and texts."""
     page = blockml.parse(html)
     template = whole(page)
     mask = np.ones(len(template.tree), dtype=bool)
@@ -95,7 +95,7 @@ def test_clean_pages_are_written_and_read(html: str, cut: int) -> None:
 @settings(max_examples=100)
 @given(messy_html)
 def test_messy_pages_are_written_and_read(html: str) -> None:
-    """Any page is read back; elements that the standard moves or renames are left out."""
+    """Any page is read back, apart from elements that the standard moves or renames."""
     page = blockml.parse(html)
     nodes = page.nodes
     assume([nodes.name(node) for node in np.flatnonzero(nodes.parent <= 0).tolist()] == ["html", "head", "body"])
@@ -109,7 +109,7 @@ def test_messy_pages_are_written_and_read(html: str) -> None:
 @settings(max_examples=150)
 @given(messy_html, st.booleans())
 def test_messy_pages_are_written_without_anything_active(html: str, keep_styles: bool) -> None:  # noqa: FBT001
-    """No text is lost or added, nothing runs; what is written once more is the same."""
+    """A template of a messy page has all text and nothing active, and is unchanged when written again."""
     page = blockml.parse(html)
     written = template_html(whole(page), keep_styles=keep_styles)
     again = blockml.parse(written)
@@ -144,7 +144,7 @@ HOSTILE = """
 
 @pytest.mark.parametrize("keep_styles", [False, True])
 def test_hostile_pages_are_written_without_anything_active(keep_styles: bool) -> None:  # noqa: FBT001
-    """Handlers, addresses that run something, redirects, programs, tags in texts and in attributes."""
+    """Handlers, executable addresses, redirects and scripts are removed, and tags in texts are escaped."""
     written = template_html(
         whole(blockml.parse(HOSTILE)), keep_styles=keep_styles, base_url="https://shop.example/a?b&c"
     )
@@ -170,8 +170,8 @@ def test_hostile_pages_are_written_without_anything_active(keep_styles: bool) ->
     assert re.findall(r"<script|</script|<iframe|javascript:", written, re.IGNORECASE) == []
 
 
-def test_heads_are_written_anew() -> None:
-    """The title if all pages have it, one charset, no meta of the page."""
+def test_heads_are_written_from_scratch() -> None:
+    """The head has the common title, if any, and one charset, but no meta elements of the page."""
     pages = [
         blockml.parse(f"<html lang=de dir=ltr><head><title>{title}</title><meta charset=latin1><body><p>{text}")
         for title, text in (("A &amp; B", "1"), ("A &amp; B", "2"), ("C", "3"))
@@ -190,7 +190,7 @@ def test_heads_are_written_anew() -> None:
 
 
 def test_void_elements_and_line_breaks() -> None:
-    """Void elements have no end tag, the line break that the standard drops is written, and words stay separate."""
+    """Void elements have no end tag, line breaks that parsers drop are written, and words stay separate."""
     html = "<pre>\n\ntwo</pre>a<br>b<img alt=c><input><p>x<script>1</script>y</p>"
     assert "<pre>\n\ntwo</pre>" in template_html(whole(blockml.parse(html, backend="html5lib")))
     written = template_html(whole(blockml.parse(html)))
@@ -200,7 +200,7 @@ def test_void_elements_and_line_breaks() -> None:
 
 
 def test_templates_of_odd_pages_are_written() -> None:
-    """Pages may lack nodes or a body, have a second root, or share nothing with the template."""
+    """Templates are written for pages without nodes or a body, with a second root, or without common nodes."""
     empty = '<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title></title></head>\n<body></body></html>\n'
     assert template_html(whole(blockml.parse(""))) == empty
     frames = blockml.parse(template_html(whole(blockml.parse("<frameset><frame src=a></frameset>"))))
@@ -213,7 +213,7 @@ def test_templates_of_odd_pages_are_written() -> None:
 
 
 def test_deep_templates_are_written() -> None:
-    """Fifty thousand elements inside each other."""
+    """A template of fifty thousand nested elements is written."""
     limits = blockml.Limits(depth=60_000)
     page = blockml.parse("<div>" * 50_000 + "text", limits=limits)
     written = template_html(whole(page))

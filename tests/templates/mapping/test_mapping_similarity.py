@@ -1,4 +1,4 @@
-"""Similarity of nodes: worked examples, and the definition applied literally."""
+"""Similarity of nodes: worked examples, and comparison with the literal definition."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ equalities = st.one_of(
     ],
 )
 def test_published_weights(one: Item, two: Item, new: float, old: float) -> None:
-    """Published weights, new and old."""
+    """The new and the old published weights give these similarities."""
     (a, i), (b, j) = one.tree(), two.tree()
     assert similarity(a, i, b, j) == similarity(a, i, b, j, "hybex") == pytest.approx(new, abs=1e-9)
     assert similarity(a, i, b, j, "hybex-old") == pytest.approx(old, abs=1e-9)
 
 
 def test_position_scores() -> None:
-    """Position scores of 3 by 3, 2 by 4 and 4 by 2."""
+    """Position scores of 3 by 3, 2 by 4 and 4 by 2 siblings are as expected."""
     third = 1 / 3
     for n_a, n_b, expected in (
         (3, 3, [[1, 1 - third, third], [1 - third, 1, 1 - third], [third, 1 - third, 1]]),
@@ -71,8 +71,8 @@ def test_position_scores() -> None:
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.data())
-def test_places_against_all_places(n_a: int, n_b: int, data: st.DataObject) -> None:
-    """The closed form is the distance to the nearest place that counts as the same; it never reaches 0."""
+def test_positions_against_all_positions(n_a: int, n_b: int, data: st.DataObject) -> None:
+    """The closed form equals the distance to the nearest position that counts as the same, and is never 0."""
     i, j = data.draw(st.integers(0, n_a - 1)), data.draw(st.integers(0, n_b - 1))
     assert _place(i, n_a, j, n_b) == pytest.approx(slow_place(i, n_a, j, n_b))
     assert 0 < _place(i, n_a, j, n_b) <= 1
@@ -81,7 +81,7 @@ def test_places_against_all_places(n_a: int, n_b: int, data: st.DataObject) -> N
 @settings(max_examples=60)
 @given(messy_html, messy_html, equalities)
 def test_similarities_against_their_definition(one: str, two: str, equality: NodeEquality) -> None:
-    """One by one and as a matrix."""
+    """Similarities equal their definition, for single pairs and as a matrix."""
     a, b = tree_of(blockml.parse(one)), tree_of(blockml.parse(two))
     rows_a, rows_b = range(min(12, len(a))), range(len(b))[-12:]
     matrix = similarities(a, rows_a, b, rows_b, equality)
@@ -94,8 +94,8 @@ def test_similarities_against_their_definition(one: str, two: str, equality: Nod
                 assert similarity(a, i, b, j, equality) == expected
 
 
-def test_wrong_equalities() -> None:
-    """Names and settings outside of what is legal."""
+def test_wrong_equalities_are_refused() -> None:
+    """Unknown names and settings out of range are refused."""
     tree = tree_of(blockml.parse("x"))
     with pytest.raises(UnknownNameError, match="blockml, hybex, hybex-old, label, strict"):
         similarity(tree, 0, tree, 0, "hybrid")
@@ -107,7 +107,7 @@ def test_wrong_equalities() -> None:
         replace(EQUALITIES["hybex"], threshold=-1)
 
 
-def test_presets_can_not_be_changed() -> None:
-    """They are shared by all who import them."""
+def test_presets_cannot_be_changed() -> None:
+    """Presets are read-only, because everybody who imports them shares them."""
     with pytest.raises(TypeError):
         EQUALITIES["hybex"] = NodeEquality()  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""Templates of pages: the worked example, order, votes, duplicates, and finding a stored one again."""
+"""Templates of pages: the worked example, order, votes, duplicates, and applying a stored template."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from tests.templates.mapping.made_trees import BIRDS, DOGS, KEY
 
 
 def found(key: str, *others: str, **settings: object) -> PageTemplate:
-    """Template of a page; there has to be one."""
+    """Return the template of a page, which must exist."""
     template = page_template(blockml.parse(key), [blockml.parse(html) for html in others], **settings)  # type: ignore[arg-type]
     assert template is not None
     return template
 
 
 def below_body(template: PageTemplate) -> list[str]:
-    """Names and texts of the template, starting at the body, each after its depth."""
+    """Return names and texts of the template, starting at the body, each after its depth."""
     nodes = template.page.nodes
     names = [nodes.name(node) for node in range(len(nodes))]
     rows = [node for node in range(names.index("body"), len(nodes)) if template.nodes[node]]
@@ -51,7 +51,7 @@ MENU_AND_FOOT = [
 
 
 def test_menu_and_footer_are_the_template() -> None:
-    """Menu and foot after the first page, and after the second."""
+    """The template is the menu and the footer, from two pages or from three in any order."""
     for others in ([DOGS], [DOGS, BIRDS], [BIRDS, DOGS], [BIRDS]):
         template = found(KEY, *others)
         assert below_body(template) == MENU_AND_FOOT
@@ -84,7 +84,7 @@ def test_definition_and_algorithm_differ() -> None:
 @settings(max_examples=60)
 @given(variants, st.sampled_from(sorted(EQUALITIES)))
 def test_successive_templates_are_closed_upwards(others: tuple[str, ...], preset: str) -> None:
-    """The node of each round is what the round before has left; with one other page both rules agree."""
+    """A successive template is the votes of all rounds and closed upwards; for one other page both rules agree."""
     key, *rest = map(blockml.parse, [*others, "<p>other"])
     template = page_template(key, rest, equality=preset, successive=True)
     assert template is not None
@@ -97,7 +97,7 @@ def test_successive_templates_are_closed_upwards(others: tuple[str, ...], preset
 
 
 def test_a_page_that_cannot_be_mapped_is_skipped_by_the_algorithm_only() -> None:
-    """The definition asks for every page; algorithm 2 tests the roots first."""
+    """Algorithm 2 skips a page with another root, while the definition requires every page."""
     assert not found(KEY, "", DOGS).mask.any()
     template = found(KEY, "", DOGS, successive=True)
     assert below_body(template) == MENU_AND_FOOT
@@ -106,13 +106,13 @@ def test_a_page_that_cannot_be_mapped_is_skipped_by_the_algorithm_only() -> None
 
 
 def test_votes_do_not_apply_to_a_successive_template() -> None:
-    """Every page decides there."""
+    """A successive template refuses a minimum of votes, because every page decides."""
     with pytest.raises(UsageError, match="min_votes"):
         found(KEY, DOGS, successive=True, min_votes=2)
 
 
-def test_texts_need_not_be_equal_as_published() -> None:
-    """Without that rule an article of the same structure goes into the template with its texts."""
+def test_texts_may_differ_as_published() -> None:
+    """Without equal texts, as published, the template includes the texts of an article with the same structure."""
     same_shape = KEY.replace("Cats rule.", "Dogs bark.").replace("Cats", "Dogs")
     published = replace(EQUALITIES["hybex"], text_equality=False)
     assert len(below_body(found(KEY, same_shape, equality=published))) == len(tree_of(blockml.parse(KEY))) - 2
@@ -124,7 +124,7 @@ def test_texts_need_not_be_equal_as_published() -> None:
 
 @pytest.mark.parametrize("preset", sorted(EQUALITIES))
 def test_longer_pages_do_not_empty_the_template(preset: str) -> None:
-    """Seven children of the body against ten and more."""
+    """The footer is in the template even if another page has more children of the body."""
     pages = [
         f"<body class='post-{n}'>{'<p>text ' * n}<div id=foot class=foot><a href=/>Home</a></div>" for n in (6, 9, 14)
     ]
@@ -135,7 +135,7 @@ def test_longer_pages_do_not_empty_the_template(preset: str) -> None:
 @settings(max_examples=40)
 @given(variants, st.sampled_from(sorted(EQUALITIES)))
 def test_order_of_pages_does_not_matter(others: tuple[str, ...], preset: str) -> None:
-    """Votes of pages do not depend on their order."""
+    """Votes do not depend on the order of the pages."""
     key, *rest = map(blockml.parse, [*others, "<p>other"])
     templates = [page_template(key, order, equality=preset) for order in permutations(rest)]
     assert all(template is not None for template in templates)
@@ -146,7 +146,7 @@ def test_order_of_pages_does_not_matter(others: tuple[str, ...], preset: str) ->
 @settings(max_examples=60)
 @given(variants, st.sampled_from(sorted(EQUALITIES)), st.sampled_from([None, 1, 2, 5]))
 def test_templates_are_closed_upwards(others: tuple[str, ...], preset: str, min_votes: int | None) -> None:
-    """More votes never give a larger template, and votes equal those of single mappings, for any threshold."""
+    """Templates are closed upwards, and votes equal those of single mappings at any threshold."""
     key, *rest = map(blockml.parse, [*others, "<p>other"])
     template = page_template(key, rest, equality=preset, min_votes=min_votes)
     assert template is not None
@@ -165,7 +165,7 @@ def test_templates_are_closed_upwards(others: tuple[str, ...], preset: str, min_
 
 
 def test_duplicates_are_skipped() -> None:
-    """Copies of the key page, also with other markup, and copies of each other."""
+    """Copies of the key page, even with other markup, and copies of each other are skipped."""
     key, copy, dogs = blockml.parse(KEY), blockml.parse(KEY.replace("<p>", "<p class=x>")), blockml.parse(DOGS)
     assert page_template(key, []) is None
     assert page_template(key, [key, copy]) is None
@@ -175,7 +175,7 @@ def test_duplicates_are_skipped() -> None:
 
 
 def test_votes_of_some_pages() -> None:
-    """One page without the menu: it goes by all, it stays by two of three."""
+    """A page without the menu removes it if all pages must agree, but not if two of three suffice."""
     others = [DOGS, BIRDS, "<body><p>Not found</p></body>"]
     assert below_body(found(KEY, *others)) == ["1 body"]
     assert below_body(found(KEY, *others, min_votes=2)) == MENU_AND_FOOT
@@ -185,15 +185,15 @@ def test_votes_of_some_pages() -> None:
 
 
 def test_empty_pages_have_templates() -> None:
-    """Empty key pages have an empty one; an empty page among others leaves nothing."""
+    """An empty key page has an empty template, and an empty page among others leaves nothing."""
     assert found("", KEY).mask.tolist() == []
     assert found(KEY, "").mask.any() == np.False_
     assert page_template(blockml.parse(""), [blockml.parse("<div></div>")]) is None
     assert len(learnt_tree(found("", KEY))) == 0
 
 
-def test_stored_templates_are_found_again() -> None:
-    """A stored template is applied to a page that it was not learnt from; positions are those of the key page."""
+def test_stored_templates_are_applied() -> None:
+    """A stored template is applied to a page that it was not learnt from."""
     template = found(KEY, DOGS)
     stored = Tree.from_arrays(*learnt_tree(template).arrays())
     new = blockml.parse(BIRDS)
@@ -208,7 +208,7 @@ def test_stored_templates_are_found_again() -> None:
 
 
 def articles_of(corpora: Path, site: str, numbers: list[int]) -> list[Page]:
-    """Some of the articles of a site."""
+    """Return some of the articles of a site."""
     folder = corpora / "sites"
     with gzip.open(folder / "pages.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [row for row in map(json.loads, lines) if (row["site"], row["layout"]) == (site, "article")]
@@ -219,7 +219,7 @@ def articles_of(corpora: Path, site: str, numbers: list[int]) -> list[Page]:
 @pytest.mark.corpora
 @pytest.mark.parametrize("preset", ["hybex", "blockml"])
 def test_templates_of_a_real_site(corpora: Path, preset: str) -> None:
-    """A blog in Chinese: its menu, side bar and footer are in, the article is not."""
+    """The template of a Chinese blog includes its menu, side bar and footer, but not the article."""
     key, *others = articles_of(corpora, "jobbym", [0, 10, 20, 29])
     template = page_template(key, others, equality=preset)
     assert template is not None

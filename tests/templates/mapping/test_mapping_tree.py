@@ -1,4 +1,4 @@
-"""Trees as columns: what is counted, what a part keeps, what a file may hold."""
+"""Trees as columns: counts, parts, and damaged files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.strategies import is_dropped, messy_html
 @settings(max_examples=60)
 @given(messy_html)
 def test_tree_columns(html: str) -> None:
-    """Counts, places and looks are those of the page without scripts and the like, counted one by one."""
+    """Counts, positions and looks are those of the page without dropped elements, counted one by one."""
     nodes = blockml.parse(html).nodes
     tree = tree_of(blockml.parse(html))
     kept = [node for node in range(len(nodes)) if not is_dropped(nodes, node)]
@@ -41,7 +41,7 @@ def test_tree_columns(html: str) -> None:
 
 
 def test_text_hash_is_stable() -> None:
-    """The hash of the normalised text is the same on every machine, as files hold it."""
+    """The hash of a normalised text, which files contain, is the same on every machine."""
     assert text_hashes([" two\n words\u00a0"])[0] == text_hashes(["two words"])[0] != text_hashes(["twowords"])[0]
     assert text_hashes(["two words"])[0] == 14727076500890504880
     assert text_hashes(["\ud800"])[0] > 0
@@ -49,8 +49,8 @@ def test_text_hash_is_stable() -> None:
 
 @settings(max_examples=60)
 @given(messy_html)
-def test_trees_go_through_arrays(html: str) -> None:
-    """Everything but the positions on the page is restored."""
+def test_trees_survive_a_round_trip_through_arrays(html: str) -> None:
+    """A round trip through arrays restores everything but the positions on the page."""
     tree = tree_of(blockml.parse(html))
     again = Tree.from_arrays(*tree.arrays())
     assert all(np.array_equal(getattr(tree, name), getattr(again, name)) for name in Tree.__slots__ if name != "nodes")
@@ -60,7 +60,7 @@ def test_trees_go_through_arrays(html: str) -> None:
 @settings(max_examples=60)
 @given(messy_html)
 def test_parts_keep_counts(html: str) -> None:
-    """A part has the rows, counts, places and looks that it had in the whole; what isn't used is gone."""
+    """A part keeps its rows' counts, positions and looks, without names and ids that it doesn't use."""
     tree = tree_of(blockml.parse(html))
     mask = np.zeros(len(tree), dtype=bool)
     for row in range(len(tree)):
@@ -83,7 +83,7 @@ def test_parts_keep_counts(html: str) -> None:
 
 
 def test_parts_are_closed_upwards() -> None:
-    """A row without its parent is refused, and so is a mask for another tree."""
+    """A row without its parent, and a mask for another tree, are refused."""
     tree = tree_of(blockml.parse("<p>text"))
     with pytest.raises(UsageError, match="without its parent"):
         tree.restricted(np.arange(len(tree)) != 3)
@@ -100,8 +100,8 @@ def test_parts_are_closed_upwards() -> None:
         ("position", 4, -1), ("n_siblings", 4, 0),
     ],
 )  # fmt: skip
-def test_damaged_columns(column: str, row: int, value: int) -> None:
-    """Rows that form no tree, codes and places out of range."""
+def test_damaged_columns_are_refused(column: str, row: int, value: int) -> None:
+    """Rows that form no tree, and codes and positions out of range, are refused."""
     arrays, strings = tree_of(blockml.parse("<p id=a class=b>text")).arrays()
     damaged: np.ndarray[Any, Any] = arrays[column].copy()
     damaged[row] = value
@@ -109,8 +109,8 @@ def test_damaged_columns(column: str, row: int, value: int) -> None:
         Tree.from_arrays({**arrays, column: damaged}, strings)
 
 
-def test_damaged_tables() -> None:
-    """Missing parts, wrong types, attributes that can't be read."""
+def test_damaged_tables_are_refused() -> None:
+    """Missing parts, wrong types and unreadable attributes are refused."""
     arrays, strings = tree_of(blockml.parse("<p id=a class=b>text")).arrays()
     for wrong_arrays in (
         {**arrays, "tag": arrays["tag"].astype(np.int64)},
@@ -138,7 +138,7 @@ def test_damaged_tables() -> None:
 
 
 def test_empty_page_has_an_empty_tree() -> None:
-    """It has no rows, and every function on trees accepts it."""
+    """An empty page has a tree without rows, which every function on trees accepts."""
     tree = tree_of(blockml.parse(""))
     assert len(tree) == len(Tree.from_arrays(*tree.arrays())) == len(tree.restricted(np.zeros(0, dtype=bool))) == 0
     other = tree_of(blockml.parse("text"))

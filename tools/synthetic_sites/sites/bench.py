@@ -47,7 +47,7 @@ class _Member:
 
 
 def pages(seed: int) -> list[SourcePage]:
-    """Index, two boards, questions and answers, rules and eight threads."""
+    """Return the index, two boards, questions and answers, rules and eight threads."""
     members = _members(seed)
     deck = Writer(load_grammar("bench"), f"{seed}/bench/titles")
     threads = [_plan(seed, number, deck) for number in range(len(_POSTS))]
@@ -69,7 +69,7 @@ def _page(name: str, path: str, kind: str, title: str, body: str) -> SourcePage:
 
 
 def _members(seed: int) -> dict[str, _Member]:
-    """Members look the same below every post; every other one signs."""
+    """Return the members, who look the same below every post; every other one has a signature."""
     grammar = load_grammar("bench")
     writer = Writer(grammar, f"{seed}/bench/members")
     members = {}
@@ -293,7 +293,7 @@ def _post(writer: Writer, position: int, posts: int, quoted: str) -> str:
 
 
 def _lines(writer: Writer, rule: str, count: int) -> list[str]:
-    # Forum spelling: some members never use a capital letter or a full stop.
+    # Forum spelling: some members never use capital letters or full stops.
     careful = writer.rng.random() < 0.6
     return [
         esc(writer.say(rule) if careful else writer.pick(rule)) + ("." if careful or writer.rng.random() < 0.5 else "")

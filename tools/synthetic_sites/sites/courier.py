@@ -20,7 +20,7 @@ _SECTIONS = ("local", "business", "environment", "culture")
 _MENU = (("/", "Home"), *((f"/{name}/", name.title()) for name in _SECTIONS), ("/about/", "About us"))
 # Lengths in words: from a news item of one paragraph to a weekend report.
 _LENGTHS = (30, 420, 180, 650, 300, 90, 1500, 240, 900, 520)
-# Where the right-hand column goes.
+# Placeholder of the right-hand column.
 _RAIL = "@RAIL@"
 _OUTSIDE = ("https://www.millbrook-hollow.example/", "https://www.harbour-courier.example/local/")
 
@@ -38,7 +38,7 @@ class _Article:
 
 
 def pages(seed: int) -> list[SourcePage]:
-    """Front page, four sections, about page and ten articles."""
+    """Return the front page, four sections, the about page and ten articles."""
     deck = Writer(load_grammar("courier"), f"{seed}/courier/titles")
     articles = [_plan(seed, number, deck) for number in range(len(_LENGTHS))]
     key = f"{seed}/courier/rail"
@@ -49,7 +49,7 @@ def pages(seed: int) -> list[SourcePage]:
         result.append(_page(name, f"/{name}/", "section", name.title(), body))
     result.append(_page("about", "/about/", "about", "About us", _about(seed).replace(_RAIL, rail)))
     for number, article in enumerate(articles):
-        # Every fourth article goes without the rail; every other of the rest has one that tells the stories.
+        # Every fourth article has no rail, and one in four has a long one with the stories' teasers.
         aside = ("", rail, long_rail, rail)[(number + 1) % 4]
         body = _article(number, article, articles).replace(_RAIL, aside)
         result.append(_page(f"article-{number + 1:02}", article.path, "article", article.title, body))

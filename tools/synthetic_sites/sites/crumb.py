@@ -56,7 +56,7 @@ class _Post:
 
 
 def pages(seed: int) -> list[SourcePage]:
-    """Home page, two categories, a recipe index, about page and ten posts."""
+    """Return the home page, two categories, a recipe index, the about page and ten posts."""
     deck = Writer(load_grammar("crumb"), f"{seed}/crumb/titles")
     posts = [_plan(seed, number, deck) for number in range(len(_LENGTHS))]
     sidebar = _sidebar(Writer(load_grammar("crumb"), f"{seed}/crumb/sidebar"), posts)

@@ -41,7 +41,7 @@ class _Product:
 
 
 def pages(seed: int) -> list[SourcePage]:
-    """Home page, four categories, a service page and ten products."""
+    """Return the home page, four categories, a service page and ten products."""
     products = [_plan(seed, number) for number in range(_PRODUCTS)]
 
     result = [_page("home", "/", "home", "Fernway Outdoor", _home(seed, products))]
@@ -61,7 +61,7 @@ def _page(name: str, path: str, kind: str, title: str, body: str) -> SourcePage:
 
 def _plan(seed: int, number: int) -> _Product:
     grammar = load_grammar("fernway")
-    # The model names are dealt once for the whole shop, so that no two products share one.
+    # The model names are drawn once for the whole shop, so that no two products share one.
     deck = Writer(grammar, f"{seed}/fernway/names")
     adjectives, teasers = deck.lines("adjective", _PRODUCTS), deck.lines("teaser", _PRODUCTS)
     writer = Writer(grammar, f"{seed}/fernway/{number}")

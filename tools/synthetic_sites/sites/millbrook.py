@@ -52,7 +52,7 @@ _OFFICES = {
 
 
 def pages(seed: int) -> list[SourcePage]:
-    """Start page, five overviews and seven service pages."""
+    """Return the start page, five overviews and seven service pages."""
     news = _news(seed)
     bodies = (
         ("home", "/", "home", "Welcome to Millbrook Hollow", _home(seed)),

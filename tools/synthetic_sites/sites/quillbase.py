@@ -49,7 +49,7 @@ _REFERENCE = ("api-client", "configuration", "command-line", "errors")
 
 
 def pages(seed: int) -> list[SourcePage]:
-    """Start page, three tutorials, five guide chapters and five reference pages."""
+    """Return the start page, three tutorials, five guide chapters and five reference pages."""
     result = [_page("index", "/", "index", "Quillbase documentation", (_index(seed), ""))]
     for section, entries in _TREE.items():
         kind = "reference" if section == "Reference" else "guide"
