@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from blockml.datasets import Dataset, open_datasets
 from blockml.evaluation.comparison.grid import OUTCOMES
 from blockml.evaluation.comparison.running import compare_systems
-from blockml.evaluation.comparison.store import PageSample, ProgressBar, Store, draw_sample, no_progress
+from blockml.evaluation.comparison.store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.systems import Comparable, System, choose
 from blockml.evaluation.comparison.tables import PREFERRED
 from blockml.evaluation.frames import html_table, to_frame
 from blockml.evaluation.seen import Seen
+from blockml.progress import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
     from blockml.evaluation.frames import Frame
@@ -134,7 +135,7 @@ def compare(
     jobs: int = 1,
     timeout: float = 30,
     command: str = "",
-    progress: ProgressBar = no_progress,
+    progress: ProgressCallback = ignore_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
     """Run models, extractors and other tools on labelled pages, and score their texts.
@@ -163,7 +164,7 @@ def compare(
     command
         Command line to show in the report.
     progress
-        Called with an iterable over pages and their number; returns an iterable that shows the progress.
+        Called with the name of a stage, how many of its pages are done, and how many there are (None if unknown).
     report
         Called with messages.
 

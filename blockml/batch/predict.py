@@ -25,7 +25,7 @@ from blockml.extractors import AnyModel, Extractor, load
 from blockml.options import Options
 from blockml.parsing import Limits
 from blockml.parsing.decoding import Detector
-from blockml.progress import ProgressCallback, ignore_progress
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.templates.site import SiteTemplate
 from blockml.text.plurals import counted
 
@@ -112,8 +112,8 @@ def predict(
     guard
         Limits on the time and memory of a page.
     progress
-        With ``output``: called with the name of the stage, the bytes of the inputs that are done, and their total (None
-        if unknown).
+        Called with the name of a stage, how many of its items are done, and how many there are (None if unknown). With
+        ``output``, these are bytes of the inputs, else pages.
     threshold, favour, include, exclude, limits, backend, detector
         As in :func:`blockml.extract`.
     format
@@ -163,12 +163,13 @@ def predict(
     found = as_inputs(inputs, record_fields(columns or {}), options.read_limit)
     if resume and (output is None or isinstance(found, GivenPages)):
         raise UsageError("resume=True needs inputs that are files, and an output")
-    sites = site_templates(found, extractor, options, jobs) if by_site else {}
+    sites = site_templates(found, extractor, options, jobs, progress) if by_site else {}
     if output is None:
-        return predict_items(found_items(found), extractor, options, jobs=jobs, guard=guard, sites=sites)
+        records = predict_items(found_items(found), extractor, options, jobs=jobs, guard=guard, sites=sites)
+        return tracked(records, progress, "pages")
     return predict_to_file(
         found, PageExtractor(extractor, options, sites), output_path(output), jobs=jobs, guard=guard, resume=resume,
-        progress=by_bytes(found, progress),
+        on_result=by_bytes(found, progress),
     )  # fmt: skip
 
 
@@ -215,10 +216,12 @@ def found_items(inputs: Inputs) -> Iterable[Item]:
     return inputs.items() if isinstance(inputs, GivenPages) else read_items(inputs)
 
 
-def site_templates(inputs: Inputs, extractor: Extractor, options: Options, jobs: int) -> Mapping[str, SiteTemplate]:
+def site_templates(
+    inputs: Inputs, extractor: Extractor, options: Options, jobs: int, progress: ProgressCallback = ignore_progress
+) -> Mapping[str, SiteTemplate]:
     """Learn the templates of the sites of inputs."""
     parsing = options.adapted(extractor).parsing
-    return learn_sites(lambda: found_items(inputs), parsing, limits=options.limits, jobs=jobs)
+    return learn_sites(lambda: found_items(inputs), parsing, limits=options.limits, jobs=jobs, progress=progress)
 
 
 def output_path(output: str | os.PathLike[str]) -> Path:

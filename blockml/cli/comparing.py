@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from blockml.cli.arguments import add_datasets, add_format, add_jobs, given_datasets, positive, refuse, seed
-from blockml.cli.output import command_line, note, print_rows, progress_bar, writing
+from blockml.cli.output import TerminalProgress, command_line, note, print_rows, writing
 from blockml.comparing import compare, mean_cells
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.systems import choose
@@ -62,11 +60,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
     if arguments.limit is None:
         refuse(arguments, "without --limit", seed=0)
 
-    def progress(pages: Iterable[Any], total: int) -> Iterable[Any]:
-        wrapped: Iterable[Any] = progress_bar(total, "page", quiet=arguments.quiet)(pages)
-        return wrapped
-
-    with writing(Path(arguments.output)):
+    with writing(Path(arguments.output)), TerminalProgress(quiet=arguments.quiet) as progress:
         found = compare(
             arguments.systems,
             given_datasets(arguments, arguments.datasets),
@@ -78,7 +72,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
             timeout=arguments.timeout,
             command=command_line(),
             progress=progress,
-            report=(lambda _: None) if arguments.quiet else note,
+            report=(lambda _: None) if arguments.quiet else progress.report,
         )
     print_rows(found.means if arguments.format == "json" else mean_cells(found.means), arguments.format)
     for (dataset, system), seen in found.seen.items():

@@ -67,18 +67,29 @@ class _StoredPage:
         return html.decode(self.codec, "replace").encode() if self.codec else html, gold
 
 
-def read_table(path: Path, name: str, columns: Mapping[str, str] | None = None) -> Dataset:
-    """Read a table file, or an export of Label Studio; see :func:`blockml.datasets.open_dataset`."""
+def read_table(path: Path, name: str, columns: Mapping[str, str] | None = None, *, needs_gold: bool = True) -> Dataset:
+    """Read a table file, or an export of Label Studio; see :func:`blockml.datasets.open_dataset`.
+
+    With ``needs_gold=False``, a table may have no column of gold.
+    """
     if path.suffix.lower() == ".json" and is_export(data := read_json(path)):
         if columns:
             raise UsageError("columns don't apply to an export of Label Studio", source=path)
         found = dataset_of_rows(label_studio_rows(data, path), name, source=path, folder=path.parent)
         return replace(found, format="label-studio")
-    return dataset_of_rows(table_rows(path), name, source=path, folder=path.parent, columns=columns)
+    return dataset_of_rows(
+        table_rows(path), name, source=path, folder=path.parent, columns=columns, needs_gold=needs_gold
+    )
 
 
 def dataset_of_rows(
-    rows: Iterable[TableRow], name: str, *, source: Path, folder: Path, columns: Mapping[str, str] | None = None
+    rows: Iterable[TableRow],
+    name: str,
+    *,
+    source: Path,
+    folder: Path,
+    columns: Mapping[str, str] | None = None,
+    needs_gold: bool = True,
 ) -> Dataset:
     """Make a data set of rows.
 
@@ -94,6 +105,8 @@ def dataset_of_rows(
         Folder of the pages that are given by file name.
     columns
         Column names by kind (a key of :data:`COLUMNS`); others are recognised by their names.
+    needs_gold
+        Whether a table without a column of gold is an error.
 
     Raises
     ------
@@ -108,7 +121,8 @@ def dataset_of_rows(
     first = list(islice(stream, _FIRST_ROWS))
     if not first:
         raise DatasetError("the table has no rows", source=source)
-    chosen = _chosen_columns(list(dict.fromkeys(str(key) for row in first for key in row)), columns or {}, source)
+    names = list(dict.fromkeys(str(key) for row in first for key in row))
+    chosen = _chosen_columns(names, columns or {}, source, needs_gold=needs_gold)
     failures = []
     pages: dict[str, LabelledPage] = {}
     with Spool() as spool:
@@ -129,7 +143,9 @@ def dataset_of_rows(
     return Dataset(name, source, "table", tuple(pages.values()), failures=tuple(failures))
 
 
-def _chosen_columns(names: Sequence[str], columns: Mapping[str, str], source: Path) -> dict[str, str]:
+def _chosen_columns(
+    names: Sequence[str], columns: Mapping[str, str], source: Path, *, needs_gold: bool
+) -> dict[str, str]:
     """Return the column name for each kind of column in the table."""
     there = f"the columns are: {', '.join(names)}"
     for kind, column in columns.items():
@@ -145,7 +161,7 @@ def _chosen_columns(names: Sequence[str], columns: Mapping[str, str], source: Pa
     how = "name it in columns, such as {'%s': …} (in commands: --columns %s=…)"
     if not {"html", "path"} & chosen.keys():
         raise DatasetError(f"no column of pages was recognised; {there}; {how % ('html', 'html')}", source=source)
-    if not {"text", "with", "without", "xpath"} & chosen.keys():
+    if needs_gold and not {"text", "with", "without", "xpath"} & chosen.keys():
         raise DatasetError(f"no column of gold was recognised; {there}; {how % ('text', 'text')}", source=source)
     if "xpath" in chosen and "label" not in chosen:
         raise DatasetError(f"XPaths need a column of labels; {there}; {how % ('label', 'label')}", source=source)
@@ -223,7 +239,7 @@ def _page(number: int, record: dict[str, Any], spool: Spool, source: Path, folde
         **{name: _text(record.get(name)) for name in ("url", "site", "page_type", "encoding")},
         **{name: _listed(record.get(name)) for name in _LISTS},
     }
-    if problem := field_problem(row | {"id": page_id}):
+    if problem := field_problem(row | {"id": None}):  # unlike in folders, an id is not the name of a file
         raise DatasetError(f"row {number}: {problem}", source=source)
     charset: str | None = "utf-8"
     codec: str | None = None
