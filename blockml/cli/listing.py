@@ -145,7 +145,7 @@ def run_datasets(arguments: argparse.Namespace) -> int:
         found = [f"{counts[name]} {name}" for name in map(str, FindingKind) if counts[name]]
         found += [f"{counted(n_others, 'page')} without gold"] if n_others else []
         size = f"{counted(len(dataset), 'page')}, {counted(len({page.site for page in dataset.pages}), 'site')}"
-        size += f", {counted(len(dataset.failures), 'row')} left out" if dataset.failures else ""
+        size += f", {len(dataset.failures):,} left out ({dataset.failures[0]})" if dataset.failures else ""
         note(f"{dataset.name}: {dataset.format}, {size}; {', '.join(found) or 'no findings'}")
     if rows or arguments.format == "json":
         print_rows(rows, arguments.format)

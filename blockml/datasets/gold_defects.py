@@ -62,7 +62,7 @@ def gold_defects(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from blockml.datasets.gold import TextGold
+    >>> from blockml.datasets import LabelledPage, TextGold
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "a.html")
     ...     _ = path.write_text("<title>Page not found</title><p>Page not found")
