@@ -125,11 +125,11 @@ class Comparison:
 
 
 def compare(
-    models: Sequence[Comparable] | Mapping[str, Comparable],
+    models: Comparable | Sequence[Comparable] | Mapping[str, Comparable],
     datasets: str | os.PathLike[str] | Dataset | Sequence[str | os.PathLike[str] | Dataset],
     *,
     output: str | os.PathLike[str] | None = None,
-    outputs: Iterable[str] = (),
+    outputs: str | Iterable[str] | Mapping[str, str | os.PathLike[str]] = (),
     limit: int | None = None,
     seed: int = 0,
     jobs: int = 1,
@@ -154,7 +154,8 @@ def compare(
         they are kept in a temporary folder for as long as the result exists, and :meth:`Comparison.show` writes the
         report.
     outputs
-        ``NAME=FILE`` for outputs of any other tool: a line ``{"id": …, "text": …}`` for each page.
+        ``NAME=FILE`` for outputs of any other tool: a table (JSON lines, CSV, Parquet …) with the fields ``id`` and
+        ``text`` of each page. Several are given as a list, or as a mapping from names to files.
     limit, seed
         Compare on a random sample of this many pages of each data set.
     jobs

@@ -20,6 +20,7 @@ from blockml.batch.run import Summary, predict_items, predict_to_file
 from blockml.batch.sites import learn_sites
 from blockml.batch.worker import Guard
 from blockml.datasets import Dataset
+from blockml.datasets.sources import object_rows
 from blockml.errors import UsageError, check_type
 from blockml.extractors import AnyModel, Extractor, load
 from blockml.options import Options
@@ -190,8 +191,13 @@ def as_inputs(inputs: AnyInputs, columns: RecordFields, limit: int) -> Inputs:
         return GivenPages((inputs.name,), columns, items=lambda: (labelled_page(page).item() for page in pages))
     if isinstance(inputs, bytes | Mapping) or not isinstance(inputs, Iterable):
         raise UsageError(f"inputs must be files, a data set or an iterable of pages, got {type(inputs).__name__}")
+    if any(hasattr(inputs, name) for name in ("itertuples", "iter_rows", "to_batches", "to_pylist")):
+        table = inputs  # of pandas, polars or Arrow
+        return GivenPages((), columns, items=lambda: _items(object_rows(table, "the table"), columns, limit))
     if isinstance(inputs, list | tuple):
         if inputs and all(isinstance(item, str | os.PathLike) for item in inputs):
+            if any(isinstance(item, str) and "<" in item for item in inputs):
+                raise UsageError("a list of strings names files; give pages as bytes, or as dicts with the key html")
             return find_inputs([os.fsdecode(item) for item in inputs], columns, listed=True)
         given = inputs
         return GivenPages((), columns, items=lambda: _items(given, columns, limit))

@@ -28,8 +28,8 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     add("systems", nargs="*", metavar="EXTRACTOR", help=text)
     add_datasets(parser, required=False)
     add("-o", "--output", metavar="DIR", help="directory of outputs, scores, tables and report")
-    text = 'outputs of another tool: one line {"id", "text"} per page; may be repeated'
-    add("--outputs", action="append", default=[], metavar="NAME=FILE.jsonl", help=text)
+    text = "outputs of another tool: a table (JSON lines, CSV, Parquet) with id and text of each page; may be repeated"
+    add("--outputs", action="append", default=[], metavar="NAME=FILE", help=text)
     add_jobs(parser)
     add("--timeout", type=positive, default=30, metavar="S", help="seconds per page")
     add("--limit", type=positive, metavar="N", help="compare on a random sample of N pages")

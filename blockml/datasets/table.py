@@ -259,7 +259,7 @@ def _page(number: int, record: dict[str, Any], spool: Spool, source: Path, folde
     if not isinstance(html, str):
         charset, codec = known_charset(row.pop("encoding"), source) if row["encoding"] else (None, None)
     made = page_from_row(row | {"encoding": None}, page_id, file)
-    gold = _block_gold(record["blocks"]) if "blocks" in record else spans or text_gold(text, row)
+    gold = _block_gold(record["blocks"]) if "blocks" in record else spans or text_gold(row["main_content"], row)
     data = html.encode("utf-8", "replace") if isinstance(html, str) else html
     reader = _StoredPage(spool, spool.write((data, gold)), codec)
     return replace(made, reader=reader, charset=charset, inline=data is not None)

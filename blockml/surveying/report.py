@@ -182,7 +182,8 @@ def survey(
             changes.add(record, number, hashes, site.name)
     if not sites.total.n_pages:
         raise UsageError(
-            f"no records, only {counted(records.n_damaged, 'line')} of something else", source=records.name
+            f"no records, only {counted(records.n_damaged, 'line')} of something else; give an output of predict",
+            source=records.name,
         )
     repeats, frequent = duplicates.by_site(len(sites.by_name))
     ranked = sites.ranked()

@@ -82,7 +82,7 @@ def test_interrupt_stops_the_workers_and_leaves_no_half_file(tmp_path: Path) -> 
     sample = draw_sample(dataset(tmp_path, {"a": "x", "b": "SLEEP", "c": "SLEEP"}))
 
     def interrupted(stage: str, done: int, total: int | None) -> None:
-        assert (stage, total) == ("fake on made-up", 3)
+        assert (stage, total) == ("fake on made up", 3)
         if done == 1:
             raise KeyboardInterrupt
 
