@@ -189,11 +189,11 @@ def as_inputs(inputs: AnyInputs, columns: RecordFields, limit: int) -> Inputs:
     if isinstance(inputs, Dataset):
         pages = inputs.pages
         return GivenPages((inputs.name,), columns, items=lambda: (labelled_page(page).item() for page in pages))
-    if isinstance(inputs, bytes | Mapping) or not isinstance(inputs, Iterable):
-        raise UsageError(f"inputs must be files, a data set or an iterable of pages, got {type(inputs).__name__}")
     if any(hasattr(inputs, name) for name in ("itertuples", "iter_rows", "to_batches", "to_pylist")):
         table = inputs  # of pandas, polars or Arrow
         return GivenPages((), columns, items=lambda: _items(object_rows(table, "the table"), columns, limit))
+    if isinstance(inputs, bytes | Mapping) or not isinstance(inputs, Iterable):
+        raise UsageError(f"inputs must be files, a data set or an iterable of pages, got {type(inputs).__name__}")
     if isinstance(inputs, list | tuple):
         if inputs and all(isinstance(item, str | os.PathLike) for item in inputs):
             if any(isinstance(item, str) and "<" in item for item in inputs):

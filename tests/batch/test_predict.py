@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import blockml
 from blockml.batch import BatchExtractor, Guard, Item, Options, predict_items
 from blockml.batch.pool import WorkerError
 from blockml.batch.worker import Clock
@@ -259,7 +260,6 @@ def test_a_clock_tells_how_long_a_page_takes(tmp_path: Path, monkeypatch: pytest
 
 def test_tables_in_memory() -> None:
     """Data frames and Arrow tables have a page in each row; a missing column is named."""
-    pa = pytest.importorskip("pyarrow", reason="needs the extra arrow")
     table = pa.table({"id": ["a", "b"], "html": ["<p>Cats", "<p>Dogs"]})
     for given in (table, *table.to_batches()):
         records = list(blockml.predict(given, model="plain"))
