@@ -163,8 +163,7 @@ class _Finder:
         words, linked, ends = self.words.item, self.linked.item, self.nodes.end.item
         found: dict[int, _Place] = {}
         stop = len(self.nodes)
-        for node in self.images.tolist():
-            left, right = self._neighbours(node)
+        for node, left, right in zip(*self._near(), strict=True):
             is_first, is_last = left < 0, right == stop
             most = 0 if is_last else _MAX_GAP
             before, after = 0 if is_first else words(left + 1), 0 if is_last else words(right)
@@ -176,6 +175,17 @@ class _Finder:
             if 2 * (linked(ends(box)) - linked(box)) <= end - begin:
                 found[node] = _Place(box, left, right, not (is_first or is_last or n_before or n_after))
         return found
+
+    def _near(self) -> tuple[list[int], list[int], list[int]]:
+        """Return the pictures with so few words to the kept texts around them that they may have a place, and these."""
+        images, words = self.images, self.words
+        texts = np.array([-1, *self.texts, len(self.nodes)])
+        place = texts.searchsorted(images)
+        left, right = texts[place - 1], texts[place]
+        start, stop = np.where(left < 0, images, left + 1), np.where(right == len(self.nodes), images, right)
+        own = words[self.nodes.end[images]] - words[images]
+        is_near = words[stop] - words[start] - own <= _MAX_CAPTION + _MAX_GAP
+        return images[is_near].tolist(), left[is_near].tolist(), right[is_near].tolist()
 
     def _neighbours(self, node: int) -> tuple[int, int]:
         """Return the kept texts before and after a picture; -1 and the number of nodes without one."""
@@ -199,17 +209,18 @@ class _Finder:
         """Return the address of a picture; empty if it shows nothing, or is an icon or a formula."""
         attributes = self.nodes.attributes[node]
         address = image_address(attributes)
-        if (not address or is_placeholder(address)) and self.nodes.parent[node] >= 0:
-            address = self._address_of_sources(int(self.nodes.parent[node])) or address
-        is_shown = address and not is_placeholder(address) and is_safe(address)
-        if not is_shown or is_decoration(attributes, address) or formula_of_image(attributes):
+        if not address or is_placeholder(address):
+            address = self._address_of_sources(self.nodes.parent.item(node))
+            if not address or is_placeholder(address):
+                return ""
+        if not is_safe(address) or is_decoration(attributes, address) or formula_of_image(attributes):
             return ""
         return address
 
     def _address_of_sources(self, parent: int) -> str:
         """Return the address of the first ``source`` of a ``picture`` element."""
         nodes = self.nodes
-        if nodes.name(parent) == "picture":
+        if parent >= 0 and nodes.name(parent) == "picture":
             for node in range(parent + 1, int(nodes.end[parent])):
                 if nodes.name(node) == "source" and (address := image_address(nodes.attributes[node])):
                     return address
