@@ -15,6 +15,8 @@ from blockml.text.plurals import counted
 #: Levels after which an XPath starts again, and maximum characters of all XPaths: per node, and a constant added to
 #: that.
 _MAX_STEPS, _PER_NODE, _SPARE = 256, 128, 2**20
+#: Maximum number of element names that are faster compared one by one than looked up.
+_FEW = 5
 #: Element names that an XPath can contain.
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
@@ -67,7 +69,13 @@ class Nodes:
         >>> blockml.parse("<p>one<br>two</p>").nodes.named({"p", "br"}).tolist()
         [False, False, False, True, False, True, False]
         """
-        return np.array([name in names for name in self.names], dtype=bool)[self.tag]
+        own = [tag for tag, name in enumerate(self.names) if name in names]
+        if len(own) > _FEW:
+            return np.array([name in names for name in self.names], dtype=bool)[self.tag]
+        found = np.zeros(len(self.tag), dtype=bool) if not own else self.tag == own[0]
+        for tag in own[1:]:
+            found |= self.tag == tag
+        return found
 
     def indices(self, name: str) -> NDArray[np.int64]:
         """Return the indices of the elements with this name, in document order."""

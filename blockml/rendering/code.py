@@ -37,7 +37,12 @@ _MAX_GAP = 200
 _NUMBERS = frozenset("lineno linenos line-number line-numbers ln lnt gutter linenumber blob-num crayon-nums lines-num "
                      "hljs-ln-numbers".split())  # fmt: skip
 #: Words in the class of a line of code, or of an element around all lines, where these are not in ``pre``.
-_LISTINGS = (b"syntaxhighlighter", b"crayon-line", b"blob-code", b"lines-code", b"hljs-ln-code", b"code-line")
+_AROUND_ALL = "syntaxhighlighter"
+_OF_ONE_LINE = ("crayon-line", "blob-code", "lines-code", "hljs-ln-code", "code-line")
+#: Words that occur in each of these.
+_LISTINGS = (b"syntaxhighlighter", b"crayon-line", b"code")
+#: Enum members are slow to look up in Python 3.11.
+_PREFORMATTED = int(Flag.PREFORMATTED)
 _AROUND_LINES = frozenset({"table", "ol", "ul"})
 #: Numbers with this many digits are not line numbers; Python refuses to parse more than 4,300 digits.
 _MAX_DIGITS = 10
@@ -78,7 +83,7 @@ def line_starts(nodes: Nodes) -> list[int]:
     ['c']
     """
     named = np.array(nodes_with_words(nodes, (b"line",))[b"line"], dtype=np.intp)
-    named = named[(nodes.flags[named] & Flag.PREFORMATTED) > 0]
+    named = named[(nodes.flags[named] & _PREFORMATTED) > 0]
     lines = [node for node in named.tolist() if nodes.name(node) in _INLINE and _OF_LINE.search(_classes(nodes, node))]
     texts = np.flatnonzero(nodes.tag == 0) if lines else named
     ends = set(nodes.end[lines].tolist())
@@ -103,12 +108,15 @@ def listings(nodes: Nodes) -> list[int]:
     ['table']
     """
     found = set()
-    for word, named in nodes_with_words(nodes, _LISTINGS).items():
-        for node in named:
-            if word.decode() not in _classes(nodes, node) or nodes.flags[node] & Flag.PREFORMATTED:
-                continue
+    for node in {node for named in nodes_with_words(nodes, _LISTINGS).values() for node in named}:
+        classes = _classes(nodes, node)
+        if nodes.flags[node] & _PREFORMATTED:
+            continue
+        if _AROUND_ALL in classes:
+            found.add(node)
+        if any(word in classes for word in _OF_ONE_LINE):
             around = [item for item in nodes.ancestors(node, _MAX_LEVELS) if nodes.name(item) in _AROUND_LINES]
-            found.add(node if word == _LISTINGS[0] else around[0] if around else int(nodes.parent[node]))
+            found.add(around[0] if around else int(nodes.parent[node]))
     return sorted(node for node in found if node >= 0)
 
 

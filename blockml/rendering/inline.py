@@ -67,8 +67,6 @@ _NOTATION = re.compile(
 _DOLLARS = re.compile(_NOTATION.pattern + r"|(?<![\\$])\$(?P<single>[^$]+)\$", re.DOTALL)
 #: White space around line breaks, which are one.
 _AROUND_BREAK = re.compile(r" *\n[ \n]*")
-#: A sign that makes a text a formula, a mark or several lines, at any place or at its start.
-_MAY_NEED_CHANGE = re.compile(r"[\\$\n<!&\[\]*_~`]|^[#>\-+=|:\d]")
 #: Maximum length of both tags of a mark, and their name in a warning.
 _MAX_TAGS, _REPEATED = 17, "links and emphasis over several paragraphs"
 #: The page has no formulas between dollar signs.
@@ -208,7 +206,7 @@ def inline_markdown(
     has_emphasis = False
     try:
         page = _joined("".join(content), heading=heading)  # type: ignore[arg-type]  # most paragraphs have only text
-        if not _MAY_NEED_CHANGE.search(page):
+        if not ("$" in page or BREAK in page or needs_escape(page, begins_line=True)):
             return page
         tokens = [page]
     except TypeError:

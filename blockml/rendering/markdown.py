@@ -128,11 +128,11 @@ class _Writer:
         """
         nodes = self.nodes
         order = first + self.shown[first:stop].nonzero()[0]
-        is_plain = nodes.named(_PLAIN)
+        is_plain = np.array([name in _PLAIN for name in nodes.names], dtype=bool)[nodes.tag[order]]
         for node in (*self.formulas, *self.copies):
-            is_plain[node + 1 : nodes.end[node]] = False
-        is_plain[self.listings] = False
-        plain, order = order[is_plain[order]], order[~is_plain[order]]
+            is_plain[slice(*order.searchsorted((node + 1, nodes.end[node])))] = False
+        is_plain &= ~np.isin(order, self.listings) if self.listings else True
+        plain, order = order[is_plain], order[~is_plain]
         n_begun = plain.searchsorted(order)
         n_ended = np.sort(nodes.end[plain]).searchsorted(order, side="right")
         breaks = np.ones(len(order), dtype=bool)
@@ -142,7 +142,7 @@ class _Writer:
     def write(self) -> str:
         """Walk over the nodes and return the Markdown."""
         nodes, order = self.nodes, self.order
-        names, texts, separators, skipped = nodes.names, self.texts, self.separators, 0
+        names, raw, texts, separators, whole, skipped = nodes.names, nodes.texts, self.texts, self.separators, self.whole, 0
         paragraph = self.paragraph
         open_ends: list[int] = []
         closers: list[Callable[[], object]] = []
@@ -156,17 +156,17 @@ class _Writer:
             if breaks and paragraph.content and not (self.defines and paragraph.ends_with_break()):
                 self._flush()
             if tag == 0:
-                if paragraph.content and node in separators:
+                if node in separators and paragraph.content:
                     self._separate(separators[node])
-                text = texts.get(node) or _with_single_spaces(nodes.texts[node])
+                text = texts.get(node) or _with_single_spaces(raw[node])
                 if "\\[" in text and (match := _DISPLAYED.fullmatch(text)):
                     self._formula(f"$${match[1].strip()}$$")
                 else:
-                    paragraph.add(text)
+                    paragraph.inner.append(text)
                 continue
             name = names[tag]
-            if node in self.whole:
-                self.whole[node](node)
+            if node in whole:
+                whole[node](node)
                 skipped = end
             elif name in _VOID:
                 self._void(node, name)
@@ -370,17 +370,13 @@ class _Writer:
 def _normalised(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
     """Return the texts of kept blocks that have one node, by node, with white space at their ends as one space."""
     blocks, raw = page.blocks, page.nodes.texts
-    single = rows[blocks.node[rows] == blocks.last_node[rows]]
-    found = {}
-    texts = blocks.texts
-    for row, node in zip(single.tolist(), blocks.node[single].tolist(), strict=True):
-        text, own = texts[row], raw[node]
+    single = rows[blocks.node[rows] == blocks.last_node[rows]].tolist()
+    nodes = blocks.node[single].tolist()
+    found = dict(zip(nodes, [blocks.texts[row] for row in single], strict=True))
+    for node, text in found.items():
+        own = raw[node]
         if len(text) != len(own):
-            if own[0].isspace():
-                text = f" {text}"
-            if own[-1].isspace():
-                text = f"{text} "
-        found[node] = text
+            found[node] = f"{' ' * own[0].isspace()}{text}{' ' * own[-1].isspace()}"
     return found
 
 

@@ -83,7 +83,8 @@ def find_pictures(page: Page, rows: NDArray[np.intp]) -> Pictures:
     >>> find_pictures(page, np.array([0, 2]))
     Pictures(addresses={6: 'a.jpg'}, captions={6: range(1, 2)})
     """
-    (images,) = (page.nodes.named(_PICTURES) & ((page.nodes.flags & _HEAD) == 0)).nonzero()
+    (images,) = page.nodes.named(_PICTURES).nonzero()
+    images = images[(page.nodes.flags[images] & _HEAD) == 0]
     if not len(images) or not len(rows):
         return Pictures({}, {})
     return _Finder(page, rows, images).find()
@@ -131,14 +132,12 @@ class _Finder:
         self.page, self.nodes, self.images = page, page.nodes, images
         self.texts: list[int] = shown_texts(page, rows).nonzero()[0].tolist()
         counts = np.zeros((2, len(page.nodes)), dtype=np.int64)
-        counts[:, page.blocks.node] = page.blocks.n_words, page.blocks.n_linked
+        counts[0, page.blocks.node], counts[1, page.blocks.node] = page.blocks.n_words, page.blocks.n_linked
         self.words, self.linked = text_sums(counts[0]), text_sums(counts[1])
-        self.other_tags, self.whole_tags = (
-            {tag for tag, name in enumerate(page.nodes.names) if name in names} for names in (_ELSEWHERE_NAMES, _WHOLE)
-        )
+        self.whole = {node for name in _WHOLE for node in page.nodes.indices(name).tolist()}
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
         self.last = -1, ""  # node and address of the previous picture
-        self.named = nodes_with_words(page.nodes, (b"caption", b"og:image", b"twitter:image"))
+        self.named = nodes_with_words(page.nodes, (b"caption", b":image"))
 
     def find(self) -> Pictures:
         """Return the pictures of the main content."""
@@ -195,12 +194,12 @@ class _Finder:
 
     def _box(self, node: int, left: int, right: int) -> int:
         """Return the largest element around a picture with few words, between the kept texts ``left`` and ``right``."""
-        parents, ends, words, tags = self.nodes.parent.item, self.nodes.end.item, self.words.item, self.nodes.tag.item
+        parents, ends, words, whole = self.nodes.parent.item, self.nodes.end.item, self.words.item, self.whole
         for _ in range(_MAX_LEVELS):
             parent = parents(node)
             if parent <= left or (end := ends(parent)) > right or words(end) - words(parent) > _MAX_CAPTION:
                 break
-            if tags(parent) in self.whole_tags:
+            if parent in whole:
                 break
             node = parent
         return node
@@ -243,7 +242,7 @@ class _Finder:
 
     def _has_others(self, element: int, names: frozenset[str]) -> bool:
         """Tell from its name, classes and id whether an element has content of another kind."""
-        return self.nodes.tag.item(element) in self.other_tags or not names.isdisjoint(ELSEWHERE)
+        return self.nodes.name(element) in _ELSEWHERE_NAMES or not names.isdisjoint(ELSEWHERE)
 
     def _is_other(self, node: int, place: _Place) -> bool:
         """Tell from its surroundings whether a picture is decoration, an advertisement or a portrait."""
@@ -278,7 +277,7 @@ class _Finder:
     def _add_declared(self, found: dict[int, str], rest: Sequence[int], places: Mapping[int, _Place]) -> None:
         """Add the first of the other pictures that is the page's declared picture, unless that is found already."""
         nodes = self.nodes
-        metas = [nodes.attributes[node] for word in (b"og:image", b"twitter:image") for node in self.named[word]]
+        metas = [nodes.attributes[node] for node in self.named[b":image"]]
         declared = [
             picture_file_name(item.get("content", ""))
             for item in metas
