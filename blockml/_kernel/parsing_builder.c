@@ -95,13 +95,21 @@ static int leave_head(Builder *b) {
     return node < 0 ? -1 : open_node(b, node);
 }
 
-static int store_space(Builder *b, PyObject *text) {
-    if (PyUnicode_GetLength(text) > 0) b->has_space = 1;
-    return b->n_preformatted ? PyList_Append(b->spaces, text) : 0;
-}
-
 static int clear_list(PyObject *list) {
     return PyList_Size(list) ? PyList_SetSlice(list, 0, PyList_Size(list), NULL) : 0;
+}
+
+/* Whether white space outside of preformatted elements may be an indent: it is on one line and more than a blank. */
+static int is_indent(PyObject *text) {
+    Py_ssize_t length = PyUnicode_GetLength(text);
+    if (length < 1 || (length == 1 && PyUnicode_ReadChar(text, 0) == ' ')) return 0;
+    return PyUnicode_FindChar(text, '\n', 0, length, 1) == -1;
+}
+
+static int store_space(Builder *b, PyObject *text) {
+    if (PyUnicode_GetLength(text) > 0) b->has_space = 1;
+    if (b->n_preformatted) return PyList_Append(b->spaces, text);
+    return is_indent(text) && (clear_list(b->spaces) < 0 || PyList_Append(b->spaces, text) < 0) ? -1 : 0;
 }
 
 static int clear_space(Builder *b) {
@@ -125,7 +133,8 @@ static PyObject *take_text(Builder *b) {
 
 /* Returns a text with the white space before it; a new reference that replaces `text`. */
 static PyObject *spaced(Builder *b, PyObject *text) {
-    PyObject *space = b->n_preformatted ? PyUnicode_Join(b->empty_text, b->spaces) : Py_NewRef(b->blank);
+    int is_kept = b->n_preformatted || PyList_Size(b->spaces);
+    PyObject *space = is_kept ? PyUnicode_Join(b->empty_text, b->spaces) : Py_NewRef(b->blank);
     PyObject *whole = space == NULL ? NULL : PyUnicode_Concat(space, text);
     Py_XDECREF(space);
     Py_DECREF(text);
@@ -186,11 +195,14 @@ static int flush(Builder *b) {
     memset(b->pending + 1 + b->n_pending, ' ', BYTES_BEHIND);
     int kind = utf8_kind(b->pending + 1, (Py_ssize_t)b->n_pending);
     if (b->n_preformatted || kind == TEXT_INVISIBLE || kind == UNKNOWN) return add_text(b, take_pending(b, 0), kind);
-    if (kind == TEXT_BLANK) { /* like most texts: indentation */
-        b->n_pending = 0, b->has_space = 1;
+    if (kind == TEXT_BLANK) {
+        int is_single = b->n_pending == 1 && b->pending[1] == ' ';
+        if (!is_single && memchr(b->pending + 1, '\n', b->n_pending) == NULL) return add_text(b, take_pending(b, 0), kind);
+        b->n_pending = 0, b->has_space = 1; /* like most texts: line breaks of the source */
         return 0;
     }
     int with_blank = b->has_space;
+    if (with_blank && PyList_Size(b->spaces)) return add_text(b, take_pending(b, 0), kind);
     return clear_space(b) < 0 ? -1 : add_text(b, take_pending(b, with_blank), kind);
 }
 
@@ -253,7 +265,10 @@ int builder_end(Builder *b, PyObject *name, Py_ssize_t id) {
     }
     if (b->n_open == b->head_level) b->head_level = 0;
     close_node(b);
-    if ((properties & KIND) == PREFORMATTED && b->n_preformatted) b->n_preformatted--; /* ends may exceed starts */
+    if ((properties & KIND) == PREFORMATTED && b->n_preformatted) { /* ends may exceed starts */
+        b->n_preformatted--;
+        if (!b->n_preformatted) return clear_list(b->spaces);
+    }
     return 0;
 }
 

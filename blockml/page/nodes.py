@@ -38,7 +38,8 @@ class Nodes:
     """Elements and text nodes of a page in document order (pre-order), as columns of length n.
 
     The descendants of node ``i`` are ``i + 1 … end[i] - 1``. Comments and processing instructions are not nodes. White
-    space between two tags is not a node either; it is prepended to the next text.
+    space between two tags is not a node either; it is prepended to the next text, as one blank if it has a line break
+    and is not preformatted.
     """
 
     names: tuple[str, ...]  #: element names; ``names[0]`` is ``#text``

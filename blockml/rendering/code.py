@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Nodes
 from blockml.page.attribute_words import nodes_with_words
 
-__all__ = ["code_language", "code_lines", "line_starts", "listings"]
+__all__ = ["CODE", "LINES", "code_language", "code_lines", "line_starts", "listings"]
+
+#: Elements whose text is code.
+CODE = frozenset({"pre", "listing", "xmp", "textarea"})
 
 #: Classes with which highlighters name a language.
 _LANGUAGE = re.compile(
@@ -25,7 +28,7 @@ _LANGUAGES = ("data-lang", "data-language", "data-code-language", "lang-name")
 _NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight notranslate default block wrapper box "
                          "auto toolbar container example snippet listing header highlight line".split())  # fmt: skip
 #: Elements of one line each; a button may follow the code.
-_LINES = frozenset({"div", "p", "li", "tr", "button"})
+LINES = frozenset({"div", "p", "li", "tr", "button"})
 #: Inline elements and classes that hold one line each, which highlighters lay out as blocks, with or without line
 #: breaks.
 _INLINE, _OF_LINE = frozenset({"span", "code"}), re.compile(r"(?:^|[\s_-])line(?:$|\s)")
@@ -167,7 +170,7 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
             pieces.append("\n")
         elif not _NUMBERS.isdisjoint(_classes(nodes, item).split()):
             skipped = int(nodes.end[item])
-        elif name in _LINES:
+        elif name in LINES:
             _break(pieces)
             ends.append(int(nodes.end[item]))
             if pieces and name != "button" and _is_empty(nodes, item):
@@ -188,9 +191,9 @@ def _is_empty(nodes: Nodes, node: int) -> bool:
 
 def _after_empty_line(text: str) -> str:
     """Return a text without the white space of the empty line before it."""
-    inner = text.lstrip(" \n")
+    inner = text.lstrip()
     indent = text[: len(text) - len(inner)].rpartition("\n")[2]
-    return inner if indent == " " else indent + inner
+    return inner if len(indent) == 1 else indent + inner
 
 
 def _break(pieces: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from blockml.rendering.picture_kinds import (
     class_and_id_words,
     is_byline_of,
     is_decoration,
+    is_of_head,
     is_other,
     picture_file_name,
     picture_sides,
@@ -52,6 +54,7 @@ _FIGURES = frozenset({"figure", "picture"})
 _ELSEWHERE_NAMES, _WHOLE = frozenset({"aside", "footer", "form", "nav"}), frozenset({"body", "html"})
 #: Names of ``meta`` elements that declare the page's picture.
 _DECLARED = frozenset({"og:image", "og:image:url", "twitter:image"})
+_IMAGE_FILE = re.compile(r"\.(?:jpe?g|png|gif|webp|avif|svg)\b", re.IGNORECASE)
 _MIN_NAME = 5  # minimum characters of a file name that identifies a picture
 
 
@@ -135,6 +138,7 @@ class _Finder:
         counts[0, page.blocks.node], counts[1, page.blocks.node] = page.blocks.n_words, page.blocks.n_linked
         self.words, self.linked = text_sums(counts[0]), text_sums(counts[1])
         self.whole = {node for name in _WHOLE for node in page.nodes.indices(name).tolist()}
+        self.links = page.nodes.indices("a")
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
         self.last = -1, ""  # node and address of the previous picture
         self.named = nodes_with_words(page.nodes, (b"caption", b":image"))
@@ -148,7 +152,8 @@ class _Finder:
             is_last = place.right == len(self.nodes)
             if place.is_between or not (self._is_elsewhere(node) or (is_last and not self._is_large(node))):
                 if (address := self._address(node)) and not self._is_other(node, place):
-                    found[node] = address
+                    if not (place.left < 0 and is_of_head(address)) and not self._is_teaser(node, place):
+                        found[node] = address
             else:
                 rest.append(node)
         self._add_declared(found, rest, places)
@@ -267,6 +272,17 @@ class _Finder:
         first, stop = starts.searchsorted((place.left + 1, place.right + 1)).tolist()
         lines = self.page.blocks.texts[max(0, first - 1) : stop]  # with the kept texts before and after
         return any(is_byline_of(line, name) for line in lines)
+
+    def _is_teaser(self, node: int, place: _Place) -> bool:
+        """Tell whether a picture links to another page that a link without it, near it and with removed text, leads to."""
+        nodes = self.nodes
+        around = [item for item in nodes.ancestors(node, _NEAR) if nodes.name(item) == "a"]
+        address = nodes.attributes[around[0]].get("href", "") if around else ""
+        if not address or _IMAGE_FILE.search(address):
+            return False
+        box = max(place.box, nodes.parent.item(place.box))
+        links = self.links[slice(*self.links.searchsorted((nodes.parent.item(place.box), nodes.end.item(box))))]
+        return any(item != around[0] and nodes.attributes[item].get("href") == address for item in links.tolist())
 
     def _is_large(self, node: int) -> bool:
         """Tell whether a picture is large, or a figure."""
