@@ -57,11 +57,11 @@ _LIMITS = blockml.Limits(bytes=4_096, nodes=100, depth=20)
 _BACKENDS = [name for name in BACKENDS if name != "html5lib"]
 _PROFILES, _TOKENIZERS = list(PROFILES), list(TOKENIZERS)
 #: Longest inputs: small ones, because the states of parsers and loops are reached by few bytes.
-_LENGTHS = {"parsing": 256, "features": 256, "rendering": 256, "trees": 400, "model": 16_384}
+_LENGTHS = {"parsing": 256, "features": 256, "rendering": 128, "trees": 400, "model": 16_384}
 #: Between the members of a model in an input.
 _MARK = b"\xff\xfe\xfd\xfc"
 #: One input in so many goes through the public functions, has all outputs checked, and is repeated to a larger page.
-_WHOLE, _CHECKED, _REPEATED = 256, 128, 4_096
+_WHOLE, _CHECKED, _REPEATED = 256, 512, 16_384
 _FOLDER = tempfile.TemporaryDirectory()
 _MODEL, _VIEW = Path(_FOLDER.name, "m.blockml"), Path(_FOLDER.name, "view.html")
 
