@@ -137,6 +137,7 @@ class _Finder:
             {tag for tag, name in enumerate(page.nodes.names) if name in names} for names in (_ELSEWHERE_NAMES, _WHOLE)
         )
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
+        self.sources: dict[int, str] = {}  # addresses of the ``source`` elements, by element around them
         self.last = -1, ""  # node and address of the previous picture
         self.named = nodes_with_words(page.nodes, (b"caption", b"og:image", b"twitter:image"))
 
@@ -200,7 +201,10 @@ class _Finder:
         attributes = self.nodes.attributes[node]
         address = image_address(attributes)
         if (not address or is_placeholder(address)) and self.nodes.parent[node] >= 0:
-            address = self._address_of_sources(int(self.nodes.parent[node])) or address
+            parent = int(self.nodes.parent[node])
+            if parent not in self.sources:
+                self.sources[parent] = self._address_of_sources(parent)
+            address = self.sources[parent] or address
         is_shown = address and not is_placeholder(address) and is_safe(address)
         if not is_shown or is_decoration(attributes, address) or formula_of_image(attributes):
             return ""
@@ -312,8 +316,9 @@ class _Finder:
             figures = [item for item in nodes.ancestors(node, _MAX_LEVELS) if nodes.name(item) == "figure"]
             figure = figures[0] if figures else self._box(node, *self._neighbours(node))
             first, place, end = (bisect_left(candidates, item) for item in (figure, node, int(nodes.end[figure])))
-            before = [item for item in candidates[first:place] if nodes.end[item] <= node]
-            caption = candidates[place] if place < end else before[-1] if before else -1
+            before = reversed(candidates[max(first, place - _MAX_LEVELS) : place])  # without those around the picture
+            last = next((item for item in before if nodes.end[item] <= node), -1)
+            caption = candidates[place] if place < end else last
             if caption >= 0:
                 end = nodes.end.item(caption)
                 begin, stop = starts.searchsorted((caption, end)).tolist()

@@ -127,7 +127,7 @@ def _built(data: bytes) -> Page:
     nodes = build(source, backend, _LIMITS).nodes()
     blocks = segment(nodes, profile=profile, tokenizer=_TOKENIZERS[choice % len(_TOKENIZERS)])
     assert len(blocks) <= len(nodes) <= _LIMITS.nodes
-    title = " ".join(source[:40].decode("utf-8", "replace").split())
+    title = blocks.texts[0][:40] if len(blocks) else ""
     return Page("https://a.example/b/", title, "utf-8", "", backend, profile, (), Status.OK, nodes, blocks, source)
 
 
