@@ -149,6 +149,7 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
     pieces: list[str] = []
     skipped, gap, is_empty = 0, "", False
     ends: list[int] = []  # of the open elements that hold one line each
+    content = -1  # the next text or line break, as it was last searched for
     for item in range(node + 1, int(nodes.end[node])):
         while ends and ends[-1] <= item:
             ends.pop()
@@ -173,20 +174,18 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
         elif name in LINES:
             _break(pieces)
             ends.append(int(nodes.end[item]))
-            if pieces and name != "button" and _is_empty(nodes, item):
+            content = _next_content(nodes, item, int(nodes.end[node])) if content < item else content
+            if pieces and name != "button" and content >= ends[-1]:
                 pieces.append("\n")
                 is_empty, skipped = True, ends.pop()
     return "".join(pieces)
 
 
-def _is_empty(nodes: Nodes, node: int) -> bool:
-    """Tell whether an element has neither a line break nor any text except line numbers."""
-    item, end = node, int(nodes.end[node])
-    while item < end:
-        if nodes.tag[item] == 0 or nodes.name(item) == "br":
-            return False
+def _next_content(nodes: Nodes, item: int, end: int) -> int:
+    """Return the first line break, or text that is not a line number, from a node on; ``end`` without one."""
+    while item < end and nodes.tag[item] != 0 and nodes.name(item) != "br":
         item = item + 1 if _NUMBERS.isdisjoint(_classes(nodes, item).split()) else int(nodes.end[item])
-    return True
+    return item
 
 
 def _after_empty_line(text: str) -> str:

@@ -140,6 +140,7 @@ class _Finder:
         self.whole = {node for name in _WHOLE for node in page.nodes.indices(name).tolist()}
         self.links = page.nodes.indices("a")
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
+        self.sources: dict[int, str] = {}  # addresses of the ``source`` elements, by element around them
         self.last = -1, ""  # node and address of the previous picture
         self.named = nodes_with_words(page.nodes, (b"caption", b":image"))
 
@@ -214,7 +215,10 @@ class _Finder:
         attributes = self.nodes.attributes[node]
         address = image_address(attributes)
         if not address or is_placeholder(address):
-            address = self._address_of_sources(self.nodes.parent.item(node))
+            parent = self.nodes.parent.item(node)
+            if parent not in self.sources:
+                self.sources[parent] = self._address_of_sources(parent)
+            address = self.sources[parent]
             if not address or is_placeholder(address):
                 return ""
         if not is_safe(address) or is_decoration(attributes, address) or formula_of_image(attributes):
@@ -338,8 +342,9 @@ class _Finder:
             figures = [item for item in nodes.ancestors(node, _MAX_LEVELS) if nodes.name(item) == "figure"]
             figure = figures[0] if figures else self._box(node, *self._neighbours(node))
             first, place, end = (bisect_left(candidates, item) for item in (figure, node, int(nodes.end[figure])))
-            before = [item for item in candidates[first:place] if nodes.end[item] <= node]
-            caption = candidates[place] if place < end else before[-1] if before else -1
+            before = reversed(candidates[max(first, place - _MAX_LEVELS) : place])  # without those around the picture
+            last = next((item for item in before if nodes.end[item] <= node), -1)
+            caption = candidates[place] if place < end else last
             if caption >= 0:
                 end = nodes.end.item(caption)
                 begin, stop = starts.searchsorted((caption, end)).tolist()
