@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from blockml import _kernel
 from blockml.decision.comments import CommentLimits, readers_comments
-from blockml.decision.copies import hidden_blocks, hidden_copies
+from blockml.decision.copies import hidden_blocks, hidden_copies, is_most
 from blockml.decision.lines import (
     WORDLESS_WEIGHT,
     duplicate_penalties,
@@ -88,12 +88,13 @@ class DecisionPolicy:
     #: Minimum words of certain running text, without a link block in between, that form the body of a page.
     min_certain_words: float = 120.0
     #: Penalty of lines whose text occurs on the page more than once, except for the one that stays: see
-    #: :mod:`blockml.decision.lines`.
+    #: :mod:`blockml.decision.lines`. Not where most of the certain text would go.
     duplicate_penalty: float = 0.0
     #: Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table.
     same_context_factor: float = 0.25
     min_duplicate_words: int = 3  #: Minimum words of a line that is compared with others.
-    #: Penalty of blocks in a hidden element whose text is visible elsewhere: see :mod:`blockml.decision.copies`.
+    #: Penalty of blocks in a hidden element whose text is visible elsewhere, with the same exception: see
+    #: :mod:`blockml.decision.copies`.
     hidden_copy_penalty: float = 0.0
     #: Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content is contiguous.
     neighbor_smoothing: float = 0.0
@@ -264,9 +265,16 @@ def score_blocks(
     if not len(probabilities):
         return probabilities
     scores = _scores(policy, probabilities, columns, p_article)
+    if policy.duplicate_penalty:
+        repeated = (columns.text >= 0).nonzero()[0]
+        removed = repeated[scores[repeated] < np.float32(0.5)]
+        if is_most(removed, scores >= np.float32(0.5), probabilities, columns.amounts.words, policy.certain_p):
+            policy = replace(policy, duplicate_penalty=0.0)
+            scores = _scores(policy, probabilities, columns, p_article)
     if columns.copies is not None and policy.hidden_copy_penalty and (scores[columns.hidden] >= np.float32(0.5)).any():
         copies = columns.copies.value
-        if (scores[copies] >= np.float32(0.5)).any():  # rarely
+        removed = (copies & (scores >= np.float32(0.5))).nonzero()[0]
+        if len(removed) and not is_most(removed, ~copies, probabilities, columns.amounts.words, policy.certain_p):
             lowered = sigmoid(log_odds(probabilities) - policy.hidden_copy_penalty)
             scores = _scores(policy, np.where(copies, lowered, probabilities), columns, p_article)
     if columns.sidebars is not None:
