@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Flag, Image, Page
+from blockml.page import Flag, Image, Nodes, Page
 from blockml.page.attribute_words import nodes_with_words
+from blockml.page.lazy import Lazy
 from blockml.rendering.bounds import Budget
 from blockml.rendering.image_addresses import image_address, is_placeholder
 from blockml.rendering.links import absolute_addresses, is_safe
@@ -128,6 +129,14 @@ class _Place(NamedTuple):
     is_between: bool  #: whether these texts are adjacent to it
 
 
+def _links_by_address(nodes: Nodes) -> Mapping[str, list[int]]:
+    """Return the links of each address, in order."""
+    found: dict[str, list[int]] = {}
+    for link in nodes.indices("a").tolist():
+        found.setdefault(nodes.attributes[link].get("href", ""), []).append(link)
+    return found
+
+
 class _Finder:
     """The pictures of a page and their surroundings."""
 
@@ -138,7 +147,7 @@ class _Finder:
         counts[0, page.blocks.node], counts[1, page.blocks.node] = page.blocks.n_words, page.blocks.n_linked
         self.words, self.linked = text_sums(counts[0]), text_sums(counts[1])
         self.whole = {node for name in _WHOLE for node in page.nodes.indices(name).tolist()}
-        self.links = page.nodes.indices("a")
+        self.links = Lazy(lambda: _links_by_address(page.nodes))
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
         self.sources: dict[int, str] = {}  # addresses of the ``source`` elements, by element around them
         self.last = -1, ""  # node and address of the previous picture
@@ -278,15 +287,16 @@ class _Finder:
         return any(is_byline_of(line, name) for line in lines)
 
     def _is_teaser(self, node: int, place: _Place) -> bool:
-        """Tell whether a picture links to another page that a link without it, near it and with removed text, leads to."""
+        """Tell whether a picture links to another page that a link near it, with removed text, leads to."""
         nodes = self.nodes
         around = [item for item in nodes.ancestors(node, _NEAR) if nodes.name(item) == "a"]
         address = nodes.attributes[around[0]].get("href", "") if around else ""
         if not address or _IMAGE_FILE.search(address):
             return False
         box = max(place.box, nodes.parent.item(place.box))
-        links = self.links[slice(*self.links.searchsorted((nodes.parent.item(place.box), nodes.end.item(box))))]
-        return any(item != around[0] and nodes.attributes[item].get("href") == address for item in links.tolist())
+        links = self.links.value[address]
+        begin, end = (bisect_left(links, item) for item in (nodes.parent.item(place.box), nodes.end.item(box)))
+        return any(link != around[0] for link in links[begin:end][:2])
 
     def _is_large(self, node: int) -> bool:
         """Tell whether a picture is large, or a figure."""
