@@ -152,19 +152,19 @@ def _built(utf8: bytes, backend: str, limits: Limits) -> tuple[bytes, bytes, Nod
     tuple
         The page with its shadow roots, the same without its deepest tags, and the builder and nodes of the latter.
     """
-    source, builder = utf8, build(utf8, backend, limits)
+    builder = build(utf8, backend, limits)
     nodes = builder.nodes()
-    if "template" in nodes.names and (source := composed(utf8)) is not utf8:
-        utf8 = source
+    parsed = source = utf8
+    if "template" in nodes.names:
+        source = utf8 = composed(utf8)
+    for _ in range(2):  # a page may cost too much only with its shadow roots
+        *_, too_costly = builder.limits_hit()
+        flat, is_flat = flattened(source, limits.depth) if too_costly else (source, False)
+        source = flat if is_flat else source
+        if source is parsed:
+            break
         del builder, nodes  # two builders at a time would double the memory
-        builder = build(utf8, backend, limits)
-        nodes = builder.nodes()
-    *_, too_costly = builder.limits_hit()
-    flat, is_flat = flattened(utf8, limits.depth) if too_costly else (utf8, False)
-    if is_flat:
-        source = flat
-        del builder, nodes
-        builder = build(source, backend, limits)
+        builder, parsed = build(source, backend, limits), source
         nodes = builder.nodes()
     return utf8, source, builder, nodes
 
