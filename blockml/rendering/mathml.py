@@ -12,13 +12,13 @@ __all__ = ["tex_of_mathml"]
 
 #: Maximum depth of elements; only the text of deeper ones is written.
 _MAX_LEVELS = 40
-#: TeX of characters. Others are written unchanged, because current TeX reads Unicode.
+#: TeX of characters, at most 8 bytes for each. Others are written unchanged, because current TeX reads Unicode.
 _CHARACTERS = str.maketrans(
     {"−": "-", "∑": r"\sum ", "∏": r"\prod ", "∫": r"\int ", "∞": r"\infty ", "×": r"\times ", "·": r"\cdot ",
      "⋅": r"\cdot ", "±": r"\pm ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "≈": r"\approx ", "→": r"\to ",
      "∈": r"\in ", "∂": r"\partial ", "∇": r"\nabla ", "…": r"\dots ", "⋯": r"\cdots ", "⟨": r"\langle ",
      "⟩": r"\rangle ", "‖": r"\| ", "{": r"\{", "}": r"\}", "%": r"\%", "#": r"\#", "&": r"\&", "$": r"\$",
-     "_": r"\_", "~": r"\sim ", "\\": r"\backslash ", "^": r"\wedge ",
+     "_": r"\_", "~": r"\sim ", "\\": "∖", "^": r"\wedge ",
      **dict.fromkeys("\u2061\u2062\u2063\u2064\u200b", "")}
 )  # fmt: skip
 _IN_TEXT = str.maketrans({sign: f"\\{sign}" for sign in "{}%#&$_"} | {"\\": "/", "~": " ", "^": " "})

@@ -130,3 +130,13 @@ def test_lines_of_code_within_lines() -> None:
     assert nested.count("```\nx\ny\n```") == 4
     empty = f"<pre>x{'<div>' * 1_000}{'<i></i>' * 10_000}{'</div>' * 1_000}y</pre>"
     assert markdown(empty) == "```\nx\n\ny\n```"
+
+
+def test_signs_of_formulas_are_short() -> None:
+    """TeX of a formula takes at most 8 bytes for each byte, whatever its signs are."""
+    for code in range(32, 127):
+        sign = chr(code)
+        if sign not in "<&":
+            page = blockml.parse(f"<p>x <math><mo>{sign * 1_000}</mo></math>")
+            tex = "".join(find_formulas(page)[0].values())
+            assert len(tex.encode()) <= 8 * 1_000, sign
