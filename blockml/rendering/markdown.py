@@ -21,7 +21,7 @@ from blockml.rendering.inline import BREAK, Formula, InlineText, Mark, Picture
 from blockml.rendering.links import resolver
 from blockml.rendering.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
 from blockml.rendering.notes import hide_dead_marks
-from blockml.rendering.pictures import find_pictures
+from blockml.rendering.pictures import alternative_text, find_pictures
 from blockml.rendering.roles import with_roles
 from blockml.rendering.shown import ROW_PARENTS, content_span, layout_parts, shown_nodes
 from blockml.rendering.spaces import KEEPS_ALL, NO_BREAK, kept_spaces, verse_indent, verses, with_indent
@@ -340,7 +340,7 @@ class _Writer:
 
     def _picture(self, node: int) -> None:
         address = self.absolute(self.pictures[node])
-        alt = " ".join(self.nodes.attributes[node].get("alt", "").split())
+        alt = alternative_text(self.nodes.attributes[node])
         if self.budget.spend(len(address) + len(alt), "addresses"):
             self.paragraph.add(Picture(alt, address))
 

@@ -32,8 +32,9 @@ from blockml.rendering.picture_kinds import (
     shown_person,
 )
 from blockml.rendering.shown import shown_texts, text_sums
+from blockml.text.characters import readable
 
-__all__ = ["Pictures", "find_images", "find_pictures"]
+__all__ = ["Pictures", "alternative_text", "find_images", "find_pictures"]
 
 _HEAD, _NOSCRIPT = int(Flag.HEAD), int(Flag.NOSCRIPT)
 #: Elements that are pictures. The content of ``amp-img`` is a fallback with the same picture.
@@ -112,12 +113,23 @@ def find_images(page: Page, kept: NDArray[np.bool_], *, budget: Budget | None = 
     images: list[Image] = []
     for node, given in found.addresses.items():
         attributes, address = page.nodes.attributes[node], absolute(given)
-        alt, caption = " ".join(attributes.get("alt", "").split()), found.captions.get(node, ())
+        alt, caption = alternative_text(attributes), found.captions.get(node, ())
         text = " ".join(blocks.texts[row] for row in caption)
         if is_safe(address) and budget.spend(len(address) + len(alt) + len(text), "pictures"):
             place = int(blocks.node[rows].searchsorted(node))
             images.append(Image(address, alt, text, *picture_sides(attributes), int(rows[place - 1]) if place else -1))
     return tuple(images)
+
+
+def alternative_text(attributes: Mapping[str, str]) -> str:
+    """Return the alternative text of a picture in one line, without invisible characters.
+
+    Examples
+    --------
+    >>> alternative_text({"alt": "A\\x1b cat\\n"})
+    'A cat'
+    """
+    return " ".join(readable(attributes.get("alt", "")).split())
 
 
 class _Place(NamedTuple):

@@ -31,7 +31,7 @@ SIZES = (250_000, 500_000)
 MARKS = ("<!-- table -->", "<!-- end of table -->")
 
 #: Minimum cost and memory for a shape to be named in a table.
-SHOWN = {"cost": 2.5, "memory": 80}
+SHOWN = {"cost": 4, "memory": 90}
 
 Trial = Mapping[str, Any]
 

@@ -162,14 +162,14 @@ def rows(outputs: Sequence[str], shapes: Sequence[str], backends: Sequence[str],
 
 
 def summary(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the worst shape of each output and back end, by each measure."""
+    """Return the worst shape and back end of each output, by each measure."""
     table = []
-    for output, backend in dict.fromkeys((line["output"], line["back end"]) for line in lines):
-        own = [line for line in lines if (line["output"], line["back end"]) == (output, backend)]
-        row: dict[str, Any] = {"output": output, "back end": backend}
+    for output in dict.fromkeys(line["output"] for line in lines):
+        row: dict[str, Any] = {"output": output}
         for what, form in (("bytes", "1f"), ("memory", "0f"), ("exponent of bytes", "2f"), ("exponent of time", "2f")):
-            worst = max((line for line in own if line[what] is not None), key=lambda line: line[what], default=None)
-            row[what] = f"{worst[what]:.{form}} ({worst['shape']})" if worst else ""
+            own = [line for line in lines if line["output"] == output and line[what] is not None]
+            worst = max(own, key=lambda line: line[what], default=None)
+            row[what] = f"{worst[what]:.{form}} ({worst['shape']}, {worst['back end']})" if worst else ""
         table.append(row)
     return table
 
