@@ -137,3 +137,10 @@ def test_a_reader_shows_the_words_of_a_paragraph(pieces: list[str]) -> None:
     for read in (MarkdownIt("commonmark", {"html": True}).render, commonmark.commonmark):
         shown = fragment_fromstring(read(markdown), create_parent="div").text_content()
         assert "".join(shown.split()) == "".join(result.text.split()), markdown
+
+
+def test_alternative_texts_have_no_control_characters() -> None:
+    """Neither in Markdown nor in the list of pictures."""
+    result = blockml.extract("<p>One.<p><img src=a.jpg alt='A &#27;[2J\x07 \u202fcat\xad'><p>Two.", model="plain")
+    assert [image.alt for image in result.images] == ["A [2J cat"]
+    assert r"![A \[2J cat](a.jpg)" in render(result, "markdown")

@@ -172,10 +172,3 @@ def test_the_list_of_images_is_bounded() -> None:
     images = find_images(page, np.ones(len(page.blocks), dtype=bool), budget=budget)
     assert sum(len(image.caption) for image in images) < 4 * 2**20
     assert budget.warnings
-
-
-def test_alternative_texts_have_no_control_characters() -> None:
-    """Neither in Markdown nor in the list of pictures."""
-    result = blockml.extract("<p>One.<p><img src=a.jpg alt='A &#27;[2J\x07 \u202fcat\xad'><p>Two.", model="plain")
-    assert [image.alt for image in result.images] == ["A [2J cat"]
-    assert r"![A \[2J cat](a.jpg)" in render(result, "markdown")
