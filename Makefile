@@ -58,7 +58,7 @@ demo: $(VENV)/.installed
 	$(BIN)/blockml predict data/sites data/pages -o $(OUT)/predictions.jsonl --jobs $(JOBS)
 	@echo "== scores: the demo model has seen these pages, the released models have not"
 	$(BIN)/blockml compare $(OUT)/demo.blockml default stacking plain dccb dsc lqf majority \
-	  --dataset sites=data/sites --dataset pages=data/pages -o $(OUT)/demo-comparison --jobs $(JOBS)
+	  --dataset data/sites -o $(OUT)/demo-comparison --jobs $(JOBS)
 	@echo "== learn a site, and extract a page of it without what the site repeats"
 	$(BIN)/blockml templates detect data/sites/harbour-courier -o $(OUT)/courier.template
 	$(BIN)/blockml extract data/sites/harbour-courier/courier-article-03/page.html --template $(OUT)/courier.template

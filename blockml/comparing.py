@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from blockml.datasets import Dataset, open_datasets
 from blockml.evaluation.comparison.grid import OUTCOMES
 from blockml.evaluation.comparison.running import compare_systems
-from blockml.evaluation.comparison.store import PageSample, ProgressBar, Store, draw_sample, no_progress
+from blockml.evaluation.comparison.store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.systems import Comparable, System, choose
 from blockml.evaluation.comparison.tables import PREFERRED
 from blockml.evaluation.frames import html_table, to_frame
 from blockml.evaluation.seen import Seen
+from blockml.progress import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
     from blockml.evaluation.frames import Frame
@@ -124,17 +125,17 @@ class Comparison:
 
 
 def compare(
-    models: Sequence[Comparable] | Mapping[str, Comparable],
+    models: Comparable | Sequence[Comparable] | Mapping[str, Comparable],
     datasets: str | os.PathLike[str] | Dataset | Sequence[str | os.PathLike[str] | Dataset],
     *,
     output: str | os.PathLike[str] | None = None,
-    outputs: Iterable[str] = (),
+    outputs: str | Iterable[str] | Mapping[str, str | os.PathLike[str]] = (),
     limit: int | None = None,
     seed: int = 0,
     jobs: int = 1,
     timeout: float = 30,
     command: str = "",
-    progress: ProgressBar = no_progress,
+    progress: ProgressCallback = ignore_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
     """Run models, extractors and other tools on labelled pages, and score their texts.
@@ -153,7 +154,8 @@ def compare(
         they are kept in a temporary folder for as long as the result exists, and :meth:`Comparison.show` writes the
         report.
     outputs
-        ``NAME=FILE`` for outputs of any other tool: a line ``{"id": …, "text": …}`` for each page.
+        ``NAME=FILE`` for outputs of any other tool: a table (JSON lines, CSV, Parquet …) with the fields ``id`` and
+        ``text`` of each page. Several are given as a list, or as a mapping from names to files.
     limit, seed
         Compare on a random sample of this many pages of each data set.
     jobs
@@ -163,7 +165,7 @@ def compare(
     command
         Command line to show in the report.
     progress
-        Called with an iterable over pages and their number; returns an iterable that shows the progress.
+        Called with the name of a stage, how many of its pages are done, and how many there are (None if unknown).
     report
         Called with messages.
 

@@ -74,12 +74,18 @@ class UnknownNameError(UsageError):
     --------
     >>> print(UnknownNameError("format", "xml", ["text", "json"]))
     unknown format 'xml'; choose one of: json, text
+    >>> print(UnknownNameError("format", "texts", ["text", "json"]))
+    unknown format 'texts'; did you mean 'text'? Or choose one of: json, text
     """
 
     def __init__(self, kind: str, name: object, legal: Iterable[str], *, source: object = None) -> None:
+        from difflib import get_close_matches  # not needed without an error
+
         self.legal = tuple(sorted(legal))
         choices = f"choose one of: {', '.join(self.legal)}" if self.legal else "none is available"
-        super().__init__(f"unknown {kind} {name!r}; {choices}", source=source)
+        near = get_close_matches(name, self.legal, n=1, cutoff=0.75) if isinstance(name, str) else ()
+        guess = "".join(f"did you mean {found!r}? Or " for found in near)
+        super().__init__(f"unknown {kind} {name!r}; {guess}{choices}", source=source)
 
 
 def check_name(kind: str, name: object, legal: Iterable[str], *, source: object = None) -> None:

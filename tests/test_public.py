@@ -329,6 +329,13 @@ def test_an_extraction_imports_neither_templates_nor_training() -> None:
     assert not {"templates", "training", "evaluation", "datasets", "reports", "batch", "cli"} & {*found.stdout.split()}
 
 
+def test_an_extraction_loads_neither_openssl_nor_sockets() -> None:
+    """Hashes of pages, locks of outputs and recipes are rare, and their modules take megabytes."""
+    code = "import sys, blockml; blockml.extract('<p>One line of text', model='default'); print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603 (our own code)
+    assert not {"_hashlib", "hmac", "random", "socket", "html", "blockml.metadata.json_ld"} & {*found.stdout.split()}
+
+
 #: Modules that plain text doesn't need.
 LATER = ("batch", "cli", "datasets", "estimators", "evaluation", "labelling", "reports", "templates", "training")
 LATER_OUTPUTS = ("escapes", "html", "inline", "links", "markdown", "mathematics", "paragraphs", "tables")

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 import blockml
+from blockml import _kernel
 from blockml.batch import Item, predict_items
 from blockml.batch.blas import one_thread
 from blockml.extractors import Extractor, Plain, TrainedExtractor, Traits, trained
@@ -33,7 +34,7 @@ from blockml.features.kernel_tables import kernel_columns
 from blockml.features.page_context import PageContext
 from blockml.page import Extraction, Page
 from blockml.page.cached import cached_property
-from blockml.parsing import BACKENDS
+from blockml.parsing import BACKENDS, build
 
 DATA = Path(__file__).parent.parent / "data"
 PAGES = [path.read_bytes() for path in sorted(DATA.rglob("page.html"))]
@@ -97,6 +98,40 @@ class Counting(Extractor):
     def score(self, page: Page) -> NDArray[np.float32]:
         """Return a score of 1 for every block."""
         return np.ones(len(page.blocks), dtype=np.float32)
+
+
+@pytest.mark.parametrize("backend", sorted(set(BACKENDS) - {"html5lib"}))
+@pytest.mark.parametrize(
+    "unusual", [b"", "<p class=\u00c4>\u00c4\u200b<\u00c4 style='\u00c4 display: none'></\u00c4>".encode()]
+)
+def test_a_parse_lets_other_threads_run(backend: str, unusual: bytes) -> None:
+    """With turns of an hour, another thread runs only while the lock is released."""
+    if _kernel.compiled is None:
+        pytest.skip("needs the C extension")
+    pytest.importorskip(NEEDED.get(backend, "lxml"))
+    n_turns, done = 0, threading.Event()
+
+    def take_turns() -> None:
+        nonlocal n_turns
+        while not done.is_set():
+            n_turns += 1
+            time.sleep(0)  # gives the lock back
+
+    before, worker = sys.getswitchinterval(), threading.Thread(target=take_turns)
+    limits = blockml.Limits(blocks=10**6)
+    source = (b"<p>A text of a page.</p>" + unusual) * 8_000
+    build(source, backend, limits)  # finds the parser's functions
+    worker.start()
+    try:
+        sys.setswitchinterval(3600)
+        n_before = n_turns
+        build(source, backend, limits)
+        n_after = n_turns
+    finally:
+        sys.setswitchinterval(before)
+        done.set()
+        worker.join()
+    assert n_after > n_before
 
 
 def blas_threads() -> list[int]:

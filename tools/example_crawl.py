@@ -22,7 +22,7 @@ import blockml
 from blockml.batch import find_inputs
 from blockml.labelling.store import LabelStore, labelled_pages
 from blockml.page import Label, Page
-from blockml.surveying.choice import choose_pages, pages_to_label
+from blockml.surveying.choice import choose_pages, chosen_pages
 from blockml.surveying.records import RunOutput
 
 SITES = Path(__file__).resolve().parents[1] / "data" / "sites"
@@ -75,7 +75,7 @@ def content_by_rule(page: Page) -> NDArray[np.bool_]:
 def label(inputs: Sequence[str], output: str, folder: Path, n_pages: int, per_site: int) -> int:
     """Label the pages that a survey chooses; return their number."""
     chosen = choose_pages(RunOutput(output), pages=n_pages, per_site=per_site, labelled=labelled_pages(folder))
-    store = LabelStore(pages_to_label(chosen, find_inputs(inputs)), folder, blockml.load("default"))
+    store = LabelStore(chosen_pages(chosen, find_inputs(inputs)), folder, blockml.load("default"))
     for page in store.pages.values():
         parsed = store.parse(page)
         labels = [Label.MAIN if main else Label.OTHER for main in content_by_rule(parsed).tolist()]

@@ -14,8 +14,7 @@ static int make_groups(Groups *groups, const Tree *tree) {
     groups->bits = calloc((size_t)(2 * tree->n_nodes + 1), sizeof(uint64_t));
     groups->above = groups->bits + tree->n_nodes;
     if (groups->bits != NULL) return 0;
-    PyErr_NoMemory();
-    return -1;
+    return no_memory();
 }
 
 /* Writes levels (n_groups, n) up to the nearest ancestor of each block in each group, or `far` without one. Stops

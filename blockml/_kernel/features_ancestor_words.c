@@ -79,7 +79,7 @@ static int has_room(Numbers *numbers, size_t more) {
     if (numbers->n + more <= numbers->room) return 1;
     size_t room = 2 * (numbers->n + more);
     uint32_t *items = realloc(numbers->items, room * sizeof(uint32_t));
-    if (items == NULL) return PyErr_NoMemory() != NULL;
+    if (items == NULL) return no_memory() == 0;
     numbers->items = items;
     numbers->room = room;
     return 1;
@@ -94,6 +94,21 @@ typedef struct {
     Numbers sums;
 } Words;
 
+/* Adds the checksums of a value that is not ASCII; returns 0 with an exception set. */
+static int read_by_python(const Words *words, PyObject *value, Numbers *sums) {
+    PyObject *found = PyObject_CallFunctionObjArgs(words->tables->word_checksums, value, NULL);
+    char *bytes;
+    Py_ssize_t length;
+    int done = found != NULL && PyBytes_AsStringAndSize(found, &bytes, &length) == 0 &&
+               has_room(sums, (size_t)length / 4 + 1);
+    if (done) {
+        memcpy(sums->items + sums->n, bytes, (size_t)length / 4 * 4);
+        sums->n += (size_t)length / 4;
+    }
+    Py_XDECREF(found);
+    return done;
+}
+
 /* Adds the checksums of a value to `sums`; returns 0 with an exception set. */
 static int read_value(Words *words, int32_t number) {
     const StringEntry *value = &words->attributes->values.items[number];
@@ -103,16 +118,8 @@ static int read_value(Words *words, int32_t number) {
         if (!has_room(sums, MOST_WORDS)) return 0;
         sums->n += (size_t)sum_value(words->tables, value, sums->items + sums->n);
     } else {
-        PyObject *found = PyObject_CallFunctionObjArgs(words->tables->word_checksums, value->unicode, NULL);
-        char *bytes;
-        Py_ssize_t length;
-        int done = found != NULL && PyBytes_AsStringAndSize(found, &bytes, &length) == 0 &&
-                   has_room(sums, (size_t)length / 4 + 1);
-        if (done) {
-            memcpy(sums->items + sums->n, bytes, (size_t)length / 4 * 4);
-            sums->n += (size_t)length / 4;
-        }
-        Py_XDECREF(found);
+        int done;
+        LOCKED(done = read_by_python(words, value->unicode, sums));
         if (!done) return 0;
     }
     words->end[number] = (int64_t)sums->n;
@@ -132,10 +139,7 @@ static int64_t find_bags(const Tree *tree, const AttributeValues *attributes, in
     uint64_t *keys = malloc((size_t)most * sizeof(uint64_t));
     int64_t *kind = malloc((size_t)n_kinds * sizeof(int64_t)), n_bags = 0;
     int64_t *kind_of_node = malloc((size_t)(tree->n_nodes + 1) * sizeof(int64_t));
-    if (keys == NULL || kind == NULL || kind_of_node == NULL) {
-        PyErr_NoMemory();
-        n_bags = -1;
-    }
+    if (keys == NULL || kind == NULL || kind_of_node == NULL) n_bags = no_memory();
     for (int k = 0; n_bags >= 0 && k < N_NAMED; k++) {
         for (Py_ssize_t i = 0; i < n_kinds; i++) {
             int64_t node = i < tree->n_ancestor_nodes ? tree->ancestor_nodes[i] : tree->n_nodes;
@@ -188,6 +192,21 @@ static int add_node(Numbers *found, Words *words, Py_ssize_t node, const uint32_
     return 1;
 }
 
+/* Finds the bags of blocks, where each starts, and their words; returns their number, or -1 with an exception set. */
+static int64_t write_bags(Words *words, const uint32_t *tag_sums, int64_t *bag, int64_t *starts, Numbers *found) {
+    int64_t near = number_in(words->tables, NEAR), n_bags = find_bags(words->tree, words->attributes, bag, starts);
+    uint32_t far = (uint32_t)number_in(words->tables, FAR_MARK), mask = (uint32_t)number_in(words->tables, WORD_MASK);
+    for (int64_t number = 0; number < n_bags; number++) {
+        Py_ssize_t block = (Py_ssize_t)starts[number];
+        starts[number] = (int64_t)found->n;
+        for (int level = 0; level < N_LEVELS; level++)
+            if (!add_node(found, words, node_at(words->tree, level, block), tag_sums, mask, level < near ? 0 : far))
+                return -1;
+    }
+    if (n_bags >= 0) starts[n_bags] = (int64_t)found->n;
+    return n_bags;
+}
+
 /* ancestor_words(tree, attributes, tables, (bag, starts)): writes the bag of each block and the start of each bag;
    returns the number of bags, and the numbers of their words as bytes. */
 PyObject *ancestor_words(PyObject *module, PyObject *arguments) {
@@ -202,8 +221,7 @@ PyObject *ancestor_words(PyObject *module, PyObject *arguments) {
         (words.attributes = attribute_values_of(values_capsule, page_capsule)) == NULL ||
         open_arrays(arrays, view, "*q *q") < 0)
         return NULL;
-    int64_t *bag = view[0].buf, *starts = view[1].buf, near = number_in(words.tables, NEAR);
-    uint32_t far = (uint32_t)number_in(words.tables, FAR_MARK), mask = (uint32_t)number_in(words.tables, WORD_MASK);
+    int64_t n_bags;
     Py_ssize_t n_values = words.attributes->n_values;
     if (n_items(&view[0]) < words.tree->n || n_items(&view[1]) < words.tree->n + 1) {
         PyErr_SetString(PyExc_ValueError, "arrays are too short");
@@ -217,16 +235,11 @@ PyObject *ancestor_words(PyObject *module, PyObject *arguments) {
     }
     words.end = words.begin + n_values;
     for (Py_ssize_t i = 0; i < n_values; i++) words.begin[i] = -1;
-    int64_t n_bags = find_bags(words.tree, words.attributes, bag, starts);
-    if (n_bags < 0 || !sum_tags(words.tree, words.tables, tag_sums)) goto done;
-    for (int64_t number = 0; number < n_bags; number++) {
-        Py_ssize_t block = (Py_ssize_t)starts[number];
-        starts[number] = (int64_t)found.n;
-        for (int level = 0; level < N_LEVELS; level++)
-            if (!add_node(&found, &words, node_at(words.tree, level, block), tag_sums, mask, level < near ? 0 : far))
-                goto done;
-    }
-    starts[n_bags] = (int64_t)found.n;
+    if (!sum_tags(words.tree, words.tables, tag_sums)) goto done;
+    Py_BEGIN_ALLOW_THREADS;
+    n_bags = write_bags(&words, tag_sums, view[0].buf, view[1].buf, &found);
+    Py_END_ALLOW_THREADS;
+    if (n_bags < 0) goto done;
     result = Py_BuildValue("LN", (long long)n_bags,
                            PyBytes_FromStringAndSize((const char *)found.items,
                                                      (Py_ssize_t)(found.n * sizeof(uint32_t))));

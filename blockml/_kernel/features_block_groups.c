@@ -109,7 +109,7 @@ const Family repetition_family = {
 static int write_same_path(Page *page, float *const *rows) {
     const Tree *tree = page->tree;
     int64_t *group = malloc((size_t)tree->n * sizeof(int64_t));
-    if (group == NULL) PyErr_NoMemory();
+    if (group == NULL) no_memory();
     int done = group == NULL || group_blocks(tree, 0, tree->n_levels, NULL, group) < 0 ? -1 : 0;
     if (done == 0) done = write_groups(tree, group, rows);
     free(group);
@@ -150,7 +150,7 @@ static int write_siblings(Page *page, float *const *rows) {
     int64_t *group_of = calloc((size_t)tree->n_nodes, sizeof(int64_t));
     int done = -1;
     if (before == NULL || groups == NULL || group == NULL || group_of == NULL) {
-        PyErr_NoMemory();
+        no_memory();
         goto failed;
     }
     if (group_siblings(tree, elements, n_elements, page->attributes->classes, group) < 0) goto failed;

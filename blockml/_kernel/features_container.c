@@ -23,8 +23,7 @@ static int sum_masses(const Tree *tree, const double *values, Py_ssize_t k, Mass
     masses->sums = malloc((size_t)(k * n_ancestor_nodes + 1) * sizeof(double));
     if (before == NULL || masses->sums == NULL) {
         free(before);
-        PyErr_NoMemory();
-        return -1;
+        return no_memory();
     }
     for (Py_ssize_t i = 0; i < n_ancestor_nodes; i++) {
         int64_t node = masses->ancestor_nodes[i];
@@ -219,7 +218,7 @@ static int write_container(Page *page, float *const *rows) {
     double *scores = calloc((size_t)(tree->n_nodes + 1), sizeof(double));
     const int32_t *roles = page->attributes->numbers + ROLE * (tree->n_nodes + 1);
     if (surrounded == NULL || values == NULL || scores == NULL) {
-        PyErr_NoMemory();
+        no_memory();
         goto failed;
     }
     if (mark_surrounded(page, surrounded) < 0) goto failed;

@@ -62,7 +62,7 @@ int64_t factorize(const uint64_t *keys, size_t n, int64_t *number) {
         count = number_by_slots(keys, n, different, slots, bits, number);
         if (count < 0) count = number_by_order(keys, n, number);
     }
-    if (count < 0) PyErr_NoMemory();
+    if (count < 0) no_memory();
     free(different);
     free(slots);
     return count;

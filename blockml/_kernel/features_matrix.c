@@ -51,7 +51,7 @@ static int write_families(Page *page, const int64_t *row_of, Py_ssize_t n_column
     float **rows = malloc((size_t)(n_columns + 1) * sizeof(float *)), *unused = malloc((size_t)n * sizeof(float));
     int done = -1;
     if (rows == NULL || unused == NULL) {
-        PyErr_NoMemory();
+        no_memory();
         goto failed;
     }
     for (int k = 0; k < N_FAMILIES; k++) {
@@ -66,12 +66,12 @@ static int write_families(Page *page, const int64_t *row_of, Py_ssize_t n_column
         row_of += its, n_columns -= its;
         if (!n_wanted) continue;
         if ((family->needs & NEEDS_VALUES) && page->attributes == NULL) goto wrong;
-        if ((family->needs & NEEDS_TITLE) && page->title == NULL) goto wrong;
+        if ((family->needs & NEEDS_TITLE) && page->titles == NULL) goto wrong;
         if (family->write(page, rows) < 0) goto failed;
     }
     if (n_columns == 0) done = 0;
 wrong:
-    if (done < 0) PyErr_SetString(PyExc_ValueError, "unknown columns or rows, or missing attribute values or titles");
+    if (done < 0) LOCKED(PyErr_SetString(PyExc_ValueError, "unknown columns or rows, or missing attribute values or titles"));
 failed:
     free(rows);
     free(unused);
@@ -82,9 +82,11 @@ failed:
    (n_rows, n). `row_of` is the row of each column of each family, or -1; `attributes` and `titles`, the page's title
    and description, may be None if no column needs them. */
 PyObject *write_columns(PyObject *module, PyObject *arguments) {
-    PyObject *page_capsule, *values_capsule, *tables_capsule, *titles, *arrays, *result = NULL;
+    PyObject *page_capsule, *values_capsule, *tables_capsule, *titles, *arrays, *title, *description;
     Py_buffer view[2];
     Page page = {.tree = NULL};
+    Utf8 utf8[2];
+    int failed = -1;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OOOOO!", &page_capsule, &values_capsule, &tables_capsule, &titles, &PyTuple_Type,
                           &arrays) ||
@@ -97,16 +99,25 @@ PyObject *write_columns(PyObject *module, PyObject *arguments) {
         PyErr_SetString(PyExc_TypeError, "titles must be a tuple or None");
         return NULL;
     }
-    if (titles != Py_None && !PyArg_ParseTuple(titles, "UU", &page.title, &page.description)) return NULL;
-    if (open_arrays(arrays, view, "q *f") < 0) return NULL;
+    PyObject *encoded = PyList_New(0);
+    if (encoded != NULL && titles != Py_None && PyArg_ParseTuple(titles, "UU", &title, &description) &&
+        read_utf8(title, &utf8[0], encoded) == 0 && read_utf8(description, &utf8[1], encoded) == 0)
+        page.titles = utf8;
+    if (PyErr_Occurred() || open_arrays(arrays, view, "q *f") < 0) {
+        Py_XDECREF(encoded);
+        return NULL;
+    }
     Py_ssize_t n_rows = n_items(&view[1]) / page.tree->n;
     if (n_items(&view[1]) != n_rows * page.tree->n)
         PyErr_SetString(PyExc_ValueError, "rows of the matrix must have one entry per block");
-    else if ((page.places = places_of(page.tables, page.tree)) != NULL &&
-             write_families(&page, view[0].buf, n_items(&view[0]), view[1].buf, n_rows) == 0)
-        result = Py_NewRef(Py_None);
+    else if ((page.places = places_of(page.tables, page.tree)) != NULL) {
+        Py_BEGIN_ALLOW_THREADS;
+        failed = write_families(&page, view[0].buf, n_items(&view[0]), view[1].buf, n_rows);
+        Py_END_ALLOW_THREADS;
+    }
     free(page.places);
     free_texts(&page.texts);
     close_arrays(view, 2);
-    return result;
+    Py_DECREF(encoded);
+    return failed < 0 ? NULL : Py_NewRef(Py_None);
 }

@@ -7,7 +7,8 @@ const Tree *tree_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, CA
 
 static void drop(Tree *tree) {
     Py_XDECREF(tree->tag_names);
-    Py_XDECREF(tree->texts);
+    Py_XDECREF(tree->held);
+    Py_XDECREF(tree->encoded);
     Py_XDECREF(tree->given);
     Py_XDECREF(tree->pairs);
     free(tree);
@@ -18,10 +19,11 @@ static void free_tree(PyObject *capsule) { drop(PyCapsule_GetPointer(capsule, CA
 /* Allocates a tree with all of its arrays. */
 static Tree *new_tree(Py_ssize_t n_levels, Py_ssize_t n, Py_ssize_t n_nodes, Py_ssize_t n_sets) {
     size_t longs = (size_t)(n_levels * n + 2 * (n_nodes + 1) + 3 * n + n_sets), shorts = (size_t)(5 * n_nodes + n);
-    Tree *tree = malloc(sizeof(Tree) + longs * sizeof(int64_t) + shorts * sizeof(int32_t) + (size_t)n);
-    if (tree == NULL) return (void *)PyErr_NoMemory();
+    Tree *tree = malloc(sizeof(Tree) + (size_t)n * sizeof(Utf8) + longs * sizeof(int64_t) + shorts * sizeof(int32_t) + (size_t)n);
+    if (tree == NULL) return null_without_memory();
     *tree = (Tree){.n_levels = n_levels, .n = n, .n_nodes = n_nodes, .n_sets = n_sets};
-    tree->ancestors = (int64_t *)(tree + 1), tree->blocks_before = tree->ancestors + n_levels * n;
+    tree->texts = (Utf8 *)(tree + 1);
+    tree->ancestors = (int64_t *)(tree->texts + n), tree->blocks_before = tree->ancestors + n_levels * n;
     tree->ancestor_nodes = tree->blocks_before + n_nodes + 1;
     tree->amounts = (double *)(tree->ancestor_nodes + n_nodes + 1), tree->ends = (int64_t *)(tree->amounts + 3 * n);
     tree->tag = (int32_t *)(tree->ends + n_sets);
@@ -52,6 +54,17 @@ static int has_valid_sets(const Tree *tree) {
             (tree->ends[set] > before && pairs[tree->ends[set] - 1]))
             return 0;
     return 1;
+}
+
+int read_utf8(PyObject *text, Utf8 *utf8, PyObject *encoded) {
+    if ((utf8->bytes = PyUnicode_AsUTF8AndSize(text, &utf8->length)) != NULL) return 0;
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return -1;
+    PyErr_Clear(); /* lone surrogates */
+    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+    int failed = bytes == NULL ? -1 : PyList_Append(encoded, bytes);
+    if (failed == 0) utf8->bytes = PyBytes_AsString(bytes), utf8->length = PyBytes_Size(bytes);
+    Py_XDECREF(bytes);
+    return failed;
 }
 
 /* Computes ancestors, up to the last level with one, and ancestor_nodes. Without branches, because the ends of
@@ -146,11 +159,18 @@ PyObject *new_page_tree(PyObject *module, PyObject *arguments) {
                        tree->ends, NULL, NULL};
     for (int k = TAG; k < N; k++)
         if (column[k] != NULL) memcpy(column[k], view[k].buf, (size_t)view[k].len);
-    tree->tag_names = Py_NewRef(names), tree->texts = Py_NewRef(texts);
+    tree->tag_names = Py_NewRef(names), tree->held = Py_NewRef(texts), tree->encoded = PyList_New(0);
     tree->given = Py_NewRef(given), tree->pairs = Py_NewRef(pairs);
     tree->n_tags = n_tags;
     count_words(view[WORDS].buf, view[LINKED].buf, n, tree->amounts, &tree->n_words, &tree->n_prose);
     tree->n_words = at_least(tree->n_words, 1);
+    int failed = tree->encoded == NULL;
+    for (Py_ssize_t i = 0; !failed && i < n; i++)
+        failed = read_utf8(PyTuple_GetItem(texts, i), &tree->texts[i], tree->encoded) < 0;
+    if (failed) {
+        drop(tree);
+        goto done;
+    }
     if (!has_valid_indices(tree) || !has_valid_sets(tree)) {
         PyErr_SetString(PyExc_IndexError, "index of a node, tag or attribute set out of range");
     } else if (count_blocks_before(tree, view[FIRST].buf)) {
@@ -165,7 +185,7 @@ done:
 
 double *sums_before(const double *values, Py_ssize_t k, Py_ssize_t n) {
     double *before = malloc((size_t)((n + 1) * k) * sizeof(double));
-    if (before == NULL) return (void *)PyErr_NoMemory();
+    if (before == NULL) return null_without_memory();
     for (Py_ssize_t v = 0; v < k; v++) {
         double sum = 0;
         for (Py_ssize_t i = 0; i < n; i++) {

@@ -7,6 +7,11 @@
 /* The blocks of node i are blocks_before[i] ... blocks_before[end[i]] - 1. All numbers are valid indices of nodes,
    blocks, tags and sets. */
 typedef struct {
+    const char *bytes; /* UTF-8, with surrogates */
+    Py_ssize_t length;
+} Utf8;
+
+typedef struct {
     Py_ssize_t n_levels, n, n_nodes, n_tags, n_ancestor_nodes, n_sets;
     int64_t *ancestors; /* (n_levels, n) parent of each block, its parent and so on; -1 above a root */
     int64_t *blocks_before; /* (n_nodes + 1,) blocks that start before each node */
@@ -17,12 +22,18 @@ typedef struct {
     int32_t *parent_of; /* (n,) parent of each block */
     uint8_t *flags; /* (n,) */
     double n_words, n_prose; /* words of the page, at least one, and of its running text */
-    PyObject *tag_names, *texts; /* tuples of str: (n_tags,) and (n,) */
+    Utf8 *texts;         /* (n,) of blocks */
+    PyObject *tag_names; /* (n_tags,) tuple of str */
+    PyObject *held;      /* (n,) tuple of str: memory of the texts */
+    PyObject *encoded;   /* list of bytes: memory of texts with surrogates */
     PyObject *given, *pairs; /* see blockml.page.attributes.Attributes */
 } Tree;
 
 /* Returns the tree of new_page_tree. It is immutable and was checked there, so functions needn't check its numbers. */
 const Tree *tree_of(PyObject *capsule);
+
+/* Gives access to the UTF-8 of a str as long as it and the list `encoded` are held. */
+int read_utf8(PyObject *text, Utf8 *utf8, PyObject *encoded);
 
 /* Returns the block after the last one of a node. */
 static inline int64_t blocks_end(const Tree *tree, int64_t node) { return tree->blocks_before[tree->end[node]]; }
@@ -128,7 +139,7 @@ typedef struct {
     const AttributeValues *attributes; /* NULL if no family needs them */
     int32_t *places;                   /* (n_tags + 1,) columns of tags in tables */
     Texts texts;                       /* read for the first family that needs them */
-    PyObject *title, *description;     /* NULL if no family needs them */
+    const Utf8 *titles;                /* title and description; NULL if no family needs them */
 } Page;
 
 /* Returns the table entry of a tag; n_tags means a missing node. */

@@ -10,7 +10,7 @@ static double *values_of(const Page *page) {
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n;
     double *values = malloc((size_t)(N_VALUES * n) * sizeof(double));
-    if (values == NULL) return (void *)PyErr_NoMemory();
+    if (values == NULL) return null_without_memory();
     memcpy(values, tree->amounts, (size_t)(3 * n) * sizeof(double));
     for (Py_ssize_t i = 0; i < n; i++) {
         int is_in = of_tag(page, IS_PARAGRAPH, tree->tag[node_or_last(tree, tree->parent_of[i])]) != 0;

@@ -41,25 +41,14 @@ static uint32_t count_characters(const Counting *counting, const uint8_t *byte, 
 }
 
 /* Counts the characters of the text of block i and of a final line break. */
-static int read_text(const Counting *counting, PyObject *text, Py_ssize_t i, Py_ssize_t n, Texts *texts) {
+static void read_text(const Counting *counting, Utf8 text, Py_ssize_t i, Py_ssize_t n, Texts *texts) {
     int64_t sums[N_CLASSES + 1] = {0};
-    Py_ssize_t size;
-    PyObject *encoded = NULL;
-    const char *bytes = PyUnicode_AsUTF8AndSize(text, &size);
-    if (bytes == NULL) { /* lone surrogates */
-        PyErr_Clear();
-        encoded = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
-        if (encoded == NULL || (bytes = PyBytes_AsString(encoded)) == NULL) return -1;
-        size = PyBytes_Size(encoded);
-    }
-    const uint8_t *byte = (const uint8_t *)bytes, *end = byte + size;
+    const uint8_t *byte = (const uint8_t *)text.bytes, *end = byte + text.length;
     texts->last[i] = counting->kinds[count_characters(counting, byte, end, sums)];
-    texts->first[i] = counting->kinds[size ? next_point(&byte, end) : '\n'];
-    Py_XDECREF(encoded);
+    texts->first[i] = counting->kinds[text.length ? next_point(&byte, end) : '\n'];
     texts->lengths[i] = (double)sums[N_CLASSES];
     for (int k = 0; k < N_CLASSES; k++)
         texts->counts[k * n + i] = (double)(sums[k] + (int64_t)(counting->ascii['\n'] >> 8 * k & 255));
-    return 0;
 }
 
 /* Counts the characters of all texts of a page by class, once. */
@@ -72,8 +61,7 @@ int read_texts(Texts *texts, const Tree *tree, const Tables *tables) {
     Counting counting = {.kinds = tables->view[CLASSES].buf, .counted = tables->counted};
     for (int point = 0; point < 0x80; point++) counting.ascii[point] = counting.counted[counting.kinds[point]];
     *texts = (Texts){.counts = counts, .lengths = counts + N_CLASSES * n, .first = first, .last = first + n};
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (read_text(&counting, PyTuple_GetItem(tree->texts, i), i, n, texts) < 0) return -1;
+    for (Py_ssize_t i = 0; i < n; i++) read_text(&counting, tree->texts[i], i, n, texts);
     return 0;
 }
 

@@ -95,22 +95,24 @@ static int append_utf8(Buffer *buffer, const char *bytes, Py_ssize_t n, int is_l
     return 1;
 }
 
-/* Appends a text in lower case. */
-static int append(Buffer *buffer, PyObject *text) {
-    Py_ssize_t n;
-    const char *bytes = PyUnicode_AsUTF8AndSize(text, &n);
-    if (bytes == NULL) {
-        PyErr_Clear(); /* lone surrogates */
-    } else {
-        if (make_room(buffer, n) < 0) return -1;
-        if (append_utf8(buffer, bytes, n, 0)) return 0;
-    }
-    PyObject *small = PyObject_CallMethod(text, "lower", NULL), *encoded = NULL;
+/* Appends a text in lower case by Python. */
+static int append_lowered(Buffer *buffer, Utf8 text) {
+    PyObject *str = PyUnicode_DecodeUTF8(text.bytes, text.length, "surrogatepass"), *encoded = NULL;
+    PyObject *small = str == NULL ? NULL : PyObject_CallMethod(str, "lower", NULL);
     if (small != NULL) encoded = PyUnicode_AsEncodedString(small, "utf-8", "surrogatepass");
     int done = encoded == NULL || make_room(buffer, PyBytes_Size(encoded)) < 0 ? -1 : 0;
     if (done == 0) append_utf8(buffer, PyBytes_AsString(encoded), PyBytes_Size(encoded), 1);
+    Py_XDECREF(str);
     Py_XDECREF(small);
     Py_XDECREF(encoded);
+    return done;
+}
+
+/* Appends a text in lower case. */
+static int append(Buffer *buffer, Utf8 text) {
+    int done = 0;
+    if (make_room(buffer, text.length) < 0) return -1;
+    if (!append_utf8(buffer, text.bytes, text.length, 0)) LOCKED(done = append_lowered(buffer, text));
     return done;
 }
 
@@ -152,10 +154,10 @@ static uint64_t *row_of(Wanted *wanted, uint64_t hash) { return &wanted->sieve[h
 static uint64_t bit_of(uint64_t hash) { return (uint64_t)1 << (hash >> 6 & 63); }
 
 /* Reads the words of title and description, which stay in the buffer. */
-static int read_wanted(Wanted *wanted, Buffer *buffer, PyObject *title, PyObject *description) {
-    if (append(buffer, title) < 0) return -1;
+static int read_wanted(Wanted *wanted, Buffer *buffer, const Utf8 *titles) {
+    if (append(buffer, titles[0]) < 0) return -1;
     Py_ssize_t behind = ++buffer->length; /* zero byte between them */
-    if (append(buffer, description) < 0) return -1;
+    if (append(buffer, titles[1]) < 0) return -1;
     Token *words = buffer->words;
     size_t n = read_words(buffer, behind, 0, DESCRIPTION), count = 0;
     buffer->length = behind;
@@ -221,7 +223,7 @@ static int count_different(Buffer *buffer, size_t n, Counts *counts) {
 }
 
 /* Counts the unique words of a text if one of them is wanted. */
-static int count_words(Wanted *wanted, Buffer *buffer, PyObject *text, Counts *counts) {
+static int count_words(Wanted *wanted, Buffer *buffer, Utf8 text, Counts *counts) {
     buffer->length = 0;
     if (append(buffer, text) < 0) return -1;
     size_t n = read_words(buffer, 0, 0, 0);
@@ -246,11 +248,11 @@ static int write_title_overlap(Page *page, float *const *rows) {
     Wanted wanted = {.n = 0};
     set_up(&buffer, tables->view[IN_WORD].buf, tables->view[CASED].buf);
     set_up(&titles, tables->view[IN_WORD].buf, tables->view[CASED].buf);
-    int done = read_wanted(&wanted, &titles, page->title, page->description);
+    int done = read_wanted(&wanted, &titles, page->titles);
     for (Py_ssize_t i = 0; i < n && done == 0; i++) {
         Counts counts = {0, 0, 0};
         if (wanted.n && words[i] > 0 && words[i] <= 3 * title_words)
-            done = count_words(&wanted, &buffer, PyTuple_GetItem(page->tree->texts, i), &counts);
+            done = count_words(&wanted, &buffer, page->tree->texts[i], &counts);
         double some = at_least(counts.all, 1);
         double in_title = counts.all <= title_words ? counts.title / some : 0;
         double of_title = counts.title / at_least((double)wanted.n_title, 1);

@@ -43,8 +43,20 @@ void close_arrays(Py_buffer *view, int n);
 /* Returns the number of items of an open array. */
 static inline Py_ssize_t n_items(const Py_buffer *view) { return view->len / view->itemsize; }
 
-/* Sets MemoryError and returns -1. */
-static inline int no_memory(void) { return PyErr_NoMemory() == NULL ? -1 : 0; }
+/* Runs statements with Python's lock, which this thread may hold already. */
+#define LOCKED(...) \
+    do { \
+        PyGILState_STATE lock = PyGILState_Ensure(); \
+        __VA_ARGS__; \
+        PyGILState_Release(lock); \
+    } while (0)
+
+/* Sets MemoryError and returns -1, with the lock or without it. */
+static inline int no_memory(void) {
+    LOCKED(PyErr_NoMemory());
+    return -1;
+}
+static inline void *null_without_memory(void) { return no_memory(), NULL; }
 
 /* Returns the position of the lowest bit of a nonzero number. */
 static inline int lowest_bit(uint64_t bits) {
@@ -108,10 +120,9 @@ int widen(void **array, Py_ssize_t room, size_t size);
 
 /* parsing_characters.c */
 enum { TEXT_CLEAN, TEXT_BLANK, TEXT_INVISIBLE };
-int text_kind(PyObject *text);
 enum { BYTES_BEHIND = 15 }; /* bytes after the text that must be blanks */
-int utf8_kind(const char *text, Py_ssize_t length); /* UNKNOWN if the bytes don't determine it */
-int style_hides(PyObject *style);
+int utf8_kind(const char *text, Py_ssize_t length);
+int style_hides(const char *style, size_t length); /* 0 or 1; UNKNOWN if it is not ASCII */
 
 /* parsing_segmentation.c */
 PyObject *segment_nodes(PyObject *module, PyObject *arguments);

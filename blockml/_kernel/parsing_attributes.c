@@ -1,26 +1,31 @@
 /* Attribute sets of elements as blockml.page.attributes.Attributes stores them, and whether they hide an element. */
 #include "parsing_builder.h"
 
-/* Tells whether a style hides an element: 0 or HIDDEN. */
-static int style_value_hides(Builder *b, PyObject *style) {
-    int found = style_hides(style);
-    if (found < 0 && !PyErr_Occurred()) { /* use the regular expression */
-        PyObject *match = PyObject_CallMethod(b->hides, "search", "O", style);
-        found = match == NULL ? -1 : match != Py_None;
-        Py_XDECREF(match);
+/* Tells whether a style of UTF-8, which ends with a zero byte, hides an element: 0 or HIDDEN. */
+static int style_value_hides(Builder *b, const char *style) {
+    int found = style_hides(style, strlen(style));
+    if (found == UNKNOWN) { /* use the regular expression */
+        LOCKED(PyObject *match = PyObject_CallMethod(b->hides, "search", "s", style);
+               found = match == NULL ? -1 : match != Py_None;
+               Py_XDECREF(match));
     }
     return found > 0 ? HIDDEN : found;
 }
 
 /* Tells whether a mapping of attributes hides an element: 0 or HIDDEN. */
 int builder_mapping_hides(Builder *b, PyObject *attributes) {
-    int held = PySequence_Contains(attributes, b->hidden);
-    if (held) return held < 0 ? -1 : HIDDEN;
-    if ((held = PySequence_Contains(attributes, b->style)) <= 0) return held;
-    PyObject *style = PyObject_GetItem(attributes, b->style);
-    if (style == NULL) return -1;
-    int found = style_value_hides(b, style);
-    Py_DECREF(style);
+    PyObject *hidden = PyUnicode_FromString("hidden"), *name = PyUnicode_FromString("style"), *style = NULL, *match = NULL;
+    int held = hidden == NULL || name == NULL ? -1 : PySequence_Contains(attributes, hidden);
+    int found = held > 0 ? HIDDEN : held;
+    if (held == 0 && (found = PySequence_Contains(attributes, name)) > 0) {
+        style = PyObject_GetItem(attributes, name);
+        match = style == NULL ? NULL : PyObject_CallMethod(b->hides, "search", "O", style);
+        found = match == NULL ? -1 : match == Py_None ? 0 : HIDDEN;
+    }
+    Py_XDECREF(hidden);
+    Py_XDECREF(name);
+    Py_XDECREF(style);
+    Py_XDECREF(match);
     return found;
 }
 
@@ -31,7 +36,7 @@ int32_t builder_add_set(Builder *b, PyObject *given) {
         if (widen((void **)&b->set_end, room, sizeof(int64_t)) < 0) return -1;
         b->set_room = room;
     }
-    if (PyList_Append(b->given, given) < 0) return -1;
+    if (given != NULL && (list_of_given(b) == NULL || PyList_Append(b->given, given) < 0)) return -1;
     b->set_end[b->n_sets] = (int64_t)b->pairs_length;
     return (int32_t)b->n_sets++; /* there are no more sets than nodes */
 }
@@ -51,28 +56,39 @@ int builder_attribute(Builder *b, const char *name, size_t length, const char *v
     return 0;
 }
 
-const char *builder_pending_attributes(const Builder *b, size_t *length) {
-    *length = b->n_pending_bytes;
-    return b->pairs + b->pairs_length;
-}
-
-void builder_clear_attributes(Builder *b) { b->n_pending_bytes = b->pending_style = 0, b->pending_hides = 0; }
-
-int32_t builder_store_attributes(Builder *b, int *hidden) {
-    *hidden = b->pending_hides ? HIDDEN : 0;
-    if (!b->pending_hides && b->pending_style) {
-        PyObject *style = PyUnicode_FromString(b->pairs + b->pending_style);
-        *hidden = style == NULL ? -1 : style_value_hides(b, style);
-        Py_XDECREF(style);
-        if (*hidden < 0) return -1;
+/* Hash of attributes: two independent sums, which run in parallel. */
+static uint64_t hash_of_pairs(const char *pairs, size_t length) {
+    uint64_t one = length, other = 0, word[2];
+    if (length < 16) return hash_of_bytes(pairs, length);
+    for (size_t i = 0; i + 16 < length; i += 16) {
+        memcpy(word, pairs + i, 16);
+        one = (one ^ word[0]) * 0x9e3779b97f4a7c15u;
+        other = (other ^ word[1]) * 0x9e3779b97f4a7c15u;
+        one ^= one >> 32, other ^= other >> 32;
     }
-    b->pairs_length += b->n_pending_bytes;
-    builder_clear_attributes(b);
-    return builder_add_set(b, Py_None);
+    memcpy(word, pairs + length - 16, 16);
+    one = (one ^ word[0]) * 0x9e3779b97f4a7c15u + (other ^ word[1]);
+    return one * 0x9e3779b97f4a7c15u >> 32;
 }
 
-const char *builder_pairs(const Builder *b, int32_t set, size_t *length) {
-    int64_t begin = set ? b->set_end[set - 1] : 0;
-    *length = (size_t)(b->set_end[set] - begin);
-    return b->pairs + begin;
+/* Pages repeat most sets, which are stored once as long as the cache holds them. */
+int32_t builder_pending_set(Builder *b, int *hidden) {
+    const char *pairs = b->pairs + b->pairs_length;
+    size_t length = b->n_pending_bytes, style = b->pending_style;
+    int hides = b->pending_hides;
+    StoredSet *known = &b->stored[hash_of_pairs(pairs, length) % N_STORED_SETS];
+    b->n_pending_bytes = b->pending_style = 0, b->pending_hides = 0;
+    if (known->set) {
+        int64_t begin = b->set_end[known->set - 1], end = b->set_end[known->set];
+        if ((size_t)(end - begin) == length && memcmp(b->pairs + begin, pairs, length) == 0) {
+            *hidden = known->hidden;
+            return known->set;
+        }
+    }
+    *hidden = hides ? HIDDEN : style ? style_value_hides(b, b->pairs + style) : 0;
+    if (*hidden < 0) return -1;
+    b->pairs_length += length;
+    int32_t set = builder_add_set(b, NULL);
+    if (set > 0) *known = (StoredSet){set, *hidden};
+    return set;
 }

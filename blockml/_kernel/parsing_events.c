@@ -1,5 +1,5 @@
 /* Python interface of a builder: a capsule, and functions bound to it, so that no call looks up its state. The
-   parsers in parsing_libxml2.c and parsing_lexbor.c call the builder through parsing_tags.c instead. */
+   parsers in parsing_libxml2.c and parsing_lexbor.c call the builder itself. */
 #include "parsing_builder.h"
 
 static const char *const CAPSULE = "blockml._kernel.builder";
@@ -7,44 +7,70 @@ static const char *const CAPSULE = "blockml._kernel.builder";
 static void builder_free(PyObject *capsule) {
     Builder *b = PyCapsule_GetPointer(capsule, CAPSULE);
     if (b == NULL) return;
-    PyObject *held[] = {b->name_properties, b->limit_reached, b->hides, b->invisible,  b->ids,    b->given,
-                        b->piece,   b->pieces,        b->spaces,    b->empty_text,   b->blank,  b->text_name,
-                        b->head_name, b->body_name,   b->hidden,    b->style};
+    PyObject *held[] = {b->name_properties, b->limit_reached, b->hides, b->invisible, b->given};
     for (size_t i = 0; i < sizeof held / sizeof *held; i++) Py_XDECREF(held[i]);
-    for (Py_ssize_t i = 0; i < b->n; i++) Py_XDECREF(b->text[i]);
-    free(b->tag), free(b->parent), free(b->depth), free(b->end), free(b->flags), free(b->path), free(b->tag_properties);
-    free(b->set), free(b->pairs), free(b->set_end), free(b->pending), free(b->text);
+    free(b->tag), free(b->parent), free(b->depth), free(b->end), free(b->flags), free(b->path), free(b->name);
+    free(b->set), free(b->pairs), free(b->set_end), free(b->texts), free(b->text_end);
+    free_strings(&b->names);
     free(b);
 }
 
 Builder *builder_of(PyObject *capsule) { return PyCapsule_GetPointer(capsule, CAPSULE); }
 
+Builder *parser_arguments(PyObject *capsule, PyObject *arguments, const char **source, Py_ssize_t *length,
+                          void **function, Py_ssize_t n) {
+    PyObject *page, *addresses;
+    char *bytes;
+    if (!PyArg_ParseTuple(arguments, "SO!", &page, &PyTuple_Type, &addresses)) return NULL;
+    if (PyTuple_Size(addresses) != n) return (void *)PyErr_Format(PyExc_TypeError, "expected %zd addresses", n);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        function[i] = PyLong_AsVoidPtr(PyTuple_GetItem(addresses, i));
+        if (PyErr_Occurred()) return NULL;
+        if (function[i] == NULL) return (void *)PyErr_Format(PyExc_ValueError, "the address of a function is 0");
+    }
+    if (PyBytes_AsStringAndSize(page, &bytes, length) < 0) return NULL;
+    *source = bytes;
+    return builder_of(capsule);
+}
+
 static PyObject *none_unless(int failed) { return failed < 0 ? NULL : Py_NewRef(Py_None); }
+
+/* Returns the number of a name that came as a str. */
+static int32_t name_of(Builder *b, PyObject *name) {
+    Py_ssize_t length;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(name, &length);
+    if (utf8 != NULL) return builder_name(b, utf8, (size_t)length, name);
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return -1;
+    PyErr_Clear(); /* lone surrogates */
+    PyObject *bytes = PyUnicode_AsEncodedString(name, "utf-8", "surrogatepass");
+    int32_t number = bytes == NULL ? -1 : builder_name(b, PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes), bytes);
+    Py_XDECREF(bytes);
+    return number;
+}
 
 static PyObject *start(PyObject *capsule, PyObject *const *argument, Py_ssize_t n) {
     Builder *b = builder_of(capsule);
     if (b == NULL) return NULL;
     if (n != 2) return PyErr_Format(PyExc_TypeError, "start needs a tag and attributes");
-    if (b->n_dropped) {
-        b->n_dropped++, b->n_unclosed++;
-        return Py_NewRef(Py_None);
-    }
-    Py_ssize_t id = UNKNOWN;
-    int held = PyObject_IsTrue(argument[1]), hidden = held > 0 ? builder_mapping_hides(b, argument[1]) : held;
+    int32_t name = name_of(b, argument[0]);
+    int held = name < 0 ? -1 : b->n_dropped ? 0 : PyObject_IsTrue(argument[1]);
+    int hidden = held > 0 ? builder_mapping_hides(b, argument[1]) : held;
     int32_t set = held > 0 && hidden >= 0 ? builder_add_set(b, argument[1]) : hidden;
-    return none_unless(set < 0 ? -1 : builder_start(b, argument[0], &id, set, hidden));
+    return none_unless(set < 0 ? -1 : builder_start(b, name, set, hidden));
 }
 
 static PyObject *end(PyObject *capsule, PyObject *name) {
     Builder *b = builder_of(capsule);
-    return b == NULL ? NULL : none_unless(builder_end(b, name, UNKNOWN));
+    int32_t number = b == NULL ? -1 : name_of(b, name);
+    return number < 0 ? NULL : none_unless(builder_end(b, number));
 }
 
 static PyObject *data(PyObject *capsule, PyObject *text) {
     Builder *b = builder_of(capsule);
-    if (b == NULL) return NULL;
-    if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "data needs a str");
-    return none_unless(builder_data(b, text));
+    PyObject *bytes = b == NULL ? NULL : PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+    int failed = bytes == NULL ? -1 : builder_text(b, PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
+    Py_XDECREF(bytes);
+    return none_unless(failed);
 }
 
 static PyObject *close_all(PyObject *capsule, PyObject *none) {
@@ -75,18 +101,44 @@ static PyObject *bytes_of(const void *array, Py_ssize_t n, Py_ssize_t size) {
 
 /* Returns a list of all texts, allocated at its final size. */
 static PyObject *texts_of(const Builder *b) {
-    PyObject *texts = PyList_New(b->n);
-    for (Py_ssize_t i = 0; texts != NULL && i < b->n; i++)
-        if (PyList_SetItem(texts, i, Py_NewRef(b->text[i] == NULL ? b->empty_text : b->text[i])) < 0) Py_CLEAR(texts);
+    PyObject *texts = PyList_New(b->n), *none = PyUnicode_FromString("");
+    int64_t begin = 0;
+    for (Py_ssize_t i = 0; texts != NULL && i < b->n; begin = b->text_end[i++]) {
+        int64_t length = b->text_end[i] - begin;
+        PyObject *text = length ? PyUnicode_DecodeUTF8(b->texts + begin, (Py_ssize_t)length, "surrogatepass")
+                                : Py_XNewRef(none);
+        if (text == NULL || PyList_SetItem(texts, i, text) < 0) Py_CLEAR(texts);
+    }
+    Py_XDECREF(none);
     return texts;
+}
+
+/* Returns the names of nodes, in the order of their numbers. */
+static PyObject *names_of(const Builder *b) {
+    PyObject *names = PyTuple_New(b->n_tags);
+    for (Py_ssize_t i = 0; names != NULL && i < b->names.n; i++) {
+        const StringEntry *name = &b->names.items[i];
+        if (b->name[i].tag < 0) continue;
+        PyObject *text = name->owner != NULL && PyUnicode_Check(name->owner)
+                             ? Py_NewRef(name->owner)
+                             : PyUnicode_DecodeUTF8(name->text, (Py_ssize_t)name->length, "surrogatepass");
+        if (text == NULL || PyTuple_SetItem(names, b->name[i].tag, text) < 0) Py_CLEAR(names);
+    }
+    return names;
+}
+
+PyObject *list_of_given(Builder *b) {
+    while (PyList_Size(b->given) < b->n_sets)
+        if (PyList_Append(b->given, Py_None) < 0) return NULL;
+    return b->given;
 }
 
 /* columns(): names, tag, parent, depth, end, flags and texts of Nodes, then the fields of Attributes. */
 static PyObject *columns(PyObject *capsule, PyObject *none) {
     Builder *b = builder_of(capsule);
     (void)none;
-    if (b == NULL) return NULL;
-    return Py_BuildValue("NNNNNNNNONN", PySequence_Tuple(b->ids), bytes_of(b->tag, b->n, 4),
+    if (b == NULL || list_of_given(b) == NULL) return NULL;
+    return Py_BuildValue("NNNNNNNNONN", names_of(b), bytes_of(b->tag, b->n, 4),
                          bytes_of(b->parent, b->n, 4), bytes_of(b->depth, b->n, 4), bytes_of(b->end, b->n, 4),
                          bytes_of(b->flags, b->n, 1), texts_of(b), bytes_of(b->set, b->n, 4), b->given,
                          PyBytes_FromStringAndSize(b->pairs, (Py_ssize_t)b->pairs_length), bytes_of(b->set_end, b->n_sets, 8));
@@ -104,6 +156,25 @@ static PyMethodDef events[] = {
     {"parse_lexbor", parse_lexbor, METH_VARARGS, NULL},
 };
 enum { N_EVENTS = sizeof events / sizeof *events };
+enum { MOST_NAMES = 256 }; /* further ones are found more slowly */
+
+/* Numbers the names with properties, and that of texts, which is the first tag. */
+static int add_names(Builder *b) {
+    PyObject *name, *properties;
+    Py_ssize_t at = 0;
+    if (make_strings(&b->names, MOST_NAMES) < 0 || widen((void **)&b->name, MOST_NAMES, sizeof(Name)) < 0) return -1;
+    b->name_room = MOST_NAMES;
+    b->name[0] = (Name){UNKNOWN, 0}; /* the empty name */
+    while (PyDict_Next(b->name_properties, &at, &name, &properties)) {
+        int32_t number = name_of(b, name);
+        if (number < 0 || ((b->name[number].properties = (int32_t)PyLong_AsLong(properties)) < 0)) return -1;
+    }
+    b->text_name = builder_name(b, "#text", 5, NULL), b->head_name = builder_name(b, "head", 4, NULL);
+    b->body_name = builder_name(b, "body", 4, NULL);
+    if (b->text_name < 0 || b->head_name < 0 || b->body_name < 0) return -1;
+    b->name[b->text_name].tag = b->n_tags++;
+    return 0;
+}
 
 /* nodes_builder(name_properties, max_nodes, max_depth, max_steps, limit_reached, hides, invisible): the functions
    above, bound to a new builder. */
@@ -127,16 +198,8 @@ PyObject *nodes_builder(PyObject *module, PyObject *arguments) {
     b->max_steps = max_steps;
     b->name_properties = Py_NewRef(name_properties), b->limit_reached = Py_NewRef(limit_reached);
     b->hides = Py_NewRef(hides), b->invisible = Py_NewRef(invisible);
-    b->ids = PyDict_New(), b->given = PyList_New(0);
-    b->pieces = PyList_New(0), b->spaces = PyList_New(0);
-    b->empty_text = PyUnicode_FromString(""), b->blank = PyUnicode_InternFromString(" ");
-    b->text_name = PyUnicode_InternFromString("#text"), b->head_name = PyUnicode_InternFromString("head");
-    b->body_name = PyUnicode_InternFromString("body");
-    b->hidden = PyUnicode_InternFromString("hidden"), b->style = PyUnicode_InternFromString("style");
     PyObject *result = NULL;
-    if (b->ids && b->given && b->pieces && b->spaces && b->empty_text && b->blank && b->text_name &&
-        b->head_name && b->body_name && b->hidden && b->style && builder_new_id(b, b->text_name) == 0 &&
-        builder_add_set(b, Py_None) == 0)
+    if ((b->given = PyList_New(0)) != NULL && add_names(b) == 0 && builder_add_set(b, NULL) == 0)
         result = PyTuple_New(N_EVENTS);
     for (Py_ssize_t i = 0; result != NULL && i < N_EVENTS; i++) {
         PyObject *bound = PyCFunction_New(&events[i], capsule);

@@ -2,7 +2,7 @@
    blockml.parsing.lexbor.parse_selectolax.
 
    The functions are those of the lexbor inside selectolax; declarations follow its public headers. */
-#include "parsing_tags.h"
+#include "parsing_builder.h"
 
 /* LXB_DOM_DOCUMENT_OPT_WO_EVENTS, LXB_DOM_NODE_TYPE_ELEMENT and _TEXT, LXB_STATUS_OK and _ERROR,
    LXB_HTML_SERIALIZE_OPT_RAW and _WITHOUT_TEXT_INDENT. */
@@ -39,17 +39,17 @@ enum { N_FUNCTIONS = sizeof(Functions) / sizeof(void *) };
 typedef struct {
     uintptr_t tag;
     unsigned int type; /* 0 for an empty entry */
-    Py_ssize_t id;     /* number of the element's name in the builder */
+    int32_t name;      /* number of the element's name in the builder; UNKNOWN if it was not read */
 } TagKind;
 enum { N_KINDS = 256 }; /* direct-mapped by the low bits of the tag number */
 
 typedef struct {
     Functions call;
-    Tags *tags;
+    Builder *builder;
     void *document;
     struct Element {
         void *node;
-        Py_ssize_t id;
+        int32_t name;
     } *open; /* open elements, saved because lexbor's functions are slower */
     Py_ssize_t n_open, room;
     TagKind kinds[N_KINDS];
@@ -63,12 +63,12 @@ static int send_attributes(const ParserRun *r, void *node) {
         const char *value = (const char *)r->call.dom_attr_value(attribute, &value_length);
         if (value == NULL) value_length = 0;
         if (name == NULL) return no_memory();
-        if (tags_attribute(r->tags, name, length, value, value_length) < 0) return -1;
+        if (builder_attribute(r->builder, name, length, value, value_length) < 0) return -1;
     }
     return 0;
 }
 
-/* Returns the cached properties of a node's tag; `id` may still be UNKNOWN. */
+/* Returns the cached properties of a node's tag; `name` may still be UNKNOWN. */
 static TagKind *kind_of(ParserRun *r, void *node) {
     uintptr_t tag = r->call.dom_node_tag_id(node);
     TagKind *kind = &r->kinds[(tag ^ tag >> 8) % N_KINDS];
@@ -76,26 +76,45 @@ static TagKind *kind_of(ParserRun *r, void *node) {
     return kind;
 }
 
+/* Returns the number of a name in lower case; most are ASCII and need no call to Python. */
+static int32_t lowered_name(Builder *b, const char *name, size_t length) {
+    char lower[64];
+    size_t n = 0;
+    while (n < length && n < sizeof lower && (unsigned char)name[n] < 0x80) lower[n] = lower_of(name[n]), n++;
+    if (n == length) return builder_name(b, lower, length, NULL);
+    int32_t number = -1;
+    LOCKED(PyObject *text = PyUnicode_DecodeUTF8(name, (Py_ssize_t)length, NULL);
+           PyObject *small = text == NULL ? NULL : PyObject_CallMethod(text, "lower", NULL);
+           const char *utf8 = small == NULL ? NULL : PyUnicode_AsUTF8AndSize(small, NULL);
+           if (utf8 != NULL) number = builder_name(b, utf8, strlen(utf8), small);
+           Py_XDECREF(text);
+           Py_XDECREF(small));
+    return number;
+}
+
 static int send_start(const ParserRun *r, TagKind *kind, void *node) {
     size_t length;
     if (send_attributes(r, node) < 0) return -1;
-    if (kind->id >= 0) return tags_start_of(r->tags, kind->id);
-    const char *name = (const char *)r->call.dom_element_qualified_name(node, &length);
-    return name == NULL ? no_memory() : tags_start(r->tags, name, &kind->id);
+    if (kind->name < 0) {
+        const char *name = (const char *)r->call.dom_element_qualified_name(node, &length);
+        if (name == NULL) return no_memory();
+        if ((kind->name = lowered_name(r->builder, name, length)) < 0) return -1;
+    }
+    return builder_start_pending(r->builder, kind->name);
 }
 
 static int send_copied_text(const ParserRun *r, void *node) {
     size_t length;
     unsigned char *text = r->call.dom_node_text_content(node, &length);
     if (text == NULL) return no_memory(); /* empty texts have a copy too */
-    int failed = tags_text(r->tags, (const char *)text, (Py_ssize_t)length);
+    int failed = builder_text(r->builder, (const char *)text, length);
     r->call.dom_document_destroy_text(r->document, text);
     return failed;
 }
 
 /* Serialized text node, in pieces: a quote, the text, a quote, a line break. */
 typedef struct {
-    Tags *tags;
+    Builder *builder;
     int n; /* number of pieces; N_PIECES + 1 if one is different */
     int failed; /* with an exception set */
 } Serialized;
@@ -105,7 +124,7 @@ static unsigned int on_serialized(const unsigned char *piece, size_t length, voi
     Serialized *pieces = data;
     int n = pieces->n++;
     if (n == 1) {
-        pieces->failed = tags_text(pieces->tags, (const char *)piece, (Py_ssize_t)length) < 0;
+        pieces->failed = builder_text(pieces->builder, (const char *)piece, length) < 0;
         return pieces->failed ? ERROR : OK;
     }
     if (n < N_PIECES && (length != 1 || *piece != "\"\"\"\n"[n])) pieces->n = N_PIECES + 1;
@@ -114,21 +133,21 @@ static unsigned int on_serialized(const unsigned char *piece, size_t length, voi
 
 /* Reads a text by serialization; a copy always works, but costs much more. */
 static int send_text(const ParserRun *r, void *node) {
-    size_t before = tags_text_length(r->tags);
-    Serialized pieces = {r->tags, 0, 0};
+    size_t before = r->builder->n_pending;
+    Serialized pieces = {r->builder, 0, 0};
     unsigned int status = r->call.html_serialize_pretty_cb(node, RAW_TEXT, 0, on_serialized, &pieces);
     if (pieces.failed) return -1;
     if (status == OK && pieces.n == N_PIECES) return 0;
-    tags_truncate_text(r->tags, before);
+    r->builder->n_pending = before;
     return send_copied_text(r, node);
 }
 
-static int open_element(ParserRun *r, void *node, Py_ssize_t id) {
+static int open_element(ParserRun *r, void *node, int32_t name) {
     if (r->n_open >= r->room) {
         r->room = r->room ? 2 * r->room : 64;
         if (widen((void **)&r->open, r->room, sizeof(struct Element)) < 0) return -1;
     }
-    r->open[r->n_open++] = (struct Element){node, id};
+    r->open[r->n_open++] = (struct Element){node, name};
     return 0;
 }
 
@@ -137,7 +156,7 @@ static int next_node(ParserRun *r, void **node) {
     void *next;
     while ((next = r->call.dom_node_next(*node)) == NULL && r->n_open) {
         *node = r->open[--r->n_open].node;
-        if (tags_end_of(r->tags, r->open[r->n_open].id) < 0) return -1;
+        if (builder_end(r->builder, r->open[r->n_open].name) < 0) return -1;
     }
     *node = next;
     return 0;
@@ -149,47 +168,43 @@ static int walk(ParserRun *r) {
         if (kind->type == TEXT && send_text(r, node) < 0) return -1;
         if (kind->type == ELEMENT) {
             if (send_start(r, kind, node) < 0) return -1;
-            void *child = tags_are_dropped(r->tags) ? NULL : r->call.dom_node_first_child(node);
+            void *child = r->builder->n_dropped ? NULL : r->call.dom_node_first_child(node);
             if (child != NULL) {
-                if (open_element(r, node, kind->id) < 0) return -1;
+                if (open_element(r, node, kind->name) < 0) return -1;
                 node = child;
                 continue;
             }
-            if (tags_end_of(r->tags, kind->id) < 0) return -1;
+            if (builder_end(r->builder, kind->name) < 0) return -1;
         }
         if (next_node(r, &node) < 0) return -1;
     }
     return 0;
 }
 
-static unsigned int parse(ParserRun *r, const char *source, Py_ssize_t length) {
+/* The lexbor inside selectolax allocates with PyMem_RawMalloc, which needs no lock. */
+static int parse(ParserRun *r, const char *source, Py_ssize_t length) {
     r->document = r->call.html_document_create();
-    if (r->document == NULL) return OK + 1;
+    if (r->document == NULL) return no_memory();
     r->call.html_document_dom_opt_set(r->document, WITHOUT_EVENTS);
-    return r->call.html_document_parse(r->document, (const unsigned char *)source, (size_t)length);
+    unsigned int status = r->call.html_document_parse(r->document, (const unsigned char *)source, (size_t)length);
+    int failed = status == OK ? walk(r) : no_memory();
+    r->call.html_document_destroy(r->document);
+    return failed;
 }
 
 /* parse_lexbor(source, addresses): sends the tree of a page in UTF-8 to the builder. */
 PyObject *parse_lexbor(PyObject *capsule, PyObject *arguments) {
-    char *source;
+    const char *source;
     Py_ssize_t length;
-    PyObject *page, *addresses;
     void *function[N_FUNCTIONS];
     ParserRun r = {.n_open = 0};
-    Builder *b = builder_of(capsule);
-    if (b == NULL || !PyArg_ParseTuple(arguments, "SO", &page, &addresses)) return NULL;
-    if (PyBytes_AsStringAndSize(page, &source, &length) < 0) return NULL;
-    if (read_addresses(addresses, function, N_FUNCTIONS) < 0) return NULL;
+    r.builder = parser_arguments(capsule, arguments, &source, &length, function, N_FUNCTIONS);
+    if (r.builder == NULL) return NULL;
     memcpy(&r.call, function, sizeof r.call);
-    if ((r.tags = tags_new(b, 1)) == NULL) return NULL;
-    unsigned int status;
-    /* The lexbor inside selectolax allocates with PyMem_RawMalloc, which needs no lock. */
+    int failed;
     Py_BEGIN_ALLOW_THREADS;
-    status = parse(&r, source, length);
+    failed = parse(&r, source, length);
     Py_END_ALLOW_THREADS;
-    int failed = status == OK ? walk(&r) : no_memory();
-    if (r.document != NULL) r.call.html_document_destroy(r.document);
     free(r.open);
-    tags_free(r.tags);
     return failed < 0 ? NULL : Py_NewRef(Py_None);
 }

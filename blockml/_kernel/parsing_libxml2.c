@@ -2,7 +2,7 @@
 
    The functions are those of the libxml2 inside lxml; declarations follow its public headers parser.h, SAX2.h and
    HTMLparser.h. */
-#include "parsing_tags.h"
+#include "parsing_builder.h"
 
 typedef char xmlChar; /* unsigned in libxml2 */
 
@@ -48,7 +48,6 @@ typedef struct {
     Functions call;
     void *parser;
     Builder *builder;
-    Tags *tags;
     const char *source;
     Py_ssize_t length, place; /* end of the source, and of the part that libxml2 reads next */
     int failed; /* with an exception set: later events are ignored */
@@ -57,21 +56,23 @@ typedef struct {
 static void on_start(void *data, const xmlChar *name, const xmlChar **attribute) {
     ParserRun *r = data;
     if (r->failed) return;
-    for (; attribute != NULL && attribute[0] != NULL && !r->failed && !tags_are_dropped(r->tags); attribute += 2) {
+    for (; attribute != NULL && attribute[0] != NULL && !r->failed && !r->builder->n_dropped; attribute += 2) {
         const char *value = attribute[1] != NULL ? attribute[1] : "";
-        r->failed = tags_attribute(r->tags, attribute[0], strlen(attribute[0]), value, strlen(value)) < 0;
+        r->failed = builder_attribute(r->builder, attribute[0], strlen(attribute[0]), value, strlen(value)) < 0;
     }
-    r->failed = r->failed || tags_start(r->tags, name, NULL) < 0;
+    int32_t number = r->failed ? -1 : builder_name(r->builder, name, strlen(name), NULL);
+    r->failed = number < 0 || builder_start_pending(r->builder, number) < 0;
 }
 
 static void on_end(void *data, const xmlChar *name) {
     ParserRun *r = data;
-    r->failed = r->failed || tags_end(r->tags, name) < 0;
+    int32_t number = r->failed ? -1 : builder_name(r->builder, name, strlen(name), NULL);
+    r->failed = number < 0 || builder_end(r->builder, number) < 0;
 }
 
 static void on_text(void *data, const xmlChar *text, int length) {
     ParserRun *r = data;
-    r->failed = r->failed || tags_text(r->tags, text, length) < 0;
+    r->failed = r->failed || (length > 0 && builder_text(r->builder, text, (size_t)length) < 0);
 }
 
 /* Gives libxml2 the next bytes of the page; none if the page is too costly. */
@@ -103,32 +104,25 @@ static const Handler HANDLER = {
     .initialized = 1,
 };
 
+static void parse(ParserRun *r) {
+    void *document = r->call.htmlCtxtReadIO(r->parser, on_read, NULL, r, NULL, "utf-8", OPTIONS);
+    const struct Error *error = r->call.xmlCtxtGetLastError(r->parser);
+    if (!r->failed && error != NULL && error->code == NO_MEMORY) r->failed = no_memory();
+    if (document != NULL) r->call.xmlFreeDoc(document);
+    r->call.htmlFreeParserCtxt(r->parser);
+}
+
 /* parse_libxml2(source, addresses): sends the events of a page in UTF-8 to the builder. */
 PyObject *parse_libxml2(PyObject *capsule, PyObject *arguments) {
-    PyObject *page, *addresses;
-    char *source;
     void *function[N_FUNCTIONS];
-    ParserRun r = {.builder = builder_of(capsule)};
-    if (r.builder == NULL || !PyArg_ParseTuple(arguments, "SO", &page, &addresses)) return NULL;
-    if (PyBytes_AsStringAndSize(page, &source, &r.length) < 0) return NULL;
-    r.source = source;
-    if (read_addresses(addresses, function, N_FUNCTIONS) < 0) return NULL;
+    ParserRun r = {.failed = 0};
+    r.builder = parser_arguments(capsule, arguments, &r.source, &r.length, function, N_FUNCTIONS);
+    if (r.builder == NULL) return NULL;
     if (r.length > INT32_MAX) return PyErr_Format(PyExc_OverflowError, "pages over 2 GB are not supported");
-    if ((r.tags = tags_new(r.builder, 0)) == NULL) return NULL;
     memcpy(&r.call, function, sizeof r.call);
-    r.parser = r.call.htmlNewSAXParserCtxt(&HANDLER, &r);
-    if (r.parser == NULL) {
-        tags_free(r.tags);
-        return PyErr_NoMemory();
-    }
-    void *document = r.call.htmlCtxtReadIO(r.parser, on_read, NULL, &r, NULL, "utf-8", OPTIONS);
-    const struct Error *error = r.call.xmlCtxtGetLastError(r.parser);
-    if (!r.failed && error != NULL && error->code == NO_MEMORY) {
-        PyErr_NoMemory();
-        r.failed = 1;
-    }
-    if (document != NULL) r.call.xmlFreeDoc(document);
-    r.call.htmlFreeParserCtxt(r.parser);
-    tags_free(r.tags);
+    if ((r.parser = r.call.htmlNewSAXParserCtxt(&HANDLER, &r)) == NULL) return PyErr_NoMemory();
+    Py_BEGIN_ALLOW_THREADS;
+    parse(&r);
+    Py_END_ALLOW_THREADS;
     return r.failed ? NULL : Py_NewRef(Py_None);
 }

@@ -25,16 +25,16 @@ static int32_t add(StringTable *values, const char *text, size_t length, PyObjec
     if (values->n >= values->room) {
         Py_ssize_t room = 2 * values->room + 64;
         if (room >= INT32_MAX) {
-            PyErr_SetString(PyExc_OverflowError, "too many strings");
+            LOCKED(PyErr_SetString(PyExc_OverflowError, "too many strings"));
             return -1;
         }
         if (widen((void **)&values->items, room, sizeof(StringEntry)) < 0) return -1;
         values->room = room;
     }
-    StringEntry value = {text, length, NULL, NULL, 0, 0};
+    StringEntry value = {text, length, NULL, NULL, NULL, 0, 0};
     if (!is_ascii(text, length)) {
-        int has_str = owner != NULL && PyUnicode_Check(owner);
-        value.unicode = has_str ? Py_NewRef(owner) : decoded(text, length, owner != NULL);
+        LOCKED(int has_str = owner != NULL && PyUnicode_Check(owner);
+               value.unicode = has_str ? Py_NewRef(owner) : decoded(text, length, owner != NULL));
         if (value.unicode == NULL) return -1;
     }
     value.owner = Py_XNewRef(owner);
@@ -70,7 +70,9 @@ int32_t number_of_string(StringTable *values, const char *text, size_t length, P
         const StringEntry *value = &values->items[number];
         if (value->length == length && memcmp(value->text, text, length) == 0) return number;
     }
-    return number_in_overflow(values, text, length, owner);
+    int32_t number;
+    LOCKED(number = number_in_overflow(values, text, length, owner));
+    return number;
 }
 
 int32_t number_of_str(StringTable *values, PyObject *text) {
@@ -106,6 +108,7 @@ void free_strings(StringTable *values) {
     for (Py_ssize_t i = 0; i < values->n; i++) {
         Py_XDECREF(values->items[i].unicode);
         Py_XDECREF(values->items[i].owner);
+        free(values->items[i].copy);
     }
     free(values->items);
 }

@@ -8,7 +8,8 @@ typedef struct {
     const char *text; /* UTF-8, with surrogates */
     size_t length;
     PyObject *unicode;                         /* str of a string that is not ASCII, else NULL */
-    PyObject *owner;                           /* keeps the text alive; NULL if a tree does */
+    PyObject *owner;                           /* keeps the text alive; NULL if a tree or copy does */
+    char *copy;                                /* own memory of the text; may be NULL */
     uint8_t may_have_keywords, may_have_roles; /* whether it is the value of such an attribute */
 } StringEntry;
 

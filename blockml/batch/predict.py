@@ -20,12 +20,13 @@ from blockml.batch.run import Summary, predict_items, predict_to_file
 from blockml.batch.sites import learn_sites
 from blockml.batch.worker import Guard
 from blockml.datasets import Dataset
+from blockml.datasets.sources import object_rows
 from blockml.errors import UsageError, check_type
 from blockml.extractors import AnyModel, Extractor, load
 from blockml.options import Options
 from blockml.parsing import Limits
 from blockml.parsing.decoding import Detector
-from blockml.progress import ProgressCallback, ignore_progress
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.templates.site import SiteTemplate
 from blockml.text.plurals import counted
 
@@ -112,8 +113,8 @@ def predict(
     guard
         Limits on the time and memory of a page.
     progress
-        With ``output``: called with the name of the stage, the bytes of the inputs that are done, and their total (None
-        if unknown).
+        Called with the name of a stage, how many of its items are done, and how many there are (None if unknown). With
+        ``output``, these are bytes of the inputs, else pages.
     threshold, favour, include, exclude, limits, backend, detector
         As in :func:`blockml.extract`.
     format
@@ -163,12 +164,13 @@ def predict(
     found = as_inputs(inputs, record_fields(columns or {}), options.read_limit)
     if resume and (output is None or isinstance(found, GivenPages)):
         raise UsageError("resume=True needs inputs that are files, and an output")
-    sites = site_templates(found, extractor, options, jobs) if by_site else {}
+    sites = site_templates(found, extractor, options, jobs, progress) if by_site else {}
     if output is None:
-        return predict_items(found_items(found), extractor, options, jobs=jobs, guard=guard, sites=sites)
+        records = predict_items(found_items(found), extractor, options, jobs=jobs, guard=guard, sites=sites)
+        return tracked(records, progress, "pages")
     return predict_to_file(
         found, PageExtractor(extractor, options, sites), output_path(output), jobs=jobs, guard=guard, resume=resume,
-        progress=by_bytes(found, progress),
+        on_result=by_bytes(found, progress),
     )  # fmt: skip
 
 
@@ -187,10 +189,15 @@ def as_inputs(inputs: AnyInputs, columns: RecordFields, limit: int) -> Inputs:
     if isinstance(inputs, Dataset):
         pages = inputs.pages
         return GivenPages((inputs.name,), columns, items=lambda: (labelled_page(page).item() for page in pages))
+    if any(hasattr(inputs, name) for name in ("itertuples", "iter_rows", "to_batches", "to_pylist")):
+        table = inputs  # of pandas, polars or Arrow
+        return GivenPages((), columns, items=lambda: _items(object_rows(table, "the table"), columns, limit))
     if isinstance(inputs, bytes | Mapping) or not isinstance(inputs, Iterable):
         raise UsageError(f"inputs must be files, a data set or an iterable of pages, got {type(inputs).__name__}")
     if isinstance(inputs, list | tuple):
         if inputs and all(isinstance(item, str | os.PathLike) for item in inputs):
+            if any(isinstance(item, str) and "<" in item for item in inputs):
+                raise UsageError("a list of strings names files; give pages as bytes, or as dicts with the key html")
             return find_inputs([os.fsdecode(item) for item in inputs], columns, listed=True)
         given = inputs
         return GivenPages((), columns, items=lambda: _items(given, columns, limit))
@@ -215,10 +222,12 @@ def found_items(inputs: Inputs) -> Iterable[Item]:
     return inputs.items() if isinstance(inputs, GivenPages) else read_items(inputs)
 
 
-def site_templates(inputs: Inputs, extractor: Extractor, options: Options, jobs: int) -> Mapping[str, SiteTemplate]:
+def site_templates(
+    inputs: Inputs, extractor: Extractor, options: Options, jobs: int, progress: ProgressCallback = ignore_progress
+) -> Mapping[str, SiteTemplate]:
     """Learn the templates of the sites of inputs."""
     parsing = options.adapted(extractor).parsing
-    return learn_sites(lambda: found_items(inputs), parsing, limits=options.limits, jobs=jobs)
+    return learn_sites(lambda: found_items(inputs), parsing, limits=options.limits, jobs=jobs, progress=progress)
 
 
 def output_path(output: str | os.PathLike[str]) -> Path:

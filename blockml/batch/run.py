@@ -155,7 +155,7 @@ def predict_to_stream(
     *,
     jobs: int = 1,
     guard: Guard = Guard(),  # noqa: B008 (frozen)
-    progress: Callable[[Result, Summary], None] = lambda *_: None,
+    on_result: Callable[[Result, Summary], None] = lambda *_: None,
 ) -> tuple[Summary, list[dict[str, Any]]]:
     """Extract many pages and write JSON lines as they are done.
 
@@ -179,7 +179,7 @@ def predict_to_stream(
             stream.flush()
             failures += result.part.failures
         _count(summary, result)
-        progress(result, summary)
+        on_result(result, summary)
     summary.left_out = finisher.left_out if finisher else summary.left_out
     return summary, failures
 
@@ -192,7 +192,7 @@ def predict_to_file(
     jobs: int = 1,
     guard: Guard = Guard(),  # noqa: B008 (frozen)
     resume: bool = False,
-    progress: Callable[[Result, Summary], None] = lambda *_: None,
+    on_result: Callable[[Result, Summary], None] = lambda *_: None,
 ) -> Summary:
     """Extract many pages into a file or folder, see :func:`blockml.batch.outputs.output_for`.
 
@@ -213,7 +213,7 @@ def predict_to_file(
         Limits on each page.
     resume
         Continue a run that was stopped or killed. The output is byte for byte the same as without the interruption.
-    progress
+    on_result
         Called with each result and the counts so far.
 
     Raises
@@ -238,7 +238,7 @@ def predict_to_file(
                 _check_gold(inputs, output)
                 parts.begin(manifest)
             try:
-                summary = _write_parts(inputs, pages, encoder, parts, jobs, guard, progress)
+                summary = _write_parts(inputs, pages, encoder, parts, jobs, guard, on_result)
             except (BlockmlError, OSError):
                 if not any(parts.complete()):
                     parts.remove()  # nothing to resume
@@ -308,7 +308,7 @@ def _write_parts(
     parts: Parts,
     jobs: int,
     guard: Guard,
-    progress: Callable[[Result, Summary], None],
+    on_result: Callable[[Result, Summary], None],
 ) -> Summary:
     """Write the missing parts; return the counts of all parts."""
     summary = Summary()
@@ -334,7 +334,7 @@ def _write_parts(
                 writer.add(result.part)
             else:
                 writer.end_unit(result.part)
-            progress(result, summary)
+            on_result(result, summary)
         writer.complete()
     finally:
         writer.close()

@@ -11,6 +11,7 @@ from blockml.evaluation.site_pages import MAX_SITE_PAGES
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.parsing.options import ParsingOptions
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.templates.frequency import MIN_TRAIN
 from blockml.templates.site import SiteTemplate
 
@@ -23,6 +24,7 @@ def learn_sites(
     *,
     limits: Limits = Limits(),
     jobs: int = 1,
+    progress: ProgressCallback = ignore_progress,
 ) -> Mapping[str, SiteTemplate]:
     """Learn the template of each site that has enough pages.
 
@@ -37,6 +39,8 @@ def learn_sites(
         Limits on each page.
     jobs
         Number of processes; does not affect the result.
+    progress
+        Called with the name of a stage, how many of its sites are done, and how many there are (None if unknown).
 
     Returns
     -------
@@ -56,7 +60,8 @@ def learn_sites(
     sizes = Counter(item.site for item in read() if item.site)
     wanted = {site: min(n, MAX_SITE_PAGES) for site, n in sizes.items() if n >= MIN_TRAIN}
     tasks = (joblib.delayed(_learn)(site, group, parsing, limits) for site, group in _groups(read(), wanted))
-    return dict(joblib.Parallel(n_jobs=jobs)(tasks))
+    with joblib.Parallel(n_jobs=jobs, return_as="generator") as parallel:
+        return dict(tracked(parallel(tasks), progress, "templates of sites", len(wanted)))
 
 
 def _groups(items: Iterable[Item], wanted: Mapping[str, int]) -> Iterator[tuple[str, list[Item]]]:

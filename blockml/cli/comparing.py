@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from blockml.cli.arguments import add_datasets, add_format, add_jobs, given_datasets, positive, refuse, seed
-from blockml.cli.output import command_line, note, print_rows, progress_bar, writing
+from blockml.cli.output import TerminalProgress, command_line, note, print_rows, writing
 from blockml.comparing import compare, mean_cells
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.systems import choose
@@ -30,8 +28,8 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     add("systems", nargs="*", metavar="EXTRACTOR", help=text)
     add_datasets(parser, required=False)
     add("-o", "--output", metavar="DIR", help="directory of outputs, scores, tables and report")
-    text = 'outputs of another tool: one line {"id", "text"} per page; may be repeated'
-    add("--outputs", action="append", default=[], metavar="NAME=FILE.jsonl", help=text)
+    text = "outputs of another tool: a table (JSON lines, CSV, Parquet) with id and text of each page; may be repeated"
+    add("--outputs", action="append", default=[], metavar="NAME=FILE", help=text)
     add_jobs(parser)
     add("--timeout", type=positive, default=30, metavar="S", help="seconds per page")
     add("--limit", type=positive, metavar="N", help="compare on a random sample of N pages")
@@ -62,11 +60,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
     if arguments.limit is None:
         refuse(arguments, "without --limit", seed=0)
 
-    def progress(pages: Iterable[Any], total: int) -> Iterable[Any]:
-        wrapped: Iterable[Any] = progress_bar(total, "page", quiet=arguments.quiet)(pages)
-        return wrapped
-
-    with writing(Path(arguments.output)):
+    with writing(Path(arguments.output)), TerminalProgress(quiet=arguments.quiet) as progress:
         found = compare(
             arguments.systems,
             given_datasets(arguments, arguments.datasets),
@@ -78,7 +72,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
             timeout=arguments.timeout,
             command=command_line(),
             progress=progress,
-            report=(lambda _: None) if arguments.quiet else note,
+            report=(lambda _: None) if arguments.quiet else progress.report,
         )
     print_rows(found.means if arguments.format == "json" else mean_cells(found.means), arguments.format)
     for (dataset, system), seen in found.seen.items():

@@ -9,11 +9,11 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blockml.archives.suffixes import is_page_of_folder
 from blockml.cli.arguments import positive, refuse
-from blockml.cli.output import note, show, writing
+from blockml.cli.output import TerminalProgress, note, show, writing
 from blockml.errors import UsageError
 from blockml.extractors import Extractor, resolve
+from blockml.progress import tracked
 from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ __all__ = ["COMMANDS"]
 def add_label(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml label``."""
     add = parser.add_argument
-    text = "folder of page files or page folders, at any depth; with --survey, the inputs of the run"
+    text = (
+        "folder of page files or page folders, at any depth; a table of pages (CSV, TSV, JSON, JSON lines, Parquet); "
+        "page files, WARC or ARC files; with --survey, the inputs of the run"
+    )
     add("inputs", metavar="INPUT", nargs="+", help=text)
     text = "output of 'blockml predict' for INPUT, whose sites and confidences choose the pages to label"
     add("--survey", metavar="OUTPUT", help=text)
@@ -38,7 +41,7 @@ def add_label(parser: argparse.ArgumentParser) -> None:
         help="with --survey: number of pages to choose",
     )
     add("--per-site", type=positive, default=5, metavar="N", help="with --survey: pages of each site")
-    text = "folder of the labelled pages, one page folder each (default: DIR-labelled); DIR is not changed"
+    text = "folder of the labelled pages, one page folder each (default: INPUT-labelled); INPUT is not changed"
     add("-o", "--output", metavar="DIR", help=text)
     add("--model", metavar="NAME|FILE", default="default", help="model that proposes the labels")
     add("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; 0 for any free one")
@@ -55,14 +58,14 @@ def _chosen(arguments: argparse.Namespace, output: Path, extractor: Extractor) -
     """Choose pages from the output of a run and read them."""
     from blockml.batch import find_inputs
     from blockml.labelling.store import LabelStore, labelled_pages
-    from blockml.surveying.choice import choose_pages, pages_to_label
+    from blockml.surveying.choice import choose_pages, chosen_pages
     from blockml.surveying.records import RunOutput
 
     done = labelled_pages(output)
     chosen = choose_pages(
         RunOutput(arguments.survey), pages=arguments.n_pages, per_site=arguments.per_site, labelled=done
     )
-    pages = pages_to_label(chosen, find_inputs(arguments.inputs))
+    pages = chosen_pages(chosen, find_inputs(arguments.inputs))
     sites = counted(len({page.site for page in chosen}), "site")
     note(f"chose {counted(len(pages), 'page')} of {sites}; {len(done)} already labelled")
     if len(pages) < len(chosen):
@@ -73,21 +76,22 @@ def _chosen(arguments: argparse.Namespace, output: Path, extractor: Extractor) -
 def run_label(arguments: argparse.Namespace) -> int:
     """Serve the labelling page until interrupted."""
     from blockml.labelling.server import LabelServer
+    from blockml.labelling.sources import labels_folder, pages_to_label
     from blockml.labelling.store import LabelStore
 
     if not 0 <= arguments.port < 2**16:
         raise UsageError(f"--port must be between 0 and 65535, got {arguments.port}")
-    folder = Path(arguments.inputs[0])
     if arguments.survey is None:
         refuse(arguments, "without --survey", n_pages=50, per_site=5)
-        if len(arguments.inputs) > 1:
-            raise UsageError("give one folder of pages, or --survey with the output of a run for several inputs")
-    output = Path(arguments.output) if arguments.output else folder.with_name(f"{folder.resolve().name}-labelled")
     if arguments.format == "label-studio":
         refuse(arguments, "with --format label-studio", survey=None)
-        return _write_tasks(arguments, folder)
+        return _write_tasks(arguments)
+    output = Path(arguments.output) if arguments.output else labels_folder(Path(arguments.inputs[0]))
     extractor = resolve(arguments.model)
-    store = LabelStore(folder, output, extractor) if arguments.survey is None else _chosen(arguments, output, extractor)
+    if arguments.survey is None:
+        store = LabelStore(pages_to_label(arguments.inputs), output, extractor)
+    else:
+        store = _chosen(arguments, output, extractor)
     if not store.pages:
         note(f"nothing to label: every site has {arguments.per_site} labelled pages already, or too few pages")
         return 0
@@ -96,7 +100,8 @@ def run_label(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise UsageError(f"port {arguments.port} can't be used: {error.strerror or error}") from error
     note(f"predicting {counted(len(store.pages), 'page')}, to show the most uncertain first")
-    store.rank()
+    with TerminalProgress() as progress:
+        store.rank(progress)
     note(f"labels are written to {output}; press Ctrl+C to stop")
     show(server.url)
     sys.stdout.flush()
@@ -114,23 +119,27 @@ def run_label(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _write_tasks(arguments: argparse.Namespace, folder: Path) -> int:
+def _write_tasks(arguments: argparse.Namespace) -> int:
     """Write tasks for Label Studio."""
     from blockml.datasets.label_studio import LABELLING_CONFIG, label_studio_task
-    from blockml.labelling.store import LabelStore
+    from blockml.labelling.sources import labels_folder, pages_to_label
+    from blockml.labelling.store import LabelStore, has_page_folders
     from blockml.storage.atomic import atomic_write
 
     if not arguments.output or not arguments.output.endswith(".json"):
         raise UsageError("--format label-studio needs -o FILE.json")
-    is_labelled = any(is_page_of_folder(path.name) for path in folder.rglob("*"))
-    labelled = folder if is_labelled else folder.with_name(f"{folder.resolve().name}-labelled")
-    store = LabelStore(folder, labelled, resolve(arguments.model))
+    pages = pages_to_label(arguments.inputs)
+    is_labelled = isinstance(pages, Path) and has_page_folders(pages)
+    labelled = Path(arguments.inputs[0]) if is_labelled else labels_folder(Path(arguments.inputs[0]))
+    store = LabelStore(pages, labelled, resolve(arguments.model))
     tasks = []
-    for page in store.pages.values():
-        parsed, decision = store.propose(page)
-        html = store.html(page)
-        labels = store.labels(page, parsed, decision)
-        tasks.append(label_studio_task(page.id, html, parsed, labels, is_done=page.state == "done", url=parsed.url))
+    with TerminalProgress() as progress:
+        for page in tracked(store.pages.values(), progress, "predicting pages", len(store.pages)):
+            parsed, decision = store.propose(page)
+            html = store.html(page)
+            labels = store.labels(page, parsed, decision)
+            is_done = page.state == "done"
+            tasks.append(label_studio_task(page.id, html, parsed, labels, is_done=is_done, url=parsed.url))
     with writing(Path(arguments.output)), atomic_write(Path(arguments.output)) as stream:
         stream.write(json.dumps(tasks, ensure_ascii=False).encode("utf-8", "replace"))
     note(f"wrote {counted(len(tasks), 'task')}; the labelling configuration of the project: {LABELLING_CONFIG}")

@@ -25,16 +25,7 @@ from blockml.cli.arguments import (
     refuse,
     seed,
 )
-from blockml.cli.output import (
-    TerminalProgress,
-    command_line,
-    note,
-    print_json,
-    print_rows,
-    progress_bar,
-    write_output,
-    writing,
-)
+from blockml.cli.output import TerminalProgress, command_line, note, print_json, print_rows, write_output, writing
 from blockml.datasets import Dataset
 from blockml.datasets.base import check_names
 from blockml.errors import UsageError, check_name, install_hint
@@ -248,8 +239,10 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     for dataset in datasets:
         results = found[dataset.name] = {}
         for name, extractor in extractors.items():
-            bar = progress_bar(len(dataset), "page")
-            scores = evaluate(extractor, dataset, jobs=arguments.jobs, progress=bar, **parsing_options(arguments))
+            with TerminalProgress() as progress:
+                scores = evaluate(
+                    extractor, dataset, jobs=arguments.jobs, progress=progress, **parsing_options(arguments)
+                )
             results[name] = scores
             place = {"extractor": name, "dataset": dataset.name}
             reports.append({**place, "seen": asdict(scores.seen), **summarise(scores.results, metrics)})

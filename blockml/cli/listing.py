@@ -17,7 +17,7 @@ from blockml.cli.arguments import (
     parsing_options,
     refuse,
 )
-from blockml.cli.output import note, print_rows, progress_bar, writing
+from blockml.cli.output import TerminalProgress, note, print_rows, writing
 from blockml.datasets import LAYOUTS, Dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import EXTRACTORS, model_names, trained
@@ -135,8 +135,8 @@ def run_datasets(arguments: argparse.Namespace) -> int:
     uses = {"training": INVALID_FOR_TRAINING, "evaluation": INVALID_FOR_EVALUATION}
     rows: list[dict[str, Any]] = []
     for dataset in given_datasets(arguments, arguments.check):
-        bar = progress_bar(len(dataset), "page", quiet=False)
-        findings, n_others = check_pages(dataset, jobs=arguments.jobs, progress=bar)
+        with TerminalProgress() as progress:
+            findings, n_others = check_pages(dataset, jobs=arguments.jobs, progress=progress)
         for item in findings:
             invalid = ", ".join(use for use, kinds in uses.items() if item.kind in kinds) or None
             row = {"dataset": dataset.name, "page": item.page_id, "kind": item.kind}
@@ -145,7 +145,7 @@ def run_datasets(arguments: argparse.Namespace) -> int:
         found = [f"{counts[name]} {name}" for name in map(str, FindingKind) if counts[name]]
         found += [f"{counted(n_others, 'page')} without gold"] if n_others else []
         size = f"{counted(len(dataset), 'page')}, {counted(len({page.site for page in dataset.pages}), 'site')}"
-        size += f", {counted(len(dataset.failures), 'row')} left out" if dataset.failures else ""
+        size += f", {len(dataset.failures):,} left out ({dataset.failures[0]})" if dataset.failures else ""
         note(f"{dataset.name}: {dataset.format}, {size}; {', '.join(found) or 'no findings'}")
     if rows or arguments.format == "json":
         print_rows(rows, arguments.format)

@@ -9,19 +9,16 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from blockml.errors import UsageError
 from blockml.storage.atomic import atomic_write
-from blockml.text.plurals import counted
 
-__all__ = ["TerminalProgress", "command_line", "note", "one_line", "print_json", "print_rows", "progress_bar", "show"]
+__all__ = ["TerminalProgress", "command_line", "note", "one_line", "print_json", "print_rows", "show"]
 __all__ += ["write_output", "writing"]
-
-_T = TypeVar("_T")
 
 #: Control characters except tabs and line ends, marks and overrides of text direction, line and paragraph separators,
 #: and lone surrogates.
@@ -135,10 +132,12 @@ class TerminalProgress:
         if done < self._before or not done:
             self._start = now
         self._before = done
-        if now - self._shown < _REDRAWN and done != total:
+        if now - self._shown < _REDRAWN and done not in (0, total):
             return
         self._shown = now
-        line = stage if total is None or not total else f"{stage}: {done / total:4.0%}"
+        line = stage
+        if total or done:
+            line += f": {done / total:4.0%}" if total else f": {done:,}"
         if total and now - self._start > _REDRAWN and 0 < done < total:
             line += f", {duration((now - self._start) * (total - done) / done)} left"
         line = one_line(line, shutil.get_terminal_size().columns - 1)
@@ -175,15 +174,3 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def progress_bar(total: int | None, unit: str, *, quiet: bool = False) -> Callable[[Iterable[_T]], Iterable[_T]]:
-    """Return a function that shows on a terminal how many items of an iterable are done."""
-
-    def wrap(iterable: Iterable[_T]) -> Iterator[_T]:
-        with TerminalProgress(quiet=quiet) as shown:
-            for number, item in enumerate(iterable, 1):
-                yield item
-                shown(counted(number, unit), number, total)
-
-    return wrap

@@ -107,7 +107,8 @@ def _pages(arguments: argparse.Namespace, inputs: Inputs) -> PageExtractor:
     pages = PageExtractor(extractor, options)
     if not arguments.by_site:
         return pages
-    sites = site_templates(inputs, extractor, options, arguments.jobs)
+    with TerminalProgress(quiet=arguments.quiet) as progress:
+        sites = site_templates(inputs, extractor, options, arguments.jobs, progress)
     note(f"site templates learnt: {len(sites)}")
     return PageExtractor(extractor, options, sites)
 
@@ -123,17 +124,19 @@ def _run(arguments: argparse.Namespace, inputs: Inputs, pages: PageExtractor, gu
     from blockml.batch.predict import by_bytes, output_path
 
     with TerminalProgress(quiet=arguments.quiet) as shown:
-        progress = by_bytes(inputs, shown)
+        on_result = by_bytes(inputs, shown)
         path = None if arguments.output is None else Path(arguments.output)
         if path is None or _is_stream(path):
             if arguments.resume:
                 raise UsageError("--resume needs a file or a folder", source=path)
             sys.stdout.flush()
             with nullcontext(sys.stdout.buffer) if path is None else path.open("wb") as stream:
-                return predict_to_stream(inputs, pages, stream, jobs=arguments.jobs, guard=guard, progress=progress)[0]
+                return predict_to_stream(inputs, pages, stream, jobs=arguments.jobs, guard=guard, on_result=on_result)[
+                    0
+                ]
         return predict_to_file(
             inputs, pages, output_path(arguments.output), jobs=arguments.jobs, guard=guard,
-            resume=arguments.resume, progress=progress,
+            resume=arguments.resume, on_result=on_result,
         )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from blockml.cli.arguments import add_format, positive, refuse
-from blockml.cli.output import note, one_line, print_json, print_rows, progress_bar, writing
+from blockml.cli.output import TerminalProgress, note, one_line, print_json, print_rows, writing
 from blockml.errors import UsageError
 from blockml.text.plurals import counted
 
@@ -48,13 +48,14 @@ def run_survey(arguments: argparse.Namespace) -> int:
             raise UsageError("is a folder; -o takes the file to write, such as survey.html", source=arguments.output)
     if arguments.inputs is None:
         refuse(arguments, "without --input", template_pages=16)
-    found = survey(
-        arguments.survey,
-        before=arguments.before,
-        inputs=arguments.inputs,
-        template_pages=arguments.template_pages,
-        progress=progress_bar(None, "record", quiet=arguments.quiet),
-    )
+    with TerminalProgress(quiet=arguments.quiet) as progress:
+        found = survey(
+            arguments.survey,
+            before=arguments.before,
+            inputs=arguments.inputs,
+            template_pages=arguments.template_pages,
+            progress=progress,
+        )
     if arguments.tables is not None:
         with writing(Path(arguments.tables, "sites.parquet")):
             written = found.save_tables(arguments.tables)

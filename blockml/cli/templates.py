@@ -25,11 +25,12 @@ from blockml.cli.arguments import (
     positive,
     refuse,
 )
-from blockml.cli.output import command_line, note, print_json, print_rows, progress_bar, writing
+from blockml.cli.output import TerminalProgress, command_line, note, print_json, print_rows, writing
 from blockml.datasets.corpus import read_rows
 from blockml.errors import InputError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
+from blockml.progress import tracked
 from blockml.storage.lock import locked_output
 from blockml.templates.distances import METRICS
 from blockml.templates.frequency import MIN_TRAIN, measure, too_few
@@ -151,9 +152,12 @@ def run_cluster(arguments: argparse.Namespace) -> int:
         refuse(arguments, f"except with --distance {' or '.join(_BY_PAIR)} and without --minhash", jobs=1)
     failed: list[str] = []
     files = find_inputs(arguments.inputs)
-    bar = progress_bar(None, "page", quiet=arguments.quiet)
-    pages = bar(_pages(read_items(files), failed, parsing_options(arguments)))
-    read = [(item, summarise_page(page, subclusters=arguments.subclusters)) for item, page in pages]
+    pages = _pages(read_items(files), failed, parsing_options(arguments))
+    with TerminalProgress(quiet=arguments.quiet) as progress:
+        read = [
+            (item, summarise_page(page, subclusters=arguments.subclusters))
+            for item, page in tracked(pages, progress, "pages")
+        ]
     if not read:
         raise InputError("no page could be read", source=", ".join(arguments.inputs))
     ids = [item.id for item, _ in read]
@@ -163,21 +167,22 @@ def run_cluster(arguments: argparse.Namespace) -> int:
             f"{count} pages have the id {page_id!r}: ids are paths below an input, so give one folder or glob for all"
         )
     truth = _truth(arguments, [item for item, _ in read])
-    result = cluster_pages(
-        [summary for _, summary in read],
-        ids,
-        distance=arguments.distance,
-        threshold=None if arguments.k else arguments.threshold,
-        k=arguments.k,
-        linkage=arguments.linkage,
-        subclusters=arguments.subclusters,
-        minhash=arguments.minhash,
-        truth=truth,
-        pictures=bool(arguments.output),
-        jobs=arguments.jobs,
-        progress=progress_bar(None, "piece", quiet=arguments.quiet),
-        settings=parameters(arguments.parameters),
-    )
+    with TerminalProgress(quiet=arguments.quiet) as progress:
+        result = cluster_pages(
+            [summary for _, summary in read],
+            ids,
+            distance=arguments.distance,
+            threshold=None if arguments.k else arguments.threshold,
+            k=arguments.k,
+            linkage=arguments.linkage,
+            subclusters=arguments.subclusters,
+            minhash=arguments.minhash,
+            truth=truth,
+            pictures=bool(arguments.output),
+            jobs=arguments.jobs,
+            progress=progress,
+            settings=parameters(arguments.parameters),
+        )
     matrix = result["matrix"]
     if matrix is None:
         note("no distance matrix: figures of distances are left out, and some statistics are based on 300 pages")
@@ -292,7 +297,9 @@ def run_detect(arguments: argparse.Namespace) -> int:
     if arguments.update:
         refuse(arguments, "with --update, which keeps the template's name", name=None)
     failed: list[str] = []
-    read = list(_pages(read_items(find_inputs(arguments.inputs)), failed, parsing_options(arguments)))
+    items = _pages(read_items(find_inputs(arguments.inputs)), failed, parsing_options(arguments))
+    with TerminalProgress() as progress:
+        read = list(tracked(items, progress, "pages"))
     pages = [page for _, page in read]
     if not any(len(page.blocks) for page in pages):
         raise InputError("no page with text could be read", source=", ".join(arguments.inputs))
@@ -315,7 +322,8 @@ def run_detect(arguments: argparse.Namespace) -> int:
             note(f"added {counted(site.counts.n_pages - before.counts.n_pages, 'page')}")
         else:
             name = arguments.name or Path(arguments.inputs[0]).resolve().stem
-            site = SiteTemplate.learn(pages, name=name, threshold=arguments.threshold)
+            with TerminalProgress() as progress:
+                site = SiteTemplate.learn(pages, name=name, threshold=arguments.threshold, progress=progress)
         with writing(arguments.output):
             site.save(arguments.output)
     rows = [

@@ -16,7 +16,7 @@ from blockml.datasets.flat import gold_beside, read_flat
 from blockml.datasets.folders import read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
 from blockml.datasets.published import PUBLISHED
-from blockml.datasets.sources import TABLE_READERS, is_table, object_rows
+from blockml.datasets.sources import TABLE_READERS, is_table, object_rows, table_parts
 from blockml.datasets.table import dataset_of_rows, read_table
 from blockml.errors import DatasetError, UsageError, check_name
 from blockml.text.plurals import counted
@@ -58,9 +58,10 @@ def detect_format(path: Path) -> str:
     if path.is_file():
         if is_table(path):
             return "table"
-        raise DatasetError(
-            f"neither a folder nor a table; the suffixes of tables are {', '.join(TABLE_READERS)}", source=path
-        )
+        tables = f"neither a folder nor a table; the suffixes of tables are {', '.join(TABLE_READERS)}"
+        if path.suffix.lower() in (".xlsx", ".xls", ".ods"):
+            tables += "; save a spreadsheet as 'CSV UTF-8'"
+        raise DatasetError(tables, source=path)
     if not path.is_dir():
         raise DatasetError("no such folder or file", source=path)
     if find_table(path) and (path / "pages").is_dir():
@@ -78,6 +79,8 @@ def detect_format(path: Path) -> str:
             "NAME.jsonl (labels)",
             source=path,
         )
+    if table_parts(path):
+        return "table"
     if files or any(is_page_of_folder(found.name) and found.is_file() for found in path.rglob("*")):
         return "folders"
     known = "; ".join(f"{name} ({description})" for name, description in LAYOUTS.items())
@@ -141,7 +144,10 @@ def open_dataset(
     prefix, separator, rest = ("", "", "") if Path(source).exists() else str(source).partition("=")
     if separator and not prefix:
         raise UsageError("the name before '=' is empty; a data set is given as NAME=PATH", source=source)
-    path = Path(rest if separator else source)
+    place = str(rest if separator else source)
+    if "://" in place:
+        raise UsageError("is an address; download it, and give the folder or file", source=place)
+    path = Path(place).expanduser()
     chosen = layout or detect_format(path)
     check_name("layout", chosen, LAYOUTS)
     title = name or prefix or split_compression(path.resolve().name)[0]

@@ -100,10 +100,10 @@ class Dataset:
     pages: tuple[LabelledPage, ...]
     licence: str = ""
     attribution: str = ""
-    failures: tuple[str, ...] = ()  #: Messages about table rows that have no page, with the reason.
+    failures: tuple[str, ...] = ()  #: Messages about rows without a page and pages without a row, with the reason.
 
     def __repr__(self) -> str:
-        left_out = f" ({counted(len(self.failures), 'row')} left out)" if self.failures else ""
+        left_out = f" ({len(self.failures):,} left out)" if self.failures else ""
         size = counted(len(self), "page") + left_out
         return f"Dataset({self.name!r}, {size}, path={str(self.path)!r}, format={self.format!r})"
 
@@ -196,22 +196,21 @@ class _Reader:
         return data.decode(self.codec, "replace").encode() if self.codec else data, self.gold
 
 
-def declared_url(path: Path) -> str | None:
-    """Return the URL that a page file declares with ``link`` or ``og:url``, or None.
+def declared_url(page: Path | bytes | str) -> str | None:
+    """Return the URL that a page, or the page in a file, declares with ``link`` or ``og:url``; None without one.
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.html")
-    ...     _ = path.write_text("<link rel='canonical' href='https://cat.example/a'>")
-    ...     declared_url(path)
+    >>> declared_url("<link rel='canonical' href='https://cat.example/a'>")
     'https://cat.example/a'
     """
-    try:
-        head = read_file(path, _HEAD)
-    except OSError:  # reported where the page is read
-        return None
+    if isinstance(page, Path):
+        try:
+            head = read_file(page, _HEAD)
+        except OSError:  # reported where the page is read
+            return None
+    else:
+        head = page[:_HEAD].encode("utf-8", "replace") if isinstance(page, str) else page[:_HEAD]
     for tag in _DECLARING.finditer(head):
         if match := _ADDRESS.search(tag[0]):
             return match[1].decode("utf-8", "replace")

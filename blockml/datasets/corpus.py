@@ -14,7 +14,7 @@ from blockml.archives.compression import DAMAGED
 from blockml.archives.suffixes import pages_below, with_compression
 from blockml.datasets.base import Dataset, LabelledPage, page_from_row, text_gold
 from blockml.datasets.gold import Gold, RegionGold
-from blockml.datasets.records import file_lines, parse_record
+from blockml.datasets.records import parse_record, text_lines
 from blockml.errors import DatasetError
 from blockml.page import Label
 
@@ -47,15 +47,14 @@ def read_rows(table: Path) -> Iterator[dict[str, Any]]:
         The file cannot be read, or a line is not a JSON object with an ``id`` and fields of the right types.
     """
     try:
-        for number, data in file_lines(table):
-            line = data.decode("utf-8-sig" if number == 1 else "utf-8")
+        for number, line in text_lines(table):
             if not line.strip():
                 continue
             row = parse_record(line, f"line {number}", table)
             if not row.get("id"):
                 raise DatasetError(f"line {number} has no 'id'", source=table)
             yield row
-    except (*DAMAGED, UnicodeDecodeError) as error:
+    except DAMAGED as error:
         raise DatasetError(f"cannot be read ({error})", source=table) from error
 
 
@@ -84,13 +83,16 @@ def read_corpus(folder: Path, name: str) -> Dataset:
         pages[row["id"]] = page_from_row(row, row["id"], path, _gold(row))
     if not pages:
         raise DatasetError("the table has no page", source=table)
+    # A table that was cut at the end of a line is known by the pages that it lacks.
+    known = {PurePosixPath(page_id).as_posix() for page_id in pages}
+    failures = tuple([f"page {name} has no row in {table.name}" for name in files if name not in known])
     # Licence and attribution are lines in the folder's README.
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     licence = re.search(r"^Licence[^:\n]*:\s*(.+)$", text, re.MULTILINE)
     source = re.search(r"^Source:\s*(.+)$", text, re.MULTILINE)
     facts = (licence[1] if licence else "", source[1] if source else "")
-    return Dataset(name, folder, "corpus", tuple(pages.values()), *facts)
+    return Dataset(name, folder, "corpus", tuple(pages.values()), *facts, failures=failures)
 
 
 def _gold(row: Mapping[str, Any]) -> Gold | None:

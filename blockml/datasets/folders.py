@@ -15,7 +15,7 @@ from blockml.archives.suffixes import is_page_of_folder
 from blockml.datasets.base import Dataset, LabelledPage, declared_url, html_files, page_from_row, text_gold
 from blockml.datasets.gold import Gold, RunGold
 from blockml.datasets.labels import IGNORE, as_label
-from blockml.datasets.records import parse_record
+from blockml.datasets.records import parse_record, text_lines
 from blockml.errors import DatasetError
 from blockml.page import Label
 from blockml.storage.atomic import atomic_write
@@ -88,7 +88,7 @@ def read_labels(path: Path) -> RunGold:
 
 
 def _runs(path: Path) -> Iterator[tuple[str, Label | None]]:
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+    for number, line in text_lines(path):
         if not line.strip():
             continue
         row = parse_record(line, f"line {number}", path)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
-from blockml.datasets.base import Dataset, LabelledPage
+from blockml.datasets.base import Dataset
 from blockml.datasets.validation import FindingKind, validate
-from blockml.progress import ProgressCallback, ignore_progress, tracked
+from blockml.progress import ProgressCallback, ignore_progress
 
 #: Kinds that make gold invalid for any use: it is missing, belongs to another page, is incomplete or contradicted.
 _INVALID = frozenset(FindingKind) - {
@@ -32,7 +32,7 @@ def gold_defects(
     *,
     kinds: Set[FindingKind] = INVALID_FOR_TRAINING | INVALID_FOR_EVALUATION,
     jobs: int = 1,
-    progress: Callable[[Iterable[LabelledPage]], Iterable[LabelledPage]] = iter,
+    progress: ProgressCallback = ignore_progress,
 ) -> Mapping[str, tuple[str, ...]]:
     """Find the defects of the gold of a data set, without using any extractor.
 
@@ -45,7 +45,7 @@ def gold_defects(
     jobs
         Number of processes; does not affect the result.
     progress
-        Wraps the iteration over pages, to show progress.
+        Called with the name of a stage, how many of its pages are done, and how many there are (None if unknown).
 
     Returns
     -------
@@ -62,7 +62,7 @@ def gold_defects(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from blockml.datasets.gold import TextGold
+    >>> from blockml.datasets import LabelledPage, TextGold
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "a.html")
     ...     _ = path.write_text("<title>Page not found</title><p>Page not found")
@@ -90,17 +90,14 @@ def filtered(dataset: Dataset, *, jobs: int = 1, progress: ProgressCallback = ig
     jobs
         Number of processes; does not affect the result.
     progress
-        Called with the name of the stage, and how many pages are done of how many.
+        Called with the name of a stage, how many of its pages are done, and how many there are (None if unknown).
 
     Raises
     ------
     DatasetError
         A page cannot be read.
     """
-    found = gold_defects(
-        dataset, kinds=INVALID_FOR_TRAINING, jobs=jobs,
-        progress=lambda pages: tracked(pages, progress, f"gold of {dataset.name}", len(dataset)),
-    )  # fmt: skip
+    found = gold_defects(dataset, kinds=INVALID_FOR_TRAINING, jobs=jobs, progress=progress)
     pages = [
         replace(page, flags=tuple([name for name in found.get(page.id, ()) if name not in REPLACED]))
         for page in dataset.pages

@@ -14,8 +14,8 @@ IGNORE = "ignore"
 
 #: Other names for labels.
 _SYNONYMS: Mapping[str, Label] = {
-    **dict.fromkeys(("1", "1.0", "true", "content", "main content", "main_content", "article", "good"), Label.MAIN),
-    **dict.fromkeys(("0", "0.0", "false", "boilerplate", "not content", "not_content", "bad"), Label.OTHER),
+    **dict.fromkeys(("1", "1.0", "true", "yes", "content", "main_content", "article", "good"), Label.MAIN),
+    **dict.fromkeys(("0", "0.0", "false", "no", "boilerplate", "not_content", "non_content", "bad"), Label.OTHER),
     **dict.fromkeys(("title", "headline"), Label.HEADING),
     "comments": Label.COMMENT,
     "menu": Label.NAVIGATION,
@@ -36,7 +36,9 @@ def as_label(name: object, source: object) -> Label | None:
     >>> str(as_label("Navigation", None)), str(as_label(1, None)), as_label("ignore", None)
     ('navigation', 'main', None)
     """
-    plain = str(name).strip().lower()
+    if name is None:
+        raise DatasetError(f"has no label; {IGNORE!r} marks text that may be content or not", source=source)
+    plain = str(name).strip().lower().replace(" ", "_").replace("-", "_")
     if plain == IGNORE:
         return None
     if plain in _SYNONYMS:

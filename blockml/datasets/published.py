@@ -18,8 +18,8 @@ from blockml.errors import DatasetError
 
 __all__ = ["PUBLISHED"]
 
-#: Marks of CleanEval's gold at the start of a line: header, paragraph, list item.
-_MARK = re.compile(r"^[ \t]*<(?:h|p|l)>", re.MULTILINE | re.IGNORECASE)
+#: Separators of texts in CleanEval's gold: empty lines, and marks of headers, paragraphs and list items, also in lines.
+_SEPARATOR = re.compile(r"</?[hpl]>|\n[ \t\r]*\n", re.IGNORECASE)
 _URL_LINE = re.compile(r"\A\s*URL:[ \t]*(\S*)[^\n]*\n?", re.IGNORECASE)
 #: Line of symbols that separates the article from readers' comments in dragnet's gold.
 _COMMENTS = re.compile(r"^[^\w\n]{6,}\s*COMMENTS[^\w\n]*$", re.MULTILINE)
@@ -85,14 +85,14 @@ def _read_text(path: Path) -> str:
 
 
 def cleaneval_text(marked: str) -> str:
-    """Remove the marks and the URL line of a CleanEval text, and join the lines of each marked paragraph.
+    """Remove the marks and the URL line of a CleanEval text, and join the lines of each paragraph.
 
     Examples
     --------
-    >>> cleaneval_text("URL: http://cat.example/\\n\\n<h>Cats\\n\\n<p>Cats rule\\nthe world.\\n<l>One")
-    'Cats\\nCats rule the world.\\nOne'
+    >>> cleaneval_text("URL: http://cat.example/\\n\\n<h>Cats\\n\\n<p>Cats rule\\nthe world.\\n<l>One <l>Two\\n\\nEnd")
+    'Cats\\nCats rule the world.\\nOne\\nTwo\\nEnd'
     """
-    parts = _MARK.split(_URL_LINE.sub("", marked, count=1))
+    parts = _SEPARATOR.split(_URL_LINE.sub("", marked, count=1))
     return "\n".join(line for part in parts if (line := " ".join(part.split())))
 
 

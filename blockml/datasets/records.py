@@ -36,6 +36,22 @@ def file_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
+def text_lines(path: Path, remedy: str = "save the file in UTF-8") -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file in UTF-8 with their numbers, counted from 1.
+
+    Raises
+    ------
+    DatasetError
+        A line is longer than any record, or is not UTF-8.
+    """
+    for number, line in file_lines(path):
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            found = f"byte {line[error.start]:#x}"
+            raise DatasetError(f"line {number} is not UTF-8 ({found}); {remedy}", source=path) from None
+
+
 def parse_record(line: str, what: str, source: Path) -> dict[str, Any]:
     """Parse a JSON object and check the fields that describe a page.
 

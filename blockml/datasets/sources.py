@@ -5,21 +5,32 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from blockml.archives.compression import DAMAGED, open_file
 from blockml.archives.suffixes import LINES, split_compression
-from blockml.datasets.records import MAX_LINE, file_lines
+from blockml.datasets.records import MAX_LINE, text_lines
 from blockml.errors import DatasetError, UsageError, needed
 
-__all__ = ["TABLE_READERS", "TableRow", "is_table", "object_rows", "read_json", "table_rows"]
+__all__ = ["TABLE_READERS", "TableRow", "is_table", "object_rows", "read_json", "table_parts", "table_rows"]
 
 TableRow = Mapping[str, Any]
 
+_ONE_A_LINE = "each line must be one object; a file of one array or object has the suffix .json"
 _DELIMITERS = ",;\t|"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_ZIP = (b"PK",)
+_SAVE = "save the table in UTF-8, which Excel calls 'CSV UTF-8'"
+#: First line by which Excel knows the delimiter; number of lines that show how quotes are escaped; and a quote that is
+#: escaped by a backslash, as Spark writes it: where quotes are doubled, a backslash and a quote end the cell.
+_SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)
+_FIRST_LINES = 1000
+_ESCAPED = re.compile(r"""\\"[^",;\t|\r\n]""")
 _BATCH_ROWS = 16  # number of rows of a Parquet file or Arrow table converted at a time
 
 
@@ -32,6 +43,12 @@ def is_table(path: Path) -> bool:
     (True, False)
     """
     return _suffix(path) in TABLE_READERS
+
+
+def table_parts(folder: Path) -> list[Path]:
+    """Return the part files of a table that an engine wrote as a folder, sorted; empty if it has other files."""
+    files = [path for path in sorted(folder.iterdir()) if not path.name.startswith((".", "_"))]
+    return files if files and all(path.is_file() and is_table(path) for path in files) else []
 
 
 def _suffix(path: Path) -> str:
@@ -48,6 +65,10 @@ def table_rows(path: Path) -> Iterator[TableRow]:
     MissingExtraError
         The file is in Parquet format, and pyarrow isn't installed.
     """
+    if path.is_dir():
+        for part in table_parts(path):
+            yield from table_rows(part)
+        return
     if not is_table(path):
         raise DatasetError(f"not a table; the suffixes are {', '.join(TABLE_READERS)}", source=path)
     try:
@@ -59,13 +80,18 @@ def table_rows(path: Path) -> Iterator[TableRow]:
 def _csv_rows(path: Path) -> Iterator[TableRow]:
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))  # pages are longer than the default, 128 KB
     lines = _lines(path)
-    header = next(lines, "")
-    tab = _suffix(path) == ".tsv"
-    unquoted = "".join(header.split('"')[::2])
-    delimiter = "\t" if tab else max(_DELIMITERS, key=unquoted.count)
-    reader = csv.reader(_chained(header, lines), delimiter=delimiter)
+    first = list(islice(lines, _FIRST_LINES))
+    is_tsv = _suffix(path) == ".tsv"
+    if first and (stated := _SEPARATOR_LINE.fullmatch(first[0])):  # for Excel
+        del first[0]
+    unquoted = "".join("".join(first[:1]).split('"')[::2])
+    delimiter = stated[1] if first and stated else "\t" if is_tsv else max(_DELIMITERS, key=unquoted.count)
+    escape = "\\" if not is_tsv and any(map(_ESCAPED.search, first)) else None
+    reader = csv.reader(chain(first, lines), delimiter=delimiter, doublequote=escape is None, escapechar=escape)
     try:
         names = next(reader, [])
+        if twice := [name for name, count in Counter(names).items() if count > 1 and name.strip()]:
+            raise DatasetError(f"two columns have the name {twice[0]!r}", source=path)
         for number, cells in enumerate(reader, start=1):
             if len(cells) > len(names):
                 many = f"row {number} has {len(cells)} cells, the header has {len(names)}"
@@ -73,12 +99,8 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
             if cells:
                 yield dict(zip(names, cells, strict=False))
     except csv.Error as error:
-        raise DatasetError(f"line {reader.line_num} is not CSV ({error})", source=path) from error
-
-
-def _chained(first: str, others: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from others
+        why = "a carriage return outside of quotes; end lines with \\n" if "new-line" in str(error) else str(error)
+        raise DatasetError(f"line {reader.line_num} is not CSV ({why})", source=path) from error
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -89,15 +111,10 @@ def _lines(path: Path) -> Iterator[str]:
         with open_file(path) as stream, io.TextIOWrapper(stream, "utf-16", newline="") as text:
             yield from text
         return
-    for number, line in file_lines(path):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            found = f"byte {line[error.start]:#x}"
-            raise DatasetError(
-                f"line {number} is not UTF-8 ({found}); save the table in UTF-8, which Excel calls 'CSV UTF-8'",
-                source=path,
-            ) from None
+    if start in _ZIP or b"\0" in start:
+        kind = "a ZIP archive or an Excel file" if start in _ZIP else "not a text, or UTF-16 without a byte order mark"
+        raise DatasetError(f"is {kind}; {_SAVE}", source=path)
+    yield from (line for _, line in text_lines(path, _SAVE))
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401
@@ -122,9 +139,9 @@ def _json_line_rows(path: Path) -> Iterator[TableRow]:
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise DatasetError(f"line {number} is not JSON ({error})", source=path) from None
+                raise DatasetError(f"line {number} is not JSON ({error}); {_ONE_A_LINE}", source=path) from None
             if not isinstance(row, dict):
-                raise DatasetError(f"line {number} is not a JSON object", source=path)
+                raise DatasetError(f"line {number} is not a JSON object; {_ONE_A_LINE}", source=path)
             yield row
 
 
@@ -163,15 +180,17 @@ def object_rows(data: Any, source: object) -> Iterator[TableRow]:  # noqa: ANN40
     UsageError
         The object is none of these.
     """
-    if hasattr(data, "lazy") and hasattr(data, "collect"):  # polars.LazyFrame
+    if hasattr(data, "to_batches"):  # an Arrow table
+        data = data.to_batches()
+    elif hasattr(data, "to_pylist"):  # an Arrow batch
+        data = [data]
+    elif hasattr(data, "lazy") and hasattr(data, "collect"):  # polars.LazyFrame
         data = data.collect()
     if hasattr(data, "iter_rows"):  # polars
         yield from data.iter_rows(named=True)
-    elif hasattr(data, "to_batches"):  # Arrow
-        for batch in data.to_batches():
-            for start in range(0, batch.num_rows, _BATCH_ROWS):
-                yield from batch.slice(start, _BATCH_ROWS).to_pylist()
     elif hasattr(data, "itertuples"):  # pandas
+        if any(name is not None for name in data.index.names):
+            data = data.reset_index()
         names = [str(name) for name in data.columns]
         for cells in data.itertuples(index=False, name=None):
             yield dict(zip(names, cells, strict=True))
@@ -179,14 +198,24 @@ def object_rows(data: Any, source: object) -> Iterator[TableRow]:  # noqa: ANN40
         yield from _mapping_rows(data, source)
     elif isinstance(data, Iterable) and not isinstance(data, str | bytes):
         for number, row in enumerate(data, start=1):
-            if not isinstance(row, Mapping):
-                raise DatasetError(f"row {number} is a {type(row).__name__}, not an object with columns", source=source)
-            yield row
+            yield from _item_rows(row, number, source)
     else:
         raise UsageError(
             "data must be a folder, a table file, a data frame, an Arrow table, a list of dicts or of labelled pages, "
             f"got {type(data).__name__}"
         )
+
+
+def _item_rows(item: Any, number: int, source: object) -> Iterator[TableRow]:  # noqa: ANN401
+    """Yield the row, or the rows of an Arrow batch, that an iterable has."""
+    if isinstance(item, Mapping):
+        yield item
+    elif hasattr(item, "to_pylist"):
+        for start in range(0, item.num_rows, _BATCH_ROWS):
+            yield from item.slice(start, _BATCH_ROWS).to_pylist()
+    else:
+        kind = type(item).__name__
+        raise DatasetError(f"row {number} is a {kind}; give dicts with the keys html and text", source=source)
 
 
 def _mapping_rows(data: Mapping[Any, Any], source: object) -> Iterator[TableRow]:

@@ -12,8 +12,17 @@ from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any, cast
 
-from blockml.archives.suffixes import PAGE_FILES, page_stem
-from blockml.datasets.base import Dataset, LabelledPage, known_charset, page_from_row, read_page_file, text_gold
+from blockml.archives.suffixes import page_stem
+from blockml.datasets.base import (
+    Dataset,
+    LabelledPage,
+    declared_url,
+    known_charset,
+    page_from_row,
+    read_page_file,
+    text_gold,
+)
+from blockml.datasets.cells import gold_text, is_empty, page_content, page_path
 from blockml.datasets.gold import Gold, RegionGold, RunGold
 from blockml.datasets.label_studio import SpanGold, is_export, label_studio_rows
 from blockml.datasets.labels import as_label
@@ -28,11 +37,14 @@ __all__ = ["COLUMNS", "dataset_of_rows", "read_table"]
 #: Names recognised for each kind of column, in order of preference; case, spaces and hyphens don't matter. A column
 #: is used once: ``content`` is the page in a table with ``main_text``, and the gold in one with ``html``.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "html": tuple("html raw_html page_html html_content source_html page_source page document content body".split()),
+    "html": tuple(
+        "html raw_html page_html html_content source_html page_source page document content body content_html".split()
+    ),
     "path": tuple("path file filename file_name html_file html_path page_file page_path".split()),
     "text": tuple(
         "text main_text main_content gold gold_text articlebody article_body article plaintext plain_text expected"
-        " expected_text reference ground_truth block_text block content body".split()
+        " expected_text reference ground_truth block_text block content body article_html gold_html main_html"
+        " content_html".split()
     ),
     "label": tuple("label block_label is_content is_main gold_label class target".split()),
     "xpath": ("xpath", "block_xpath"),
@@ -51,6 +63,8 @@ _LISTS = ("with", "without", "ignore", "flags")
 _FIRST_ROWS, _LISTED = 50, 3
 #: Cells of other columns are kept with the page up to this length.
 _MAX_EXTRA = 200
+#: Maximum characters of a column name in a message.
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +81,29 @@ class _StoredPage:
         return html.decode(self.codec, "replace").encode() if self.codec else html, gold
 
 
-def read_table(path: Path, name: str, columns: Mapping[str, str] | None = None) -> Dataset:
-    """Read a table file, or an export of Label Studio; see :func:`blockml.datasets.open_dataset`."""
+def read_table(path: Path, name: str, columns: Mapping[str, str] | None = None, *, needs_gold: bool = True) -> Dataset:
+    """Read a table file, or an export of Label Studio; see :func:`blockml.datasets.open_dataset`.
+
+    With ``needs_gold=False``, a table may have no column of gold.
+    """
     if path.suffix.lower() == ".json" and is_export(data := read_json(path)):
         if columns:
             raise UsageError("columns don't apply to an export of Label Studio", source=path)
         found = dataset_of_rows(label_studio_rows(data, path), name, source=path, folder=path.parent)
         return replace(found, format="label-studio")
-    return dataset_of_rows(table_rows(path), name, source=path, folder=path.parent, columns=columns)
+    return dataset_of_rows(
+        table_rows(path), name, source=path, folder=path.parent, columns=columns, needs_gold=needs_gold
+    )
 
 
 def dataset_of_rows(
-    rows: Iterable[TableRow], name: str, *, source: Path, folder: Path, columns: Mapping[str, str] | None = None
+    rows: Iterable[TableRow],
+    name: str,
+    *,
+    source: Path,
+    folder: Path,
+    columns: Mapping[str, str] | None = None,
+    needs_gold: bool = True,
 ) -> Dataset:
     """Make a data set of rows.
 
@@ -94,6 +119,8 @@ def dataset_of_rows(
         Folder of the pages that are given by file name.
     columns
         Column names by kind (a key of :data:`COLUMNS`); others are recognised by their names.
+    needs_gold
+        Whether a table without a column of gold is an error.
 
     Raises
     ------
@@ -108,7 +135,8 @@ def dataset_of_rows(
     first = list(islice(stream, _FIRST_ROWS))
     if not first:
         raise DatasetError("the table has no rows", source=source)
-    chosen = _chosen_columns(list(dict.fromkeys(str(key) for row in first for key in row)), columns or {}, source)
+    names = list(dict.fromkeys(str(key) for row in first for key in row))
+    chosen = _chosen_columns(names, columns or {}, source, needs_gold=needs_gold)
     failures = []
     pages: dict[str, LabelledPage] = {}
     with Spool() as spool:
@@ -129,9 +157,14 @@ def dataset_of_rows(
     return Dataset(name, source, "table", tuple(pages.values()), failures=tuple(failures))
 
 
-def _chosen_columns(names: Sequence[str], columns: Mapping[str, str], source: Path) -> dict[str, str]:
+def _chosen_columns(
+    names: Sequence[str], columns: Mapping[str, str], source: Path, *, needs_gold: bool
+) -> dict[str, str]:
     """Return the column name for each kind of column in the table."""
-    there = f"the columns are: {', '.join(names)}"
+    there = f"the columns are: {', '.join(name if len(name) <= _SHOWN else f'{name[:_SHOWN]}…' for name in names)}"
+    if any("<" in name for name in names):
+        there += "; the first row must have the names of the columns"
+    columns = {kind: str(column) for kind, column in columns.items()}  # a frame may have numbers as names
     for kind, column in columns.items():
         check_name("kind of column", kind, COLUMNS)
         if column not in names:
@@ -145,7 +178,7 @@ def _chosen_columns(names: Sequence[str], columns: Mapping[str, str], source: Pa
     how = "name it in columns, such as {'%s': …} (in commands: --columns %s=…)"
     if not {"html", "path"} & chosen.keys():
         raise DatasetError(f"no column of pages was recognised; {there}; {how % ('html', 'html')}", source=source)
-    if not {"text", "with", "without", "xpath"} & chosen.keys():
+    if needs_gold and not {"text", "with", "without", "xpath"} & chosen.keys():
         raise DatasetError(f"no column of gold was recognised; {there}; {how % ('text', 'text')}", source=source)
     if "xpath" in chosen and "label" not in chosen:
         raise DatasetError(f"XPaths need a column of labels; {there}; {how % ('label', 'label')}", source=source)
@@ -172,7 +205,7 @@ def _records(rows: Iterable[TableRow], chosen: Mapping[str, str], source: Path) 
 
 
 def _cells(row: TableRow, chosen: Mapping[str, str], others: set[str]) -> dict[str, Any]:
-    cells = {kind: _cell(row.get(column)) for kind, column in chosen.items()}
+    cells = {kind: None if is_empty(cell := row.get(column)) else cell for kind, column in chosen.items()}
     extra = {
         str(key): value
         for key, value in row.items()
@@ -180,14 +213,6 @@ def _cells(row: TableRow, chosen: Mapping[str, str], others: set[str]) -> dict[s
         and (isinstance(value, bool | int) or (isinstance(value, str) and len(value) <= _MAX_EXTRA))
     }
     return cells | {"extra": extra}
-
-
-def _cell(value: Any) -> Any:  # noqa: ANN401
-    """Return a cell; None for an empty one, such as NaN."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    is_nan = type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)  # noqa: PLR0124
-    return None if is_nan else value
 
 
 def _text(value: Any) -> str | None:  # noqa: ANN401
@@ -199,38 +224,42 @@ def _text(value: Any) -> str | None:  # noqa: ANN401
 
 def _page(number: int, record: dict[str, Any], spool: Spool, source: Path, folder: Path) -> LabelledPage | str:
     """Return the page of a record, or the reason why it has no page."""
-    html, path = record.get("html"), record.get("path")
     for kind, value in record.items():
         if isinstance(value, Mapping) and kind != "extra":
             raise DatasetError(f"row {number}: {kind!r} is an object, not a text", source=source)
-    if isinstance(html, int | float) or (isinstance(html, str) and "<" not in html):  # a file name
-        html, path = None, path or _text(html)
-    if html is not None and not isinstance(html, str | bytes):
-        raise DatasetError(f"row {number}: the page is a {type(html).__name__}, not text or bytes", source=source)
-    if html is None and path is None:
+    cell, path = record.get("html"), record.get("path")
+    try:
+        html = None if cell is None else page_content(cell)
+        text = gold_text(record.get("text"), folder)
+    except (DatasetError, OSError, UnicodeError) as error:
+        raise DatasetError(f"row {number}: {error}", source=source) from None
+    if html is None and (path := path or _text(cell)) is None:
         return "has no page"
     file = source
     if html is None:
-        place = folder / str(path)
-        file = next((p for end in ("", *PAGE_FILES) if (p := place.with_name(place.name + end)).is_file()), place)
-        if not file.is_file():
-            return f"names a file that does not exist, {str(path)[:_MAX_EXTRA]!r}"
+        try:
+            file = page_path(str(path), folder)
+        except DatasetError as error:
+            return str(error)
     page_id = _text(record.get("id")) or (str(number) if path is None else page_stem(str(path)) or str(path))
-    text = record.get("text")
+    if not isinstance(text, str | SpanGold | None):
+        raise DatasetError(f"row {number}: the gold is a {type(text).__name__}, not a text", source=source)
     spans = text if isinstance(text, SpanGold) else None
     row = record["extra"] | {
         "main_content": None if spans else text,
         **{name: _text(record.get(name)) for name in ("url", "site", "page_type", "encoding")},
         **{name: _listed(record.get(name)) for name in _LISTS},
     }
-    if problem := field_problem(row | {"id": page_id}):
+    if not row["url"] and not row["site"]:
+        row["url"] = declared_url(file if html is None else html)
+    if problem := field_problem(row | {"id": None}):  # unlike in folders, an id is not the name of a file
         raise DatasetError(f"row {number}: {problem}", source=source)
     charset: str | None = "utf-8"
     codec: str | None = None
     if not isinstance(html, str):
         charset, codec = known_charset(row.pop("encoding"), source) if row["encoding"] else (None, None)
     made = page_from_row(row | {"encoding": None}, page_id, file)
-    gold = _block_gold(record["blocks"]) if "blocks" in record else spans or text_gold(text, row)
+    gold = _block_gold(record["blocks"]) if "blocks" in record else spans or text_gold(row["main_content"], row)
     data = html.encode("utf-8", "replace") if isinstance(html, str) else html
     reader = _StoredPage(spool, spool.write((data, gold)), codec)
     return replace(made, reader=reader, charset=charset, inline=data is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -21,6 +21,7 @@ from blockml.datasets.label_studio import SpanGold
 from blockml.datasets.soft_errors import soft_error
 from blockml.page import Label, Page
 from blockml.parsing import parse
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.text.lcs import lcs_alignment
 from blockml.text.plurals import counted
 from blockml.text.tokens import WORD, metric_tokens
@@ -78,15 +79,13 @@ class Finding:
     detail: str
 
 
-def validate(
-    dataset: Dataset, *, jobs: int = 1, progress: Callable[[Iterable[LabelledPage]], Iterable[LabelledPage]] = iter
-) -> list[Finding]:
+def validate(dataset: Dataset, *, jobs: int = 1, progress: ProgressCallback = ignore_progress) -> list[Finding]:
     """Check the gold of every page of a data set, and return the findings of :func:`check_pages`."""
     return check_pages(dataset, jobs=jobs, progress=progress)[0]
 
 
 def check_pages(
-    dataset: Dataset, *, jobs: int = 1, progress: Callable[[Iterable[LabelledPage]], Iterable[LabelledPage]] = iter
+    dataset: Dataset, *, jobs: int = 1, progress: ProgressCallback = ignore_progress
 ) -> tuple[list[Finding], int]:
     """Check the gold of every page of a data set, and count the pages without gold.
 
@@ -97,7 +96,7 @@ def check_pages(
     jobs
         Number of processes; does not affect the result.
     progress
-        Wraps the iteration over pages, to show progress.
+        Called with the name of a stage, how many of its pages are done, and how many there are (None if unknown).
 
     Returns
     -------
@@ -109,8 +108,9 @@ def check_pages(
     DatasetError
         A page cannot be read.
     """
-    with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
-        checked = list(parallel(joblib.delayed(_check)(page) for page in progress(dataset.pages)))
+    with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
+        pages = parallel(joblib.delayed(_check)(page) for page in dataset.pages)
+        checked = list(tracked(pages, progress, f"gold of {dataset.name}", len(dataset)))
     findings: list[Finding] = []
     same: dict[str, dict[str, str | None]] = defaultdict(dict)  # by hash of the page: hash of the gold by page id
     for page, (page_findings, page_hash, gold_hash, _) in zip(dataset.pages, checked, strict=True):

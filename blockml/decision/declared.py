@@ -17,7 +17,6 @@ from blockml.decision.lines import line_numbers
 from blockml.decision.prediction import Prediction
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
-from blockml.metadata.json_ld import field_texts
 from blockml.page import Page
 from blockml.text.tokens import token_lists
 
@@ -119,6 +118,8 @@ def recipe_lines(page: Page, among: NDArray[np.bool_], kept: NDArray[np.bool_]) 
     candidates = _lines(page, among & ~kept)
     if not candidates:
         return found
+    from blockml.metadata.json_ld import field_texts  # few pages declare recipes
+
     declared = [_TAG.sub(" ", text) for text in field_texts(page, _PARTS_OF_RECIPES, _MAX_CHARACTERS)]
     keys = _keys([*declared, *islice(candidates.values(), _MAX_COMPARED)])
     recipe = _Texts(keys[: len(declared)])

@@ -158,19 +158,21 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
     preformatted = (blocks.flags & _PREFORMATTED).nonzero()[0]
     if len(preformatted):
         is_candidate[line[preformatted]] = False
-    bounds = line.searchsorted(np.arange(len(n_words) + 1)).tolist()
     texts, has_words = blocks.texts, (blocks.n_words > 0).tolist()
-    first: dict[str, int] = {}  # first line with each text
-    duplicates: dict[int, int] = {}
-    for number in is_candidate.nonzero()[0].tolist():
-        start, stop = bounds[number], bounds[number + 1]
-        text = texts[start] if stop - start == 1 else " ".join(compress(texts[start:stop], has_words[start:stop]))
-        other = first.setdefault(text, number)
-        if other != number:
-            duplicates[number] = duplicates[other] = bounds[other]
+    numbers = is_candidate.nonzero()[0]
+    starts, stops = line.searchsorted(numbers).tolist(), line.searchsorted(numbers, side="right").tolist()
+    found = [
+        texts[start] if stop - start == 1 else " ".join(compress(texts[start:stop], has_words[start:stop]))
+        for start, stop in zip(starts, stops, strict=True)
+    ]
     of_line = np.full(len(n_words), -1, dtype=np.int64)
-    if duplicates:
-        of_line[list(duplicates)] = list(duplicates.values())
+    if len(set(found)) < len(found):
+        first_of: dict[str, int] = {}
+        firsts = list(map(first_of.setdefault, found, starts))  # first block with each text
+        repeated = {first for first, start in zip(firsts, starts, strict=True) if first != start}
+        for number, first in zip(numbers.tolist(), firsts, strict=True):
+            if first in repeated:
+                of_line[number] = first
     return of_line[line]
 
 

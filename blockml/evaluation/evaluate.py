@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +16,7 @@ from blockml.evaluation.seen import Seen, find_seen, page_hashes, training_recor
 from blockml.extractors import Extractor
 from blockml.extractors.base import HasExtractor
 from blockml.extractors.registry import load
+from blockml.progress import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
     from blockml.evaluation.frames import Frame
@@ -132,7 +133,7 @@ def evaluate(
     *,
     backend: str | None = None,
     jobs: int = 1,
-    progress: Callable[[Iterable[PageResult]], Iterable[PageResult]] = iter,
+    progress: ProgressCallback = ignore_progress,
 ) -> Evaluation:
     """Extract labelled pages with a model or extractor and score the results.
 
@@ -148,7 +149,7 @@ def evaluate(
     jobs
         Number of processes.
     progress
-        Wraps the iteration over results, to show progress.
+        Called with the name of a stage, how many of its pages are done, and how many there are (None if unknown).
 
     Raises
     ------
@@ -169,12 +170,12 @@ def evaluate(
     extractor, dataset = load(model), open_dataset(data)
     parsing = {} if backend is None else {"backend": backend}
     results = evaluate_extractor(extractor, dataset, jobs=jobs, progress=progress, parsing=parsing)
-    return Evaluation(extractor.id, dataset.name, tuple(results), seen_by(extractor, dataset))
+    return Evaluation(extractor.id, dataset.name, tuple(results), seen_by(extractor, dataset, progress))
 
 
-def seen_by(extractor: Extractor, dataset: Dataset) -> Seen:
+def seen_by(extractor: Extractor, dataset: Dataset, progress: ProgressCallback = ignore_progress) -> Seen:
     """Find the pages and sites of a data set that the models of an extractor were trained on."""
     training = training_records(extractor)
     if not training:
         return Seen((), len(dataset))
-    return find_seen(training, dataset, dataset.checksum(), page_hashes(dataset))
+    return find_seen(training, dataset, dataset.checksum(), page_hashes(dataset, progress))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from blockml.extract import extract_page
 from blockml.extractors import Extractor
 from blockml.page import Status
 from blockml.parsing import parse
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 
 #: Metrics of a page, reported as means over pages. Titles: :data:`blockml.evaluation.comparison.grid.METRIC_INFO`.
 PAGE_METRICS = (
@@ -68,13 +69,13 @@ def evaluate_extractor(
     dataset: Dataset,
     *,
     jobs: int = 1,
-    progress: Callable[[Iterable[PageResult]], Iterable[PageResult]] = iter,
+    progress: ProgressCallback = ignore_progress,
     parsing: Mapping[str, Any] | None = None,
 ) -> list[PageResult]:
     """Extract every page of a data set and score the results.
 
     An extractor that uses site pages is first fitted on the pages of each site, without their gold. Pages without gold
-    are skipped. ``jobs`` is the number of processes; ``progress`` wraps the iteration over results, to show progress;
+    are skipped. ``jobs`` is the number of processes; ``progress`` is called as :mod:`blockml.progress` says;
     ``parsing`` replaces parsing options of the extractor, such as the back end.
     Raises DatasetError if no page has gold, or a page can't be read; UsageError if an argument has the wrong type.
     """
@@ -83,18 +84,21 @@ def evaluate_extractor(
     groups = group_by_site(dataset.pages) if extractor.uses_site else [[page] for page in dataset.pages]
     tasks = (joblib.delayed(_evaluate_site)(extractor, group, parsing or {}) for group in groups)
     with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
-        results = list(progress(result for group in parallel(tasks) for result in group))
+        pages = (result for group in parallel(tasks) for result in group)
+        scored = list(tracked(pages, progress, f"pages of {dataset.name}", len(dataset)))
+    results = [result for result in scored if result is not None]
     if not results:
         raise DatasetError("no page has gold", source=dataset.path)
     order = {page.id: number for number, page in enumerate(dataset.pages)}
     return sorted(results, key=lambda result: order[result.id])
 
 
-def _evaluate_site(extractor: Extractor, pages: Sequence[LabelledPage], parsing: Mapping[str, Any]) -> list[PageResult]:
+def _evaluate_site(
+    extractor: Extractor, pages: Sequence[LabelledPage], parsing: Mapping[str, Any]
+) -> list[PageResult | None]:
     fitted = fit_to_site(extractor, pages, parsing)
     extract_page(parse(_WARM_UP, **{**fitted.parsing.options(), **parsing}), fitted)
-    results = [_evaluate_page(fitted, page, parsing) for page in pages]
-    return [result for result in results if result is not None]
+    return [_evaluate_page(fitted, page, parsing) for page in pages]
 
 
 def _evaluate_page(extractor: Extractor, labelled: LabelledPage, parsing: Mapping[str, Any]) -> PageResult | None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from blockml.datasets import Dataset, site_of
 from blockml.extractors import Extractor
 from blockml.model.training_hashes import PageHashes, TrainingHashes, hash_page
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.text.plurals import counted
 
 
@@ -47,8 +48,8 @@ class Seen:
         return len(self.pages or ()) / self.n_pages
 
 
-def page_hashes(dataset: Dataset) -> dict[str, PageHashes]:
-    """Hash every page of a data set, by id.
+def page_hashes(dataset: Dataset, progress: ProgressCallback = ignore_progress) -> dict[str, PageHashes]:
+    """Hash every page of a data set, by id; ``progress`` is called as :mod:`blockml.progress` says.
 
     Raises
     ------
@@ -56,7 +57,7 @@ def page_hashes(dataset: Dataset) -> dict[str, PageHashes]:
         A page can't be read.
     """
     found = {}
-    for page in dataset.pages:
+    for page in tracked(dataset.pages, progress, f"hashes of {dataset.name}", len(dataset)):
         site = site_of(page.url, "") or (page.site if page.site_known else None)
         found[page.id] = hash_page(page.load()[0], site, page.charset)
     return found

@@ -8,7 +8,6 @@ The name of a column in a set tells the base column and the block: ``wd_m2`` is 
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +29,7 @@ from blockml.features import (
     votes,
 )
 from blockml.features.column import Column
-from blockml.features.shipped_sets import SHIPPED_SETS
+from blockml.features.shipped_sets import SHIPPED_HASHES, SHIPPED_SETS
 from blockml.text.plurals import counted
 
 #: Base columns by name.
@@ -68,8 +67,14 @@ class FeatureSet:
     @property
     def hash(self) -> str:
         """Fingerprint of version, column names and their order; model files carry it."""
+        return SHIPPED_HASHES[self.name] if FEATURE_SETS.get(self.name) is self else self.computed_hash()
+
+    def computed_hash(self) -> str:
+        """Compute :attr:`hash`."""
+        from hashlib import sha256  # loads OpenSSL
+
         text = f"{self.version}:" + ",".join(self.columns)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return sha256(text.encode()).hexdigest()[:16]
 
 
 def split_name(name: str) -> tuple[str, int, int | None]:

@@ -6,6 +6,7 @@ with a new name and train on that one. Names of columns are explained in :mod:`b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 #: Names of the columns of large sets, one per line.
@@ -68,3 +69,18 @@ SHIPPED_SETS: tuple[tuple[str, int, str, str], ...] = (
     ),
     ("votes", 1, "Wolpert 1992: stacking; scores of ten extractors", _COLUMNS.joinpath("votes.txt").read_text("ascii")),
 )
+
+#: :attr:`~blockml.features.feature_sets.FeatureSet.hash` of each set. Computing it would load OpenSSL for every model,
+#: which takes 4 MB.
+SHIPPED_HASHES: Mapping[str, str] = {
+    "kim2013": "3bc2ca1b4019a0fa",
+    "kim2013-onehot": "a0dafb0249b21d20",
+    "kim2013-80w": "97326a650f9a347a",
+    "kim2013-80w-onehot": "8671e4c11cbec333",
+    "kim2013-sentence": "2e73a096864a2d69",
+    "kim2013-sentence-onehot": "d7b4d0a6c74ab3f5",
+    "boilerpipe6": "0d05c172bbcbd881",
+    "kim2013-site": "d617b91435216f5c",
+    "page": "dbaf6eb6faefb430",
+    "votes": "c9d1bc3d273b4ab8",
+}

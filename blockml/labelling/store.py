@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from blockml.archives.suffixes import PAGES, is_page_of_folder, page_stem
 from blockml.datasets.base import UNFINISHED_FLAG, LabelledPage, html_files, page_from_row, read_page_file
@@ -19,7 +20,9 @@ from blockml.extractors import Extractor
 from blockml.page import Label, Page
 from blockml.parsing import parse
 from blockml.parsing.decoding import decode
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.storage.atomic import atomic_write
+from blockml.storage.spool import Spool
 
 
 @dataclass(slots=True)
@@ -27,7 +30,8 @@ class PageToLabel:
     """A page of the folder, and the state of its labels."""
 
     id: str  #: Path below the folder, without suffix.
-    source: Path | bytes  #: Page file, or the bytes of the page.
+    #: Page file; page of a data set; or a temporary file and the place of the page's bytes in it.
+    source: Path | LabelledPage | tuple[Spool, tuple[int, int]]
     meta: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     confidence: float = 0.0  #: Predicted quality of the model's proposal, in [0, 1].
@@ -67,13 +71,16 @@ class LabelStore:
         self._lock = threading.Lock()
         found = _pages_below(folder, output) if isinstance(folder, Path) else folder
         self.pages = {page.id: page for page in found}
+        if len(self.pages) < len(found):
+            twice = next(page_id for page_id, count in Counter(page.id for page in found).items() if count > 1)
+            raise UsageError(f"two pages have the id {twice!r}")
         for page in found:
             page.state = self._state(page)
 
-    def rank(self) -> None:
+    def rank(self, progress: ProgressCallback = ignore_progress) -> None:
         """Predict every page, and sort the pages: most uncertain first, then pages without text, then done ones."""
         empty = set()
-        for page in self.pages.values():
+        for page in tracked(self.pages.values(), progress, "predicting pages", len(self.pages)):
             try:
                 parsed, decision = self.propose(page)
             except BlockmlError:  # reported when the page is opened
@@ -111,10 +118,8 @@ class LabelStore:
 
     def _source(self, page: PageToLabel) -> tuple[LabelledPage, bytes]:
         """Return a page with its record and its bytes."""
-        if isinstance(page.source, Path):
-            labelled = page_from_row(page.meta, page.id, page.source)
-            return labelled, labelled.load()[0]
-        return page_from_row(page.meta, page.id, self._place(page)), page.source
+        place = page.source if isinstance(page.source, Path) else self._place(page)
+        return page_from_row(page.meta, page.id, place), _read(page.source)
 
     def labels(self, page: PageToLabel, parsed: Page, decision: Decision) -> list[Label | None]:
         """Return the stored labels of a page's blocks, None for ignored ones; without stored labels, the proposal."""
@@ -148,7 +153,7 @@ class LabelStore:
         with self._lock:
             place = self._place(page)
             place.mkdir(parents=True, exist_ok=True)
-            _copy_page(page.source, place)
+            _copy_page(self._source(page)[1], place)
             with atomic_write(place / "meta.json") as stream:
                 stream.write(json.dumps(meta, ensure_ascii=False, indent=1).encode("utf-8", "replace"))
             write_labels(place / "labels.jsonl", parsed.blocks.texts, labels)
@@ -173,8 +178,6 @@ def _pages_below(folder: Path, output: Path) -> list[PageToLabel]:
     found = [_page(path, folder) for path in _files(folder, output)]
     if not found:
         raise InputError(f"no pages: there are no {' or '.join(PAGES)} files", source=folder)
-    if len({page.id for page in found}) < len(found):
-        raise UsageError("two pages have the same name except for the suffix", source=folder)
     if output.resolve() == folder.resolve() and any(_folder_of(page) != _place(page, output) for page in found):
         raise UsageError("contains page files; give another folder for the labels with -o", source=folder)
     return found
@@ -188,6 +191,11 @@ def _files(folder: Path, output: Path) -> list[Path]:
     return [
         path for path in html_files(folder.rglob("*")) if not (inside and output.resolve() in path.resolve().parents)
     ]
+
+
+def has_page_folders(folder: Path) -> bool:
+    """Return whether a folder has page folders, at any depth."""
+    return any(is_page_of_folder(path.name) for path in folder.rglob("*"))
 
 
 def labelled_pages(output: Path) -> list[tuple[str, str]]:
@@ -204,9 +212,17 @@ def _folder_of(page: PageToLabel) -> Path | None:
     return page.source.parent if isinstance(page.source, Path) else None
 
 
-def _copy_page(source: Path | bytes, place: Path) -> None:
+def _read(source: Path | LabelledPage | tuple[Spool, tuple[int, int]]) -> bytes:
+    """Read the bytes of a page; raise DatasetError if that fails."""
+    if isinstance(source, tuple):
+        return cast("bytes", source[0].read(source[1]))
+    if isinstance(source, LabelledPage):
+        return source.load()[0]
+    return LabelledPage("", "", source).load()[0]
+
+
+def _copy_page(content: bytes, place: Path) -> None:
     """Write a page to a page folder unless the bytes are the same; a source may change after its first labels."""
-    content = read_page_file(source) if isinstance(source, Path) else source
     found = html_files(path for path in place.iterdir() if is_page_of_folder(path.name))
     if [read_page_file(path) for path in found] == [content]:
         return

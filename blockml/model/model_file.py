@@ -5,7 +5,6 @@ Loading parses the container, checks everything and builds the model. Files of n
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -95,7 +94,9 @@ def _content(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 def model_digest(model: Model) -> str:
     """Return 16 hexadecimal digits that change with the content of a model's file."""
-    digest = hashlib.sha256()
+    from hashlib import sha256  # loads OpenSSL, which extraction doesn't need
+
+    digest = sha256()
     for name, data in file_members(*_content(model)).items():
         digest.update(name.encode() + data)
     return digest.hexdigest()[:16]

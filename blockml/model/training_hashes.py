@@ -7,8 +7,6 @@ addresses can be read from the hashes.
 
 from __future__ import annotations
 
-import hashlib
-import html
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -58,7 +56,9 @@ def hash_page(source: bytes, site: str | None = None, charset: str | None = None
     >>> one.page == other.page, one.words == other.words, one.site
     (False, True, None)
     """
-    words = _WORD.findall(html.unescape(_MARKUP.sub(" ", decode(source, charset).text)).casefold())
+    from html import unescape  # extraction doesn't hash pages
+
+    words = _WORD.findall(unescape(_MARKUP.sub(" ", decode(source, charset).text)).casefold())
     text = " ".join(words).encode("utf-8", "surrogatepass")
     return PageHashes(
         page=_hash(source),
@@ -68,7 +68,9 @@ def hash_page(source: bytes, site: str | None = None, charset: str | None = None
 
 
 def _hash(data: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(data, digest_size=4).digest(), "little")
+    from hashlib import blake2b
+
+    return int.from_bytes(blake2b(data, digest_size=4).digest(), "little")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

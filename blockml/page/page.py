@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -166,11 +165,13 @@ class Extraction:
 
     def _repr_html_(self) -> str:
         """Return status, confidence, title and kept text for notebooks."""
+        from html import escape  # only notebooks need it
+
         n_kept = int(self.kept.sum())
         head = f"{self.status} · confidence {self.confidence:.2f} · {n_kept} of {counted(len(self.kept), 'block')}"
         lines = self.text.splitlines()
-        shown = "".join(f"<p>{html.escape(line)}</p>" for line in lines[:_SHOWN_LINES])
+        shown = "".join(f"<p>{escape(line)}</p>" for line in lines[:_SHOWN_LINES])
         if len(lines) > _SHOWN_LINES:
             shown += f"<p>… {counted(len(lines) - _SHOWN_LINES, 'more line')}</p>"
-        title = html.escape(self.title or "(no title)")
+        title = escape(self.title or "(no title)")
         return f"<div><small>{head}</small><br><b>{title}</b>{shown or '<p><i>no content was kept</i></p>'}</div>"

@@ -161,7 +161,7 @@ def _python_builder(limits: Limits, max_steps: int) -> NodesBuilder:
         nonlocal space
         text = "".join(pieces)
         pieces.clear()
-        if text.isspace():
+        if not text or text.isspace():
             # White space only separates its neighbours: it is prepended to the next text.
             space += text
             return

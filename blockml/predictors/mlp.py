@@ -198,13 +198,16 @@ class MLP:
     @cached_property
     def _packed(self) -> PackedMLP:
         """Copy for the compiled code, which must be available."""
-        arrays = {name: np.ascontiguousarray(array) for name, array in self.quantized._asdict().items()}
+        arrays = {name: np.ascontiguousarray(array) for name, array in self._quantized()._asdict().items()}
         return cast("_kernel.Compiled", _kernel.compiled).pack_mlp(arrays)
 
     @cached_property
     def quantized(self) -> QuantizedMLP:
         """The MLP with int16 weights, which is used for prediction."""
-        return quantize({name: array.astype(np.float32) for name, array in self.__getstate__().items()})
+        return self._quantized()
+
+    def _quantized(self) -> QuantizedMLP:
+        return quantize({name: array.astype(np.float32, copy=False) for name, array in self.__getstate__().items()})
 
     def calibrated(self, slope: float, offset: float) -> MLP:
         """Return an MLP whose log odds are ``slope`` times these plus ``offset``."""

@@ -116,6 +116,8 @@ def quantize(arrays: Mapping[str, FloatArray]) -> QuantizedMLP:
     largest = np.abs(word_vectors).reshape(len(word_vectors), members, size).max(axis=(0, 2), initial=2.0**-40)
     vector_scale = np.ldexp(1.0, np.frexp(largest)[1] - 15)
     projection, word_scale = quantize_weights(word_projection * vector_scale[:, None, None], LARGEST)
+    words = word_vectors / vector_scale.repeat(size).astype(np.float32)  # exact, because these are powers of two
+    np.clip(np.rint(words, out=words), -LARGEST, LARGEST, out=words)
     hidden = np.concatenate([self_weights, arrays["page_weights"], arrays["group_weights"]], axis=1)
     hidden_weights, hidden_scale = quantize_weights(hidden / np.float32(UNIT_STEPS), LARGEST)
     output_weights, output_scale = quantize_weights(arrays["output_weights"] / np.float32(UNIT_STEPS), LARGEST)
@@ -126,7 +128,7 @@ def quantize(arrays: Mapping[str, FloatArray]) -> QuantizedMLP:
         input_v=input_v,
         input_scale=input_scale.astype(np.float32).ravel(),
         input_bias=arrays["input_bias"],
-        word_vectors=np.clip(np.rint(word_vectors / vector_scale.repeat(size)), -LARGEST, LARGEST).astype(np.int16),
+        word_vectors=words.astype(np.int16),
         known_words=(word_vectors != 0).any(axis=1).astype(np.uint8),
         word_projection=projection,
         word_scale=word_scale.astype(np.float32).ravel(),

@@ -84,13 +84,15 @@ def text_pieces(
     rows = np.asarray(kept, dtype=bool).nonzero()[0]
     if not len(rows):
         return [], []
-    before = np.concatenate(([-1], rows[:-1]))  # the previous kept block of each
     separators = page.blocks.separators_of(rows)
     texts = list(compress(blocks.texts, kept))
     by_separator = _SEPARATED_PARAGRAPHS if paragraphs else _SEPARATORS
     gaps = [by_separator[separator] for separator in separators.tolist()]
     is_preformatted = (blocks.flags[rows] & _PREFORMATTED) != 0
-    places = is_preformatted.nonzero()[0]
+    places, cells = is_preformatted.nonzero()[0], (separators[1:] == _CELL).nonzero()[0] + 1
+    before = rows  # the previous kept block of each, -1 for the first; few pages need them
+    if len(places) or len(cells):
+        before = np.concatenate(([-1], rows[:-1]))
     if len(places):
         source = _source_of(page)
         first, last = blocks.node[rows[places]], blocks.last_node[rows[places]]
@@ -111,7 +113,6 @@ def text_pieces(
         n_lines = starts.searchsorted(blocks.node[rows]) - starts.searchsorted(blocks.last_node[before])
         for place in np.flatnonzero(is_joined & (n_lines > 0)).tolist():
             gaps[place] = "\n" * int(n_lines[place])
-    cells = (separators[1:] == _CELL).nonzero()[0] + 1
     if len(cells):
         # Cells that begin before the end of each block.
         n_cells = np.cumsum(page.nodes.named({"td", "th"}))[blocks.node]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import secrets
-import socket
 import stat
 import sys
 from collections.abc import Iterator
@@ -55,6 +53,8 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True, mark: st
     mode = _mode(path)
     stream: BinaryIO
     if stat.S_ISSOCK(mode):
+        import socket  # rarely needed
+
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.connect(os.fspath(path))
             with connection.makefile("wb") as stream:
@@ -104,7 +104,7 @@ def _temporary(target: Path, mark: str | None) -> tuple[Path, BinaryIO]:
                 with suppress(OSError):
                     left.unlink()
     while True:
-        part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+        part = target.with_name(f"{target.name}.{os.urandom(4).hex()}.part")
         stream = part.open("xb")
         if sys.platform != "win32":
             with suppress(OSError):  # some file systems have no locks

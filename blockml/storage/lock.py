@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-import socket
+import platform
 import sys
 import time
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ def locked(path: Path) -> Iterator[None]:
     stream = _taken(path)
     _HELD.add(stream)
     try:
-        holder = {"process": os.getpid(), "machine": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+        holder = {"process": os.getpid(), "machine": platform.node(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
         stream.truncate(0)
         stream.seek(0)
         stream.write(json.dumps(holder))

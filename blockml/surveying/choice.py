@@ -7,19 +7,18 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-import webencodings
-
 from blockml.batch import Inputs, read_items
 from blockml.batch.items import Item
 from blockml.errors import InputError, UsageError
+from blockml.labelling.sources import page_of_item
 from blockml.labelling.store import PageToLabel
-from blockml.parsing import Limits
 from blockml.storage.names import safe_file_name
+from blockml.storage.spool import Spool
 from blockml.surveying.duplicates import min_hashes
 from blockml.surveying.records import RunOutput
 from blockml.surveying.sites import NO_SITE
 
-__all__ = ["ChosenPage", "choose_pages", "pages_to_label"]
+__all__ = ["ChosenPage", "choose_pages", "chosen_pages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ def choose_pages(
     return chosen[:pages]
 
 
-def pages_to_label(chosen: Sequence[ChosenPage], inputs: Inputs) -> list[PageToLabel]:
+def chosen_pages(chosen: Sequence[ChosenPage], inputs: Inputs) -> list[PageToLabel]:
     """Read the chosen pages from the inputs of the run; pages that are not found are left out.
 
     Raises
@@ -125,11 +124,12 @@ def pages_to_label(chosen: Sequence[ChosenPage], inputs: Inputs) -> list[PageToL
     """
     wanted = {page.id: (order, page) for order, page in enumerate(chosen)}
     found: dict[str, PageToLabel] = {}
-    for item in read_items(inputs):
-        if item.id in wanted and item.id not in found and (page := _to_label(item, *wanted[item.id])) is not None:
-            found[item.id] = page
-            if len(found) == len(wanted):
-                break
+    with Spool() as spool:
+        for item in read_items(inputs):
+            if item.id in wanted and item.id not in found and (page := _to_label(item, *wanted[item.id], spool)):
+                found[item.id] = page
+                if len(found) == len(wanted):
+                    break
     if wanted and not found:
         raise InputError(
             "none of the chosen pages is in the inputs; give the inputs of the run", source=inputs.names[0]
@@ -137,20 +137,9 @@ def pages_to_label(chosen: Sequence[ChosenPage], inputs: Inputs) -> list[PageToL
     return sorted(found.values(), key=lambda page: page.order)
 
 
-def _to_label(item: Item, order: int, chosen: ChosenPage) -> PageToLabel | None:
-    try:
-        html = item.read(Limits().bytes + 1)
-    except OSError:
-        return None
-    is_text = isinstance(html, str)
-    charset = "utf-8" if is_text else item.charset
-    meta = {"url": item.url, "site": chosen.site, "record": chosen.id}
-    if charset and webencodings.lookup(charset):
-        meta["encoding"] = charset
-    return PageToLabel(
-        f"{safe_file_name(chosen.site or 'no-site')}/{safe_file_name(chosen.id)}",
-        html.encode("utf-8", "replace") if isinstance(html, str) else html,
-        {name: value for name, value in meta.items() if value},
-        note=f"{chosen.rank} of {chosen.of} from {chosen.site or NO_SITE}",
-        order=order,
-    )
+def _to_label(item: Item, order: int, chosen: ChosenPage, spool: Spool) -> PageToLabel | None:
+    page_id = f"{safe_file_name(chosen.site or 'no-site')}/{safe_file_name(chosen.id)}"
+    page = page_of_item(item, page_id, spool, site=chosen.site)
+    if page is not None:
+        page.note, page.order = f"{chosen.rank} of {chosen.of} from {chosen.site or NO_SITE}", order
+    return page

@@ -12,6 +12,7 @@ from blockml.batch.items import Item
 from blockml.datasets import TextGold
 from blockml.page import Page
 from blockml.parsing import Limits, parse
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.surveying.sites import PageNote, SiteStats
 from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, PageSummary, cluster_pages, summarise_page
 
@@ -38,7 +39,9 @@ class PagesRead:
     summaries: dict[str, PageSummary] = field(default_factory=dict)
 
 
-def read_chosen_pages(inputs: Inputs, texts: Mapping[str, str], clustered: frozenset[str]) -> PagesRead:
+def read_chosen_pages(
+    inputs: Inputs, texts: Mapping[str, str], clustered: frozenset[str], progress: ProgressCallback = ignore_progress
+) -> PagesRead:
     """Read the inputs until all chosen pages are found.
 
     Parameters
@@ -49,9 +52,11 @@ def read_chosen_pages(inputs: Inputs, texts: Mapping[str, str], clustered: froze
         Text of the record of each page to view, by id.
     clustered
         Ids of the pages to cluster.
+    progress
+        Called with the name of a stage, how many of its pages are done, and how many there are (None if unknown).
     """
     found, left = PagesRead(), {*texts, *clustered}
-    for item in read_items(inputs):
+    for item in tracked(read_items(inputs), progress, "pages of the inputs"):
         if item.id not in left:
             continue
         left.discard(item.id)

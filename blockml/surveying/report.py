@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import webbrowser
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -16,13 +16,14 @@ from typing import Any
 
 from blockml.batch import Inputs, find_inputs
 from blockml.errors import UsageError, check_name, check_type, needed
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.reports.survey import survey_html, write_survey
 from blockml.storage.atomic import atomic_write
 from blockml.surveying.comparison import Changes, Earlier
 from blockml.surveying.duplicates import Duplicates, min_hashes
 from blockml.surveying.lines import RepeatedLines
 from blockml.surveying.pages import LARGE_SITE, PagesRead, read_chosen_pages, template_rows
-from blockml.surveying.records import Record, RunOutput, RunRecords, count_of
+from blockml.surveying.records import RunOutput, RunRecords, count_of
 from blockml.surveying.sites import SAMPLED_PAGES, PageNote, Sites, SiteStats
 from blockml.text.plurals import counted
 
@@ -116,7 +117,7 @@ def survey(
     before: RunRecords | None = None,
     inputs: str | Path | Iterable[str | Path] | Inputs | None = None,
     template_pages: int = SAMPLED_PAGES,
-    progress: Callable[[Iterable[Record]], Iterable[Record]] = iter,
+    progress: ProgressCallback = ignore_progress,
 ) -> Survey:
     """Survey the output of a run over many pages: results by site and template, and pages to look at.
 
@@ -136,7 +137,7 @@ def survey(
     template_pages
         Number of pages of each large site to cluster by template, sampled by the hash of their ids.
     progress
-        Wraps the iteration over the records, to show progress.
+        Called with the name of a stage, how many of its items are done, and how many there are (None if unknown).
 
     Returns
     -------
@@ -171,7 +172,7 @@ def survey(
     given = None if inputs is None else _inputs(inputs)
     changes = None if earlier_output is None else Changes(Earlier.read(earlier_output))
     sites, duplicates = Sites(sample_size=template_pages), Duplicates()
-    for number, record in enumerate(progress(records)):
+    for number, record in enumerate(tracked(records, progress, "records")):
         words = (record.text or "").split()
         hashes = min_hashes(words)
         site = sites.add(record, number, len(words))
@@ -181,7 +182,8 @@ def survey(
             changes.add(record, number, hashes, site.name)
     if not sites.total.n_pages:
         raise UsageError(
-            f"no records, only {counted(records.n_damaged, 'line')} of something else", source=records.name
+            f"no records, only {counted(records.n_damaged, 'line')} of something else; give an output of predict",
+            source=records.name,
         )
     repeats, frequent = duplicates.by_site(len(sites.by_name))
     ranked = sites.ranked()
@@ -190,7 +192,7 @@ def survey(
     first_of = {page: site for site, (page, _) in frequent.items()}
     texts: dict[str, str] = {}
     examples: dict[int, str] = {}
-    for number, record in enumerate(records):
+    for number, record in enumerate(tracked(records, progress, "repeated lines", sites.total.n_pages)):
         lines.add(record, sites.of(record).number)
         if number in shown:
             texts[record.id] = (record.text or "")[:_VIEWED]
@@ -200,7 +202,7 @@ def survey(
     pages = PagesRead()
     if given is not None:
         drawn = frozenset(note.record_id for site in large for note in site.sample())
-        pages = read_chosen_pages(given, texts, drawn)
+        pages = read_chosen_pages(given, texts, drawn, progress)
     line_rows = lines.rows(list(sites.by_name))
     repeated_lines = {row["site"]: row for row in reversed(line_rows)}  # the most frequent line of each site
     site_rows = []

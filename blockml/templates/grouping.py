@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import BlockmlError, UsageError, check_name
 from blockml.page import Page
+from blockml.progress import ProgressCallback, ignore_progress
 from blockml.templates.clustering import (
     Clustering,
     auto_threshold,
@@ -26,7 +27,7 @@ from blockml.templates.clustering import (
     single_linkage,
 )
 from blockml.templates.distances import METRICS, Metric, PageSketch, distance_matrix, sketch
-from blockml.templates.distances.base import Matrix, Progress
+from blockml.templates.distances.base import Matrix
 from blockml.templates.distances.sets import SetMetric
 from blockml.text.hashing import stable_hash64
 
@@ -109,7 +110,7 @@ def cluster_pages(
     truth: Sequence[str | None] | None = None,
     pictures: bool = True,
     jobs: int = 1,
-    progress: Progress = iter,
+    progress: ProgressCallback = ignore_progress,
     settings: Mapping[str, object] = _NO_SETTINGS,
 ) -> dict[str, Any]:
     """Cluster pages by structure.
@@ -146,7 +147,7 @@ def cluster_pages(
     jobs
         Processes for ``rtdm`` and ``lcts``.
     progress
-        Wraps the tiles of the distance matrix.
+        Called with the name of a stage, how many of its items are done, and how many there are (None if unknown).
     settings
         Settings of the distance.
 
@@ -187,6 +188,7 @@ def cluster_pages(
     seconds: dict[str, float] = {}
 
     def timed(name: str, step: Callable[..., _T], *arguments: Any, **options: Any) -> _T:  # noqa: ANN401
+        progress(name, 0, None)
         start = time.perf_counter()
         result = step(*arguments, **options)
         seconds[name] = time.perf_counter() - start
@@ -262,7 +264,7 @@ def _distances(
     settings: Mapping[str, object],
     *,
     jobs: int = 1,
-    progress: Progress = iter,
+    progress: ProgressCallback = ignore_progress,
 ) -> Matrix:
     """Compute all distances; name the page in an error about it."""
     try:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import ModelError, ModelFormatError, UsageError
 from blockml.page import Page
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.templates.distances import METRICS, PageSketch, distance_matrix, sketch
 from blockml.templates.frequency import SiteCounts
@@ -88,21 +89,30 @@ class SiteTemplate:
         return cls(name, SiteCounts.learn((), **settings)).updated(pages)
 
     @classmethod
-    def learn(cls, pages: Iterable[Page], *, name: str = "", threshold: float | None = None, **settings: bool) -> Self:
+    def learn(
+        cls,
+        pages: Iterable[Page],
+        *,
+        name: str = "",
+        threshold: float | None = None,
+        progress: ProgressCallback = ignore_progress,
+        **settings: bool,
+    ) -> Self:
         """Learn the counts and layouts of a site.
 
         ``threshold`` is the maximum common-path distance between pages of one layout, by default chosen automatically;
-        ``settings`` are those of :meth:`blockml.templates.frequency.SiteCounts.learn`. Pages with equal text count
-        once. Raises UsageError if the pages were parsed with different settings or not at all, or for a negative
-        threshold.
+        ``progress`` is called as :mod:`blockml.progress` says; ``settings`` are those of
+        :meth:`blockml.templates.frequency.SiteCounts.learn`. Pages with equal text count once. Raises UsageError if the
+        pages were parsed with different settings or not at all, or for a negative threshold.
         """
         pages = list(pages)  # iterated twice
-        counted = cls.count(pages, name=name, **settings)
+        counted = cls.count(tracked(pages, progress, "repeated text", len(pages)), name=name, **settings)
         # Copies count once here too: text that a page shares only with its copies is not part of the template.
         pages = list({"\n".join(page.blocks.texts) or number: page for number, page in enumerate(pages)}.values())
         sketches = [sketch(page) for page in pages]
         groups = sorted(_groups(sketches, threshold), key=len, reverse=True)
-        return replace(counted, layouts=tuple([_learn_layout(pages, sketches, group) for group in groups]))
+        learnt = tracked(groups, progress, "layouts", len(groups))
+        return replace(counted, layouts=tuple([_learn_layout(pages, sketches, group) for group in learnt]))
 
     def updated(self, pages: Iterable[Page]) -> Self:
         """Return the template with counts of further pages. Layouts are unchanged; only :meth:`learn` recomputes them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 import re
 from collections.abc import Sequence
@@ -107,7 +108,7 @@ def class_table() -> NDArray[np.uint8]:
 
 def characters_below(point: int) -> str:
     """Return all characters below a code point, in order."""
-    return np.arange(point, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    return codecs.decode(np.arange(point, dtype="<u4").data, "utf-32-le", "surrogatepass")
 
 
 def code_points(texts: Sequence[str], separator: str = "\n") -> NDArray[np.uint32]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 
 import numpy as np
@@ -24,6 +23,8 @@ def stable_hash64(texts: Iterable[str]) -> NDArray[np.uint64]:
     >>> [hex(key) for key in stable_hash64(["Home", "", "Home"]).tolist()]
     ['0x35a31db0b6780e40', '0xb4b2797457a0a6e4', '0x35a31db0b6780e40']
     """
+    from hashlib import blake2b  # loads OpenSSL, which extraction doesn't need
+
     # Texts of hand-made pages may contain lone surrogates, which UTF-8 cannot encode.
-    digests = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
+    digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -62,16 +62,16 @@ class Stopped(Exception):  # noqa: N818 (not an error)
 
 
 def stop_after(n_units: int) -> Any:
-    """Return a progress function that stops a run after some units."""
+    """Return a function that stops a run after some units."""
     count = 0
 
-    def progress(result: Result, _: Summary) -> None:
+    def on_result(result: Result, _: Summary) -> None:
         nonlocal count
         count += isinstance(result.part, End)
         if count == n_units:
             raise Stopped
 
-    return progress
+    return on_result
 
 
 #: The command; with ``SLOW`` each unit takes a tenth of a second, so that a signal arrives before the run ends. A
@@ -121,7 +121,7 @@ def test_a_stopped_run_continues(tmp_path: Path, name: str) -> None:
     assert str(run(source, whole)) == "2,000 pages: 2,000 ok"
     out.write_bytes(b"old")
     with pytest.raises(Stopped):
-        run(source, out, jobs=2, progress=stop_after(2))
+        run(source, out, jobs=2, on_result=stop_after(2))
     assert out.read_bytes() == b"old"
     summary = run(source, out, resume=True)
     assert 0 < summary.n_earlier < 2000
@@ -140,7 +140,7 @@ def test_failed_pages_stay_in_their_place(tmp_path: Path) -> None:
     source = lines_file(tmp_path / "in.jsonl", 1500, {3: "raise", 800: "exit", 1400: "raise"})
     out = tmp_path / "out.jsonl"
     with pytest.raises(Stopped):
-        run(source, out, Poison(), progress=stop_after(1))
+        run(source, out, Poison(), on_result=stop_after(1))
     summary = run(source, out, Poison(), resume=True)
     assert (summary.n_pages, summary.n_failed) == (1500, 3)
     assert [record["id"] for record in records(out)] == [f"p{i}" for i in range(1500)]
@@ -156,7 +156,7 @@ def test_a_run_with_other_options_is_not_continued(tmp_path: Path) -> None:
     source = lines_file(tmp_path / "in.jsonl", 1500)
     out = tmp_path / "out.jsonl"
     with pytest.raises(Stopped):
-        run(source, out, progress=stop_after(1))
+        run(source, out, on_result=stop_after(1))
     with pytest.raises(UsageError, match=r"model was 'plain.*' and is 'poison'"):
         run(source, out, Poison(), resume=True)
     pages = PageExtractor(Plain(), Options(fields=("id",)))
@@ -179,7 +179,7 @@ def test_a_run_with_a_model_that_was_trained_again_is_not_continued(
     )
     assert before.id == after.id
     with pytest.raises(Stopped):
-        run(source, out, before, progress=stop_after(1))
+        run(source, out, before, on_result=stop_after(1))
     with pytest.raises(UsageError, match="model_content was"):
         run(source, out, after, resume=True)
     assert run(source, out, before, resume=True).n_pages == 3
@@ -308,7 +308,7 @@ def test_parts_of_an_output_are_not_read_as_input(tmp_path: Path) -> None:
     for name in (f"{tmp_path}/**", str(tmp_path)):
         inputs, out = find_inputs([name]), tmp_path / "out.jsonl"
         with pytest.raises(Stopped):
-            run(inputs, out, progress=stop_after(1))
+            run(inputs, out, on_result=stop_after(1))
         assert parts_path(out).is_dir()
         run(inputs, out, resume=True)
         assert [record["id"] for record in records(out)] == (["a", "b.txt"] if name.endswith("*") else ["a"])

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import blockml
 from blockml.batch import BatchExtractor, Guard, Item, Options, predict_items
 from blockml.batch.pool import WorkerError
 from blockml.batch.worker import Clock
@@ -255,3 +256,19 @@ def test_a_clock_shows_how_long_a_page_takes(tmp_path: Path, monkeypatch: pytest
     assert theirs.seconds() == 0
     mine.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_in_memory() -> None:
+    """Data frames and Arrow tables have a page in each row; a missing column is named."""
+    table = pa.table({"id": ["a", "b"], "html": ["<p>Cats", "<p>Dogs"]})
+    for given in (table, *table.to_batches()):
+        records = list(blockml.predict(given, model="plain"))
+        assert [(record["id"], record["text"]) for record in records] == [("a", "Cats"), ("b", "Dogs")]
+    (record,) = blockml.predict([{"seite": "<p>Cats"}], model="plain")
+    assert record["error"] == "no column 'html', only seite; columns can name the one of the pages"
+
+
+def test_a_list_of_pages_as_text() -> None:
+    """Strings name files, so pages given as strings are refused with the remedy."""
+    with pytest.raises(UsageError, match="give pages as bytes, or as dicts with the key html"):
+        blockml.predict(["<p>Cats"])

@@ -56,5 +56,5 @@ def test_wrong_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["label", str(DATA / "pages"), "--port", "70000"]) == 2
     assert main(["label", str(DATA / "pages"), "--model", "nothing"]) == 2
     err = capsys.readouterr().err
-    for words in ("no such folder", "between 0 and 65535", "unknown extractor or model 'nothing'"):
+    for words in ("no such file, folder or glob", "between 0 and 65535", "unknown extractor or model 'nothing'"):
         assert words in err

@@ -87,3 +87,29 @@ def test_not_a_terminal(lines: str, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own command)
     assert "%" not in done.stderr
     assert "12 pages: 10 ok, 2 unreadable" in done.stderr
+
+
+LINES_OF_COMMANDS = [
+    (["evaluate", "kim2013", "--dataset", "data/pages"], ["pages of pages: 100%"]),
+    (
+        ["compare", "plain", "bte", "--dataset", "data/pages", "-o", "DIR"],
+        ["plain on pages: 100%", "scores on pages: 100%"],
+    ),
+    (["datasets", "data/pages"], ["gold of pages: 100%"]),
+    (["templates", "cluster", "data/pages"], ["pages: ", "distances: 100%"]),
+    (["templates", "detect", "data/sites/harbour-courier", "-o", "DIR/t"], ["repeated text: 100%", "layouts: 100%"]),
+    (["survey", "FILE"], ["repeated lines: 100%"]),
+    (["label", "data/pages", "--format", "label-studio", "-o", "DIR/tasks.json"], ["predicting pages: 100%"]),
+]
+
+
+@pytest.mark.parametrize(("command", "shown"), LINES_OF_COMMANDS, ids=lambda value: " ".join(value[:2]))
+def test_long_commands_show_their_stages(command: list[str], shown: list[str], tmp_path: Path) -> None:
+    """Each command that may take more than two seconds names its stages."""
+    records = tmp_path / "records.jsonl"
+    records.write_text('{"id": "1", "text": "Cats.", "status": "ok", "confidence": 0.5}\n', encoding="utf-8")
+    (tmp_path / "folder").mkdir()
+    names = {"FILE": str(records), "DIR": str(tmp_path / "folder")}
+    given = [names.get(part, part.replace("DIR/", f"{names['DIR']}/")) for part in command]
+    messages = messages_on_a_terminal(*given)
+    assert [stage for stage in shown if f"\r{stage}" not in messages] == []

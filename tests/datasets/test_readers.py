@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import blockml
+from blockml.cli import main
 from blockml.datasets import detect_format, open_dataset, site_of
 from blockml.datasets.validation import validate
 from blockml.errors import DatasetError, UnknownNameError, UsageError
@@ -110,6 +111,25 @@ def test_the_wrapper_of_cleaneval_is_removed(tmp_path: Path) -> None:
     assert gold is not None
 
 
+def test_cut_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table cut at the end of a line lacks pages; labels cut at the end of a line don't cover the page."""
+    pages = {"a": b"<p>Cats rule", "b": b"<p>Dogs rule"}
+    dataset = open_dataset(write_corpus(tmp_path / "set", [{"id": "a", "main_content": "Cats rule"}], pages))
+    assert (len(dataset), dataset.failures) == (1, ("page b has no row in gold.jsonl.gz",))
+    assert main(["datasets", str(tmp_path / "set")]) == 0
+    assert "1 left out (page b has no row in gold.jsonl.gz)" in capsys.readouterr().err
+    folder = tmp_path / "folders" / "a"
+    folder.mkdir(parents=True)
+    (folder / "page.html").write_text("<p>Cats rule<p>Dogs rule too", encoding="utf-8")
+    line = '{"text": "Cats rule", "label": "main"}\n'
+    (folder / "labels.jsonl").write_text(line, encoding="utf-8")
+    assert main(["datasets", str(tmp_path / "folders")]) == 1
+    assert "label mismatch" in capsys.readouterr().out
+    (folder / "labels.jsonl").write_bytes(line.encode() + b'{"text": "Dogs \xe9')
+    with pytest.raises(DatasetError, match=r"line 2 is not UTF-8 \(byte 0xe9\); save the file in UTF-8"):
+        open_dataset(tmp_path / "folders")
+
+
 def test_regions_by_xpath(tmp_path: Path) -> None:
     """Block types with XPaths become labels."""
     rows = [
@@ -160,7 +180,7 @@ def test_damaged_corpus_is_named(tmp_path: Path, row: dict[str, Any], message: s
         ("meta.json", b"[]", "meta.json: the file is not a JSON object"),
         ("meta.json", b'{"url": 1}', "meta.json: the file: 'url' must be a string"),
         ("meta.json", b"\xff", "meta.json: not UTF-8"),
-        ("labels.jsonl", b"\xff", "labels.jsonl: not UTF-8"),
+        ("labels.jsonl", b"{}\n\xff", "labels.jsonl: line 1 needs the strings"),
         ("labels.jsonl", b'{"text": 1, "label": "main"}', "labels.jsonl: line 1 needs the strings 'text' and 'label'"),
         ("labels.jsonl", b'{"text": "x", "label": []}', "labels.jsonl: line 1 needs the strings 'text' and 'label'"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import gzip
 import json
@@ -190,6 +191,12 @@ BAD: Mapping[str, tuple[str, bytes, str]] = {
     "header only": ("t.csv", b"html,text\n", "the table has no rows"),
     "latin-1": ("t.csv", b"html,text\n<p>x,x\n<p>\xe9,x\n", "line 3 is not UTF-8 .*CSV UTF-8"),
     "comma in a text": ("t.csv", b"html,text\n<p>x,a,b\n", "row 1 has 3 cells, the header has 2"),
+    "UTF-16 without a mark": ("t.csv", "html,text\n".encode("utf-16-le"), "UTF-16 without a byte order mark"),
+    "Excel file": ("t.csv", b"PK\x03\x04", "is a ZIP archive or an Excel file; save the table in UTF-8"),
+    "two columns": ("t.csv", b"html,html,text\n<p>x,<p>y,x\n", "two columns have the name 'html'"),
+    "no header": ("t.csv", b"<p>x,y\n<p>z,y\n", "the first row must have the names of the columns"),
+    "addresses": ("t.csv", b"html,text\nhttps://x.example/,x\n", "has the address .* pages are not downloaded"),
+    "JSON array": ("t.jsonl", b'[{"html": "<p>x", "text": "x"}]', "each line must be one object"),
     "carriage return": ("t.csv", b"html,text\n<p>x,a\rb\n", "line 2 is not CSV"),
     "same id": ("t.csv", b"id,html,text\n1,<p>x,x\n1,<p>y,y\n", "row 2: the id '1' occurs twice"),
     "no page": ("t.csv", b"html,text\n,x\n,y\n", "no row has a page: row 1 has no page; row 2 has no page"),
@@ -197,13 +204,12 @@ BAD: Mapping[str, tuple[str, bytes, str]] = {
     "not JSON": ("t.jsonl", b'{"html": "<p>x", "text": "x"}\n{"html"\n', "line 2 is not JSON"),
     "not an object": ("t.jsonl", b'{"html": "<p>x", "text": "x"}\n[1]\n', "line 2 is not a JSON object"),
     "nested": ("t.jsonl", b'{"html": "<p>x", "text": {"a": "x"}}\n', "row 1: 'text' is an object, not a text"),
-    "number": ("t.jsonl", b'{"html": "<p>x", "text": [1]}\n', "row 1: 'main_content' must be a string"),
+    "number": ("t.jsonl", b'{"html": "<p>x", "text": [1]}\n', "row 1: the gold is a list, not a text"),
     "scalar JSON": ("t.json", b"3", "data must be a folder"),
-    "way out": ("t.jsonl", b'{"id": "../x", "html": "<p>x", "text": "x"}\n', "leads out of the folder"),
     "cut gzip": ("t.csv.gz", gzip.compress(b"html,text\n<p>x,x\n" * 999)[:-20], "cannot be read"),
     "encoding": ("t.jsonl", b'{"html": "t.jsonl", "text": "x", "encoding": "xyz"}', "unknown encoding 'xyz'"),
     "Parquet": ("t.parquet", b"PAR1xx", "not a readable Parquet file"),
-    "suffix": ("t.xlsx", b"PK", "neither a folder nor a table; the suffixes of tables are .csv, .tsv"),
+    "suffix": ("t.xlsx", b"PK", "the suffixes of tables are .csv, .tsv.* save a spreadsheet as 'CSV UTF-8'"),
 }
 
 
@@ -220,6 +226,125 @@ def test_bad_tables(case: str, tmp_path: Path) -> None:
     assert main(["datasets", str(path)]) in (2, 3)
 
 
+def spooled(page: Any, gold: Any = GOLD, **options: Any) -> tuple[bytes, str | None]:
+    """Return page and gold of a table of one row."""
+    (page,) = open_dataset([{"html": page, "text": gold}], **options).pages
+    html, found = page.load()
+    return html, None if found is None else found.text()
+
+
+PAGE = CATS.encode()
+FORMS: Mapping[str, Any] = {
+    "bytearray": bytearray(PAGE),
+    "memoryview": memoryview(PAGE),
+    "gzip": gzip.compress(PAGE),
+    "base64": base64.b64encode(PAGE).decode(),
+    "base64 in lines": base64.encodebytes(PAGE).decode(),
+    "gzip in base64": base64.b64encode(gzip.compress(PAGE)).decode(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_a_page(form: str) -> None:
+    """Pages are unpacked; a damaged one is an error."""
+    assert spooled(FORMS[form]) == (PAGE, GOLD)
+    with pytest.raises(DatasetError, match=r"row 1: the page is a damaged \.gz stream"):
+        spooled(gzip.compress(PAGE)[:-20])
+
+
+def test_forms_of_gold(tmp_path: Path) -> None:
+    """Gold may be markup, a list of paragraphs, or a text file; a text with a tag in it stays as it is."""
+    write(tmp_path / "a.txt", GOLD)
+    write(tmp_path / "a.html", CATS)
+    (page,) = open_dataset(write(tmp_path / "t.csv", "file,text\na.html,a.txt\n")).pages
+    gold = page.load()[1]
+    assert gold is not None
+    assert gold.text() == GOLD
+    for form in (GOLD.split("\n"), tuple(GOLD.split("\n")), "<h1>{}</h1><p>{}</p>".format(*GOLD.split("\n"))):
+        assert spooled(CATS, form)[1] == GOLD
+    assert spooled(CATS, "<p> is a tag")[1] == "<p> is a tag"
+    (by_name,) = open_dataset([{"html": CATS, "content_html": f"<p>{GOLD}</p>"}]).pages
+    assert by_name.load()[1] is not None
+
+
+CSV_FORMS = {
+    "line for Excel": "sep=;\r\nhtml;text\r\n{0};{1}\r\n",
+    "trailing separators": "html,text,,\r\n{0},{1},,\r\n",
+    "other case": "Page-HTML,Main Text\r\n{0},{1}\r\n",
+}
+
+
+@pytest.mark.parametrize("form", CSV_FORMS)
+def test_forms_of_csv(form: str, tmp_path: Path) -> None:
+    """Spreadsheets and engines write different CSV."""
+    cells = ['"' + text.replace('"', '""') + '"' for text in (CATS, GOLD)]
+    (page,) = content(open_dataset(write(tmp_path / "t.csv", CSV_FORMS[form].format(*cells))))
+    assert page[2:] == (CATS, GOLD)
+
+
+def test_quotes_with_backslashes(tmp_path: Path) -> None:
+    """Spark escapes quotes with backslashes; where quotes are doubled, a backslash may end a cell."""
+    path = write_csv(tmp_path / "spark.csv", doublequote=False, escapechar="\\")
+    assert content(open_dataset(path)) == EXPECTED
+    path = write(tmp_path / "t.csv", 'html,text\n<p>C:,"C:\\"\n')
+    assert content(open_dataset(path))[0][3] == "C:\\"
+
+
+def test_names_of_files(tmp_path: Path) -> None:
+    """Pages are found by addresses of files, names with backslashes and names outside of the table's folder."""
+    page = write(tmp_path / "pages" / "a.html", "<link rel=canonical href=https://www.cat.example/a>" + CATS)
+    table = tmp_path / "tables" / "t.csv"
+    for name in ("../pages/a.html", "..\\pages\\a.html", page.as_uri(), str(page)):
+        (found,) = open_dataset(write(table, f"file,text\n{name},Cats\n")).pages
+        assert found.load()[0] == page.read_bytes()
+        assert (found.url, found.site, found.site_known) == ("https://www.cat.example/a", "cat.example", True)
+
+
+def test_the_address_in_a_page_tells_its_site() -> None:
+    """Without a column of addresses or sites; with one, the page is not asked."""
+    page = "<link rel=canonical href=https://www.cat.example/a>" + CATS
+    (found,) = open_dataset([{"html": page, "text": GOLD}]).pages
+    assert (found.url, found.site) == ("https://www.cat.example/a", "cat.example")
+    (found,) = open_dataset([{"html": page.encode(), "text": GOLD, "site": "dogs"}]).pages
+    assert (found.url, found.site) == (None, "dogs")
+
+
+def test_part_files(tmp_path: Path) -> None:
+    """A folder of part files, as engines write it, is one table."""
+    (tmp_path / "table").mkdir()
+    for number, row in enumerate(ROWS):
+        write_csv(tmp_path / "table" / f"part-{number}.csv", [row])
+    assert content(open_dataset(tmp_path / "table")) == EXPECTED
+
+
+def test_named_indices_are_columns() -> None:
+    """A frame with the addresses as index keeps them."""
+    frame = pytest.importorskip("pandas", reason="needs pandas").DataFrame(ROWS).set_index("url")
+    assert content(open_dataset(frame)) == EXPECTED
+
+
+def test_arrow_batches() -> None:
+    """Batches, readers of batches and lists of batches are tables."""
+    pa = pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    table = pa.Table.from_pylist(ROWS)
+    (batch,) = table.to_batches()
+    for data in (batch, [batch], pa.RecordBatchReader.from_batches(table.schema, [batch])):
+        assert content(open_dataset(data)) == EXPECTED
+
+
+def test_addresses_and_wrong_items() -> None:
+    """Errors name the remedy."""
+    with pytest.raises(UsageError, match=r"https://cat.example/t.csv: is an address; download it"):
+        open_dataset("https://cat.example/t.csv")
+    with pytest.raises(DatasetError, match="row 1 is a tuple; give dicts with the keys html and text"):
+        open_dataset([(CATS, GOLD)])
+    rows = [
+        {"id": "a", "html": CATS, "text": text, "label": label} for text, label in (("Cats", "yes"), ("Home", None))
+    ]
+    with pytest.raises(DatasetError, match="row 2: has no label; 'ignore' marks"):
+        open_dataset(rows)
+
+
 def test_rows_without_page_are_left_out_with_a_warning() -> None:
     """Empty cells, NaN and None are missing pages or gold, and huge cells are read."""
     rows = [*ROWS, {"html": None, "main_text": "x"}, {"html": float("nan"), "main_text": "x"}]
@@ -227,7 +352,7 @@ def test_rows_without_page_are_left_out_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="<list>: 2 rows left out: row 3 has no page; row 4 has no page"):
         data = open_dataset(rows)
     assert data.failures == ("row 3 has no page", "row 4 has no page")
-    assert "3 pages (2 rows left out)" in repr(data)
+    assert "3 pages (2 left out)" in repr(data)
     assert data.pages[2].load()[1] is None
 
 

@@ -74,15 +74,9 @@ def test_gold_with_labels_for_all_text_may_exclude_some() -> None:
 def test_the_number_of_processes_does_not_matter() -> None:
     """One and two processes give the same findings."""
     dataset = open_dataset(DATA / "pages")
-    seen: list[str] = []
-
-    def progress(pages: object) -> object:
-        for page in pages:  # type: ignore[attr-defined]
-            seen.append(page.id)
-            yield page
-
-    assert validate(dataset, jobs=2, progress=progress) == validate(dataset)  # type: ignore[arg-type]
-    assert seen == [page.id for page in dataset.pages]
+    calls: list[tuple[str, int, int | None]] = []
+    assert validate(dataset, jobs=2, progress=lambda *call: calls.append(call)) == validate(dataset)
+    assert calls == [("gold of pages", done, len(dataset)) for done in range(len(dataset) + 1)]
 
 
 def test_a_page_without_gold_contradicts_no_other(tmp_path: Path) -> None:

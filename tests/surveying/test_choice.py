@@ -15,7 +15,7 @@ from blockml.errors import InputError, UsageError
 from blockml.extractors import resolve
 from blockml.labelling.store import LabelStore, labelled_pages
 from blockml.page import Label
-from blockml.surveying.choice import choose_pages, pages_to_label
+from blockml.surveying.choice import choose_pages, chosen_pages
 from blockml.surveying.records import RunOutput
 
 PAGE = "<title>{0}</title><a href=/>Home</a><h1>Cats {0}</h1><p>Cats rule the world, and nobody has asked them to.</p>"
@@ -84,7 +84,7 @@ def test_labels_become_a_data_set_with_sites(run: tuple[Path, Path], tmp_path: P
     inputs, output = run
     labelled = tmp_path / "labelled"
     chosen = choose_pages(RunOutput(output), per_site=5)
-    store = LabelStore(pages_to_label(chosen, find_inputs([str(inputs)])), labelled, resolve("kim2013"))
+    store = LabelStore(chosen_pages(chosen, find_inputs([str(inputs)])), labelled, resolve("kim2013"))
     store.rank()
     first, second, *_ = store.pages.values()
     assert [page.note for page in store.pages.values()] == [f"{n} of 5 from cats.example" for n in range(1, 6)]
@@ -105,7 +105,7 @@ def test_other_inputs_are_refused(run: tuple[Path, Path], tmp_path: Path) -> Non
     other = tmp_path / "other.jsonl"
     other.write_text('{"id": "x", "html": "<p>a"}\n')
     with pytest.raises(InputError, match="none of the chosen pages is in the inputs"):
-        pages_to_label(choose_pages(RunOutput(run[1])), find_inputs([str(other)]))
+        chosen_pages(choose_pages(RunOutput(run[1])), find_inputs([str(other)]))
 
 
 def test_the_command_refuses_options_without_effect(
@@ -116,7 +116,6 @@ def test_the_command_refuses_options_without_effect(
     pytest.importorskip("nh3")
     inputs, output = map(str, run)
     assert main(["label", inputs, "--per-site", "3"]) == 2
-    assert main(["label", inputs, inputs]) == 2
     assert main(["label", inputs, "--survey", str(tmp_path / "none")]) == 3
     folder = tmp_path / "labelled" / "a" / "b"
     folder.mkdir(parents=True)

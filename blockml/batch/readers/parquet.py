@@ -127,7 +127,10 @@ def row_item(row: dict[str, Any], default_id: str, fields: RecordFields, limit: 
         html = bytes(html)
     if not isinstance(html, bytes | str):
         kind = "nothing" if html is None or html != html else type(html).__name__  # noqa: PLR0124 (NaN)
-        return Item(page_id, url=url, error=f"the column {fields.html!r} holds {kind}, not bytes or text")
+        error = f"the column {fields.html!r} holds {kind}, not bytes or text"
+        if fields.html not in row:
+            error = f"no column {fields.html!r}, only {', '.join(map(str, row))}; columns can name the one of the pages"
+        return Item(page_id, url=url, error=error)
     return Item(page_id, html=html[:limit], url=url, charset=charset, site=site or site_of(url, ""))
 
 

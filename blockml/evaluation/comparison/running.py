@@ -19,13 +19,14 @@ from blockml.datasets.base import check_names
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison.fingerprints import scoring_fingerprint
 from blockml.evaluation.comparison.reference import PageScore, Reference
-from blockml.evaluation.comparison.store import PageSample, ProgressBar, Store, no_progress
+from blockml.evaluation.comparison.store import PageSample, Store
 from blockml.evaluation.comparison.systems import Chosen, System, check_ids, read_outputs
 from blockml.evaluation.comparison.tables import build_tables, write_tables
 from blockml.evaluation.comparison.workers import CannotRunError, TaskResult, run_pages
 from blockml.evaluation.seen import find_seen, page_hashes
 from blockml.model.training_hashes import PageHashes
 from blockml.parsing.options import ParsingOptions
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.text.plurals import counted
 from blockml.text.tokens import WORD
 
@@ -41,7 +42,7 @@ def compare_systems(
     jobs: int = 1,
     timeout: float = 30,
     command: str = "",
-    progress: ProgressBar = no_progress,
+    progress: ProgressCallback = ignore_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run every system on every data set, score the outputs, and write and return the tables.
@@ -64,7 +65,7 @@ def compare_systems(
     command
         Command line to show in the tables.
     progress
-        Wraps iterations over pages, to show progress.
+        Called with the name of a stage, how many of its pages are done, and how many there are (None if unknown).
     report
         Receives messages about the progress.
     """
@@ -83,7 +84,7 @@ def compare_systems(
             if sample.without_gold:
                 report(f"{sample.dataset.name}: left out {counted(sample.without_gold, 'page')} without gold")
             ready = []
-            hashes = page_hashes(sample.dataset) if any(system.training for system in ordered) else None
+            hashes = page_hashes(sample.dataset, progress) if any(system.training for system in ordered) else None
             for system in ordered:
                 if system.name in missing:
                     continue
@@ -131,7 +132,7 @@ def run_system(
     jobs: int = 1,
     timeout: float = 30,
     hashes: Mapping[str, PageHashes] | None = None,
-    progress: ProgressBar = no_progress,
+    progress: ProgressCallback = ignore_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run a system on a data set and store its outputs, unless current outputs are stored already.
@@ -173,7 +174,7 @@ def run_system(
     description = {**wanted, "seen": {**asdict(seen), "pages": pages}, "outcomes": outcomes}
 
     def rows() -> Iterator[dict[str, Any]]:
-        for result in progress(results, len(sample.dataset)):
+        for result in tracked(results, progress, f"{name} on {dataset}", len(sample.dataset)):
             outcomes[result.outcome] += 1
             if result.error:
                 description.setdefault("failure", f"page {result.id}: {result.error}")
@@ -205,7 +206,7 @@ def score_systems(
     store: Store,
     *,
     jobs: int = 1,
-    progress: ProgressBar = no_progress,
+    progress: ProgressCallback = ignore_progress,
     report: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Score the stored outputs of systems on a data set where outputs, gold or scoring code have changed.
@@ -232,7 +233,7 @@ def score_systems(
             report(f"scoring {system.name} on {name} again: {reason}")
     if not stale:
         return
-    pages = progress(_score_pages(list(stale), sample, store, jobs), len(sample.dataset))
+    pages = tracked(_score_pages(list(stale), sample, store, jobs), progress, f"scores on {name}", len(sample.dataset))
     for (system, wanted), scores in zip(stale.items(), zip(*pages, strict=True), strict=True):
         n_approximate = sum(score.approximate for score in scores)
         if n_approximate:

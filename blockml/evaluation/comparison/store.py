@@ -11,7 +11,7 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import product
@@ -27,18 +27,10 @@ from blockml.evaluation.comparison.workers import TaskResult
 from blockml.storage.atomic import atomic_write
 from blockml.storage.lock import locked
 
-#: Wraps an iteration over a known number of pages, to show progress.
-ProgressBar = Callable[[Iterable[Any], int], Iterable[Any]]
-
 #: Largest number in a row: integers up to it are exact as floats.
 _MAX_NUMBER = 2**53
 # Names of the data sets and systems of the last comparison.
 _CONTENTS = "contents.json"
-
-
-def no_progress(pages: Iterable[Any], total: int) -> Iterable[Any]:  # noqa: ARG001 (the signature of ProgressBar)
-    """Iterate over pages without showing progress."""
-    return pages
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import numpy as np
 
 import blockml
 from blockml.datasets import LabelledPage
-from blockml.datasets.corpus import read_rows
+from blockml.datasets.sources import is_table, table_rows
 from blockml.errors import DatasetError, UnknownNameError, UsageError
 from blockml.evaluation.comparison.fingerprints import (
     class_fingerprint,
@@ -90,7 +90,10 @@ class Chosen(NamedTuple):
     missing: dict[str, str]  #: Install instructions by name
 
 
-def choose(models: Iterable[Comparable] | Mapping[str, Comparable], outputs: Iterable[str] = ()) -> Chosen:
+def choose(
+    models: Comparable | Iterable[Comparable] | Mapping[str, Comparable],
+    outputs: str | Iterable[str] | Mapping[str, str | os.PathLike[str]] = (),
+) -> Chosen:
     """Find systems; each is returned only once, in the order of the names.
 
     Raises UnknownNameError for an unknown system or parameter, ModelError if a model file can't be used, and UsageError
@@ -100,19 +103,22 @@ def choose(models: Iterable[Comparable] | Mapping[str, Comparable], outputs: Ite
     ----------
     models
         Names of extractors, models or peers, paths of model files, names of :data:`GROUPS`, extractors or fitted
-        estimators; or a mapping from names in the results to these. Names of blockml's systems may be followed by
-        ``:PARAMETER=VALUE,…`` to change defaults; values are JSON, else text. Model files with equal names are
-        prefixed by their folder.
+        estimators, one or several; or a mapping from names in the results to these. Names of blockml's systems may be
+        followed by ``:PARAMETER=VALUE,…`` to change defaults; values are JSON, else text. Model files with equal names
+        are prefixed by their folder.
     outputs
-        ``NAME=FILE`` for outputs of any other tool: one line ``{"id": …, "text": …}`` per page, gzipped if the file
-        name ends in ``.gz``.
+        ``NAME=FILE`` for outputs of any other tool: a table (JSON lines, CSV, Parquet …) with the fields ``id`` and
+        ``text`` of each page; or a mapping from names to files.
 
     Examples
     --------
     >>> [system.name for system in choose(["plain", "default", "plain"]).systems]
     ['plain', 'default']
     """
-    given = [_from_file(spec) for spec in outputs]
+    outputs = [f"{name}={path}" for name, path in outputs.items()] if isinstance(outputs, Mapping) else outputs
+    given = [_from_file(spec) for spec in ([outputs] if isinstance(outputs, str) else outputs)]
+    if not isinstance(models, Iterable) or isinstance(models, str | os.PathLike):
+        models = [models]
     # Outputs may stand in for a tool that can't be installed here.
     replaced = {system.name for system in given} & PEERS.keys()
     named = [*models.items()] if isinstance(models, Mapping) else [("", model) for model in _expanded(models)]
@@ -260,8 +266,11 @@ def _split_parameters(spec: str) -> tuple[str, dict[str, Any]]:
 
 def _from_file(spec: str) -> System:
     name, separator, path = spec.partition("=")
-    if not separator or not name or not Path(path).is_file():
-        raise UsageError(f"outputs must be given as NAME=FILE.jsonl with an existing file, got {spec!r}")
+    if not separator or not name or not Path(path).is_file() or not is_table(Path(path)):
+        raise UsageError(
+            "outputs must be given as NAME=FILE, with a file of JSON lines, CSV or Parquet that has id and text of "
+            f"each page, got {spec!r}"
+        )
     version = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
     return System(name, "outputs", version, _make_none, path)
 
@@ -273,14 +282,16 @@ def _make_none(source: str, parameters: Mapping[str, Any], site_pages: Sequence[
 def read_outputs(system: System, ids: Sequence[str]) -> tuple[dict[str, str], int]:
     """Return the texts in a file of outputs by page id, and the number of lines about other pages.
 
-    DatasetError is raised if a line is not an object with an id and a text, or an id occurs twice.
+    DatasetError is raised if a row has no id or text, or an id occurs twice.
     """
     wanted, texts, n_others = set(ids), dict[str, str](), 0
-    for number, row in enumerate(read_rows(Path(str(system.source))), start=1):
-        page_id, text = row["id"], row.get("text")
-        if not isinstance(text, str) or page_id in texts:
-            fault = f"the id {page_id!r} occurs twice" if page_id in texts else "it has no string 'text'"
-            raise DatasetError(f"line {number}: {fault}", source=system.source)
+    for number, row in enumerate(table_rows(Path(str(system.source))), start=1):
+        if missing := [name for name in ("id", "text") if not isinstance(row.get(name), str | int)]:
+            fields = f"{missing[0]!r}; its fields are: {', '.join(map(str, row))}"
+            raise DatasetError(f"row {number} has no {fields}", source=system.source)
+        page_id, text = str(row["id"]), str(row["text"])
+        if page_id in texts:
+            raise DatasetError(f"row {number}: the id {page_id!r} occurs twice", source=system.source)
         if page_id in wanted:
             texts[page_id] = text
         else:
@@ -297,10 +308,10 @@ def check_ids(system: System, ids: Collection[str]) -> None:
         It has none: the pages would all count as missing.
     """
     first = None
-    for row in read_rows(Path(str(system.source))):
-        if row["id"] in ids:
+    for row in table_rows(Path(str(system.source))):
+        if str(row.get("id")) in ids:
             return
-        first = row["id"] if first is None else first
+        first = row.get("id") if first is None else first
     if first is not None and ids:
         raise DatasetError(
             f"no line has the id of a page: ids are like {first!r} here, and like {min(ids)!r} in the data sets; "

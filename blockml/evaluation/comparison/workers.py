@@ -11,6 +11,8 @@ import functools
 import logging
 import multiprocessing
 import os
+import pickle
+import sys
 import time
 import warnings
 from collections import deque
@@ -18,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from blockml.datasets import LabelledPage
@@ -52,6 +55,29 @@ _WARM_UP = (
     + "<p>This is a paragraph of plain English text, long enough for anyone to see that it is the content.</p>" * 5
     + "</article></body></html>"
 )
+
+
+# On Linux a process inherits the peak memory of its parent, which is small for a fork server.
+_METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+_CONTEXT: Any = multiprocessing.get_context(_METHOD)
+
+
+class _ProcessWithoutMain(_CONTEXT.Process):  # type: ignore[misc]  # the class depends on the platform
+    """Process that does not import the script of its parent, so that scripts need no ``if __name__ == "__main__"``."""
+
+    @staticmethod
+    def _Popen(process: Any) -> Any:  # noqa: ANN401, N802 (the method of the base class)
+        main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+        try:
+            return _CONTEXT.Process._Popen(process)  # noqa: SLF001
+        finally:
+            sys.modules["__main__"] = main
+
+
+class _WithoutMain(type(_CONTEXT)):  # type: ignore[misc]  # the class depends on the platform
+    """Context of such processes; only for systems that the script does not define."""
+
+    Process = _ProcessWithoutMain
 
 
 class CannotRunError(BlockmlError):
@@ -122,9 +148,7 @@ def _pool(system: System, jobs: int) -> ProcessPool:
         from pebble import ProcessPool
     except ImportError:
         raise UsageError(f"running systems needs pebble; {install_hint('report')}") from None
-    # On Linux a process inherits the peak memory of its parent, which is small for a fork server.
-    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-    context = multiprocessing.get_context(method)
+    context = _CONTEXT if b"__main__" in pickle.dumps(system) else _WithoutMain()
     return ProcessPool(jobs, _PAGES_PER_WORKER, initializer=_start, initargs=(system,), context=context)
 
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError, check_name
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.templates.distances.sketches import PageSketch
 
 Features = TypeVar("Features")
 Matrix = NDArray[np.float64]
-
-#: Wraps an iterable of work items to report progress.
-Progress = Callable[[Iterable[Any]], Iterable[Any]]
 
 #: Largest page, in elements, for distances of quadratic cost. Two flat pages of that size take about half a minute.
 MAX_NODES = 50_000
@@ -45,7 +43,9 @@ class Metric(ABC, Generic[Features]):
     def compare(self, a: Features, b: Features) -> float:
         """Return the distance of two pages."""
 
-    def matrix(self, features: Sequence[Features], *, jobs: int = 1, progress: Progress = iter) -> Matrix:
+    def matrix(
+        self, features: Sequence[Features], *, jobs: int = 1, progress: ProgressCallback = ignore_progress
+    ) -> Matrix:
         """Return the symmetric (n, n) matrix of all distances, computed in ``jobs`` processes."""
         import joblib
 
@@ -57,7 +57,8 @@ class Metric(ABC, Generic[Features]):
             for rows, columns in places
         )
         with joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="2*n_jobs") as parallel:
-            for (rows, columns), block in zip(places, progress(parallel(tasks)), strict=True):
+            blocks = tracked(parallel(tasks), progress, "distances", len(places))
+            for (rows, columns), block in zip(places, blocks, strict=True):
                 distances[rows, columns] = block
         # Only the upper triangle was computed.
         return distances + distances.T

@@ -10,7 +10,8 @@ import numpy as np
 
 from blockml.errors import UsageError, check_name
 from blockml.page import Page
-from blockml.templates.distances.base import Matrix, Metric, Progress
+from blockml.progress import ProgressCallback, ignore_progress
+from blockml.templates.distances.base import Matrix, Metric
 from blockml.templates.distances.sets import CommonPaths, CommonPathShingles, CommonTagSequenceShingles
 from blockml.templates.distances.sketches import PageSketch, sketch
 from blockml.templates.distances.tags import LongestCommonTagSubsequence, TagVector
@@ -74,15 +75,15 @@ def distance_matrix(
     metric: str = "cp",
     *,
     jobs: int = 1,
-    progress: Progress = iter,
+    progress: ProgressCallback = ignore_progress,
     **settings: object,
 ) -> Matrix:
     """Compute the distances of all pairs of pages.
 
     The matrix is symmetric with zeros on the diagonal, and independent of ``jobs``. Pages with equal elements are
     compared once. ``jobs`` is the number of processes for ``rtdm`` and ``lcts``, -1 for all cores; the other metrics
-    compute the matrix as one sparse product. ``progress`` wraps the tiles of the matrix; ``metric`` and ``settings``
-    are those of :func:`distance`. Raises UsageError like :func:`distance`, and for 0 jobs.
+    compute the matrix as one sparse product. ``progress`` is called as :mod:`blockml.progress` says;
+    ``metric`` and ``settings`` are those of :func:`distance`. Raises UsageError like :func:`distance`, and for 0 jobs.
 
     Examples
     --------

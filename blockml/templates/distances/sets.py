@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.templates.distances.base import Matrix, Metric, Progress, check_positive
+from blockml.progress import ProgressCallback, ignore_progress, tracked
+from blockml.templates.distances.base import Matrix, Metric, check_positive
 from blockml.templates.distances.hashing import Codes, run_codes
 from blockml.templates.distances.sketches import PageSketch, path_codes, tag_sequence
 
@@ -26,7 +27,9 @@ class SetMetric(Metric[Codes]):
         larger = max(len(a), len(b))
         return 1 - len(np.intersect1d(a, b, assume_unique=True)) / larger if larger else 0.0
 
-    def matrix(self, features: Sequence[Codes], *, jobs: int = 1, progress: Progress = iter) -> Matrix:
+    def matrix(
+        self, features: Sequence[Codes], *, jobs: int = 1, progress: ProgressCallback = ignore_progress
+    ) -> Matrix:
         """Return the (n, n) distances of all pairs in [0, 1], as one sparse product in one process."""
         del jobs
         sizes = np.array([len(codes) for codes in features], dtype=np.int64)
@@ -92,7 +95,7 @@ class CommonTagSequenceShingles(SetMetric):
         return np.unique(run_codes(tags, step, lengths)[:count])
 
 
-def products(features: Sequence[Codes], weights: Sequence[NDArray[np.float64]], progress: Progress) -> Matrix:
+def products(features: Sequence[Codes], weights: Sequence[NDArray[np.float64]], progress: ProgressCallback) -> Matrix:
     """Return (n, n) scalar products of the weights of shared codes; exact, since integer sums stay below 2⁵³."""
     from scipy.sparse import csr_array
 
@@ -104,6 +107,7 @@ def products(features: Sequence[Codes], weights: Sequence[NDArray[np.float64]], 
     starts = np.concatenate([[0], np.cumsum([len(codes) for codes in features])])
     table = csr_array((np.concatenate(weights), columns, starts), shape=(n, int(columns.max()) + 1))
     transposed = table.T.tocsr()
-    for start in progress(range(0, n, _ROWS)):
+    starts_of_rows = range(0, n, _ROWS)
+    for start in tracked(starts_of_rows, progress, "distances", len(starts_of_rows)):
         sums[start : start + _ROWS] = (table[start : start + _ROWS] @ transposed).toarray()
     return sums

@@ -10,7 +10,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.templates.distances.base import MAX_NODES, Matrix, Metric, Progress, check_positive, check_size
+from blockml.progress import ProgressCallback, ignore_progress
+from blockml.templates.distances.base import MAX_NODES, Matrix, Metric, check_positive, check_size
 from blockml.templates.distances.hashing import Codes
 from blockml.templates.distances.sets import products
 from blockml.templates.distances.sketches import PageSketch, tag_sequence
@@ -62,7 +63,9 @@ class TagVector(Metric[TagCounts]):
         shared = int(a.counts[in_a] @ b.counts[in_b])
         return sqrt(int(a.counts @ a.counts) + int(b.counts @ b.counts) - 2 * shared)
 
-    def matrix(self, features: Sequence[TagCounts], *, jobs: int = 1, progress: Progress = iter) -> Matrix:
+    def matrix(
+        self, features: Sequence[TagCounts], *, jobs: int = 1, progress: ProgressCallback = ignore_progress
+    ) -> Matrix:
         """Return the (n, n) distances of all pairs, as one sparse product in one process."""
         del jobs
         weights = [page.counts.astype(np.float64) for page in features]

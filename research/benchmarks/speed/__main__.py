@@ -29,7 +29,7 @@ import lxml.etree
 import numpy as np
 
 from blockml import _kernel
-from blockml.cli.output import note, progress_bar, write_output
+from blockml.cli.output import TerminalProgress, note, write_output
 from research.benchmarks.speed import subjects
 from research.benchmarks.speed.chart import picture
 from research.benchmarks.speed.clock import Subject, measured
@@ -132,8 +132,8 @@ def _interleaved(options: argparse.Namespace, sections: Sequence[str], sources: 
     routed = {model: routes(model, fast) for model in options.model if "stages" in sections}
     asked["stages"] = [subject for found in routed.values() for subject in found]
     asked |= {name: list(make(options.few)) for name, make in subjects.SECTIONS.items() if name in sections}
-    bar = progress_bar(len(sources), "pages", quiet=False)
-    times = measured(sources, [subject for found in asked.values() for subject in found], options.rounds, bar)
+    with TerminalProgress() as bar:
+        times = measured(sources, [subject for found in asked.values() for subject in found], options.rounds, bar)
     note(f"{', '.join(sections)}: {time.perf_counter() - start:.0f} s")
     results: dict[str, Tables] = {}
     for name in sections:

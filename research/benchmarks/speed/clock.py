@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
+from blockml.progress import ProgressCallback, ignore_progress, tracked
 from research.benchmarks.speed.pages import Source
 
 __all__ = ["FLOOR", "WHOLE", "Laps", "Subject", "Times", "cpu_seconds", "in_python", "measured"]
@@ -103,7 +103,7 @@ def in_python(wanted: bool = True) -> Iterator[None]:  # noqa: FBT001, FBT002 (a
 
 
 def measured(
-    sources: Sequence[Source], subjects: Sequence[Subject], rounds: int, progress: Callable[[Any], Any] = iter
+    sources: Sequence[Source], subjects: Sequence[Subject], rounds: int, progress: ProgressCallback = ignore_progress
 ) -> Times:
     """Time all subjects in turns on each page, in several rounds.
 
@@ -116,7 +116,7 @@ def measured(
     rounds
         At least 1; the lowest time counts.
     progress
-        Wraps the iteration over pages.
+        Called as :mod:`blockml.progress` says.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def measured(
         _run(subject, smallest)
     gc.collect()
     gc.freeze()  # otherwise collections of older objects would add to the time of random subjects
-    for page, source in enumerate(progress(sources)):
+    for page, source in enumerate(tracked(sources, progress, "pages", len(sources))):
         failed: set[str] = set()
         for _ in range(rounds):
             for subject in subjects:

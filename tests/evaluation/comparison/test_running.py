@@ -178,9 +178,9 @@ def test_outputs_of_another_tool(sample: PageSample, store: Store, tmp_path: Pat
 @pytest.mark.parametrize(
     ("rows", "fault"),
     [
-        ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "line 2: the id 'a' occurs twice"),
-        ([{"id": "a", "text": None}], "line 1: it has no string 'text'"),
-        ([{"text": "x"}], "line 1 has no 'id'"),
+        ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "row 2: the id 'a' occurs twice"),
+        ([{"id": "a", "text": None}], "row 1 has no 'text'; its fields are: id, text"),
+        ([{"text": "x"}], "row 1 has no 'id'; its fields are: text"),
     ],
 )
 def test_damaged_outputs_of_another_tool_are_refused(
@@ -190,6 +190,19 @@ def test_damaged_outputs_of_another_tool_are_refused(
     chosen = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", rows)])
     with pytest.raises(DatasetError, match=fault):
         compare_systems(chosen, [sample], store)
+
+
+def test_outputs_in_a_table(sample: PageSample, store: Store, tmp_path: Path) -> None:
+    """CSV works too; the files are given by name, in a mapping or as one text."""
+    path = tmp_path / "tool.csv"
+    path.write_text("id,text\n" + "".join(f"{page.id},cats rule\n" for page in sample.dataset.pages))
+    specs: tuple[Any, ...] = (f"tool={path}", [f"tool={path}"], {"tool": path})
+    for spec in specs:
+        chosen = choose((), spec)
+        assert [system.source for system in chosen.systems] == [str(path)]
+    tables = compare_systems(chosen, [sample], store)
+    assert tables["systems"][0]["kind"] == "outputs"
+    assert [row.outcome for row in load_scores(store.directory)[sample.dataset.name]["tool"]] == ["ok"] * 3
 
 
 def test_outputs_without_any_id_of_the_pages_are_refused(sample: PageSample, store: Store, tmp_path: Path) -> None:
@@ -206,7 +219,7 @@ def test_files_of_outputs_are_checked_before_any_system_runs(
 ) -> None:
     """A damaged file of outputs is an error before any system runs."""
     faulty = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", [{"id": "a", "text": None}])])
-    with pytest.raises(DatasetError, match="no string 'text'"):
+    with pytest.raises(DatasetError, match="row 1 has no 'text'"):
         compare_systems(Chosen([fake(), *faulty.systems], {}), [sample], store)
     assert calls == []
     sound = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", [{"id": "a", "text": "x"}])])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -62,18 +60,13 @@ def test_pages_and_sketches_can_be_mixed() -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_progress_sees_every_piece(metric: str) -> None:
-    """All pieces go through one call of the progress wrapper."""
-    calls: list[int] = []
-
-    def counting(pieces: Iterable[Any]) -> Iterator[Any]:
-        calls.append(0)
-        for piece in pieces:
-            calls[-1] += 1
-            yield piece
-
+    """The callback is called at the start and after each piece."""
+    calls: list[tuple[str, int, int | None]] = []
     pages = _pages(70)
-    assert (distance_matrix(pages, metric, progress=counting) == distance_matrix(pages, metric)).all()
-    assert calls == [6 if metric in ("rtdm", "lcts") else 1]
+    shown = distance_matrix(pages, metric, progress=lambda *call: calls.append(call))
+    assert (shown == distance_matrix(pages, metric)).all()
+    n_pieces = 6 if metric in ("rtdm", "lcts") else 1
+    assert calls == [("distances", done, n_pieces) for done in range(n_pieces + 1)]
 
 
 def test_many_pages_of_a_set_metric() -> None:

@@ -463,7 +463,7 @@ def test_options_reach_the_source(tmp_path: Path) -> None:
     write_map(tmp_path / "mapped", ROWS)
     write(tmp_path / "fetched", {"crawl.jsonl": json.dumps({"url": "http://a.example/", "html": "<p>"})})
     assert len(open_source(tmp_path / "mapped", site="a").urls) == 2
-    with pytest.raises(UnknownNameError, match="unknown option 'sites'; choose one of: base, links, parsing, site"):
+    with pytest.raises(UnknownNameError, match="unknown option 'sites'; did you mean 'site'"):
         open_source(tmp_path / "mapped", sites="a")
     with pytest.raises(UnknownNameError, match="unknown option 'site'; choose one of: max_redirects, parsing"):
         open_source(tmp_path / "fetched", site="a")

@@ -1,0 +1,128 @@
+"""Cells of tables as pages and texts, in the forms that spreadsheets, exports and crawlers write."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from blockml.archives.compression import DAMAGED, decompressed, recognized
+from blockml.archives.suffixes import PAGE_FILES
+from blockml.errors import DatasetError
+from blockml.parsing import Limits, parse
+
+__all__ = ["gold_text", "is_empty", "page_content", "page_path"]
+
+#: Maximum characters of a cell in a message.
+_SHOWN = 60
+#: A text in base64 of at least 40 characters, with line ends or without.
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]{38,}={0,2}\s*")
+#: Gold that is markup from its first to its last character.
+_MARKUP = re.compile(r"\s*<(?:[a-z][a-z0-9]*\b|!)[^<>]*>.*>\s*", re.DOTALL | re.IGNORECASE)
+
+
+def is_empty(value: Any) -> bool:  # noqa: ANN401
+    """Return whether a cell is empty: None, NaN, or only white space."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    is_nan = isinstance(value, float) and value != value  # noqa: PLR0124
+    return is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def page_content(value: Any) -> bytes | str | None:  # noqa: ANN401
+    """Return the page in a cell: text, bytes, or either compressed or in base64; None for the name of a file.
+
+    Raises
+    ------
+    DatasetError
+        The cell has another type, or a compressed page is damaged.
+
+    Examples
+    --------
+    >>> page_content("PGh0bWw+PHA+Q2F0cyBydWxlIHRoZSB3b3JsZC48L3A+"), page_content("pages/1.html")
+    (b'<html><p>Cats rule the world.</p>', None)
+    """
+    if isinstance(value, bytearray | memoryview):
+        value = bytes(value)
+    if isinstance(value, str) and "<" not in value and _BASE64.fullmatch(value):
+        try:
+            data = base64.b64decode("".join(value.split()), validate=True)
+        except binascii.Error:
+            return None
+        return _decompressed(data) if recognized(data[:4]) or b"<" in data else None
+    if isinstance(value, bytes):
+        return _decompressed(value)
+    if isinstance(value, str):
+        return value if "<" in value else None
+    if isinstance(value, int | float):
+        return None
+    raise DatasetError(f"the page is a {type(value).__name__}, not text or bytes")
+
+
+def _decompressed(data: bytes) -> bytes:
+    if not (compression := recognized(data[:4])):
+        return data
+    try:
+        return decompressed(io.BytesIO(data), compression).read(Limits().bytes + 1)
+    except DAMAGED as error:
+        raise DatasetError(f"the page is a damaged {compression} stream ({error})") from error
+
+
+def page_path(name: str, folder: Path) -> Path:
+    """Return the file that a cell names, relative to ``folder``; the suffix may be missing.
+
+    Raises
+    ------
+    DatasetError
+        There is no such file; the message is the reason.
+    """
+    scheme = urlsplit(name).scheme if "://" in name else ""
+    if scheme == "file":
+        name = url2pathname(urlsplit(name).path)
+    for text in (name, name.replace("\\", "/")):
+        place = folder / text
+        for end in ("", *PAGE_FILES):
+            if place.name and (file := place.with_name(place.name + end)).is_file():
+                return file
+    shown = repr(name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…")
+    if scheme not in ("", "file"):
+        raise DatasetError(f"has the address {shown} instead of a page; pages are not downloaded")
+    raise DatasetError(f"names a file that does not exist, {shown}")
+
+
+def gold_text(value: Any, folder: Path) -> Any:  # noqa: ANN401
+    """Return the text of a cell of gold.
+
+    Markup gives its text, a list its lines, and the name of a text file its content. Other values are returned as they
+    are.
+
+    Raises
+    ------
+    OSError
+        The text file can't be read.
+    UnicodeError
+        It is not in UTF-8.
+
+    Examples
+    --------
+    >>> gold_text("<h1>Cats</h1><p>Cats rule.</p>", Path()), gold_text(["Cats", "Cats rule."], Path())
+    ('Cats\\nCats rule.', 'Cats\\nCats rule.')
+    >>> gold_text("Write <p> for a paragraph", Path())
+    'Write <p> for a paragraph'
+    """
+    if hasattr(value, "tolist"):  # NumPy
+        value = value.tolist()
+    if isinstance(value, list | tuple) and all(isinstance(line, str) for line in value):
+        return "\n".join(value)
+    if not isinstance(value, str):
+        return value
+    if _MARKUP.fullmatch(value):
+        return "\n".join(parse(value).blocks.texts)
+    if value.lower().endswith(".txt") and len(value) < 1000 and "\n" not in value and (folder / value).is_file():
+        return (folder / value).read_text(encoding="utf-8-sig")
+    return value

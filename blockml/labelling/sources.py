@@ -1,0 +1,109 @@
+"""Pages to label from anything but a folder of page files: tables, JSON lines, WARC files, published layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import webencodings
+
+from blockml.archives.suffixes import split_compression
+from blockml.batch import find_inputs, read_items
+from blockml.batch.items import Item
+from blockml.datasets import open_dataset
+from blockml.datasets.base import Dataset, LabelledPage, html_files
+from blockml.datasets.corpus import find_table
+from blockml.datasets.published import PUBLISHED
+from blockml.datasets.sources import is_table
+from blockml.datasets.table import read_table
+from blockml.errors import InputError, UsageError
+from blockml.labelling.store import PageToLabel
+from blockml.parsing import Limits
+from blockml.storage.names import safe_file_name
+from blockml.storage.spool import Spool
+
+__all__ = ["labels_folder", "page_of_item", "pages_to_label"]
+
+
+def labels_folder(source: Path) -> Path:
+    """Return the default folder of labels for an input: its name without suffixes and with ``-labelled``.
+
+    Examples
+    --------
+    >>> labels_folder(Path("crawl/pages.jsonl.gz")).as_posix(), labels_folder(Path("my.pages/")).as_posix()
+    ('crawl/pages-labelled', 'my.pages-labelled')
+    """
+    if set("*?[") & set(source.name) and not source.exists():
+        raise UsageError("give the folder of the labels with -o, which a glob does not name", source=source)
+    source = source if source.name not in ("", "..") else source.resolve()
+    name = source.name if source.is_dir() else Path(split_compression(source.name)[0]).stem
+    return source.with_name(f"{name}-labelled")
+
+
+def pages_to_label(names: Sequence[str]) -> Path | list[PageToLabel]:
+    """Return the pages of inputs; a folder of page files or page folders is returned as it is.
+
+    Parameters
+    ----------
+    names
+        A folder; a table of pages with or without gold; or files, globs and archives as ``blockml predict`` reads them.
+
+    Raises
+    ------
+    DatasetError
+        A table can't be read or has no column of pages.
+    InputError
+        There are no pages.
+    UsageError
+        A table or data set is one of several inputs.
+    """
+    path = Path(names[0])
+    found = _data_set(path)
+    if found is not None:
+        if len(names) > 1:
+            raise UsageError("give one table or data set, or several files and archives of pages", source=path)
+        return [_page_of_row(page) for page in found.pages]
+    if len(names) == 1 and path.is_dir() and html_files(path.rglob("*")):
+        return path
+    with Spool() as spool:
+        ids = ((item, "/".join(map(safe_file_name, filter(None, item.id.split("/"))))) for item in _items(names))
+        pages = [page for item, page_id in ids if (page := page_of_item(item, page_id, spool)) is not None]
+    if not pages:
+        raise InputError("no page could be read", source=", ".join(names))
+    return pages
+
+
+def _items(names: Sequence[str]) -> Iterator[Item]:
+    return read_items(find_inputs(names))
+
+
+def _data_set(path: Path) -> Dataset | None:
+    """Open a table, a corpus folder or a published layout; None for anything else."""
+    if path.is_file() and is_table(path):
+        return read_table(path, path.stem, needs_gold=False)
+    is_layout = path.is_dir() and (find_table(path) or any(layout.files(path) for layout in PUBLISHED.values()))
+    return open_dataset(path) if is_layout else None
+
+
+def _page_of_row(page: LabelledPage) -> PageToLabel:
+    meta = {"url": page.url, "site": page.site if page.site_known else None, "page_type": page.page_type}
+    meta |= {"encoding": page.charset, "record": page.id}
+    page_id = "/".join(map(safe_file_name, filter(None, page.id.split("/"))))
+    return PageToLabel(page_id, page, {name: value for name, value in meta.items() if value})
+
+
+def page_of_item(item: Item, page_id: str, spool: Spool, **meta: Any) -> PageToLabel | None:  # noqa: ANN401 (JSON)
+    """Return a page whose bytes are kept in a temporary file; None if it can't be read.
+
+    ``meta`` are further fields of the labelled page.
+    """
+    try:
+        html = item.read(Limits().bytes + 1)
+    except OSError:
+        return None
+    charset = "utf-8" if isinstance(html, str) else item.charset
+    known = charset if charset and webencodings.lookup(charset) else None
+    place = spool.write(html.encode("utf-8", "replace") if isinstance(html, str) else html)
+    fields = {"url": item.url, "record": item.id, **meta, "encoding": known}
+    return PageToLabel(page_id, (spool, place), {name: value for name, value in fields.items() if value})
