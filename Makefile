@@ -154,7 +154,7 @@ fuzz-guided:
 	cp -r blockml research models data hatch_build.py pyproject.toml $(OUT)/guided/
 	rm -f $(OUT)/guided/blockml/_kernel/*.so
 	$(PYTHON) -m venv --clear $(OUT)/guided-venv
-	$(OUT)/guided-venv/bin/python -m pip install --quiet atheris numpy lxml webencodings selectolax hatchling setuptools markdown-it-py jinja2 nh3
+	$(OUT)/guided-venv/bin/python -m pip install --quiet atheris numpy lxml webencodings selectolax hatchling setuptools markdown-it-py jinja2 nh3 joblib
 	cd $(OUT)/guided && CC=clang LDSHARED="clang -shared" ../guided-venv/bin/python -c "from pathlib import Path; import hatch_build; \
 	  hatch_build.compiled(Path('.').resolve(), flags=('-fsanitize=address,undefined,fuzzer-no-link', '-fno-sanitize-recover=undefined', '-g'))"
 	cd $(OUT)/guided && for target in parsing features rendering trees model; do \

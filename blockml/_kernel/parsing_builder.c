@@ -102,6 +102,21 @@ static int remove_invisible(Builder *b) {
     return bytes == NULL ? -1 : b->n_pending ? utf8_kind(pending(b), (Py_ssize_t)b->n_pending) : TEXT_BLANK;
 }
 
+/* Keeps pending white space for the next text: one blank, unless it is preformatted or may be an indent, which is on one
+   line and more than a blank. */
+static void store_space(Builder *b) {
+    const char *text = pending(b);
+    if (b->n_preformatted || !b->n_pending) {
+        b->n_space += b->n_pending;
+    } else if (!(b->n_pending == 1 && *text == ' ') && memchr(text, '\n', b->n_pending) == NULL) {
+        memmove(b->texts + b->n_texts, text, b->n_pending);
+        b->n_space = b->n_pending;
+    } else if (!b->n_space) {
+        b->texts[b->n_texts] = ' ', b->n_space = 1;
+    }
+    b->n_pending = 0;
+}
+
 /* Adds the text since the last tag. */
 static int flush(Builder *b) {
     memset(pending(b) + b->n_pending, ' ', BYTES_BEHIND);
@@ -109,12 +124,7 @@ static int flush(Builder *b) {
     if (kind == TEXT_INVISIBLE) LOCKED(kind = remove_invisible(b));
     if (kind < 0) return -1;
     if (kind == TEXT_BLANK) { /* like most texts: it only separates its neighbours and is prepended to the next text */
-        if (b->n_preformatted || !b->n_pending) {
-            b->n_space += b->n_pending;
-        } else {
-            b->texts[b->n_texts] = ' ', b->n_space = 1;
-        }
-        b->n_pending = 0;
+        store_space(b);
         return 0;
     }
     if (b->head_level && b->n_open == b->head_level && leave_head(b) < 0) return -1;

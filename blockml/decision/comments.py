@@ -19,9 +19,11 @@ __all__ = ["CommentLimits", "consistent_labels", "is_forum", "readers_comments"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
 _CONTENT = (Label.MAIN, Label.HEADING)
-#: Words of running text that are left, below which nearly everything is comment and so nothing is; probability of
-#: certain text; and probability of an article that doesn't begin with a comment (our choices).
-_MIN_LEFT, _CERTAIN, _LIKELY_ARTICLE = 20, 0.9, 0.5
+#: Words of running text that are left, and their probability, below which nearly everything is comment and so nothing
+#: is, if the comments have this mean probability (our choices).
+_MIN_LEFT, _MIN_PROBABILITY, _MIN_MEAN = 20, 0.4, 0.5
+#: Probability of certain text, and of an article that doesn't begin with a comment (our choices).
+_CERTAIN, _LIKELY_ARTICLE = 0.9, 0.5
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
 
 
@@ -52,8 +54,9 @@ def is_forum(page: PageMatrix, share: float) -> bool:
 def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bool_] | None:
     """Return (n_blocks,) which kept blocks are readers' comments.
 
-    None without comments, on forums, and if hardly any running text besides is kept: comments are then what the page
-    is about. Comments in code, and those in the body of the page, are not readers' comments.
+    None without comments, on forums, and if hardly any running text besides is kept, although the comments are
+    probable: they are then what the page is about. Comments in code, and those in the body of the page, are not
+    readers' comments.
     """
     types, page = scored.prediction.block_types, scored.prediction.matrix
     if types is None or page is None:
@@ -65,9 +68,17 @@ def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bo
         return None
     found = shares >= np.asarray(_limits(scored, page, limits), np.float32)
     found = _without_body(scored, page, found)
-    if not found.any() or page.context.prose[scored.by_model & ~found].sum() < _MIN_LEFT:
-        return None
-    return found & scored.by_score
+    return found & scored.by_score if found.any() and not _is_subject(scored, page, found) else None
+
+
+def _is_subject(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]) -> bool:
+    """Tell whether comments (n_blocks,) are what the page is about: they are probable, and hardly anything else is."""
+    probabilities = scored.prediction.scores
+    others = scored.by_model & ~found & (probabilities >= np.float32(_MIN_PROBABILITY))
+    if page.context.prose[others].sum() >= _MIN_LEFT:
+        return False
+    words = page.context.words * (scored.by_model & found)
+    return bool((words * probabilities).sum() >= _MIN_MEAN * words.sum())
 
 
 def _without_body(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -2,6 +2,9 @@
 
 Most hidden text is content that a click or a script shows. A copy for printing, for a small screen or for a dialog
 isn't read twice, and its lines are often divided in another way, so that no line of it is equal to a visible one.
+
+What a rule takes for copies is none if it is most of the text: rows of a table repeat values, and tabs with one example
+in several languages repeat sentences.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Page
 from blockml.text.tokens import token_lists
 
-__all__ = ["hidden_blocks", "hidden_copies"]
+__all__ = ["hidden_blocks", "hidden_copies", "is_most"]
 
 _HIDDEN = int(Flag.HIDDEN)
 #: Words of the sequences that are compared, and the share of them that must be visible elsewhere (our choices).
@@ -73,3 +76,35 @@ def _sequences(words: chain[str]) -> set[tuple[str, ...]]:
     """Return the sequences of words."""
     known = [*words]
     return {*zip(*(known[start:] for start in range(_SEQUENCE)), strict=False)}
+
+
+def is_most(
+    removed: NDArray[np.intp],
+    others: NDArray[np.bool_],
+    probabilities: NDArray[np.float32],
+    words: NDArray[np.float64],
+    certain_p: float,
+) -> bool:
+    """Tell whether the blocks that a rule would remove have more certain words than the others.
+
+    Parameters
+    ----------
+    removed
+        Indices of the blocks that the rule would remove.
+    others
+        (n_blocks,) the blocks that they are compared with.
+    probabilities, words
+        (n_blocks,) probabilities of being content, and numbers of words.
+    certain_p
+        Minimum probability of certain words.
+
+    Examples
+    --------
+    >>> probabilities, words = np.array([.9, .8, .9], np.float32), np.array([20., 50., 30.])
+    >>> is_most(np.array([2]), np.array([True, True, False]), probabilities, words, .9)
+    True
+    """
+    removed = removed[probabilities[removed] >= np.float32(certain_p)]
+    if not len(removed):  # mostly
+        return False
+    return bool(words[removed].sum() > words[others & (probabilities >= np.float32(certain_p))].sum())

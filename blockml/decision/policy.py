@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from blockml import _kernel
 from blockml.decision.comments import CommentLimits, readers_comments
-from blockml.decision.copies import hidden_blocks, hidden_copies
+from blockml.decision.copies import hidden_blocks, hidden_copies, is_most
+from blockml.decision.forms import is_form
 from blockml.decision.lines import (
     WORDLESS_WEIGHT,
     duplicate_penalties,
@@ -77,6 +78,7 @@ class DecisionPolicy:
     #: ``min_best_probability`` either.
     min_content_words: float = 0.0
     min_best_probability: float = 0.25  #: Probability, after penalties: see ``min_content_words``.
+    form_best_probability: float = 0.0  #: The same on pages that are forms, if it is larger.
     base_penalty: float = 0.0  #: Penalty of every block.
     #: Additional penalty of every block, times the probability that the page is an article: the content of articles is
     #: more clearly defined than that of lists and shops.
@@ -88,12 +90,13 @@ class DecisionPolicy:
     #: Minimum words of certain running text, without a link block in between, that form the body of a page.
     min_certain_words: float = 120.0
     #: Penalty of lines whose text occurs on the page more than once, except for the one that stays: see
-    #: :mod:`blockml.decision.lines`.
+    #: :mod:`blockml.decision.lines`. Not where most of the certain text would go.
     duplicate_penalty: float = 0.0
     #: Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table.
     same_context_factor: float = 0.25
     min_duplicate_words: int = 3  #: Minimum words of a line that is compared with others.
-    #: Penalty of blocks in a hidden element whose text is visible elsewhere: see :mod:`blockml.decision.copies`.
+    #: Penalty of blocks in a hidden element whose text is visible elsewhere, with the same exception: see
+    #: :mod:`blockml.decision.copies`.
     hidden_copy_penalty: float = 0.0
     #: Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content is contiguous.
     neighbor_smoothing: float = 0.0
@@ -156,6 +159,7 @@ _SHARE = (0.0, 1.0)
 _RANGES: Mapping[str, tuple[float, float]] = {
     "threshold": (math.ulp(0.0), 1.0),
     "min_best_probability": _SHARE,
+    "form_best_probability": _SHARE,
     "certain_p": _SHARE,
     "same_context_factor": _SHARE,
     "min_duplicate_words": (1.0, MAX_LOG_ODDS),
@@ -170,6 +174,8 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 #: Minimum probability of being an article for the summary before a text to be looked for, and share of words in threads
 #: and messages beyond which a page is a forum (our choices).
 MIN_SUMMARY_P_ARTICLE, _FORUM_SHARE = 0.5, 0.5
+#: Expected words before penalties, as a multiple of ``min_content_words``, up to which a page may have no content.
+_FEW = 4
 #: Fields of a policy that lower scores, with the reason for blocks that would be kept if the field were 0.
 REASONS: tuple[tuple[str, Reason], ...] = (
     ("link_penalty", Reason.LINK),
@@ -206,6 +212,7 @@ class PolicyColumns:
     hidden: NDArray[np.bool_] | None = None  #: (n_blocks,) which blocks are hidden; None: none are.
     #: (n_blocks,) which blocks are hidden copies; None: none are. Computed only if a hidden block is kept.
     copies: Lazy[NDArray[np.bool_]] | None = None
+    form: Lazy[bool] | None = None  #: Whether the page is a form; None: it isn't. Computed only if it has few words.
 
     @classmethod
     def of(cls, context: PageContext, policy: DecisionPolicy) -> PolicyColumns:
@@ -220,11 +227,12 @@ class PolicyColumns:
         return cls(
             context.amounts, line, text, groups, Lazy(partial(blocks_in, context.page, SIDEBARS)), wordless, hidden,
             None if hidden is None else Lazy(partial(hidden_copies, context.page)),
+            Lazy(partial(is_form, context.page)),
         )  # fmt: skip
 
     def detached(self) -> PolicyColumns:
         """Return the columns with all values computed, so that they no longer refer to the page."""
-        for column in (self.sidebars, self.copies):
+        for column in (self.sidebars, self.copies, self.form):
             if column is not None:
                 _ = column.value
         return self
@@ -263,10 +271,21 @@ def score_blocks(
     """
     if not len(probabilities):
         return probabilities
+    if columns.form is not None and policy.form_best_probability > policy.min_best_probability:
+        n_words = float(probabilities @ columns.amounts.words)
+        if n_words < _FEW * policy.min_content_words and columns.form.value:
+            policy = replace(policy, min_best_probability=policy.form_best_probability)
     scores = _scores(policy, probabilities, columns, p_article)
+    if policy.duplicate_penalty:
+        repeated = (columns.text >= 0).nonzero()[0]
+        removed = repeated[scores[repeated] < np.float32(0.5)]
+        if is_most(removed, scores >= np.float32(0.5), probabilities, columns.amounts.words, policy.certain_p):
+            policy = replace(policy, duplicate_penalty=0.0)
+            scores = _scores(policy, probabilities, columns, p_article)
     if columns.copies is not None and policy.hidden_copy_penalty and (scores[columns.hidden] >= np.float32(0.5)).any():
         copies = columns.copies.value
-        if (scores[copies] >= np.float32(0.5)).any():  # rarely
+        removed = (copies & (scores >= np.float32(0.5))).nonzero()[0]
+        if len(removed) and not is_most(removed, ~copies, probabilities, columns.amounts.words, policy.certain_p):
             lowered = sigmoid(log_odds(probabilities) - policy.hidden_copy_penalty)
             scores = _scores(policy, np.where(copies, lowered, probabilities), columns, p_article)
     if columns.sidebars is not None:
@@ -307,10 +326,10 @@ def _scores(
 #: Fields that the compiled scoring implements, or that other steps use. Policies that set another field are scored in
 #: Python.
 _COMPILED = frozenset(
-    "rule threshold min_content_words min_best_probability base_penalty article_penalty link_penalty certain_p "
-    "min_certain_words duplicate_penalty same_context_factor min_duplicate_words neighbor_smoothing negative_shrinkage "
-    "min_p_article hidden_copy_penalty sidebar_probability comment_probability named_comment_probability "
-    "declared_probability".split()
+    "rule threshold min_content_words min_best_probability form_best_probability base_penalty article_penalty "
+    "link_penalty certain_p min_certain_words duplicate_penalty same_context_factor min_duplicate_words "
+    "neighbor_smoothing negative_shrinkage min_p_article hidden_copy_penalty sidebar_probability "
+    "comment_probability named_comment_probability declared_probability".split()
 )
 _NOT_COMPILED = [(field.name, field.default) for field in fields(DecisionPolicy) if field.name not in _COMPILED]
 

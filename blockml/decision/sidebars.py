@@ -9,6 +9,9 @@ from blockml.page.lazy import Lazy
 
 __all__ = ["without_sidebars"]
 
+#: Words in sidebars, as a multiple of those that stay, beyond which the name is wrong (our choice).
+_MAX_REMOVED = 3
+
 
 def without_sidebars(
     scores: NDArray[np.float32],
@@ -17,7 +20,7 @@ def without_sidebars(
     in_sidebars: Lazy[NDArray[np.bool_]],
     min_probability: float,
 ) -> NDArray[np.float32]:
-    """Lower the scores of improbable blocks in sidebars below 0.5, if words elsewhere are kept.
+    """Lower the scores of improbable blocks in sidebars below 0.5, if enough words elsewhere are kept.
 
     Parameters
     ----------
@@ -38,8 +41,9 @@ def without_sidebars(
     if not (kept & improbable).any():
         return scores
     inside = in_sidebars.value
-    if not words[kept & ~inside].any():
+    removed = inside & improbable
+    if not words[kept & ~inside].any() or words[kept & removed].sum() > _MAX_REMOVED * words[kept & ~removed].sum():
         return scores
     # Below 0.5, in the order of their probabilities.
     lowered = np.minimum(scores, probabilities / np.float32(2 * min_probability))
-    return np.where(inside & improbable, lowered, scores)
+    return np.where(removed, lowered, scores)

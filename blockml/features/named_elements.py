@@ -9,9 +9,9 @@ from blockml.page.attribute_words import ElementNames
 __all__ = ["COMMENTS", "SIDEBARS"]
 
 #: Words for comments: whole ones between hyphens, underscores and capitals. Names such as "no-comments" and
-#: "commentOnSelection" tell whether there are any, or what a click does.
+#: "commentOnSelection" tell whether there are any, or what a click does; testimonials are chosen by the page's author.
 _COMMENT = (
-    r"(?<![nN]o[-_])(?<!has[-_])(?<!with[-_])(?<!without[-_])(?<!hide[-_])"
+    r"(?<![nN]o[-_])(?<!has[-_])(?<!with[-_])(?<!without[-_])(?<!hide[-_])(?<!estimonial[-_])(?<!estimonials[-_])(?<!omments[-_])"
     r"((?<![a-zA-Z])([cC]omment(s|list|body|text|area)?|[dD]isqus|[kK]ommentare?|[cC]omentarios?|[cC]ommentaires?)"
     r"(?![a-z])|(?<=[a-z])(?<![nN]o)(?<!has)(?<!with)(?<!hide)Comments?(?![a-z]))"
     r"(?![-_]?([oO](n|ff|pen)|[cC]losed|[eE]nabled|[dD]isabled)(?![a-z]))"

@@ -21,7 +21,7 @@ _IDEOGRAPHS, _OTHER_COMMAS = re.compile("[\u2e80-\u9fff ]+"), re.compile("[ï¼Œï¼
 _MAX_TAG = 500
 #: Maximum size of a script in bytes and maximum depth of objects, which bound the cost of hostile pages.
 _MAX_BYTES, _MAX_DEPTH, _MAX_OBJECTS = 500_000, 8, 500
-#: Maximum depth of lists and sections of steps; real recipes have three levels.
+#: Maximum depth of lists and objects within a value, below which nothing is read; recipes have three levels.
 _MAX_LISTS = 6
 #: Types in order of preference for the object that describes the page itself.
 _PREFERENCE = (
@@ -197,8 +197,10 @@ def _resolved(value: Any, by_id: Mapping[str, Mapping[str, Any]]) -> list[Any]: 
     return [by_id.get(str(item["@id"]), item) if _is_reference(item) else item for item in items]
 
 
-def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
+def text_of(value: Any, depth: int = 0) -> str | None:  # noqa: ANN401 (parsed JSON)
     """Return the text of a value: a string, the first of a list, or the value or name of an object.
+
+    ``depth`` is the number of lists and objects around the value; deep ones have no text.
 
     Examples
     --------
@@ -208,15 +210,17 @@ def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
     if isinstance(value, str):
         cleaned = " ".join(readable(html.unescape(value)).split())
         return (cleaned if cleaned.isascii() else _SURROGATES.sub("\ufffd", cleaned)) or None
+    if depth > _MAX_LISTS:
+        return None
     if isinstance(value, list):
-        return next((text for item in value if (text := text_of(item))), None)
+        return next((text for item in value if (text := text_of(item, depth + 1))), None)
     if isinstance(value, dict):
-        parts = (text_of(value.get(key)) for key in ("givenName", "familyName"))
-        return text_of(value.get("@value")) or text_of(value.get("name")) or " ".join(filter(None, parts)) or None
+        parts = (text_of(value.get(key), depth + 1) for key in ("@value", "name", "givenName", "familyName"))
+        return next(parts) or next(parts) or " ".join(filter(None, parts)) or None
     return None
 
 
-def address_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
+def address_of(value: Any, depth: int = 0) -> str | None:  # noqa: ANN401 (parsed JSON)
     """Return the address of an image: a string, the first of a list, or the address of an object.
 
     The name of an object is its caption, and an ``@id`` with a fragment names an object of the page, not a file.
@@ -225,17 +229,21 @@ def address_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
         found = (text_of(value.get(key)) for key in ("url", "contentUrl", "@id"))
         return next((text for text in found if text and "#" not in text), None)
     if isinstance(value, list):
-        return next((text for item in value if (text := address_of(item))), None)
+        addresses = (address_of(item, depth + 1) for item in value if depth <= _MAX_LISTS)
+        return next(filter(None, addresses), None)
     return text_of(value)
 
 
-def names_in(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
+def names_in(value: Any, depth: int = 0) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
     """Return the names of persons or organisations: a string, an object with a name, or a list of these."""
     items = value if isinstance(value, list) else [value]
     found: list[str] = []
     for item in items:
         several = item.get("name") if isinstance(item, dict) else item
-        found += names_in(several) if isinstance(several, list) else [text] if (text := text_of(item)) else []
+        if isinstance(several, list):
+            found += names_in(several, depth + 1) if depth <= _MAX_LISTS else ()
+        elif text := text_of(item):
+            found.append(text)
     return tuple(dict.fromkeys(found))
 
 

@@ -15,6 +15,8 @@ from blockml.text.plurals import counted
 #: Levels after which an XPath starts again, and maximum characters of all XPaths: per node, and a constant added to
 #: that.
 _MAX_STEPS, _PER_NODE, _SPARE = 256, 128, 2**20
+#: Maximum number of element names that are faster compared one by one than looked up.
+_FEW = 5
 #: Element names that an XPath can contain.
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
@@ -36,7 +38,8 @@ class Nodes:
     """Elements and text nodes of a page in document order (pre-order), as columns of length n.
 
     The descendants of node ``i`` are ``i + 1 … end[i] - 1``. Comments and processing instructions are not nodes. White
-    space between two tags is not a node either; it is prepended to the next text.
+    space between two tags is not a node either; it is prepended to the next text, as one blank if it has a line break
+    and is not preformatted.
     """
 
     names: tuple[str, ...]  #: element names; ``names[0]`` is ``#text``
@@ -67,7 +70,13 @@ class Nodes:
         >>> blockml.parse("<p>one<br>two</p>").nodes.named({"p", "br"}).tolist()
         [False, False, False, True, False, True, False]
         """
-        return np.array([name in names for name in self.names], dtype=bool)[self.tag]
+        own = [tag for tag, name in enumerate(self.names) if name in names]
+        if len(own) > _FEW:
+            return np.array([name in names for name in self.names], dtype=bool)[self.tag]
+        found = np.zeros(len(self.tag), dtype=bool) if not own else self.tag == own[0]
+        for tag in own[1:]:
+            found |= self.tag == tag
+        return found
 
     def indices(self, name: str) -> NDArray[np.int64]:
         """Return the indices of the elements with this name, in document order."""

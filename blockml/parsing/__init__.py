@@ -102,12 +102,7 @@ def parse(
     if cut:
         unit = "characters" if isinstance(html, str) else "bytes"
         warnings.append(f"only the first {limits.bytes} {unit} were parsed")
-    utf8 = decoded.utf8
-    source, builder, is_flat = _built(utf8, backend, limits)
-    nodes = builder.nodes()
-    if "template" in nodes.names and (utf8 := composed(decoded.utf8)) is not decoded.utf8:
-        source, builder, is_flat = _built(utf8, backend, limits)
-        nodes = builder.nodes()
+    utf8, source, builder, nodes = _built(decoded.utf8, backend, limits)
     title, has_markup = _title(nodes)
     if has_markup and (closed := _close_title(source.decode())) is not None:
         warnings.append("unclosed <title> closed")
@@ -116,7 +111,7 @@ def parse(
         title, _ = _title(nodes)
     warnings.extend(builder.warnings)
     too_deep, too_many, too_costly = builder.limits_hit()
-    too_deep |= is_flat
+    too_deep |= source is not utf8
     if too_many:
         warnings.append(f"only the first {limits.nodes} nodes were kept")
     if too_deep:
@@ -149,15 +144,29 @@ def parse(
     )
 
 
-def _built(source: bytes, backend: str, limits: Limits) -> tuple[bytes, NodesBuilder, bool]:
-    """Parse a page, and again without its deepest tags if that costs too much; tell whether tags were removed."""
-    builder = build(source, backend, limits)
+def _built(utf8: bytes, backend: str, limits: Limits) -> tuple[bytes, bytes, NodesBuilder, Nodes]:
+    """Parse a page; again with its shadow roots if it has some, and without its deepest tags if it costs too much.
+
+    Returns
+    -------
+    tuple
+        The page with its shadow roots, the same without its deepest tags, and the builder and nodes of the latter.
+    """
+    source, builder = utf8, build(utf8, backend, limits)
+    nodes = builder.nodes()
+    if "template" in nodes.names and (source := composed(utf8)) is not utf8:
+        utf8 = source
+        del builder, nodes  # two builders at a time would double the memory
+        builder = build(utf8, backend, limits)
+        nodes = builder.nodes()
     *_, too_costly = builder.limits_hit()
-    source, is_flat = flattened(source, limits.depth) if too_costly else (source, False)
+    flat, is_flat = flattened(utf8, limits.depth) if too_costly else (utf8, False)
     if is_flat:
-        del builder  # two builders at a time would double the memory
+        source = flat
+        del builder, nodes
         builder = build(source, backend, limits)
-    return source, builder, is_flat
+        nodes = builder.nodes()
+    return utf8, source, builder, nodes
 
 
 def _title(nodes: Nodes) -> tuple[str, bool]:

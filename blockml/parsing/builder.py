@@ -157,23 +157,33 @@ def _python_builder(limits: Limits, max_steps: int) -> NodesBuilder:
         ends[path.pop()] = len(tags)
         path.append(add("body", NO_ATTRIBUTES, ""))
 
+    def store_space(text: str) -> None:
+        """Keep white space for the next text: a single blank, unless it is preformatted or may be an indent."""
+        nonlocal space
+        if n_preformatted:
+            space += text
+        elif text not in ("", " ") and "\n" not in text:
+            space = text
+        else:
+            space = space or (text[:1] and " ")
+
     def flush() -> None:
         nonlocal space
         text = "".join(pieces)
         pieces.clear()
         if not text or text.isspace():
             # White space only separates its neighbours: it is prepended to the next text.
-            space += text
+            store_space(text)
             return
         if not text.isprintable():  # a fast test that most texts pass
             text = INVISIBLE.sub("", text)
             if not text or text.isspace():
-                space += text
+                store_space(text)
                 return
         if head_level and len(path) == head_level:
             leave_head()
         if space:
-            text = (space if n_preformatted else " ") + text
+            text = space + text
             space = ""
         add("#text", NO_ATTRIBUTES, text)
 
@@ -210,7 +220,7 @@ def _python_builder(limits: Limits, max_steps: int) -> NodesBuilder:
                 space = ""
 
     def end(tag: str) -> None:
-        nonlocal n_preformatted, n_flattened, n_unclosed, head_level
+        nonlocal n_preformatted, n_flattened, n_unclosed, head_level, space
         if n_unclosed:
             n_unclosed -= 1
         if dropped:
@@ -232,6 +242,8 @@ def _python_builder(limits: Limits, max_steps: int) -> NodesBuilder:
         ends[path.pop()] = len(tags)
         if kind == _PREFORMATTED and n_preformatted:  # there may be more ends than starts
             n_preformatted -= 1
+            if not n_preformatted:
+                space = space and " "
 
     def close() -> None:
         try:

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Nodes
 from blockml.page.attribute_words import nodes_with_words
 
-__all__ = ["code_language", "code_lines", "line_starts", "listings"]
+__all__ = ["CODE", "LINES", "code_language", "code_lines", "line_starts", "listings"]
+
+#: Elements whose text is code.
+CODE = frozenset({"pre", "listing", "xmp", "textarea"})
 
 #: Classes with which highlighters name a language.
 _LANGUAGE = re.compile(
@@ -25,7 +28,7 @@ _LANGUAGES = ("data-lang", "data-language", "data-code-language", "lang-name")
 _NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight notranslate default block wrapper box "
                          "auto toolbar container example snippet listing header highlight line".split())  # fmt: skip
 #: Elements of one line each; a button may follow the code.
-_LINES = frozenset({"div", "p", "li", "tr", "button"})
+LINES = frozenset({"div", "p", "li", "tr", "button"})
 #: Inline elements and classes that hold one line each, which highlighters lay out as blocks, with or without line
 #: breaks.
 _INLINE, _OF_LINE = frozenset({"span", "code"}), re.compile(r"(?:^|[\s_-])line(?:$|\s)")
@@ -37,7 +40,12 @@ _MAX_GAP = 200
 _NUMBERS = frozenset("lineno linenos line-number line-numbers ln lnt gutter linenumber blob-num crayon-nums lines-num "
                      "hljs-ln-numbers".split())  # fmt: skip
 #: Words in the class of a line of code, or of an element around all lines, where these are not in ``pre``.
-_LISTINGS = (b"syntaxhighlighter", b"crayon-line", b"blob-code", b"lines-code", b"hljs-ln-code", b"code-line")
+_AROUND_ALL = "syntaxhighlighter"
+_OF_ONE_LINE = ("crayon-line", "blob-code", "lines-code", "hljs-ln-code", "code-line")
+#: Words that occur in each of these.
+_LISTINGS = (b"syntaxhighlighter", b"crayon-line", b"code")
+#: Enum members are slow to look up in Python 3.11.
+_PREFORMATTED = int(Flag.PREFORMATTED)
 _AROUND_LINES = frozenset({"table", "ol", "ul"})
 #: Numbers with this many digits are not line numbers; Python refuses to parse more than 4,300 digits.
 _MAX_DIGITS = 10
@@ -78,7 +86,7 @@ def line_starts(nodes: Nodes) -> list[int]:
     ['c']
     """
     named = np.array(nodes_with_words(nodes, (b"line",))[b"line"], dtype=np.intp)
-    named = named[(nodes.flags[named] & Flag.PREFORMATTED) > 0]
+    named = named[(nodes.flags[named] & _PREFORMATTED) > 0]
     lines = [node for node in named.tolist() if nodes.name(node) in _INLINE and _OF_LINE.search(_classes(nodes, node))]
     texts = np.flatnonzero(nodes.tag == 0) if lines else named
     ends = set(nodes.end[lines].tolist())
@@ -103,12 +111,15 @@ def listings(nodes: Nodes) -> list[int]:
     ['table']
     """
     found = set()
-    for word, named in nodes_with_words(nodes, _LISTINGS).items():
-        for node in named:
-            if word.decode() not in _classes(nodes, node) or nodes.flags[node] & Flag.PREFORMATTED:
-                continue
+    for node in {node for named in nodes_with_words(nodes, _LISTINGS).values() for node in named}:
+        classes = _classes(nodes, node)
+        if nodes.flags[node] & _PREFORMATTED:
+            continue
+        if _AROUND_ALL in classes:
+            found.add(node)
+        if any(word in classes for word in _OF_ONE_LINE):
             around = [item for item in nodes.ancestors(node, _MAX_LEVELS) if nodes.name(item) in _AROUND_LINES]
-            found.add(node if word == _LISTINGS[0] else around[0] if around else int(nodes.parent[node]))
+            found.add(around[0] if around else int(nodes.parent[node]))
     return sorted(node for node in found if node >= 0)
 
 
@@ -138,6 +149,7 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
     pieces: list[str] = []
     skipped, gap, is_empty = 0, "", False
     ends: list[int] = []  # of the open elements that hold one line each
+    content = -1  # the next text or line break, as it was last searched for
     for item in range(node + 1, int(nodes.end[node])):
         while ends and ends[-1] <= item:
             ends.pop()
@@ -159,30 +171,28 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
             pieces.append("\n")
         elif not _NUMBERS.isdisjoint(_classes(nodes, item).split()):
             skipped = int(nodes.end[item])
-        elif name in _LINES:
+        elif name in LINES:
             _break(pieces)
             ends.append(int(nodes.end[item]))
-            if pieces and name != "button" and _is_empty(nodes, item):
+            content = _next_content(nodes, item, int(nodes.end[node])) if content < item else content
+            if pieces and name != "button" and content >= ends[-1]:
                 pieces.append("\n")
                 is_empty, skipped = True, ends.pop()
     return "".join(pieces)
 
 
-def _is_empty(nodes: Nodes, node: int) -> bool:
-    """Tell whether an element has neither a line break nor any text except line numbers."""
-    item, end = node, int(nodes.end[node])
-    while item < end:
-        if nodes.tag[item] == 0 or nodes.name(item) == "br":
-            return False
+def _next_content(nodes: Nodes, item: int, end: int) -> int:
+    """Return the first line break, or text that is not a line number, from a node on; ``end`` without one."""
+    while item < end and nodes.tag[item] != 0 and nodes.name(item) != "br":
         item = item + 1 if _NUMBERS.isdisjoint(_classes(nodes, item).split()) else int(nodes.end[item])
-    return True
+    return item
 
 
 def _after_empty_line(text: str) -> str:
     """Return a text without the white space of the empty line before it."""
-    inner = text.lstrip(" \n")
+    inner = text.lstrip()
     indent = text[: len(text) - len(inner)].rpartition("\n")[2]
-    return inner if indent == " " else indent + inner
+    return inner if len(indent) == 1 else indent + inner
 
 
 def _break(pieces: list[str]) -> None:

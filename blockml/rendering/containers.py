@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +12,19 @@ import numpy as np
 from blockml.page import Nodes
 from blockml.rendering.bounds import Budget
 
-__all__ = ["Lines"]
+__all__ = ["Lines", "item_label", "list_kind"]
 
 #: Maximum depth of lists and quotations; only the text of deeper ones is written.
 _MAX_DEPTH = 12
 _NO_LISTS: Set[int] = frozenset()
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
+#: Values of ``list-style-type`` for lists by letters and Roman numbers, and their values of ``type``.
+_STYLES = {"lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A", "lower-roman": "i",
+           "upper-roman": "I"}  # fmt: skip
+_STYLE = re.compile(rf"list-style(?:-type)?\s*:[^;]*?\b({'|'.join(_STYLES)})\b", re.IGNORECASE)
+_ROMAN = {"m": 1000, "cm": 900, "d": 500, "cd": 400, "c": 100, "xc": 90, "l": 50, "xl": 40, "x": 10, "ix": 9, "v": 5,
+          "iv": 4, "i": 1}  # fmt: skip
+_MAX_ROMAN = 4000
 
 
 @dataclass(slots=True, eq=False)
@@ -133,11 +140,13 @@ class Lines:
         outer = outer if outer >= 0 and nodes.name(outer) in _LISTS else -1
         above, before = self.items.get(outer) if outer >= 0 else None, self.items.get(parent)
         outers = (outer, *(above.outers if above else ())) if outer >= 0 else ()
-        number = ""
+        number = label = ""
         if kind == "ol":
             if self.numbers is None:
                 self.numbers = _item_numbers(nodes)
             number = str(self.numbers[node])
+            if label := item_label(nodes.attributes[parent], nodes.attributes[node], self.numbers[node]):
+                kind, number = "ul", ""
         if parent not in self.signs:
             self.signs[parent] = self._sign(parent, outers, kind, number)
         marker = f"{number}{self.signs[parent]} "
@@ -146,7 +155,8 @@ class Lines:
             base = before.base
         elif above and outer in self.last_lists:
             base = above.indent if len(outers) < _MAX_DEPTH else above.base
-        self.items[parent] = _Container(base + marker, base + " " * len(marker), parent, outers[:_MAX_DEPTH], base)
+        indent = base + " " * len(marker)
+        self.items[parent] = _Container(base + marker + label, indent, parent, outers[:_MAX_DEPTH], base)
         return self.items[parent]
 
     def _sign(self, parent: int, outers: tuple[int, ...], kind: str, number: str) -> str:
@@ -159,6 +169,44 @@ class Lines:
         is_within = before.list_node in outers or parent in before.outers
         goes_on = number and before.marker.strip() == f"{int(number) - 1}{first}"  # joined, it has the same numbers
         return second if self.signs.get(before.list_node) == first and not (is_within or goes_on) else first
+
+
+def item_label(of_list: Mapping[str, str], of_item: Mapping[str, str], number: int) -> str:
+    """Return the letter or Roman number of an item, with its dot and space; empty for an item with another number.
+
+    Markdown has no lists with such numbers, so that they are text of the items.
+
+    Examples
+    --------
+    >>> item_label({"type": "a"}, {}, 28), item_label({"type": "I"}, {}, 4), item_label({}, {}, 1)
+    ('ab. ', 'IV. ', '')
+    """
+    kind = list_kind(of_item) or list_kind(of_list)
+    if not kind or not 0 < number < _MAX_ROMAN:
+        return ""
+    text = ""
+    if kind in "iI":
+        for sign, value in _ROMAN.items():
+            text += sign * (number // value)
+            number %= value
+    while number:
+        number, place = divmod(number - 1, 26)
+        text = chr(ord("a") + place) + text
+    return f"{text if kind in 'ai' else text.upper()}. "
+
+
+def list_kind(attributes: Mapping[str, str]) -> str:
+    """Return the ``type`` of a list or item by letters or Roman numbers, from this attribute or the style; else empty.
+
+    Examples
+    --------
+    >>> list_kind({"type": "i"}), list_kind({"style": "list-style-type: upper-latin"}), list_kind({"type": "1"})
+    ('i', 'A', '')
+    """
+    if (given := attributes.get("type", "").strip()) and given in "aAiI":
+        return given
+    match = _STYLE.search(attributes["style"]) if "style" in attributes else None
+    return _STYLES[match[1].lower()] if match else ""
 
 
 def _item_numbers(nodes: Nodes) -> dict[int, int]:

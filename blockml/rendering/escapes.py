@@ -41,7 +41,6 @@ class Line:
 
 #: Enum members are slow to look up in Python 3.11.
 _TEXT, _ALT, _FORMULA, _CODE = "tm", "a", "f", "c"
-_ACTIVE = re.compile(r"[\\<!&\[\]*_~`]")
 #: First characters, besides digits, of lines that may need an escape there.
 _FIRST = frozenset("#>-+*_~`=|:<")
 #: Start of a heading, quotation, item, code block, table or tag, and lines that are a rule or underline a heading or
@@ -86,8 +85,13 @@ def needs_escape(page: str, *, begins_line: bool) -> bool:
     >>> needs_escape("1 and 2", begins_line=False), needs_escape("1. a", begins_line=True)
     (False, True)
     """
-    starts = begins_line and (page[:1] in _FIRST or page[:1].isdecimal() or "\n" in page)
-    return starts or _ACTIVE.search(page) is not None
+    if begins_line and (page[:1] in _FIRST or page[:1].isdecimal() or "\n" in page):
+        return True
+    # Looking for each sign is many times faster than a regular expression, and most lines have none.
+    return (
+        "*" in page or "_" in page or "[" in page or "]" in page or "&" in page or "!" in page or "<" in page
+        or "\\" in page or "~" in page or "`" in page
+    )  # fmt: skip
 
 
 def escaped(line: Line, *, begins_line: bool = True, in_cell: bool = False) -> str:

@@ -10,14 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Page
+from blockml.page.lazy import Lazy
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.bounds import Budget
+from blockml.rendering.code import code_language, code_lines, line_starts, listings
+from blockml.rendering.containers import list_kind
 from blockml.rendering.links import is_safe
 from blockml.rendering.mathematics import formula_of_image
 from blockml.rendering.notes import hide_dead_marks
 from blockml.rendering.pictures import find_pictures
+from blockml.rendering.roles import with_roles
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes
+from blockml.rendering.spaces import KEEPS_ALL, kept_spaces, with_indent
 
 __all__ = ["WRITTEN_ATTRIBUTES", "WRITTEN_ELEMENTS", "render_html"]
 
@@ -29,6 +34,7 @@ WRITTEN_ELEMENTS = frozenset(
 )
 #: Attributes written with them.
 WRITTEN_ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title type".split())
+_TYPED = frozenset({"ol", "li"})
 _LINKS = frozenset({"cite", "href", "src"})
 _SPACES = re.compile(r"\s+")
 #: Maximum depth of elements, because programs that read HTML recurse; only the text of deeper elements is written.
@@ -51,6 +57,7 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     >>> render_html(page, [False, True, True])
     '<h1>A</h1><p>B <a href="/c">c</a> &lt;</p>'
     """
+    page = with_roles(page)
     nodes, blocks, budget = page.nodes, page.blocks, budget or Budget(page)
     rows = np.flatnonzero(np.asarray(kept, dtype=bool))
     if not len(rows):
@@ -60,7 +67,8 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     first, stop = content_span(nodes, blocks.parent[rows], list(pictures))
     shown = shown_nodes(page, rows, WRITTEN_ELEMENTS, list(pictures))
     hide_dead_marks(page, shown)
-    layout = layout_parts(nodes, shown)
+    layout, spaces = layout_parts(nodes, shown), kept_spaces(nodes)
+    code, starts, skipped = {*listings(nodes)}, Lazy(lambda: frozenset(line_starts(nodes))), 0
     preformatted = ((nodes.flags & Flag.PREFORMATTED) > 0).tolist()
     out: list[str] = []
     open_tags: list[tuple[int, str]] = []  # end node and end tag
@@ -68,6 +76,8 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     for node in range(first, stop):
         while open_tags and open_tags[-1][0] <= node:
             out.append(open_tags.pop()[1])
+        if node < skipped:
+            continue
         name = nodes.name(node)
         if not shown[node]:
             if name == "#text":
@@ -76,16 +86,20 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
         if name in BREAKING:
             gap = ""
         if name == "#text":
-            text = nodes.texts[node] if preformatted[node] else _SPACES.sub(" ", nodes.texts[node])
-            out.append(("" if text[0].isspace() else gap) + html.escape(text, quote=False))
+            kind = spaces[node] if spaces is not None else 0
+            text = _text(nodes.texts[node], kind, is_preformatted=preformatted[node])
+            out.append(("" if text[0].isspace() else gap) + text)
             gap = ""
+        elif node in code:
+            out.append(_listing("\n".join(code_lines(nodes, node, shown, starts.value)), code_language(nodes, node)))
+            skipped = nodes.end.item(node)
         elif node not in layout if name in VOID else len(open_tags) < _MAX_DEPTH:
             attributes = nodes.attributes[node]
             if node in pictures:
                 name, attributes = "img", {**attributes, "src": pictures[node]}
             elif name == "img" and not formula_of_image(attributes):
                 continue
-            tag, written = ("div", "") if node in layout else (name, _attributes(attributes))
+            tag, written = ("div", "") if node in layout else (name, _attributes(name, attributes))
             begin, end = f"<{tag}{written}>", "" if name in VOID else f"</{tag}>"
             if budget.spend(len(begin) + len(end), "tags"):
                 out.append(begin)
@@ -99,7 +113,24 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     return f'<div dir="{html.escape(direction)}">{fragment}</div>' if direction != "ltr" else fragment
 
 
-def _attributes(attributes: Mapping[str, str]) -> str:
+def _text(text: str, spaces: int, *, is_preformatted: bool) -> str:
+    """Write a text, with ``br`` elements for line breaks that a style keeps."""
+    if not spaces:
+        return html.escape(text if is_preformatted else _SPACES.sub(" ", text), quote=False)
+    first, *others = text.split("\n")
+    lines = [with_indent(line) if spaces == KEEPS_ALL else " ".join(line.split()) for line in others]
+    return "<br>".join([html.escape(line, quote=False) for line in (_SPACES.sub(" ", first), *lines)])
+
+
+def _listing(lines: str, language: str) -> str:
+    """Write the lines of a listing."""
+    start, end = f'<code class="language-{html.escape(language)}">' if language else "", "</code>" if language else ""
+    return f"<pre>{start}{html.escape(lines, quote=False)}{end}</pre>"
+
+
+def _attributes(name: str, attributes: Mapping[str, str]) -> str:
+    if name in _TYPED and (kind := list_kind(attributes)):
+        attributes = {**attributes, "type": kind}
     return "".join(
         f' {name}="{html.escape(value)}"'
         for name, value in attributes.items()

@@ -65,6 +65,8 @@ _NOTATION = re.compile(
     r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]|\$\$(?P<dollars>[^$]+)\$\$", re.DOTALL
 )
 _DOLLARS = re.compile(_NOTATION.pattern + r"|(?<![\\$])\$(?P<single>[^$]+)\$", re.DOTALL)
+#: White space around line breaks, which are one.
+_AROUND_BREAK = re.compile(r" *\n[ \n]*")
 #: Maximum length of both tags of a mark, and their name in a warning.
 _MAX_TAGS, _REPEATED = 17, "links and emphasis over several paragraphs"
 #: The page has no formulas between dollar signs.
@@ -202,10 +204,12 @@ def inline_markdown(
     """
     tokens: Sequence[str | _Token]
     has_emphasis = False
-    if len(content) == 1 and isinstance(content[0], str):
-        page = content[0].strip(" \n")
-        tokens = [page] if page else []
-    else:
+    try:
+        page = _joined("".join(content), heading=heading)  # type: ignore[arg-type]  # most paragraphs have only text
+        if not ("$" in page or BREAK in page or needs_escape(page, begins_line=True)):
+            return page
+        tokens = [page]
+    except TypeError:
         writer = _Tokens(heading=heading)
         writer.add(content)
         tokens = [*writer.tokens, *writer.closing]
@@ -223,6 +227,15 @@ def inline_markdown(
         return "".join([token if isinstance(token, str) else token.text for token in tokens])
     text = escaped(_line(tokens, has_emphasis=has_emphasis), begins_line=begins_line, in_cell=cell)
     return text.replace("\n", "  \n") if "\n" in text else text
+
+
+def _joined(text: str, *, heading: bool) -> str:
+    """Return texts and line breaks that were joined, with one space or line break between words; none in a heading."""
+    if BREAK in text:
+        text = text.replace(BREAK, " ") if heading else _AROUND_BREAK.sub(BREAK, text)
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return text.strip(" \n")
 
 
 class _Tokens:

@@ -17,6 +17,8 @@ _MAX_BASE = 2048
 SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 #: Characters that end an address in Markdown or start code; parentheses are allowed in pairs.
 _UNSAFE = re.compile(r"[\s<>\\`\0-\x1f\x7f]")
+#: An absolute address in which nothing needs to change.
+_ORDINARY = re.compile(r"https?://[^\s<>\\`&()\0-\x1f\x7f]+")
 #: An ampersand that Markdown would read as the start of a character reference.
 _REFERENCE = re.compile(r"&(?=#?\w+;)")
 
@@ -37,6 +39,8 @@ def resolver(base: str, budget: Budget | None = None) -> Callable[[str], str]:
     resolved = absolute_addresses(base, budget)
 
     def written(address: str) -> str:
+        if _ORDINARY.fullmatch(address):
+            return address
         address = resolved(address)
         return _written(address) if is_safe(address) else ""
 

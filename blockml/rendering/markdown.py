@@ -14,7 +14,7 @@ from blockml.page import Page, Separator
 from blockml.page.lazy import Lazy
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.bounds import Budget
-from blockml.rendering.code import code_language, code_lines, line_starts, listings
+from blockml.rendering.code import CODE, code_language, code_lines, line_starts, listings
 from blockml.rendering.containers import Lines
 from blockml.rendering.escapes import heading_line
 from blockml.rendering.inline import BREAK, Formula, InlineText, Mark, Picture
@@ -22,7 +22,9 @@ from blockml.rendering.links import resolver
 from blockml.rendering.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
 from blockml.rendering.notes import hide_dead_marks
 from blockml.rendering.pictures import find_pictures
+from blockml.rendering.roles import with_roles
 from blockml.rendering.shown import ROW_PARENTS, content_span, layout_parts, shown_nodes
+from blockml.rendering.spaces import KEEPS_ALL, NO_BREAK, kept_spaces, verse_indent, verses, with_indent
 from blockml.rendering.tables import Cell, read_span, table_lines
 from blockml.rendering.text import node_separators
 from blockml.text.characters import PILCROWS, is_permalink_sign
@@ -39,13 +41,14 @@ _MARKS = {
 }
 _EMPHASIS = frozenset({"i", "em"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_CODE = frozenset({"pre", "listing", "xmp", "textarea"})
+#: Elements that are a code block if they keep line breaks by their style.
+_CODE_LINES = frozenset({"code", "samp", "tt"})
 _PARTS = frozenset({"table", "caption", "tr", "td", "th"})
 _VOID = frozenset({"br", "hr", "img"})
 _CONTAINERS = frozenset({"li", "blockquote"})
 _DEFINITIONS = frozenset({"dt", "dd"})
 #: Elements that only start and end a paragraph.
-_PLAIN = BREAKING - _CODE - _PARTS - _VOID - _CONTAINERS - _DEFINITIONS - frozenset(_HEADINGS)
+_PLAIN = BREAKING - CODE - _PARTS - _VOID - _CONTAINERS - _DEFINITIONS - frozenset(_HEADINGS)
 #: Terms with this many nodes or characters aren't set in bold; some old pages have all of their text in one.
 _TERM_NODES, _TERM_LENGTH = 40, 200
 #: Elements that produce output in Markdown.
@@ -74,7 +77,7 @@ def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, bud
     Cats **rule** the [world](https://a.example/w).
     """
     rows = np.flatnonzero(np.asarray(kept, dtype=bool))
-    return _Writer(page, rows, budget or Budget(page)).write() if len(rows) else ""
+    return _Writer(with_roles(page), rows, budget or Budget(page)).write() if len(rows) else ""
 
 
 @dataclass(slots=True)
@@ -104,6 +107,7 @@ class _Writer:
         self.order, self.breaks = self._order(*content_span(page.nodes, page.blocks.parent[rows], list(self.pictures)))
         self.separators = node_separators(page, rows, self.shown)
         self.texts = _normalised(page, rows)
+        self.spaces = kept_spaces(page.nodes)
         self.absolute: Callable[[str], str] = resolver(page.base_url, budget)
         self.lines = Lines(page.nodes, budget)
         self.paragraph = InlineText(has_tex=Lazy(lambda: writes_dollars(page)), budget=budget)
@@ -113,8 +117,8 @@ class _Writer:
         self.line_starts = Lazy(lambda: frozenset(line_starts(page.nodes)))
         #: Writers of elements whose content is not walked over; copies of formulas are not written.
         self.whole: dict[int, Callable[[int], object]] = {
-            **dict.fromkeys(np.flatnonzero(page.nodes.named(_CODE) & self.shown).tolist(), self._code),
-            **dict.fromkeys(self.listings, self._code),
+            **dict.fromkeys(np.flatnonzero(page.nodes.named(CODE) & self.shown).tolist(), self._code),
+            **dict.fromkeys((*self.listings, *self._styled_code()), self._code),
             **dict.fromkeys(self.pictures, self._picture),
             **dict.fromkeys(self.copies, lambda _: None),
             **dict.fromkeys(self.formulas, lambda node: self._formula(self.formulas[node])),
@@ -128,11 +132,11 @@ class _Writer:
         """
         nodes = self.nodes
         order = first + self.shown[first:stop].nonzero()[0]
-        is_plain = nodes.named(_PLAIN)
+        is_plain = np.array([name in _PLAIN for name in nodes.names], dtype=bool)[nodes.tag[order]]
         for node in (*self.formulas, *self.copies):
-            is_plain[node + 1 : nodes.end[node]] = False
-        is_plain[self.listings] = False
-        plain, order = order[is_plain[order]], order[~is_plain[order]]
+            is_plain[slice(*order.searchsorted((node + 1, nodes.end[node])))] = False
+        is_plain &= ~np.isin(order, self.listings) if self.listings else True
+        plain, order = order[is_plain], order[~is_plain]
         n_begun = plain.searchsorted(order)
         n_ended = np.sort(nodes.end[plain]).searchsorted(order, side="right")
         breaks = np.ones(len(order), dtype=bool)
@@ -142,8 +146,8 @@ class _Writer:
     def write(self) -> str:
         """Walk over the nodes and return the Markdown."""
         nodes, order = self.nodes, self.order
-        names, texts, separators, skipped = nodes.names, self.texts, self.separators, 0
-        paragraph = self.paragraph
+        names, raw, texts, separators, whole = nodes.names, nodes.texts, self.texts, self.separators, self.whole
+        paragraph, spaces, skipped = self.paragraph, self.spaces, 0
         open_ends: list[int] = []
         closers: list[Callable[[], object]] = []
         columns = (order.tolist(), nodes.tag[order].tolist(), nodes.end[order].tolist(), self.breaks.tolist())
@@ -156,17 +160,19 @@ class _Writer:
             if breaks and paragraph.content and not (self.defines and paragraph.ends_with_break()):
                 self._flush()
             if tag == 0:
-                if paragraph.content and node in separators:
+                if node in separators and paragraph.content:
                     self._separate(separators[node])
-                text = texts.get(node) or _with_single_spaces(nodes.texts[node])
-                if "\\[" in text and (match := _DISPLAYED.fullmatch(text)):
+                text = texts.get(node) or _with_single_spaces(raw[node])
+                if spaces is not None and spaces[node]:
+                    self._lines(node, raw[node], keeps_indents=spaces[node] == KEEPS_ALL)
+                elif "\\[" in text and (match := _DISPLAYED.fullmatch(text)):
                     self._formula(f"$${match[1].strip()}$$")
                 else:
-                    paragraph.add(text)
+                    paragraph.inner.append(text)
                 continue
             name = names[tag]
-            if node in self.whole:
-                self.whole[node](node)
+            if node in whole:
+                whole[node](node)
                 skipped = end
             elif name in _VOID:
                 self._void(node, name)
@@ -177,6 +183,22 @@ class _Writer:
             closers.pop()()
         self._flush()
         return self.lines.text
+
+    def _styled_code(self) -> list[int]:
+        """Return the inline elements of code over several lines, which a style lays out like ``pre``."""
+        if self.spaces is None:
+            return []
+        nodes = self.nodes
+        found = np.flatnonzero(nodes.named(_CODE_LINES) & self.shown & (self.spaces > 0)).tolist()
+        return [node for node in found if "\n" in "".join(nodes.texts[node : nodes.end.item(node)]).strip()]
+
+    def _lines(self, node: int, text: str, *, keeps_indents: bool) -> None:
+        """Write a text whose line breaks are kept."""
+        first, *others = text.split("\n")
+        self.paragraph.add(_with_single_spaces(first))
+        for line in others:
+            self._void(node, "br")
+            self.paragraph.add(with_indent(line) if keeps_indents and line.strip() else _with_single_spaces(line))
 
     def _separate(self, separator: int) -> None:
         """Start a paragraph or a word if the page does so between two kept texts."""
@@ -370,17 +392,17 @@ class _Writer:
 def _normalised(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
     """Return the texts of kept blocks that have one node, by node, with white space at their ends as one space."""
     blocks, raw = page.blocks, page.nodes.texts
-    single = rows[blocks.node[rows] == blocks.last_node[rows]]
-    found = {}
-    texts = blocks.texts
-    for row, node in zip(single.tolist(), blocks.node[single].tolist(), strict=True):
-        text, own = texts[row], raw[node]
+    single = rows[blocks.node[rows] == blocks.last_node[rows]].tolist()
+    nodes = blocks.node[single].tolist()
+    found = dict(zip(nodes, [blocks.texts[row] for row in single], strict=True))
+    for node, text in found.items():
+        own = raw[node]
         if len(text) != len(own):
-            if own[0].isspace():
-                text = f" {text}"
-            if own[-1].isspace():
-                text = f"{text} "
-        found[node] = text
+            found[node] = f"{' ' * own[0].isspace()}{text}{' ' * own[-1].isspace()}"
+    followers = np.array(nodes, dtype=np.intp)
+    for place in verses(page.nodes, followers).tolist():
+        if indent := verse_indent(raw[nodes[place]]):
+            found[nodes[place]] = NO_BREAK * len(indent) + found[nodes[place]].lstrip()
     return found
 
 

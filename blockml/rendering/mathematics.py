@@ -58,9 +58,10 @@ def find_formulas(page: Page) -> Formulas:
     stop = 0  # end of the previous formula
     annotations = [item for item in nodes.indices("annotation").tolist() if _TEX.search(held[item].get("encoding", ""))]
     for node in nodes.indices("math").tolist():
-        tex = _of_mathml(nodes, node, annotations) if node >= stop else ""  # nothing within a formula is written
-        if tex:
-            stop = int(nodes.end[node])
+        if node < stop:
+            continue  # nothing within a formula is written
+        stop = int(nodes.end[node])
+        if tex := _of_mathml(nodes, node, annotations):
             around = [nodes.attributes[item].get("class", "") for item in [node, *nodes.ancestors(node, 4)]]
             display = nodes.attributes[node].get("display") == "block" or any("display" in item for item in around)
             found[node] = _in_dollars(tex, display=display)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 
 from blockml.page import Nodes
@@ -30,6 +31,7 @@ _ACCENTS = {
     "under": {"underline": "_̲‾¯", "underbrace": "⏟"},
 }
 _RELATIONS = re.compile(r"[=<>:+]|-|\\(?:le|ge|ne|approx|to|in|times|cdot|pm|sim)")
+_ENDS_WITH_COMMAND = re.compile(r"\\[A-Za-z]+\Z")
 _SKIPPED = frozenset({"annotation", "annotation-xml", "mprescripts", "maligngroup", "malignmark"})
 
 
@@ -65,18 +67,22 @@ class _Converter:
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
+        self.marks = nodes.indices("mprescripts").tolist()
         self.level = 0
 
     def joined(self, elements: Sequence[int], *, spaced: bool = False) -> str:
         """Write elements in a row; ``spaced`` adds spaces around relations and between factors."""
-        text = ""
+        pieces: list[str] = []
         for piece in filter(None, map(self.tex, elements)):
+            before = pieces[-1] if pieces else ""
             is_relation = _RELATIONS.fullmatch(piece.strip()) is not None
-            is_tight = piece[0] in "(),;!|'" or not text or text[-1] in "([|" or (text[-1] in "+-" and text[:-1] == "")
-            needs_space = re.search(r"\\[A-Za-z]+$", text) is not None and piece[0].isalpha()
-            if (spaced and (is_relation or not is_tight)) or needs_space:
-                text = f"{text.rstrip()} "
-            text += piece
+            is_sign = len(pieces) == 1 and before in {"+", "-"}
+            is_tight = piece[0] in "(),;!|'" or not before or before[-1] in "([|" or is_sign
+            needs_space = piece[0].isalpha() and _ENDS_WITH_COMMAND.search(before) is not None
+            if pieces and ((spaced and (is_relation or not is_tight)) or needs_space):
+                pieces.append(" ")
+            pieces.append(piece)
+        text = "".join(pieces)
         return " ".join(text.split()) if spaced else text.strip()
 
     def tex(self, node: int) -> str:
@@ -105,9 +111,9 @@ class _Converter:
     def multiscripts(self, node: int, children: Sequence[int]) -> str:
         """Write scripts on both sides of a base."""
         nodes = self.nodes
-        marks = [item for item in nodes.indices("mprescripts").tolist() if node < item < nodes.end[node]]
-        before = [child for child in children[1:] if marks and child > marks[0]]
-        after = [child for child in children[1:] if child not in before]
+        mark = self.marks[place] if (place := bisect(self.marks, node)) < len(self.marks) else len(nodes)
+        first = bisect(children, mark if mark < nodes.end[node] else len(nodes), 1) if children else 0
+        after, before = children[1:first], children[first:]
         base = _group(self.tex(children[0])) if children else ""
         left, right = ("".join(map(self.pair, side[::2], [*side[1::2], -1])) for side in (before, after))
         return f"{'{}' if left else ''}{left}{base}{right}"

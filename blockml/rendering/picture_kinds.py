@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 __all__ = ["DECORATION", "ELSEWHERE", "PERSONS", "is_byline_of", "is_decoration", "picture_file_name"]
-__all__ += ["class_and_id_words", "is_other", "picture_sides", "shown_person"]
+__all__ += ["class_and_id_words", "is_of_head", "is_other", "picture_sides", "shown_person"]
 
 _PIXELS = re.compile(r"\s*([0-9]{1,5})(?:\.[0-9]+)?(?:px)?\s*")
 #: Sides in a style, and in an address.
@@ -15,6 +15,8 @@ _STYLED = re.compile(r"(?:^|[;\s])(width|height)\s*:\s*([0-9]{1,5})(?:\.[0-9]+)?
 _IN_ADDRESS = re.compile(r"[?&](?:w|width|h|height|s|size|sz)=([0-9]{1,4})(?:px)?(?![^&#])")
 #: Maximum sides of icons: of the shorter side, or of both.
 _SHORT, _BOTH_SHORT = 48, 100
+#: Ratio of the sides of strips such as the head of a site.
+_STRIP = 4
 #: Sides, the shorter one first, that give an aspect ratio instead of a size.
 _SHAPES = frozenset({(1, 2), (2, 3), (3, 4), (3, 5), (4, 5), (5, 7), (5, 8), (9, 16), (9, 21)})
 #: Standard sizes of advertisements.
@@ -46,6 +48,8 @@ ELSEWHERE = (
         "related share sidebar social #banner #header #masthead #site-header".split()
     )
 )
+#: Words in the address of a picture before all text that belongs to the head of a site.
+_HEAD = frozenset("head header headers masthead menu nav navigation".split())
 #: Folders of pictures shared by all pages of a site.
 _DESIGN = re.compile(r"/(?:themes?|skins?|templates?|gui|layout)/", re.IGNORECASE)
 #: Classes that cut a picture to a circle.
@@ -54,9 +58,9 @@ _ROUND = re.compile(r"(?:img|rounded?|is|border)[-_](?:circle|rounded|full|circu
 _PROFILE = re.compile(
     r"/(?:authors?|autor(?:en|es)?|auteurs?|profiles?|users?|members?|staff|contributors?)(?:/|\.php)", re.IGNORECASE
 )
-#: Addresses of links that print, send or share a page, or lead to a home page or through a click counter.
+#: Addresses of links within the page, that print, send or share it, or lead to a home page or through a click counter.
 _ACTION = re.compile(
-    r"mailto:|javascript:|(?:(?:https?:)?//[^/?#]+)?(?:\.?/)?(?:index\.\w+)?\Z|[^?]*(?:redirect|adclick|/ads?/)|(?:https?:)?//(?:[\w-]+\.)*(?:facebook|twitter|linkedin|pinterest|myspace|digg|addthis|addtoany"
+    r"mailto:|javascript:|#|(?:(?:https?:)?//[^/?#]+)?(?:\.?/)?(?:index\.\w+)?\Z|[^?]*(?:redirect|adclick|/ads?/)|(?:https?:)?//(?:[\w-]+\.)*(?:facebook|twitter|linkedin|pinterest|myspace|digg|addthis|addtoany"
     r"|stumbleupon|del\.icio|delicious)\.",
     re.IGNORECASE,
 )
@@ -96,6 +100,17 @@ def is_decoration(attributes: Mapping[str, str], address: str) -> bool:
     return bool(alt) and (alt.lower() in _ACTIONS or _NAMED.search(alt) is not None)
 
 
+def is_of_head(address: str) -> bool:
+    """Tell from its address whether a picture before all text belongs to the head of the site.
+
+    Examples
+    --------
+    >>> is_of_head("/images/head/a.gif"), is_of_head("/images/heads-of-state.jpg")
+    (True, False)
+    """
+    return not _HEAD.isdisjoint(map(str.lower, _WORDS.findall("/".join(address.partition("?")[0].rsplit("/", 2)[-2:]))))
+
+
 def picture_sides(attributes: Mapping[str, str]) -> tuple[int | None, int | None]:
     """Return width and height of a picture in pixels; None for a side that its attributes don't give.
 
@@ -128,7 +143,8 @@ def _is_small(attributes: Mapping[str, str], address: str) -> bool:
         sides = sorted(map(int, asked))
     if not sides or tuple(sides) in _SHAPES:
         return False
-    return sides[0] <= _SHORT or sides[-1] <= _BOTH_SHORT
+    is_strip = len(sides) > 1 and sides[-1] >= _STRIP * sides[0]
+    return sides[0] <= _SHORT or sides[-1] <= _BOTH_SHORT or is_strip
 
 
 def is_other(attributes: Mapping[str, str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from blockml.rendering.picture_kinds import (
     class_and_id_words,
     is_byline_of,
     is_decoration,
+    is_of_head,
     is_other,
     picture_file_name,
     picture_sides,
@@ -52,6 +54,7 @@ _FIGURES = frozenset({"figure", "picture"})
 _ELSEWHERE_NAMES, _WHOLE = frozenset({"aside", "footer", "form", "nav"}), frozenset({"body", "html"})
 #: Names of ``meta`` elements that declare the page's picture.
 _DECLARED = frozenset({"og:image", "og:image:url", "twitter:image"})
+_IMAGE_FILE = re.compile(r"\.(?:jpe?g|png|gif|webp|avif|svg)\b", re.IGNORECASE)
 _MIN_NAME = 5  # minimum characters of a file name that identifies a picture
 
 
@@ -83,7 +86,8 @@ def find_pictures(page: Page, rows: NDArray[np.intp]) -> Pictures:
     >>> find_pictures(page, np.array([0, 2]))
     Pictures(addresses={6: 'a.jpg'}, captions={6: range(1, 2)})
     """
-    (images,) = (page.nodes.named(_PICTURES) & ((page.nodes.flags & _HEAD) == 0)).nonzero()
+    (images,) = page.nodes.named(_PICTURES).nonzero()
+    images = images[(page.nodes.flags[images] & _HEAD) == 0]
     if not len(images) or not len(rows):
         return Pictures({}, {})
     return _Finder(page, rows, images).find()
@@ -131,14 +135,14 @@ class _Finder:
         self.page, self.nodes, self.images = page, page.nodes, images
         self.texts: list[int] = shown_texts(page, rows).nonzero()[0].tolist()
         counts = np.zeros((2, len(page.nodes)), dtype=np.int64)
-        counts[:, page.blocks.node] = page.blocks.n_words, page.blocks.n_linked
+        counts[0, page.blocks.node], counts[1, page.blocks.node] = page.blocks.n_words, page.blocks.n_linked
         self.words, self.linked = text_sums(counts[0]), text_sums(counts[1])
-        self.other_tags, self.whole_tags = (
-            {tag for tag, name in enumerate(page.nodes.names) if name in names} for names in (_ELSEWHERE_NAMES, _WHOLE)
-        )
+        self.whole = {node for name in _WHOLE for node in page.nodes.indices(name).tolist()}
+        self.links = page.nodes.indices("a")
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
+        self.sources: dict[int, str] = {}  # addresses of the ``source`` elements, by element around them
         self.last = -1, ""  # node and address of the previous picture
-        self.named = nodes_with_words(page.nodes, (b"caption", b"og:image", b"twitter:image"))
+        self.named = nodes_with_words(page.nodes, (b"caption", b":image"))
 
     def find(self) -> Pictures:
         """Return the pictures of the main content."""
@@ -149,7 +153,8 @@ class _Finder:
             is_last = place.right == len(self.nodes)
             if place.is_between or not (self._is_elsewhere(node) or (is_last and not self._is_large(node))):
                 if (address := self._address(node)) and not self._is_other(node, place):
-                    found[node] = address
+                    if not (place.left < 0 and is_of_head(address)) and not self._is_teaser(node, place):
+                        found[node] = address
             else:
                 rest.append(node)
         self._add_declared(found, rest, places)
@@ -163,8 +168,7 @@ class _Finder:
         words, linked, ends = self.words.item, self.linked.item, self.nodes.end.item
         found: dict[int, _Place] = {}
         stop = len(self.nodes)
-        for node in self.images.tolist():
-            left, right = self._neighbours(node)
+        for node, left, right in zip(*self._near(), strict=True):
             is_first, is_last = left < 0, right == stop
             most = 0 if is_last else _MAX_GAP
             before, after = 0 if is_first else words(left + 1), 0 if is_last else words(right)
@@ -177,6 +181,17 @@ class _Finder:
                 found[node] = _Place(box, left, right, not (is_first or is_last or n_before or n_after))
         return found
 
+    def _near(self) -> tuple[list[int], list[int], list[int]]:
+        """Return the pictures with so few words to the kept texts around them that they may have a place, and these."""
+        images, words = self.images, self.words
+        texts = np.array([-1, *self.texts, len(self.nodes)])
+        place = texts.searchsorted(images)
+        left, right = texts[place - 1], texts[place]
+        start, stop = np.where(left < 0, images, left + 1), np.where(right == len(self.nodes), images, right)
+        own = words[self.nodes.end[images]] - words[images]
+        is_near = words[stop] - words[start] - own <= _MAX_CAPTION + _MAX_GAP
+        return images[is_near].tolist(), left[is_near].tolist(), right[is_near].tolist()
+
     def _neighbours(self, node: int) -> tuple[int, int]:
         """Return the kept texts before and after a picture; -1 and the number of nodes without one."""
         place = bisect_left(self.texts, node)
@@ -185,12 +200,12 @@ class _Finder:
 
     def _box(self, node: int, left: int, right: int) -> int:
         """Return the largest element around a picture with few words, between the kept texts ``left`` and ``right``."""
-        parents, ends, words, tags = self.nodes.parent.item, self.nodes.end.item, self.words.item, self.nodes.tag.item
+        parents, ends, words, whole = self.nodes.parent.item, self.nodes.end.item, self.words.item, self.whole
         for _ in range(_MAX_LEVELS):
             parent = parents(node)
             if parent <= left or (end := ends(parent)) > right or words(end) - words(parent) > _MAX_CAPTION:
                 break
-            if tags(parent) in self.whole_tags:
+            if parent in whole:
                 break
             node = parent
         return node
@@ -199,17 +214,21 @@ class _Finder:
         """Return the address of a picture; empty if it shows nothing, or is an icon or a formula."""
         attributes = self.nodes.attributes[node]
         address = image_address(attributes)
-        if (not address or is_placeholder(address)) and self.nodes.parent[node] >= 0:
-            address = self._address_of_sources(int(self.nodes.parent[node])) or address
-        is_shown = address and not is_placeholder(address) and is_safe(address)
-        if not is_shown or is_decoration(attributes, address) or formula_of_image(attributes):
+        if not address or is_placeholder(address):
+            parent = self.nodes.parent.item(node)
+            if parent not in self.sources:
+                self.sources[parent] = self._address_of_sources(parent)
+            address = self.sources[parent]
+            if not address or is_placeholder(address):
+                return ""
+        if not is_safe(address) or is_decoration(attributes, address) or formula_of_image(attributes):
             return ""
         return address
 
     def _address_of_sources(self, parent: int) -> str:
         """Return the address of the first ``source`` of a ``picture`` element."""
         nodes = self.nodes
-        if nodes.name(parent) == "picture":
+        if parent >= 0 and nodes.name(parent) == "picture":
             for node in range(parent + 1, int(nodes.end[parent])):
                 if nodes.name(node) == "source" and (address := image_address(nodes.attributes[node])):
                     return address
@@ -232,7 +251,7 @@ class _Finder:
 
     def _has_others(self, element: int, names: frozenset[str]) -> bool:
         """Tell from its name, classes and id whether an element has content of another kind."""
-        return self.nodes.tag.item(element) in self.other_tags or not names.isdisjoint(ELSEWHERE)
+        return self.nodes.name(element) in _ELSEWHERE_NAMES or not names.isdisjoint(ELSEWHERE)
 
     def _is_other(self, node: int, place: _Place) -> bool:
         """Tell from its surroundings whether a picture is decoration, an advertisement or a portrait."""
@@ -258,6 +277,17 @@ class _Finder:
         lines = self.page.blocks.texts[max(0, first - 1) : stop]  # with the kept texts before and after
         return any(is_byline_of(line, name) for line in lines)
 
+    def _is_teaser(self, node: int, place: _Place) -> bool:
+        """Tell whether a picture links to another page that a link without it, near it and with removed text, leads to."""
+        nodes = self.nodes
+        around = [item for item in nodes.ancestors(node, _NEAR) if nodes.name(item) == "a"]
+        address = nodes.attributes[around[0]].get("href", "") if around else ""
+        if not address or _IMAGE_FILE.search(address):
+            return False
+        box = max(place.box, nodes.parent.item(place.box))
+        links = self.links[slice(*self.links.searchsorted((nodes.parent.item(place.box), nodes.end.item(box))))]
+        return any(item != around[0] and nodes.attributes[item].get("href") == address for item in links.tolist())
+
     def _is_large(self, node: int) -> bool:
         """Tell whether a picture is large, or a figure."""
         if max(side or 0 for side in picture_sides(self.nodes.attributes[node])) >= _LARGE:
@@ -267,7 +297,7 @@ class _Finder:
     def _add_declared(self, found: dict[int, str], rest: Sequence[int], places: Mapping[int, _Place]) -> None:
         """Add the first of the other pictures that is the page's declared picture, unless that is found already."""
         nodes = self.nodes
-        metas = [nodes.attributes[node] for word in (b"og:image", b"twitter:image") for node in self.named[word]]
+        metas = [nodes.attributes[node] for node in self.named[b":image"]]
         declared = [
             picture_file_name(item.get("content", ""))
             for item in metas
@@ -312,8 +342,9 @@ class _Finder:
             figures = [item for item in nodes.ancestors(node, _MAX_LEVELS) if nodes.name(item) == "figure"]
             figure = figures[0] if figures else self._box(node, *self._neighbours(node))
             first, place, end = (bisect_left(candidates, item) for item in (figure, node, int(nodes.end[figure])))
-            before = [item for item in candidates[first:place] if nodes.end[item] <= node]
-            caption = candidates[place] if place < end else before[-1] if before else -1
+            before = reversed(candidates[max(first, place - _MAX_LEVELS) : place])  # without those around the picture
+            last = next((item for item in before if nodes.end[item] <= node), -1)
+            caption = candidates[place] if place < end else last
             if caption >= 0:
                 end = nodes.end.item(caption)
                 begin, stop = starts.searchsorted((caption, end)).tolist()

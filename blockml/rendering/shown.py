@@ -16,6 +16,8 @@ __all__ += ["text_sums"]
 
 #: Enum members are slow to look up in Python 3.11.
 _HEAD = int(Flag.HEAD)
+#: Elements with content that start a new line.
+_BLOCKS = BREAKING - VOID
 #: Elements that may be left out around the whole fragment; a paragraph or list keeps its element.
 _CONTAINERS = frozenset({"html", "body", "div", "article", "main", "section"})
 _TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
@@ -68,10 +70,10 @@ def text_sums(values: NDArray[np.bool_] | NDArray[np.int64]) -> NDArray[np.int64
 def shown_texts(page: Page, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
     """(n_nodes,) whether a node is a text of the blocks in ``rows``."""
     nodes, blocks, n = page.nodes, page.blocks, len(page.nodes)
-    change = np.zeros(n + 1, dtype=np.int64)
-    np.add.at(change, blocks.node[rows], 1)
-    np.add.at(change, blocks.last_node[rows] + 1, -1)
-    found: NDArray[np.bool_] = (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0) & (change[:n].cumsum() > 0)
+    change = np.zeros(n + 1, dtype=np.int8)  # no block begins or ends where another one does
+    change[blocks.node[rows]] = 1
+    change[blocks.last_node[rows] + 1] -= 1
+    found: NDArray[np.bool_] = (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0) & (change[:n].cumsum(dtype=np.int8) > 0)
     return found
 
 
@@ -84,27 +86,25 @@ def shown_nodes(
     between two kept texts. ``pictures`` are written, and so are the elements around them that start a new line.
     """
     nodes, n = page.nodes, len(page.nodes)
-    is_text = (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0)
     text_shown = shown_texts(page, rows)
     before = text_sums(text_shown)
-    holds = before[nodes.end] > before[:-1]
     is_written = np.array([name in elements for name in nodes.names], dtype=bool)
-    result: NDArray[np.bool_] = text_shown | (is_written[nodes.tag] & holds)
+    result: NDArray[np.bool_] = (before[nodes.end] > before[:-1]) & is_written[nodes.tag]
+    result |= text_shown
     is_void = np.array([name in VOID for name in nodes.names], dtype=bool) & is_written
     (void,) = is_void[nodes.tag].nonzero()
-    (texts,) = is_text.nonzero()
-    place = texts.searchsorted(void)
-    around = np.zeros(len(texts) + 2, dtype=bool)
-    around[1:-1] = text_shown[texts]
-    result[void] = around[place] & around[place + 1]
+    if len(void):
+        (texts,) = ((nodes.tag == 0) & ((nodes.flags & _HEAD) == 0)).nonzero()
+        place = texts.searchsorted(void)
+        around = np.zeros(len(texts) + 2, dtype=bool)
+        around[1:-1] = text_shown[texts]
+        result[void] = around[place] & around[place + 1]
     if pictures:
         is_picture = np.zeros(n, dtype=bool)
         is_picture[list(pictures)] = True
         sums = text_sums(is_picture)
-        begins_line = np.array([name in BREAKING - VOID for name in nodes.names], dtype=bool) & is_written
-        result |= is_picture | (
-            (is_written & begins_line)[nodes.tag] & ~is_void[nodes.tag] & (sums[nodes.end] > sums[:-1])
-        )
+        begins_line = np.array([name in _BLOCKS for name in nodes.names], dtype=bool) & is_written
+        result |= is_picture | (begins_line[nodes.tag] & (sums[nodes.end] > sums[:-1]))
     # All cells of a written row are written, so that none moves to another column.
     if not {"td", "th"}.isdisjoint(nodes.names):
         (cells,) = (nodes.named({"td", "th"}) & (nodes.parent >= 0)).nonzero()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import compress
 
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 
 from blockml.page import Attributes, Flag, Page, Separator
 from blockml.rendering.code import line_starts
+from blockml.rendering.code_text import write_code
+from blockml.rendering.roles import own_lines
+from blockml.rendering.spaces import KEEPS_LINES, kept_spaces, verse_indent, verses
 
 __all__ = ["TEX_SCRIPT", "may_have_formulas", "node_separators", "render_text", "text_pieces"]
 
@@ -21,6 +25,8 @@ _PREFORMATTED, _SPACE, _CELL = int(Flag.PREFORMATTED), int(Separator.SPACE), int
 _SEPARATORS = ("", " ", "\t", "\n", "\n")
 #: Scripts from this code point on put no space between words; the segmentation into blocks uses the same one.
 _FIRST_IDEOGRAPH = "\u2e80"
+#: Runs of blanks, and blanks around line breaks.
+_BLANKS, _AROUND_LINES = re.compile(r"[^\S\n]+"), re.compile(r" ?\n ?")
 _SEPARATED_PARAGRAPHS = (*_SEPARATORS[:-1], "\n\n")
 
 
@@ -88,42 +94,87 @@ def text_pieces(
     texts = list(compress(blocks.texts, kept))
     by_separator = _SEPARATED_PARAGRAPHS if paragraphs else _SEPARATORS
     gaps = [by_separator[separator] for separator in separators.tolist()]
-    is_preformatted = (blocks.flags[rows] & _PREFORMATTED) != 0
-    places, cells = is_preformatted.nonzero()[0], (separators[1:] == _CELL).nonzero()[0] + 1
-    before = rows  # the previous kept block of each, -1 for the first; few pages need them
-    if len(places) or len(cells):
-        before = np.concatenate(([-1], rows[:-1]))
-    if len(places):
-        source = _source_of(page)
-        first, last = blocks.node[rows[places]], blocks.last_node[rows[places]]
-        raw = page.nodes.texts
-        for place, node in zip(places.tolist(), first.tolist(), strict=True):
-            texts[place] = raw[node]
-        for place in places[first < last].tolist():  # few blocks have several nodes
-            texts[place] = source(int(rows[place]), int(rows[place]) + 1)
-        is_joined = is_preformatted & (separators <= _SPACE)
-        is_joined[1:] &= is_preformatted[:-1]
-        for place in np.flatnonzero(is_joined & (before + 1 == rows)).tolist():
-            gaps[place] = ""
-        places = np.flatnonzero(is_joined & (before + 1 < rows))
-        for place, last, row in zip(places.tolist(), before[places].tolist(), rows[places].tolist(), strict=True):
-            removed = source(last + 1, row)
-            gaps[place] = "\n" if "\n" in removed else " " if removed else ""
-        starts = np.asarray(line_starts(page.nodes), dtype=np.intp)
-        n_lines = starts.searchsorted(blocks.node[rows]) - starts.searchsorted(blocks.last_node[before])
-        for place in np.flatnonzero(is_joined & (n_lines > 0)).tolist():
-            gaps[place] = "\n" * int(n_lines[place])
+    _keep_source(page, rows, gaps, texts)
+    cells = (separators[1:] == _CELL).nonzero()[0] + 1
     if len(cells):
+        before = np.concatenate(([-1], rows[:-1]))  # the previous kept block of each
         # Cells that begin before the end of each block.
         n_cells = np.cumsum(page.nodes.named({"td", "th"}))[blocks.node]
         for place in cells.tolist():
             gaps[place] = "\t" * max(1, int(n_cells[rows[place]] - n_cells[before[place]]))  # a tab per empty cell
+    _indent_verses(page, rows, texts)
+    write_code(page, rows, gaps, texts)
+    _begin_own_lines(page, rows, gaps)
     if may_have_formulas(page):
         from blockml.rendering.formula_text import write_formulas
 
         write_formulas(page, rows, gaps, texts)
     gaps[0] = ""
     return gaps, texts
+
+
+def _keep_source(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[str]) -> None:
+    """Write the texts of preformatted blocks, and of those whose style keeps white space, as in the page, in place."""
+    blocks, spaces = page.blocks, kept_spaces(page.nodes)
+    is_preformatted = (blocks.flags[rows] & _PREFORMATTED) != 0
+    if spaces is not None:
+        is_preformatted |= spaces[blocks.node[rows]] > 0
+    places = is_preformatted.nonzero()[0]
+    if not len(places):
+        return
+    before, separators = np.concatenate(([-1], rows[:-1])), blocks.separators_of(rows)
+    source = _source_of(page)
+    first, last = blocks.node[rows[places]], blocks.last_node[rows[places]]
+    raw = page.nodes.texts
+    for place, node in zip(places.tolist(), first.tolist(), strict=True):
+        texts[place] = raw[node]
+    for place in places[first < last].tolist():  # few blocks have several nodes
+        texts[place] = source(int(rows[place]), int(rows[place]) + 1)
+    is_joined = is_preformatted & (separators <= _SPACE)
+    is_joined[1:] &= is_preformatted[:-1]
+    for place in np.flatnonzero(is_joined & (before + 1 == rows)).tolist():
+        gaps[place] = ""
+    places = np.flatnonzero(is_joined & (before + 1 < rows))
+    for place, last, row in zip(places.tolist(), before[places].tolist(), rows[places].tolist(), strict=True):
+        removed = source(last + 1, row)
+        gaps[place] = "\n" if "\n" in removed else " " if removed else ""
+    starts = np.asarray(line_starts(page.nodes), dtype=np.intp)
+    n_lines = starts.searchsorted(blocks.node[rows]) - starts.searchsorted(blocks.last_node[before])
+    for place in np.flatnonzero(is_joined & (n_lines > 0)).tolist():
+        gaps[place] = "\n" * int(n_lines[place])
+    if spaces is not None:
+        _keep_spaces(spaces[blocks.node[rows]], gaps, texts)
+
+
+def _begin_own_lines(page: Page, rows: NDArray[np.intp], gaps: list[str]) -> None:
+    """Begin a line at the start and end of custom elements that are paragraphs, in place."""
+    own = own_lines(page.nodes)
+    if not len(own):
+        return
+    edges = np.sort(np.concatenate((own, page.nodes.end[own])))
+    n_before = edges.searchsorted(page.blocks.last_node[rows], "right")
+    is_start = edges.searchsorted(page.blocks.node[rows[1:]], "right") > n_before[:-1]
+    for place in (np.flatnonzero(is_start) + 1).tolist():
+        gaps[place] = gaps[place] if "\n" in gaps[place] else "\n"
+
+
+def _keep_spaces(kinds: NDArray[np.int8], gaps: list[str], texts: list[str]) -> None:
+    """Write the texts of blocks whose style keeps white space, in place; ``kinds`` (n_rows,) says how."""
+    for place in kinds.nonzero()[0].tolist():
+        if kinds[place] == KEEPS_LINES:
+            texts[place] = _AROUND_LINES.sub("\n", _BLANKS.sub(" ", texts[place]))
+        if not place or "\n" in gaps[place]:
+            texts[place] = texts[place].lstrip("\n")
+        if place + 1 == len(gaps) or "\n" in gaps[place + 1]:
+            texts[place] = texts[place].rstrip()
+
+
+def _indent_verses(page: Page, rows: NDArray[np.intp], texts: list[str]) -> None:
+    """Indent the texts of verses, in place."""
+    owners = page.blocks.node[rows]
+    for place in verses(page.nodes, owners).tolist():
+        if indent := verse_indent(page.nodes.texts[owners[place]]):
+            texts[place] = indent + texts[place].lstrip()
 
 
 def may_have_formulas(page: Page) -> bool:

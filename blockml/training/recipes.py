@@ -193,6 +193,7 @@ _RECIPES = (
         policy=DecisionPolicy(
             rule="expected_f1",
             min_content_words=40,
+            form_best_probability=0.7,
             base_penalty=0.2,
             article_penalty=0.6,
             link_penalty=1.0,

@@ -47,6 +47,7 @@ TRANSFER = (
 NEUTRAL: Mapping[str, float] = {
     "min_content_words": 0,
     "min_best_probability": 1,
+    "form_best_probability": 0,
     "base_penalty": 0,
     "article_penalty": 0,
     "link_penalty": 0,

@@ -57,11 +57,11 @@ _LIMITS = blockml.Limits(bytes=4_096, nodes=100, depth=20)
 _BACKENDS = [name for name in BACKENDS if name != "html5lib"]
 _PROFILES, _TOKENIZERS = list(PROFILES), list(TOKENIZERS)
 #: Maximum lengths of inputs: small, because few bytes suffice to reach the states of parsers and loops.
-_LENGTHS = {"parsing": 256, "features": 256, "rendering": 256, "trees": 400, "model": 16_384}
+_LENGTHS = {"parsing": 256, "features": 256, "rendering": 128, "trees": 400, "model": 16_384}
 #: Separator between the members of a model in an input.
 _MARK = b"\xff\xfe\xfd\xfc"
 #: One in so many inputs goes through the public functions, has all outputs checked, or is repeated to a larger page.
-_WHOLE, _CHECKED, _REPEATED = 256, 128, 4_096
+_WHOLE, _CHECKED, _REPEATED = 256, 512, 16_384
 _FOLDER = tempfile.TemporaryDirectory()
 _MODEL, _VIEW = Path(_FOLDER.name, "m.blockml"), Path(_FOLDER.name, "view.html")
 
@@ -127,7 +127,7 @@ def _built(data: bytes) -> Page:
     nodes = build(source, backend, _LIMITS).nodes()
     blocks = segment(nodes, profile=profile, tokenizer=_TOKENIZERS[choice % len(_TOKENIZERS)])
     assert len(blocks) <= len(nodes) <= _LIMITS.nodes
-    title = " ".join(source[:40].decode("utf-8", "replace").split())
+    title = blocks.texts[0][:40] if len(blocks) else ""
     return Page("https://a.example/b/", title, "utf-8", "", backend, profile, (), Status.OK, nodes, blocks, source)
 
 

@@ -18,7 +18,11 @@ HTML_TOKENS = tuple(
         "<base href='http://['>",
         "<meta charset=utf-16>", "<meta charset=x-user-defined>", "<br>", "<h1>", "<time datetime='9999-99-99'>",
         "<script type='application/ld+json'>{\"@type\":[", "hidden style='display:none'", " class='a b c' ", "\x00",
-        "😀", "\u202e", "\xad", "$$", "\\(", "`" * 9,
+        "😀", "\u202e", "\xad", "$$", "\\(", "`" * 9, "<img src=x>", "<picture><source srcset='x 1w, y 2x,'>",
+        " data-src=/x.png ", "<figure><figcaption>", "<template shadowrootmode=open>", "<slot name=x>", " slot=x ",
+        "<math><mfrac><mi>x</mi>", "<msubsup>", "<mtable><mtr><mtd>", "<annotation encoding='application/x-tex'>",
+        " role=heading aria-level=2 ", "<td colspan=9 rowspan=9>", "<dl><dt>", "<ol reversed start=9>", "<a href=#fn1>",
+        " aria-hidden=true ", "<details><summary>", " white-space:pre-line ",
     )
 )  # fmt: skip
 

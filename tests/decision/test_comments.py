@@ -100,6 +100,15 @@ def test_comments_are_kept_next_to_few_other_words(n_words: int, are_comments: b
     assert (readers_comments(one, comment_limits(DecisionPolicy())) is not None) is are_comments
 
 
+@pytest.mark.parametrize(("left", "comments", "are_comments"), [(0.9, 0.9, True), (0.3, 0.9, False), (0.3, 0.4, True)])
+def test_improbable_text_is_not_what_the_page_is_about(left: float, comments: float, are_comments: bool) -> None:  # noqa: FBT001
+    """Neither the text that would be left, nor comments that the model hardly takes for content."""
+    page = blockml.parse(f"<p>{'word ' * 30}<div><p>{'one ' * 30}<p>Two</div>")
+    one = scored(with_labels(page, [Label.MAIN, Label.COMMENT, Label.COMMENT]), [True] * 3)
+    one = replace(one, prediction=replace(one.prediction, scores=np.array([left, comments, comments], np.float32)))
+    assert (readers_comments(one, comment_limits(DecisionPolicy())) is not None) is are_comments
+
+
 TEXT = "Cats rule the world, and nobody has ever asked them whether they like it at all. "
 
 

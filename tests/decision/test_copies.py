@@ -58,9 +58,44 @@ def test_pages_without_hidden_text() -> None:
 def test_the_visible_text_is_kept_instead_of_its_copy() -> None:
     """The visible text is kept even if its copy is more probable, and the copy is removed as a duplicate."""
     page = blockml.parse(f"<div hidden><p>{STORY}</p></div><p>{STORY}")
-    prediction = Prediction(np.array([0.95, 0.8], np.float32), matrix=page_matrix(page, "page"))
+    prediction = Prediction(np.array([0.95, 0.9], np.float32), matrix=page_matrix(page, "page"))
     policy = DecisionPolicy(rule="expected_f1", duplicate_penalty=4.0)
     assert decide(policy, page, prediction).kept.tolist() == [True, False]
     found = decide(DecisionPolicy(rule="expected_f1", duplicate_penalty=4.0, hidden_copy_penalty=8.0), page, prediction)
     assert found.kept.tolist() == [False, True]
     assert found.reasons[0] is Reason.DUPLICATE
+
+
+def kept(html: str, probability: float, policy: DecisionPolicy) -> list[bool]:
+    """Which blocks are kept if all have one probability."""
+    page = blockml.parse(html)
+    scores = np.full(len(page.blocks), probability, np.float32)
+    found: list[bool] = decide(policy, page, Prediction(scores, matrix=page_matrix(page, "page"))).kept.tolist()
+    return found
+
+
+@pytest.mark.parametrize(("n_rows", "n_kept"), [(2, 1), (3, 3)])
+def test_values_of_a_table_are_not_copies(n_rows: int, n_kept: int) -> None:
+    """Duplicates stay if the certain ones that would go have more words than those that stay."""
+    rows = "".join(f"<div class=row-{number}><p><i>Board of Education meets</i></p></div>" for number in range(n_rows))
+    policy = DecisionPolicy(rule="expected_f1", duplicate_penalty=9.0)
+    assert kept(rows, 0.95, policy) == [number < n_kept for number in range(n_rows)]
+    assert kept(rows, 0.85, policy) == [number < 1 for number in range(n_rows)]  # none is certain
+
+
+@pytest.mark.parametrize(("n_tabs", "stay"), [(1, False), (2, True)])
+def test_hidden_tabs_with_most_of_the_text_are_not_copies(n_tabs: int, stay: bool) -> None:  # noqa: FBT001
+    """They repeat what is visible in parts, but have more certain words together."""
+    tabs = "".join(f"<div hidden><p>{number} {STORY}</div>" for number in range(n_tabs))
+    policy = DecisionPolicy(rule="expected_f1", hidden_copy_penalty=9.0)
+    assert kept(f"<p>{STORY} And so on.</p>{tabs}", 0.95, policy) == [True] + [stay] * n_tabs
+
+
+@pytest.mark.parametrize(("n_words", "stays"), [(30, False), (31, True)])
+def test_a_sidebar_with_most_of_the_text_is_none(n_words: int, stays: bool) -> None:  # noqa: FBT001
+    """If it has more than three times as many words as the rest."""
+    policy = DecisionPolicy(rule="expected_f1", sidebar_probability=0.7)
+    html = f"<p>{'word ' * 10}</p><div class=sidebar><p>{'term ' * n_words}</div>"
+    page = blockml.parse(html)
+    prediction = Prediction(np.array([0.8, 0.6], np.float32), matrix=page_matrix(page, "page"))
+    assert decide(policy, page, prediction).kept.tolist() == [True, stays]

@@ -25,6 +25,7 @@ def test_defaults_of_missing_fields() -> None:
         "threshold": 0.5,
         "min_content_words": 0.0,
         "min_best_probability": 0.25,
+        "form_best_probability": 0.0,
         "base_penalty": 0.0,
         "article_penalty": 0.0,
         "link_penalty": 0.0,

@@ -27,7 +27,8 @@ def test_names_of_comments(name: str) -> None:
     "name",
     ["class=commented", "class=nocomments", "class=commentary", "class=noloaddisqus", "data-comments=7",
      "title='No comments'", "class=no-comments", "class=hasComments", "class=commentOnSelection",
-     "class=comments-open", "class=recommended", "id=respond-to-review-comments"],
+     "class=comments-open", "class=recommended", "id=respond-to-review-comments",
+     "class=testimonials-comment", "class=Testimonials_comments-comment-text"],
 )  # fmt: skip
 def test_other_names(name: str) -> None:
     """Parts of other words and other attributes don't mark comments."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import blockml
 from blockml.metadata.json_ld import json_ld_objects
 from blockml.metadata.lenient_json import _mended, lenient_json
 
@@ -83,3 +84,17 @@ def test_nearly_right_scripts_describe_the_page() -> None:
         b'<script type="application/ld+json">{"@type": "Article", "headline": "Cats",}\n{"name": "x" /* y */}</script>'
     )
     assert [item.get("headline") or item.get("name") for item in json_ld_objects(page, 1)] == ["Cats", "x"]
+
+
+@pytest.mark.parametrize("field", ["author", "publisher", "image", "headline", "keywords", "datePublished", "@type"])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"name":', "}"), ('[{"name":', "}]"), ('{"url":', "}")])
+def test_deep_values_have_no_text(field: str, opening: str, closing: str) -> None:
+    """Lists and objects nested almost as deep as json reads them: what is within six levels is read."""
+    for depth, is_read in ((2, True), (100, False), (880, False), (100_000, False)):
+        value = opening * depth + '"https://a.example/cats.jpg"' + closing * depth
+        script = f'{{"headline": "Mat", "@type": "NewsArticle", "{field}": {value}}}'
+        found = blockml.extract(f'<script type="application/ld+json">{script}</script><h1>Dogs</h1>').metadata
+        if field == "image" and opening in {"[", '{"url":'}:
+            assert (found.image == "https://a.example/cats.jpg") is (is_read and opening == "[")
+        if field == "headline":
+            assert found.title != "Mat"

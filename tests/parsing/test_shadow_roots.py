@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.page import Flag
+from blockml.parsing.backends import build
+from blockml.parsing.builder import NodesBuilder
 from blockml.parsing.shadow_roots import composed
 
 BACKENDS = ["lxml", "html5lib", *(["lexbor"] if find_spec("selectolax") else [])]
@@ -168,3 +170,20 @@ def test_many_tags_stay_cheap(piece: str) -> None:
     """Output grows with the page, not with its square, for a hundred thousand tags."""
     source = b"<x-a><template shadowrootmode=open>" + piece.encode() * 100_000
     assert len(composed(source)) <= len(source)
+
+
+def test_costly_pages_are_parsed_three_times_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they are, with their shadow roots, and without their deepest tags."""
+    sizes: list[int] = []
+
+    def counted(source: bytes, backend: str, limits: blockml.Limits) -> NodesBuilder:
+        sizes.append(len(source))
+        return build(source, backend, limits)
+
+    monkeypatch.setattr("blockml.parsing.build", counted)
+    root = b"<x-a><template shadowrootmode=open>cats</template></x-a>"
+    page = blockml.parse(root + b"<div>" * 4_500 + b"</i>x" * 50_000)
+    assert page.status == blockml.Status.TRUNCATED
+    assert len(sizes) == 3
+    assert sizes == sorted(sizes, reverse=True)
+    assert page.blocks.texts[0] == "cats"

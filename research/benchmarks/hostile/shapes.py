@@ -80,6 +80,15 @@ def _open(opening: str, n: int, piece: str) -> Callable[[int], bytes]:
     return made
 
 
+def _halves(start: str, piece: str, other: str, end: str = "") -> Callable[[int], bytes]:
+    """As many bytes of one piece as of another; ``{}`` is the number of the piece."""
+
+    def half(piece: str, size: int) -> str:
+        return "".join(piece.replace("{}", str(number)) for number in range(size // (2 * len(piece))))
+
+    return lambda size: (start + half(piece, size) + half(other, size) + end).encode()
+
+
 def _formatting_kinds(size: int) -> bytes:
     """Different formatting elements, each of which the HTML standard reopens in each paragraph."""
     return "".join(f"<p><font a={i}>x" for i in range(size // 16)).encode()
@@ -87,6 +96,11 @@ def _formatting_kinds(size: int) -> bytes:
 
 #: The page with which costs are compared.
 ORDINARY = ordinary
+
+_TEXT = "<p>The cat sat on the mat and looked at the rain that fell.</p>"
+_PICTURE = f"{_TEXT}<img src=data: "
+_FORMULA, _AFTER_FORMULA = f"{_TEXT}<p>x <math>", "</math>"
+_ROOT, _ROOT_END = "<x-a><template shadowrootmode=open>", "</template></x-a>"
 
 SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "ordinary": ordinary,
@@ -204,6 +218,49 @@ SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "CDATA sections": _repeated("<svg>", "<![CDATA[x]]>"),
     "scripts within scripts": _repeated("<script>", "<!--<script></script>-->"),
     "unfinished end tags of a text area": _repeated("<textarea>", "</textare"),
+    "candidates of a picture": _repeated(f"{_PICTURE}srcset='", "a.jpg 1w, ", f"'>{_TEXT}"),
+    "candidates without commas": _repeated(f"{_PICTURE}srcset='", "a ", f"'>{_TEXT}"),
+    "a candidate of one word": _repeated(f"{_PICTURE}srcset='", "a", f" b'>{_TEXT}"),
+    "spaces in candidates": _repeated(f"{_PICTURE}srcset='x ", " ", f"y z'>{_TEXT}"),
+    "suffixes in a late address": _repeated(f"{_TEXT}<img data-src='", ".jpg", f"{{'>{_TEXT}"),
+    "suffixes in other attributes": _repeated(f"{_PICTURE}data-x='", ".jpg", f"{{'>{_TEXT}"),
+    "name of a placeholder": _repeated(f"{_TEXT}<img src='", "-lazy", f"'>{_TEXT}"),
+    "sources and pictures": _halves(f"{_TEXT}<picture>", "<source>", "<img src=data:x>", f"</picture>{_TEXT}"),
+    "captions and pictures": _halves(f"{_TEXT}<figure>", "<figcaption></figcaption>", "<img src={}>", _TEXT),
+    "pictures, all different": lambda size: "".join(f"<p>w<img src={i}.jpg>" for i in range(size // 20)).encode(),
+    "pictures within noscript": _nested("<noscript><img src=a.jpg>", "</noscript>"),
+    "wide formula": _repeated(_FORMULA, "<mi>sin</mi>", _AFTER_FORMULA),
+    "nested formulas": _nested("<math><mrow>", "</mrow></math>"),
+    "rows of a formula, deep": lambda size: (
+        f"{_FORMULA}{'<mrow><mi>a</mi>' * 1_900}{'<mi>sin</mi>' * (size // 12 - 2_700)}".encode()
+    ),
+    "scripts of a formula": _repeated(_FORMULA, "<mmultiscripts><mi>a</mi><mprescripts/></mmultiscripts>"),
+    "scripts of one base": _repeated(f"{_FORMULA}<mmultiscripts><mi>a</mi><mprescripts/>", "<mi>b</mi>"),
+    "empty matrices": _repeated(_FORMULA, "<mtable/>", _AFTER_FORMULA),
+    "backslashes in a formula": _repeated(f"{_FORMULA}<mo>", "\\"),
+    "fences": _repeated(_FORMULA, "<mfenced/>", _AFTER_FORMULA),
+    "many formulas": _repeated(f"{_TEXT}<p>x ", "<math><mi>x</mi></math> w "),
+    "copies of formulas": _repeated(f"{_TEXT}<p>" + "<span class=katex-html>" * 200, "<math><mi>x</mi></math>"),
+    "lines of code within lines": lambda size: (
+        f"{_TEXT}<pre>x{'<div>' * 950}y{'</div>' * 950}</pre>" * max(1, size // 10_500)
+    ).encode(),
+    "shadow roots": _repeated("", f"{_ROOT}<slot></slot></template>x</x-a>"),
+    "shadow roots, nested": _nested(_ROOT, _ROOT_END),
+    "shadow roots, not closed": _repeated("", f"{_ROOT}<slot>"),
+    "slots of slots": _nested(
+        f"{_ROOT}<x-b><template shadowrootmode=open><slot></slot></template><slot></slot></x-b></template>", "</x-a>"
+    ),
+    "content of one slot": _repeated(f"{_ROOT}<slot name=b></slot></template>", "<b slot=b>x</b>", "</x-a>"),
+    "many slots": _halves(_ROOT, "<slot name=n{}></slot>", "<b slot=n{}>x</b>", "</x-a>"),
+    "end tags beside a shadow root": _repeated(f"{_ROOT}{_ROOT_END}{'<div>' * 3_000}", "</p></x>"),
+    "header cells": _repeated("<table><tr>", "<th>", "<td>x</table>"),
+    "the same link": _repeated("", "<li><a href=/x>Menu</a>"),
+    "footnote marks": lambda size: "".join(f"<p>w<a href=#n{i}>{i}</a>" for i in range(size // 24)).encode(),
+    "JSON-LD of words": _repeated('<script type="application/ld+json">{"a":', "a ", f"</script>{_TEXT}"),
+    "JSON-LD of quotes": _repeated('<script type="application/ld+json">{"a":', '"', f"</script>{_TEXT}"),
+    "comments of users": lambda size: "".join(
+        f"<div class=comment id=c{i}>Ann Lee said<p>cats</div>" for i in range(size // 52)
+    ).encode(),
 }
 
 

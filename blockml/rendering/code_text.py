@@ -1,0 +1,60 @@
+"""Code blocks in plain text whose lines are elements: with indents and empty lines, without line numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.page import Flag, Nodes, Page
+from blockml.rendering.code import CODE, LINES, code_lines, line_starts, listings
+from blockml.rendering.shown import shown_texts
+
+__all__ = ["write_code"]
+
+_PREFORMATTED = int(Flag.PREFORMATTED)
+
+
+def write_code(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[str]) -> None:
+    """Write code into ``texts`` of the kept blocks ``rows`` and ``gaps`` before them, in place.
+
+    The first block of each piece of code gets all of its lines, and the others get an empty text. Columns of line
+    numbers are left out. Code in ``pre`` without elements for lines is not changed.
+    """
+    nodes, owners = page.nodes, page.blocks.node[rows]
+    code = sorted({*listings(nodes), *_with_line_elements(page, rows)})
+    if not code:
+        return
+    shown, starts, after = shown_texts(page, rows), frozenset(line_starts(nodes)), 0
+    for node in code:
+        first, stop = owners.searchsorted((node, nodes.end[node])).tolist()
+        if node < after or first == stop:
+            continue
+        after = nodes.end.item(node)
+        lines = code_lines(nodes, node, shown, starts)
+        texts[first:stop] = ["\n".join(lines), *[""] * (stop - first - 1)]
+        gaps[first + 1 : stop] = [""] * (stop - first - 1)
+        if "\n" not in gaps[first]:
+            gaps[first] = "\n"
+        if not lines and stop < len(gaps):
+            gaps[stop], gaps[first] = gaps[first], ""
+
+
+def _with_line_elements(page: Page, rows: NDArray[np.intp]) -> list[int]:
+    """Return the preformatted elements with an element for each line, or with numbers at their start."""
+    nodes, blocks = page.nodes, page.blocks
+    inside = rows[(blocks.flags[rows] & _PREFORMATTED) != 0]
+    if not len(inside):
+        return []
+    outer = np.flatnonzero(nodes.named(CODE))
+    lines = np.flatnonzero(nodes.named(LINES) & ((nodes.flags & _PREFORMATTED) != 0))
+    has_lines = lines.searchsorted(nodes.end[outer]) > lines.searchsorted(outer)
+    numbered = [_has_number(nodes, node) for node in outer.tolist()]
+    found: list[int] = outer[has_lines | np.array(numbered, dtype=bool)].tolist()
+    return found
+
+
+def _has_number(nodes: Nodes, node: int) -> bool:
+    """Tell whether the first text of an element starts with a number."""
+    texts = nodes.tag[node : nodes.end[node]] == 0
+    place = int(texts.argmax())
+    return bool(texts[place]) and nodes.texts[node + place].lstrip()[:1].isdecimal()
