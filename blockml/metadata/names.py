@@ -147,7 +147,7 @@ def starts_byline(text: str, *, only: bool = False) -> bool:
     (True, True, False)
     """
     start = text.lstrip()[:2].lower()
-    if not start or (start[0] < _FIRST_IDEOGRAPH and start not in _FIRST_PAIRS):
+    if start not in _FIRST_PAIRS and start[:1] < _FIRST_IDEOGRAPH:
         return False
     words = text.split(maxsplit=4)
     if only and len(words) > 3:

@@ -7,6 +7,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 from blockml.metadata.dates import dates_in, iso_date
 from blockml.metadata.headline import MAX_ELEMENTS, element_text
 from blockml.metadata.names import byline_names, person_names, starts_byline, unjoined
@@ -39,11 +42,10 @@ _PICTURES = frozenset(("figure", "figcaption", "picture"))
 _MIN_PART = 15
 #: Number of lines at the end of a page that may say when it was changed.
 _LAST_LINES = 12
-#: Addresses of pages about an author.
+#: Addresses in lower case of pages about an author.
 _AUTHOR_PAGE = re.compile(
     r"/(?:authors?|autor(?:en|es|a|e|i|zy|ka)?|auteurs?|autrice|yazar(?:lar)?|writers?|journalists?|journalistes?"
-    r"|reporters?|contributors?|columnists?|staff|people|persons?|profiles?|team|meet-the-team|by)[/-]+[^/?#]",
-    re.IGNORECASE,
+    r"|reporters?|contributors?|columnists?|staff|people|persons?|profiles?|team|meet-the-team|by)[/-]+[^/?#]"
 )
 #: Starts of words that say what a date means, by kind, in English, German, French, Spanish, Italian, Portuguese, Dutch,
 #: Polish, Russian, Ukrainian, Turkish, Czech, the Scandinavian languages and Indonesian.
@@ -114,29 +116,31 @@ class VisibleMetadata:
                     similar = node
         return int(blocks.node[blocks.texts.index(title)]) if title in blocks.texts else similar
 
-    def lines(self, first: int, last: int) -> Iterator[_Line]:
-        """Iterate over the lines of a range of blocks."""
+    def lines(self, first: int, last: int) -> list[_Line]:
+        """Return the lines of a range of blocks."""
         blocks = self.page.blocks
-        starts, ends = blocks.node[first:last].tolist(), blocks.last_node[first:last].tolist()
-        texts, after = blocks.texts[first:last], len(starts)
-        separators = blocks.separators[first:last].tolist()
-        begins = [k for k, separator in enumerate(separators) if separator > _SPACE or not k]
-        for k, stop in pairwise([*begins, after]):
-            yield texts[k] if stop == k + 1 else " ".join(texts[k:stop]), starts[k], ends[stop - 1] + 1
+        starts, ends = blocks.node[first:last].tolist(), (blocks.last_node[first:last] + 1).tolist()
+        texts = blocks.texts[first:last]
+        begins = (blocks.separators[first:last] > _SPACE).nonzero()[0].tolist()
+        if len(begins) == len(texts):
+            return list(zip(texts, starts, ends, strict=True))
+        begins = [0, *begins[begins[:1] == [0] :], len(texts)] if texts else []
+        return [
+            (texts[k] if stop == k + 1 else " ".join(texts[k:stop]), starts[k], ends[stop - 1])
+            for k, stop in pairwise(begins)
+        ]
 
     @cached_property
     def nearby(self) -> tuple[list[_Line], list[_Line]]:
         """Lines from the headline to the text, and the lines before the headline, nearest first."""
         if self.headline is None:
             return [], []
-        place = bisect_left(self.page.blocks.node, self.headline)
-        after, n_texts = [], 0
-        for line in self.lines(place, place + _AFTER):
-            n_texts += line[0].count(" ") >= _TEXT_WORDS
-            if n_texts == _MAX_TEXTS:
-                break
-            after.append(line)
-        return after, list(self.lines(max(0, place - _BEFORE), place))[: -_LINES_BEFORE - 1 : -1]
+        place = int(self.page.blocks.node.searchsorted(self.headline))
+        after = self.lines(place, place + _AFTER)
+        texts = [k for k, line in enumerate(after) if line[0].count(" ") >= _TEXT_WORDS]
+        if len(texts) >= _MAX_TEXTS:
+            del after[texts[_MAX_TEXTS - 1] :]
+        return after, self.lines(max(0, place - _BEFORE), place)[: -_LINES_BEFORE - 1 : -1]
 
     def dates(self) -> dict[str, str]:
         """Return the dates in lines near the headline by kind: ``published``, ``modified``, or empty for others."""
@@ -144,18 +148,22 @@ class VisibleMetadata:
         found = self.dated(after + before)
         if "modified" not in found:
             n_blocks = len(self.page.blocks)
-            last = self.lines(max(0, n_blocks - _LAST_LINES), n_blocks)
-            dated = [line for line in last if _MAYBE_DATE.search(line[0])]
-            found |= self.dated([line for line in dated if _kind(line[0]) == "modified"])
+            if _MAYBE_DATE.search("\n".join(self.page.blocks.texts[-_LAST_LINES:])):
+                last = self.lines(max(0, n_blocks - _LAST_LINES), n_blocks)
+                dated = [line for line in last if _MAYBE_DATE.search(line[0])]
+                found |= self.dated([line for line in dated if _kind(line[0]) == "modified"])
         return found
 
     def dated(self, lines: list[_Line]) -> dict[str, str]:
         """Return the first date of each kind in the given lines; the kind is empty if unknown."""
         found: dict[str, str] = {}
+        elements = self.time_elements
+        if not elements and not _MAYBE_DATE.search("\n".join([text for text, *_ in lines])):
+            return found
         label, n_more = "", _MAX_MORE  # the previous line, and the number of lines still read after the first date
         for text, start, end in lines:
-            first, last = bisect_left(self.time_elements, start - _MAX_UP), bisect_left(self.time_elements, end)
-            if times := self.time_elements[first:last]:
+            times = elements and elements[bisect_left(elements, start - _MAX_UP) : bisect_left(elements, end)]
+            if times:
                 text = self.with_times(text, times)  # noqa: PLW2901
             if len(text) <= _MAX_TEXT and text.count(" ") <= _MAX_LINE and (times or _MAYBE_DATE.search(text)):
                 dates = dates_in(text, day_first=self.day_first)
@@ -220,7 +228,8 @@ class VisibleMetadata:
 
     def places(self) -> Iterator[tuple[int, int]]:
         """Iterate over ranges of nodes near the headline that may start with names, most likely first."""
-        nodes, all_links = self.page.nodes, self.page.nodes.indices("a")
+        nodes = self.page.nodes
+        links = nodes.indices("a")
         for lines in self.nearby:
             if not lines:
                 continue
@@ -231,20 +240,29 @@ class VisibleMetadata:
                 for node in self.named_elements
                 if first - _MAX_UP <= node < last and self.author_label(node) and not self.is_of_picture(node)
             ]
-            for link in all_links[slice(*all_links.searchsorted((first - _MAX_UP, last)))][:MAX_ELEMENTS].tolist():
-                attributes = nodes.attributes[link]
-                address = attributes.get("href") or ""
-                if attributes.get("rel") == "author" or _AUTHOR_PAGE.search(address):
-                    found.append((link, link + _MAX_NAMED))
-                elif address.startswith("mailto:"):  # after the name
-                    found.append((max((start for start in starts if start < link), default=link), link))
-            for line, start, end in lines:
-                if line.count(" ") <= _MAX_LINE:
-                    for node, text in enumerate(nodes.texts[start:end], start):
-                        is_short = node == start or len(text) <= _MAX_LABEL_LENGTH
-                        if text and is_short and starts_byline(text, only=node > start):
-                            found.append((node, node + _MAX_NAMED))
+            found += self.author_links(
+                links[slice(*links.searchsorted((first - _MAX_UP, last)))][:MAX_ELEMENTS], starts
+            )
+            for node, text in enumerate(nodes.texts[first:last], first):
+                if text and starts_byline(text):
+                    line, start, _ = next((item for item in lines if item[1] <= node < item[2]), ("", node, 0))
+                    is_short = node == start or len(text) <= _MAX_LABEL_LENGTH
+                    if line and line.count(" ") <= _MAX_LINE and is_short and starts_byline(text, only=node > start):
+                        found.append((node, node + _MAX_NAMED))
             yield from sorted(found)
+
+    def author_links(self, links: NDArray[np.int64], starts: list[int]) -> Iterator[tuple[int, int]]:
+        """Iterate over the ranges of links to pages about authors, and from a start to a link to their mail."""
+        held = [(node, self.page.nodes.attributes[node]) for node in links.tolist()]
+        addresses = "\n".join([attributes.get("href") or "" for _, attributes in held]).lower()
+        may_name = "mailto:" in addresses or _AUTHOR_PAGE.search(addresses)  # one search, because most links are others
+        for node, attributes in held:
+            if attributes.get("rel") == "author" or (
+                may_name and _AUTHOR_PAGE.search(attributes.get("href", "").lower())
+            ):
+                yield node, node + _MAX_NAMED
+            elif may_name and attributes.get("href", "").startswith("mailto:"):  # after the name
+                yield max((start for start in starts if start < node), default=node), node
 
     def names_between(self, start: int, end: int) -> tuple[str, ...]:
         """Return the names at the start of a range of nodes, or after a word such as "By" in it.
