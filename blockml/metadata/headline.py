@@ -17,7 +17,7 @@ from blockml.text.tokens import metric_tokens
 _SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹｜–—]\s*|::|：|_(?=[^_\s]+\Z)")
 #: Labels that phpBB writes before the title of a topic, in its languages.
 _TOPIC = re.compile(
-    r"(?:.*(?:•|::)\s*)?(?:view (?:topic|forum)|thema anzeigen|(?:voir|afficher|consulter) le sujet|ver tema"
+    r"(?:.*(?:•|::|\s-)\s*)?(?:view (?:topic|forum)|thema anzeigen|(?:voir|afficher|consulter) le sujet|ver tema"
     r"|exibir tópico|leggi argomento|bekijk onderwerp|vis(?:a ämne| emne)|zobacz temat|zobrazit téma|просмотр темы) - ",
     re.IGNORECASE,
 )

@@ -211,7 +211,7 @@ def text_of(value: Any) -> str | None:  # noqa: ANN401 (parsed JSON)
     if isinstance(value, list):
         return next((text for item in value if (text := text_of(item))), None)
     if isinstance(value, dict):
-        parts = (text_of(value.get(key)) for key in ("givenName", "familyName"))
+        parts = (text_of(value.get(key)) for key in ("givenName", "additionalName", "familyName"))
         return text_of(value.get("@value")) or text_of(value.get("name")) or " ".join(filter(None, parts)) or None
     return None
 
@@ -234,7 +234,7 @@ def names_in(value: Any) -> tuple[str, ...]:  # noqa: ANN401 (parsed JSON)
     items = value if isinstance(value, list) else [value]
     found: list[str] = []
     for item in items:
-        several = item.get("name") if isinstance(item, dict) else item
+        several = item.get("@list") or item.get("name") if isinstance(item, dict) else item
         found += names_in(several) if isinstance(several, list) else [text] if (text := text_of(item)) else []
     return tuple(dict.fromkeys(found))
 

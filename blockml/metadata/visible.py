@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.metadata.dates import dates_in, iso_date
 from blockml.metadata.headline import MAX_ELEMENTS, element_text
-from blockml.metadata.names import byline_names, person_names, starts_byline, unjoined
+from blockml.metadata.names import byline_in, byline_names, first_names, person_names, starts_byline, unjoined
 from blockml.page import Nodes, Page, Separator
 from blockml.page.attribute_words import nodes_with_words
 from blockml.page.cached import cached_property
@@ -48,26 +48,27 @@ _AUTHOR_PAGE = re.compile(
     r"|reporters?|contributors?|columnists?|staff|people|persons?|profiles?|team|meet-the-team|by)[/-]+[^/?#]"
 )
 #: Starts of words that say what a date means, by kind, in English, German, French, Spanish, Italian, Portuguese, Dutch,
-#: Polish, Russian, Ukrainian, Turkish, Czech, the Scandinavian languages and Indonesian.
+#: Polish, Russian, Ukrainian, Turkish, Czech, Scandinavian languages, Indonesian, Finnish, Hungarian, Greek, Vietnamese
+#: and Arabic.
 _STARTS: Mapping[str, tuple[str, ...]] = {
     "modified": tuple(
         "updat modif edited changed revised aktualisier geändert änderung bearbeitet überarbeitet akt.: jour màj"
         " actuali editado aggiorna atuali bijgewerkt gewijzigd aangepast zaktuali aktuali zmieni zmodyf"
         " обновл измен отредакт"
         " оновл змін güncelle değiştir düzenle uppdater opdater oppdater ändrad endret ændret upraven změn diperbarui"
-        " diubah".split()
+        " diubah päivit muokat frissít módosít ενημερ ενημέρ cập تحديث التحديث".split()
     ),
     "published": tuple(
         "publi posted issued released created submitted written veröffentlich erschien erstellt geschrieben paru ligne"
         " créé posté creado escrito pubbl creato scritto criado postado gepubliceerd geplaatst aangemaakt opublik dodan"
         " utworzon опублик размещ добавлен создан опубл yayın oluştur eklenme giriş udgivet skapad opprettet oprettet"
-        " zveřejn vydán diterbit dibuat".split()
+        " zveřejn vydán diterbit dibuat julkais megjelen közzétéve δημοσ đăng نشر النشر".split()
     ),
     "other": tuple(
         "joined registered member visit login copyright © expir deadline accessed retrieved valid born start ends"
-        " reviewed beigetreten registriert mitglied dabei abgerufen geboren gültig inscrit membre consult né registrado"
-        " miembro iscritto membro acessado lid geregistreerd geraadpleegd dołączył zarejestr dostęp зарегистр регистрац"
-        " обращения зареєстр katılım kayıt üyelik erişim registr medlem bergabung".split()
+        " reviewed due beigetreten registriert mitglied dabei abgerufen geboren gültig inscrit membre consult né"
+        " registrado miembro iscritto membro acessado lid geregistreerd geraadpleegd dołączył zarejestr dostęp"
+        " зарегистр регистрац обращения зареєстр katılım kayıt üyelik erişim registr medlem bergabung".split()
     ),
 }
 #: Kinds with their starts, by first character.
@@ -86,6 +87,10 @@ _WITHIN: Mapping[str, tuple[str, ...]] = {
 _CLOCK = re.compile(r"[\s\d:：日일時时분시分秒()（）]*")
 #: A year, or numbers with points, in a line that may have a date; maximum words of a line that only labels a date.
 _MAYBE_DATE, _MAX_LABEL = re.compile(r"\d(?:(?:(?<=1)9|(?<=2)0)\d\d|[./]\s?\d\d?[./])"), 4
+#: A label with a colon at the start of a byline.
+_LABEL = re.compile(r"\s*\w{1,12}\s?[:：]")
+#: Classes of ``time`` elements that say what the date is.
+_KINDS = ("published", "updated", "modified")
 #: Signs before a word, and number of lines read after the first one with a date (our choice).
 _MARKS, _MAX_MORE = "([（【*•|-–—", 8
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -178,11 +183,14 @@ class VisibleMetadata:
         return found
 
     def with_times(self, text: str, times: list[int]) -> str:
-        """Return the text of a line, with the texts of its ``time`` elements replaced by the dates they declare."""
-        for node in times:
-            declared = self.page.nodes.attributes[node].get("datetime") or ""
+        """Return the text of a line, with its ``time`` elements replaced by the dates and kinds that they declare."""
+        held = [self.page.nodes.attributes[node] for node in times]
+        kinds = [next((kind for kind in _KINDS if kind in (item.get("class") or "").split()), "") for item in held]
+        are_named = "published" in kinds and len(set(kinds)) > 1  # some sites call every date updated
+        for node, item, kind in zip(times, held, kinds, strict=True):
+            declared = item.get("datetime") or ""
             if iso_date(declared) and (shown := element_text(self.page, node)):
-                text = text.replace(shown, declared, 1)
+                text = text.replace(shown, f"{kind} {declared}" if are_named else declared, 1)
         return text
 
     @cached_property
@@ -236,7 +244,7 @@ class VisibleMetadata:
             starts = [start for _, start, _ in lines]
             first, last = min(starts[0], starts[-1]), max(lines[0][2], lines[-1][2])
             found = [
-                (node, int(nodes.end[node]))
+                (node, max(int(nodes.end[node]), node + _MAX_NAMED * (nodes.name(node) == "a")))
                 for node in self.named_elements
                 if first - _MAX_UP <= node < last and self.author_label(node) and not self.is_of_picture(node)
             ]
@@ -244,10 +252,12 @@ class VisibleMetadata:
                 links[slice(*links.searchsorted((first - _MAX_UP, last)))][:MAX_ELEMENTS], starts
             )
             for node, text in enumerate(nodes.texts[first:last], first):
-                if text and starts_byline(text):
+                if text and (byline := byline_in(text)):
                     line, start, _ = next((item for item in lines if item[1] <= node < item[2]), ("", node, 0))
                     is_short = node == start or len(text) <= _MAX_LABEL_LENGTH
-                    if line and line.count(" ") <= _MAX_LINE and is_short and starts_byline(text, only=node > start):
+                    is_only = node > start and not _LABEL.match(byline)
+                    is_byline = line.count(" ") <= _MAX_LINE and is_short and starts_byline(byline, only=is_only)
+                    if line and is_byline and not self.is_of_comment(node):
                         found.append((node, node + _MAX_NAMED))
             yield from sorted(found)
 
@@ -272,23 +282,31 @@ class VisibleMetadata:
         nodes = self.page.nodes
         found: list[str] = []
         is_begin = is_joined = True
+        is_after_label = False
         like = None
         for node in range(start, min(end, start + _MAX_SPAN, len(nodes))):
             if not (text := nodes.texts[node][:_MAX_TEXT].strip()):
                 continue
             text, starts, ends = unjoined(text)
+            text = byline_in(text) or text
             is_byline = starts_byline(text)
             is_label = is_byline and starts_byline(text, only=True)
             is_begin |= is_label
             if not text or is_label:
                 is_joined |= starts
+                is_after_label |= is_label
                 continue
             parent = int(nodes.parent[node])
             kind = nodes.name(parent), nodes.attributes[parent].get("class")
             names = person_names(text) if is_begin or is_byline else ()
+            is_last = not names and (is_byline or is_after_label)
+            names = first_names(text) if is_last else names
             if found and not (names and (is_joined or starts or kind == like)):
                 break
             found += names
+            if found and is_last:
+                break
+            is_after_label = False
             is_begin, is_joined, like = bool(names), ends, kind
         return tuple(dict.fromkeys(found))[:_MAX_NAMES]
 
@@ -306,6 +324,12 @@ class VisibleMetadata:
         if _PICTURES.isdisjoint(nodes.names):
             return False
         return any(nodes.name(each) in _PICTURES for each in (node, *nodes.ancestors(node, _MAX_UP)))
+
+    def is_of_comment(self, node: int) -> bool:
+        """Tell whether a node is in an element whose names say that it has comments."""
+        nodes = self.page.nodes
+        above = (nodes.attributes[each] for each in nodes.ancestors(node, _MAX_UP) if nodes.name(each) != "body")
+        return any("comment" in f"{held.get('class')} {held.get('id')}".lower() for held in above)
 
     def byline_text(self, node: int) -> str:
         """Return the text of a short byline, or the texts of the elements in it that are marked as names."""
