@@ -48,8 +48,11 @@ ELSEWHERE = (
         "related share sidebar social #banner #header #masthead #site-header".split()
     )
 )
-#: Words in the address of a picture before all text that belongs to the head of a site.
-_HEAD = frozenset("head header headers masthead menu nav navigation".split())
+#: Parts of the address of a picture before all text that belongs to the head of a site.
+_HEAD = re.compile(
+    r"(?:^|[^a-z])(?:(?:head(?:er|ing)?s?|hdr|mast(?:head)?|title|top)(?:img|image|pic)?[0-9]*(?![a-z])|nav(?![aeiouy])|menu)",
+    re.IGNORECASE,
+)
 #: Folders of pictures shared by all pages of a site.
 _DESIGN = re.compile(r"/(?:themes?|skins?|templates?|gui|layout)/", re.IGNORECASE)
 #: Classes that cut a picture to a circle.
@@ -69,6 +72,8 @@ _ACTIONS = frozenset(
     "back,comment,comments,e-mail,email,facebook,home,more,next,prev,previous,print,read more,rss,search,send,share,"
     "top,tweet,twitter".split(",")
 )
+#: Start of a word for logos, as in "logosmall".
+_LOGO = re.compile(r"(?:^|[-_/.])logo", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:logo|avatar|icon|is (?:offline|online))\W*$", re.IGNORECASE)
 #: Starts of lines that name the author.
 _BYLINE = re.compile(
@@ -94,7 +99,9 @@ def is_decoration(attributes: Mapping[str, str], address: str) -> bool:
     if _is_small(attributes, address):
         return True
     path = address.partition("?")[0].partition("#")[0].rsplit("/", 2)[-2:]
-    if not DECORATION.isdisjoint(map(str.lower, _WORDS.findall("/".join(path)))) or _DESIGN.search(address):
+    if not DECORATION.isdisjoint(map(str.lower, _WORDS.findall("/".join(path)))) or _LOGO.search(path[-1]):
+        return True
+    if _DESIGN.search(address):
         return True
     alt = attributes.get("alt", "").strip()[-_MAX_ALT:]
     return bool(alt) and (alt.lower() in _ACTIONS or _NAMED.search(alt) is not None)
@@ -105,10 +112,10 @@ def is_of_head(address: str) -> bool:
 
     Examples
     --------
-    >>> is_of_head("/images/head/a.gif"), is_of_head("/images/heads-of-state.jpg")
-    (True, False)
+    >>> is_of_head("/images/head/a.gif"), is_of_head("/2003head.gif"), is_of_head("/images/headland.jpg")
+    (True, True, False)
     """
-    return not _HEAD.isdisjoint(map(str.lower, _WORDS.findall("/".join(address.partition("?")[0].rsplit("/", 2)[-2:]))))
+    return _HEAD.search("/".join(address.partition("?")[0].rsplit("/", 2)[-2:])) is not None
 
 
 def picture_sides(attributes: Mapping[str, str]) -> tuple[int | None, int | None]:
