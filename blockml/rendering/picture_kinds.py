@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 __all__ = ["DECORATION", "ELSEWHERE", "PERSONS", "is_byline_of", "is_decoration", "picture_file_name"]
-__all__ += ["class_and_id_words", "is_of_head", "is_other", "picture_sides", "shown_person"]
+__all__ += ["class_and_id_words", "is_of_head", "is_other", "is_twin", "picture_sides", "shown_person"]
 
 _PIXELS = re.compile(r"\s*([0-9]{1,5})(?:\.[0-9]+)?(?:px)?\s*")
 #: Sides in a style, and in an address.
 _STYLED = re.compile(r"(?:^|[;\s])(width|height)\s*:\s*([0-9]{1,5})(?:\.[0-9]+)?px")
 _IN_ADDRESS = re.compile(r"[?&](?:w|width|h|height|s|size|sz)=([0-9]{1,4})(?:px)?(?![^&#])")
+#: Sides in a file name, and the longest of them that a thumbnail has.
+_THUMBNAIL, _MAX_THUMBNAIL = re.compile(r"[-_]([0-9]{2,4})x([0-9]{2,4})\.[a-z]{3,4}\b", re.IGNORECASE), 150
 #: Maximum sides of icons: of the shorter side, or of both.
 _SHORT, _BOTH_SHORT = 48, 100
 #: Ratio of the sides of strips such as the head of a site.
@@ -48,6 +50,7 @@ ELSEWHERE = (
         "related share sidebar social #banner #header #masthead #site-header".split()
     )
 )
+_SCREENS = re.compile(r"(?<![a-z])(?:desktop|mobile|phone|tablet)(?![a-z])", re.IGNORECASE)
 #: Parts of the address of a picture before all text that belongs to the head of a site.
 _HEAD = re.compile(
     r"(?:^|[^a-z])(?:(?:head(?:er|ing)?s?|hdr|mast(?:head)?|title|top)(?:img|image|pic)?[0-9]*(?![a-z])|nav(?![aeiouy])|menu)",
@@ -107,6 +110,18 @@ def is_decoration(attributes: Mapping[str, str], address: str) -> bool:
     return bool(alt) and (alt.lower() in _ACTIONS or _NAMED.search(alt) is not None)
 
 
+def is_twin(first: str, second: str) -> bool:
+    """Tell from their addresses whether of two pictures one is for phones and the other for larger screens.
+
+    Examples
+    --------
+    >>> is_twin("/desktop/cat.webp", "/mobile/cat-2.webp"), is_twin("/cat.jpg", "/mobile/cat.jpg")
+    (True, False)
+    """
+    kinds = [{name.lower() for name in _SCREENS.findall(address)} for address in (first, second)]
+    return all(kinds) and kinds[0].isdisjoint(kinds[1])
+
+
 def is_of_head(address: str) -> bool:
     """Tell from its address whether a picture before all text belongs to the head of the site.
 
@@ -148,6 +163,8 @@ def _is_small(attributes: Mapping[str, str], address: str) -> bool:
     sides = sorted(side for side in given if side)  # 0 means any size
     if not sides and len(asked := _IN_ADDRESS.findall(address) if "?" in address else []) > 1:
         sides = sorted(map(int, asked))
+    if (match := _THUMBNAIL.search(address)) and max(int(match[1]), int(match[2])) <= _MAX_THUMBNAIL:
+        return True
     if not sides or tuple(sides) in _SHAPES:
         return False
     is_strip = len(sides) > 1 and sides[-1] >= _STRIP * sides[0]
