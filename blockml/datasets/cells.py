@@ -6,6 +6,7 @@ import base64
 import binascii
 import io
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -87,8 +88,9 @@ def page_path(name: str, folder: Path) -> Path:
     for text in (name, name.replace("\\", "/")):
         place = folder / text
         for end in ("", *PAGE_FILES):
-            if place.name and (file := place.with_name(place.name + end)).is_file():
-                return file
+            with suppress(OSError):  # a name may be too long for the file system
+                if place.name and (file := place.with_name(place.name + end)).is_file():
+                    return file
     shown = repr(name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…")
     if scheme not in ("", "file"):
         raise DatasetError(f"has the address {shown} instead of a page; pages are not downloaded")

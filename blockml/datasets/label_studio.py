@@ -117,7 +117,9 @@ def label_studio_rows(tasks: Iterable[Mapping[str, Any]], source: Path) -> Itera
             data = task["data"]
             html = data.get("html") or next((x for x in data.values() if isinstance(x, str) and "<" in x), None)
             page_id = data.get("page_id") or task.get("id")
-        except (AttributeError, KeyError, TypeError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            if isinstance(error, DatasetError):
+                raise
             raise DatasetError(f"task {number} is not a Label Studio task ({error!r})", source=source) from None
         gold = SpanGold(tuple(span for span in spans if span)) if done else None
         yield {"id": page_id, "html": html, "url": data.get("url"), "gold": gold}
@@ -129,8 +131,10 @@ def _span(region: Mapping[str, Any], source: str) -> tuple[str, str, str, Label 
         return None
     value = region["value"]
     (name, *_) = value.get("hypertextlabels") or value["labels"]
-    text = value["text"].replace("\\n", "\n")  # exports escape line ends
-    return value["start"], value["end"], text, as_label(name, source)
+    start, end, text = (value[key] for key in ("start", "end", "text"))
+    if not (isinstance(start, str) and isinstance(end, str) and isinstance(text, str)):
+        raise TypeError("start, end and text of a region must be texts")
+    return start, end, text.replace("\\n", "\n"), as_label(name, source)  # exports escape line ends
 
 
 def _text_place(tree: Any, nodes: Nodes, node: int) -> tuple[str, int, int] | None:  # noqa: ANN401

@@ -154,7 +154,7 @@ def _parquet_rows(path: Path) -> Iterator[TableRow]:
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
             for batch in file.iter_batches(batch_size=_BATCH_ROWS):
                 yield from batch.to_pylist()
-    except (ValueError, pa.ArrowException) as error:
+    except (ValueError, OverflowError, KeyError, pa.ArrowException) as error:  # Python can't hold some cells
         raise DatasetError(f"not a readable Parquet file ({error})", source=path) from error
 
 

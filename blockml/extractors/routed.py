@@ -227,7 +227,7 @@ def read_routed(folder: str | os.PathLike[str]) -> RoutedExtractor:
             Route(site, _adapted(base, place / name), None if host is None else str(host), _template(row, name, arrays))
             for site, host, name, row in rows
         ]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         if isinstance(error, ModelError):
             raise
         raise ModelFormatError(f"not a routing table ({type(error).__name__}: {error})", source=table) from error

@@ -94,14 +94,8 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
             out.append(_listing("\n".join(code_lines(nodes, node, shown, starts.value)), code_language(nodes, node)))
             skipped = nodes.end.item(node)
         elif node not in layout if name in VOID else len(open_tags) < _MAX_DEPTH:
-            attributes = nodes.attributes[node]
-            if node in pictures:
-                name, attributes = "img", {**attributes, "src": pictures[node]}
-            elif name == "img" and not formula_of_image(attributes):
-                continue
-            tag, written = ("div", "") if node in layout else (name, _attributes(name, attributes))
-            begin, end = f"<{tag}{written}>", "" if name in VOID else f"</{tag}>"
-            if budget.spend(len(begin) + len(end), "tags"):
+            begin, end = _tags(name, nodes.attributes[node], pictures.get(node, ""), is_layout=node in layout)
+            if begin and budget.spend(len(begin) + len(end), "tags"):
                 out.append(begin)
                 if end:
                     open_tags.append((int(nodes.end[node]), end))
@@ -111,6 +105,16 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     directions = (nodes.attributes[node].get("dir") for node in around)
     direction = next((value.lower() for value in directions if value is not None), "ltr")
     return f'<div dir="{html.escape(direction)}">{fragment}</div>' if direction != "ltr" else fragment
+
+
+def _tags(name: str, attributes: Mapping[str, str], picture: str, *, is_layout: bool) -> tuple[str, str]:
+    """Return the start and end tag of an element; empty for pictures that are not written."""
+    if picture:
+        name, attributes = "img", {**attributes, "src": picture}
+    elif name == "img" and not formula_of_image(attributes):
+        return "", ""
+    tag, written = ("div", "") if is_layout else (name, _attributes(name, attributes))
+    return f"<{tag}{written}>", "" if name in VOID else f"</{tag}>"
 
 
 def _text(text: str, spaces: int, *, is_preformatted: bool) -> str:

@@ -26,6 +26,7 @@ from blockml.rendering.picture_kinds import (
     is_decoration,
     is_of_head,
     is_other,
+    is_twin,
     picture_file_name,
     picture_sides,
     shown_person,
@@ -48,6 +49,8 @@ _NEAR = 3
 _NO_NAMES = frozenset[str]()
 #: Minimum longer side of a picture that is content directly after the text.
 _LARGE = 300
+#: Maximum number of links beside a picture that are compared with its own, which bounds the time for many pictures.
+_MAX_LINKS = 20
 #: A picture that appears this often is decoration.
 _MANY = 3
 _FIGURES = frozenset({"figure", "picture"})
@@ -151,10 +154,13 @@ class _Finder:
         places = self._places()
         for node, place in places.items():
             is_last = place.right == len(self.nodes)
-            if place.is_between or not (self._is_elsewhere(node) or (is_last and not self._is_large(node))):
-                if (address := self._address(node)) and not self._is_other(node, place):
-                    if not (place.left < 0 and is_of_head(address)) and not self._is_teaser(node, place):
-                        found[node] = address
+            if place.is_between and (address := self._badge(node)):
+                found[node] = address
+            elif place.is_between or not (self._is_elsewhere(node) or (is_last and not self._is_large(node))):
+                address = self._address(node)
+                is_head = place.left < 0 and is_of_head(address)
+                if address and not (is_head or self._is_other(node, place) or self._is_teaser(node, place)):
+                    found[node] = address
             else:
                 rest.append(node)
         self._add_declared(found, rest, places)
@@ -277,8 +283,20 @@ class _Finder:
         lines = self.page.blocks.texts[max(0, first - 1) : stop]  # with the kept texts before and after
         return any(is_byline_of(line, name) for line in lines)
 
+    def _badge(self, node: int) -> str:
+        """Return the address of a drawing with a text in a paragraph, such as a program's badge; else empty."""
+        nodes, attributes = self.nodes, self.nodes.attributes[node]
+        if not attributes.get("alt") or ".svg" not in attributes.get("src", ""):
+            return ""
+        around = nodes.ancestors(node, 2)
+        link = nodes.attributes[around[0]].get("href", "") if around and nodes.name(around[0]) == "a" else ""
+        is_in_paragraph = "p" in [nodes.name(item) for item in around[: 1 + bool(link)]]
+        address = image_address(attributes)
+        is_drawing = address.partition("?")[0].endswith(".svg") and is_safe(address)
+        return address if is_in_paragraph and is_drawing and (not link or link.startswith("http")) else ""
+
     def _is_teaser(self, node: int, place: _Place) -> bool:
-        """Tell whether a picture links to another page that a link without it, near it and with removed text, leads to."""
+        """Tell whether a picture links to another page, as another link in the element around its box does."""
         nodes = self.nodes
         around = [item for item in nodes.ancestors(node, _NEAR) if nodes.name(item) == "a"]
         address = nodes.attributes[around[0]].get("href", "") if around else ""
@@ -286,7 +304,8 @@ class _Finder:
             return False
         box = max(place.box, nodes.parent.item(place.box))
         links = self.links[slice(*self.links.searchsorted((nodes.parent.item(place.box), nodes.end.item(box))))]
-        return any(item != around[0] and nodes.attributes[item].get("href") == address for item in links.tolist())
+        others = links[:_MAX_LINKS].tolist()
+        return any(item != around[0] and nodes.attributes[item].get("href") == address for item in others)
 
     def _is_large(self, node: int) -> bool:
         """Tell whether a picture is large, or a figure."""
@@ -319,7 +338,7 @@ class _Finder:
         flags, attributes = self.nodes.flags, self.nodes.attributes
         if before[0] < 0:
             return False
-        if before[1] != address:
+        if before[1] != address and not is_twin(before[1], address):
             is_late, was_late = flags[node] & _NOSCRIPT, flags[before[0]] & _NOSCRIPT
             if is_late == was_late or attributes[node].get("alt") != attributes[before[0]].get("alt"):
                 return False

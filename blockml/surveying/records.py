@@ -99,8 +99,9 @@ def _name(value: object) -> str:
 
 
 def _share(value: object) -> float | None:
-    known = isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
-    return min(max(float(value), 0.0), 1.0) if known else None  # type: ignore[arg-type]
+    if not isinstance(value, float | int) or isinstance(value, bool) or not -math.inf < value < math.inf:
+        return None
+    return float(min(max(value, 0), 1))  # an integer may be too large for a float
 
 
 def _count(value: object) -> int:
@@ -239,7 +240,7 @@ def _table_rows(path: Path) -> Iterator[Any]:
             names = [part for name in names for part in _PARTS.get(name, (name,))]
             for batch in file.iter_batches(_BATCH_ROWS, columns=names):
                 yield from batch.to_pylist()
-    except (ValueError, pa.ArrowException) as error:
+    except (ValueError, OverflowError, KeyError, pa.ArrowException) as error:  # Python can't hold some cells
         if isinstance(error, UsageError):
             raise
         raise InputError(f"not a readable Parquet file ({error})", source=path) from error

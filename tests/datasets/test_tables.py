@@ -226,6 +226,13 @@ def test_bad_tables(case: str, tmp_path: Path) -> None:
     assert main(["datasets", str(path)]) in (2, 3)
 
 
+@pytest.mark.parametrize("name", ["a" * 5_000, "a/" * 3_000, 1e308, 10**400, "\0"])
+def test_impossible_names_of_files(name: object) -> None:
+    """A name that no file can have is a page that is missing."""
+    with pytest.raises(DatasetError, match="names a file that does not exist"):
+        open_dataset([{"path": name, "text": "cats"}])
+
+
 def spooled(page: Any, gold: Any = GOLD, **options: Any) -> tuple[bytes, str | None]:
     """Return page and gold of a table of one row."""
     (page,) = open_dataset([{"html": page, "text": gold}], **options).pages
@@ -435,6 +442,17 @@ def test_label_studio_damage(tmp_path: Path) -> None:
     value["hypertextlabels"] = ["Mian"]
     with pytest.raises(DatasetError, match="task 1: unknown label 'Mian'"):
         open_dataset(write(tmp_path / "x.json", json.dumps([task])))
+    value["hypertextlabels"] = ["Main"]
+    odd_parts: list[dict[str, object]] = [
+        {"start": 5},
+        {"end": None},
+        {"text": {}},
+        {"hypertextlabels": [], "labels": []},
+    ]
+    for odd in odd_parts:
+        changed = {"type": "labels", "value": value | odd}
+        with pytest.raises(DatasetError, match="task 1 is not a Label Studio task"):
+            open_dataset(write(tmp_path / "x.json", json.dumps([task | {"annotations": [{"result": [changed]}]}])))
 
 
 def test_commands_take_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

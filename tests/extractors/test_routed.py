@@ -140,6 +140,7 @@ def test_options_of_records_follow_the_routed_model(folder: Path) -> None:
         ({"routes": [{"site": "a.example", "model": "missing.blockml"}]}, "missing.blockml"),
         ({"routes": 3}, "not a routing table"),
         ({"routes": [{"site": "a.example", "model": "all.blockml", "template_pages": 3}]}, "KeyError"),
+        ({"base": "base.blockml", "format": 1, "routes": [{"site": "a.example"}]}, "KeyError"),
     ],
 )
 def test_damaged_tables_are_refused(folder: Path, change: dict[str, object], message: str) -> None:
@@ -147,6 +148,16 @@ def test_damaged_tables_are_refused(folder: Path, change: dict[str, object], mes
     table = json.loads((folder / ROUTES).read_text())
     (folder / ROUTES).write_text(json.dumps(table | change))
     with pytest.raises(ModelError, match=message):
+        resolve(folder)
+
+
+def test_a_threshold_that_no_float_holds_is_refused(folder: Path) -> None:
+    """JSON may have integers of any size."""
+    table = json.loads((folder / ROUTES).read_text())
+    (route,) = [row for row in table["routes"] if "template_threshold" in row][:1]
+    route["template_threshold"] = 10**400
+    (folder / ROUTES).write_text(json.dumps(table))
+    with pytest.raises(ModelFormatError, match="OverflowError"):
         resolve(folder)
 
 

@@ -280,6 +280,24 @@ def test_records_are_read_with_their_site() -> None:
     assert [found.site for found in RunOutput(rows)] == ["bbc.co.uk", "cats", "", ""]
 
 
+def test_numbers_that_no_float_holds() -> None:
+    """A confidence may be an integer of any size; infinity and NaN are no confidence."""
+    values = (10**400, -(10**400), float("inf"), float("nan"), True, 0.25)
+    found = [record.confidence for record in RunOutput([{"id": "a", "confidence": value} for value in values])]
+    assert found == [1.0, 0.0, None, None, None, 0.25]
+
+
+def test_cells_that_python_cannot_hold(tmp_path: Path) -> None:
+    """A date or duration out of Python's range is an error that names the file."""
+    pa = pytest.importorskip("pyarrow", reason="needs the extra arrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    for number, cells in enumerate((pa.array([2**31 - 1], pa.date32()), pa.array([2**62], pa.duration("s")))):
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(pa.table({"id": cells, "text": ["cats"]}), path)
+        with pytest.raises(InputError, match=f"{number}.parquet: not a readable Parquet file"):
+            list(RunOutput(path))
+
+
 def test_documented_confidence_is_that_of_the_report() -> None:
     """The table in docs/measuring.md has the numbers of the report; on failure, paste it from the message."""
     table = "\n".join(
