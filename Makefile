@@ -29,7 +29,7 @@ help:
 	@echo "make compare every extractor, model and third-party tool on the labelled corpora, or on data/ without them"
 	@echo "make fuzz    feed damaged pages, files and arguments of C functions for MINUTES=5 each; fuzz-sanitized: under gcc's sanitizers"
 	@echo "make fuzz-guided  the same guided by coverage, by atheris and clang, for SECONDS=300 each"
-	@echo "make hostile  hostile pages through blockml and other extractors; fills research/robustness.md"
+	@echo "make hostile  hostile pages through blockml and other extractors, outputs and batches; fills research/robustness.md"
 	@echo "make mutation  change metrics, decision and model loader in SAMPLE=14 places each, and list what no test notices"
 	@echo "make audit   look for known vulnerabilities of the installed versions (asks the network)"
 	@echo "make peers   test the adapters of third-party tools"
@@ -164,6 +164,8 @@ fuzz-guided:
 
 hostile: $(VENV)/.peers
 	$(BIN)/python -m research.benchmarks.hostile --report research/robustness.md
+	$(BIN)/python -m research.benchmarks.hostile.outputs --backends lxml lexbor html5lib --report research/robustness.md
+	$(BIN)/python -m research.benchmarks.hostile.batches --report research/robustness.md
 
 # All places with SAMPLE=0, which takes hours.
 SAMPLE ?= 14

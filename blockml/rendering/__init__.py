@@ -19,6 +19,7 @@ from blockml.rendering.record import (
     SCHEMA_VERSION,
     block_records,
     chunk_record,
+    each_block_record,
     image_record,
     json_schema,
     page_record,
@@ -69,15 +70,16 @@ def _json(extraction: Extraction, *, chunk_size: int | None, **_: object) -> str
         "paragraphs": map(paragraph_record, extraction.paragraphs),
         "removed": map(paragraph_record, extraction.removed),
         "images": map(image_record, extraction.images),
-        "blocks": block_records(extraction),
+        "blocks": each_block_record(extraction),
     }
     if chunk_size is not None:
         lists["chunks"] = map(chunk_record, find_chunks(extraction.text, extraction.paragraphs, chunk_size))
     budget = Budget(extraction.page, MAX_RATIO)
-    budget.spend(_size(_dumped(page_record(extraction))) + _FRAME, "fields")
+    record = page_record(extraction)
+    budget.spend(_size(_dumped(record)) + _FRAME, "fields")
     fields = [piece for name, records in lists.items() for piece in _list_field(name, records, budget)]
     extraction.add_warnings(budget.warnings)
-    page = _dumped({"schema_version": SCHEMA_VERSION, **page_record(extraction)})
+    page = _dumped({"schema_version": SCHEMA_VERSION, **record, "warnings": list(extraction.warnings)})
     return "".join([page.removesuffix("\n}"), *fields, "\n}"])  # one copy: it may be 8 times as large as the page
 
 

@@ -21,7 +21,8 @@ _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 #: Values of ``list-style-type`` for lists by letters and Roman numbers, and their values of ``type``.
 _STYLES = {"lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A", "lower-roman": "i",
            "upper-roman": "I"}  # fmt: skip
-_STYLE = re.compile(rf"list-style(?:-type)?\s*:[^;]*?\b({'|'.join(_STYLES)})\b", re.IGNORECASE)
+_STYLE = re.compile(r"list-style(?:-type)?+\s*+:([^;]*+)", re.IGNORECASE)
+_STYLE_NAME = re.compile(rf"\b(?:{'|'.join(_STYLES)})\b", re.IGNORECASE)
 _ROMAN = {"m": 1000, "cm": 900, "d": 500, "cd": 400, "c": 100, "xc": 90, "l": 50, "xl": 40, "x": 10, "ix": 9, "v": 5,
           "iv": 4, "i": 1}  # fmt: skip
 _MAX_ROMAN = 4000
@@ -62,6 +63,7 @@ class Lines:
         self.signs: dict[int, str] = {}  # sign of the markers of each list
         self.items: dict[int, _Container] = {}  # last item of each list
         self.numbers: dict[int, int] | None = None  # of the items of numbered lists
+        self.kinds: dict[int, str] = {}  # of numbered lists, because the attributes of one with many items may be long
 
     @property
     def text(self) -> str:
@@ -145,7 +147,10 @@ class Lines:
             if self.numbers is None:
                 self.numbers = _item_numbers(nodes)
             number = str(self.numbers[node])
-            if label := item_label(nodes.attributes[parent], nodes.attributes[node], self.numbers[node]):
+            if parent not in self.kinds:
+                self.kinds[parent] = list_kind(nodes.attributes[parent])
+            of_item = list_kind(nodes.attributes[node]) or self.kinds[parent]
+            if label := item_label(of_item, self.numbers[node]):
                 kind, number = "ul", ""
         if parent not in self.signs:
             self.signs[parent] = self._sign(parent, outers, kind, number)
@@ -171,17 +176,16 @@ class Lines:
         return second if self.signs.get(before.list_node) == first and not (is_within or goes_on) else first
 
 
-def item_label(of_list: Mapping[str, str], of_item: Mapping[str, str], number: int) -> str:
+def item_label(kind: str, number: int) -> str:
     """Return the letter or Roman number of an item, with its dot and space; empty for an item with another number.
 
     Markdown has no lists with such numbers, so that they are text of the items.
 
     Examples
     --------
-    >>> item_label({"type": "a"}, {}, 28), item_label({"type": "I"}, {}, 4), item_label({}, {}, 1)
+    >>> item_label("a", 28), item_label("I", 4), item_label("", 1)
     ('ab. ', 'IV. ', '')
     """
-    kind = list_kind(of_item) or list_kind(of_list)
     if not kind or not 0 < number < _MAX_ROMAN:
         return ""
     text = ""
@@ -205,8 +209,8 @@ def list_kind(attributes: Mapping[str, str]) -> str:
     """
     if (given := attributes.get("type", "").strip()) and given in "aAiI":
         return given
-    match = _STYLE.search(attributes["style"]) if "style" in attributes else None
-    return _STYLES[match[1].lower()] if match else ""
+    values = _STYLE.findall(attributes["style"]) if "style" in attributes else ()
+    return next((_STYLES[match[0].lower()] for value in values if (match := _STYLE_NAME.search(value))), "")
 
 
 def _item_numbers(nodes: Nodes) -> dict[int, int]:

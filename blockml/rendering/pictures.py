@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Flag, Image, Page
+from blockml.page import Flag, Image, Nodes, Page
 from blockml.page.attribute_words import nodes_with_words
+from blockml.page.lazy import Lazy
 from blockml.rendering.bounds import Budget
 from blockml.rendering.image_addresses import image_address, is_placeholder
 from blockml.rendering.links import absolute_addresses, is_safe
@@ -49,8 +50,6 @@ _NEAR = 3
 _NO_NAMES = frozenset[str]()
 #: Minimum longer side of a picture that is content directly after the text.
 _LARGE = 300
-#: Maximum number of links beside a picture that are compared with its own, which bounds the time for many pictures.
-_MAX_LINKS = 20
 #: A picture that appears this often is decoration.
 _MANY = 3
 _FIGURES = frozenset({"figure", "picture"})
@@ -131,6 +130,14 @@ class _Place(NamedTuple):
     is_between: bool  #: whether these texts are adjacent to it
 
 
+def _links_by_address(nodes: Nodes) -> Mapping[str, list[int]]:
+    """Return the links of each address, in order."""
+    found: dict[str, list[int]] = {}
+    for link in nodes.indices("a").tolist():
+        found.setdefault(nodes.attributes[link].get("href", ""), []).append(link)
+    return found
+
+
 class _Finder:
     """The pictures of a page and their surroundings."""
 
@@ -141,7 +148,7 @@ class _Finder:
         counts[0, page.blocks.node], counts[1, page.blocks.node] = page.blocks.n_words, page.blocks.n_linked
         self.words, self.linked = text_sums(counts[0]), text_sums(counts[1])
         self.whole = {node for name in _WHOLE for node in page.nodes.indices(name).tolist()}
-        self.links = page.nodes.indices("a")
+        self.links = Lazy(lambda: _links_by_address(page.nodes))
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
         self.sources: dict[int, str] = {}  # addresses of the ``source`` elements, by element around them
         self.last = -1, ""  # node and address of the previous picture
@@ -303,9 +310,9 @@ class _Finder:
         if not address or _IMAGE_FILE.search(address):
             return False
         box = max(place.box, nodes.parent.item(place.box))
-        links = self.links[slice(*self.links.searchsorted((nodes.parent.item(place.box), nodes.end.item(box))))]
-        others = links[:_MAX_LINKS].tolist()
-        return any(item != around[0] and nodes.attributes[item].get("href") == address for item in others)
+        links = self.links.value[address]
+        begin, end = (bisect_left(links, item) for item in (nodes.parent.item(place.box), nodes.end.item(box)))
+        return any(link != around[0] for link in links[begin:end][:2])
 
     def _is_large(self, node: int) -> bool:
         """Tell whether a picture is large, or a figure."""

@@ -6,7 +6,7 @@ compares.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any
@@ -27,7 +27,7 @@ __all__ = [
     "FieldType",
     "block_records",
 ]
-__all__ += ["chunk_record", "image_record", "json_schema", "page_record", "paragraph_record"]
+__all__ += ["chunk_record", "each_block_record", "image_record", "json_schema", "page_record", "paragraph_record"]
 
 #: Incremented when a field is removed or changes its meaning.
 SCHEMA_VERSION = 1
@@ -228,9 +228,14 @@ def page_record(extraction: Extraction, *, metadata: bool = True) -> dict[str, A
 
 def block_records(extraction: Extraction) -> list[dict[str, Any]]:
     """Return one record per block: index, text, score, kept, reason, xpath, label (None without block labels)."""
+    return list(each_block_record(extraction))
+
+
+def each_block_record(extraction: Extraction) -> Iterator[dict[str, Any]]:
+    """Iterate over the records of :func:`block_records`, because all at once may take more memory than their JSON."""
     names = [field.name for field in _BLOCK]
-    rows = zip(*(field.of(extraction) for field in _BLOCK), strict=True)
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    for row in zip(*(field.of(extraction) for field in _BLOCK), strict=True):
+        yield dict(zip(names, row, strict=True))
 
 
 def paragraph_record(paragraph: Paragraph) -> dict[str, Any]:

@@ -14,20 +14,20 @@ from blockml.batch import find_inputs, read_items
 from blockml.errors import BlockmlError
 from research.fuzz.mutations import mutated
 
-__all__ = ["archive", "small_archive"]
+__all__ = ["archive", "small_archive", "warc_record"]
 
 ROOT = Path(__file__).parents[2]
 
 
 def _archives_of(sources: Sequence[bytes]) -> Mapping[str, bytes]:
     """Return files of every kind with these pages."""
-    warc = b"".join(gzip.compress(_warc_record(number, source), 1, mtime=0) for number, source in enumerate(sources))
+    warc = b"".join(gzip.compress(warc_record(number, source), 1, mtime=0) for number, source in enumerate(sources))
     lines = b"".join(
         json.dumps({"id": 1, "html": item.decode("utf-8", "replace")}).encode() + b"\n" for item in sources
     )
     made = {
         "a.warc.gz": warc,
-        "a.warc": b"".join(_warc_record(number, source) for number, source in enumerate(sources)),
+        "a.warc": b"".join(warc_record(number, source) for number, source in enumerate(sources)),
         "a.jsonl": lines,
         "a.jsonl.gz": gzip.compress(lines, 1, mtime=0),
         "a.html.gz": gzip.compress(sources[0], mtime=0),
@@ -44,12 +44,13 @@ def _archives_of(sources: Sequence[bytes]) -> Mapping[str, bytes]:
     return made | {"a.parquet": stream.getvalue()}
 
 
-def _warc_record(number: int, source: bytes) -> bytes:
+def warc_record(number: int, source: bytes, ends: str = "\r\n") -> bytes:
+    """Return a WARC record with a page, whose header ends its lines with ``ends``."""
     block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + source
     return (
         f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <{number}>\r\nContent-Length: {len(block)}\r\n"
         "Content-Type: application/http; msgtype=response\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n\r\n"
-    ).encode() + block + b"\r\n\r\n"  # fmt: skip
+    ).replace("\r\n", ends).encode() + block + b"\r\n\r\n"  # fmt: skip
 
 
 @cache

@@ -107,6 +107,23 @@ def test_formulas_within_formulas() -> None:
     assert formula(blockml.parse("<math><mi>x</mi><math><mi>y</mi></math></math>")) == "$x y$"
 
 
+def test_pictures_of_many_links() -> None:
+    """A picture is compared with the links of its own address."""
+    pictures = "".join(f"<a href=/{number}><img src={number}.jpg></a>" for number in range(3_000))
+    result = blockml.extract(f"{WORD}<div>{pictures}<a href=/7></a></div>{WORD}", model="plain")
+    assert len(result.images) == 3_000 - 1
+
+
+def test_styles_of_lists() -> None:
+    """The style of a list is read once, and in one pass."""
+    items = "<li>w" * 4_000
+    assert markdown(f"<ol style='list-style:{'x' * N}'>{items}</ol>").startswith("1. w\n2. w\n")
+    assert markdown(f"<ol style='{'list-style:x ' * 9_000}'>{items}</ol>").startswith("1. w\n2. w\n")
+    assert markdown(f"<ol style='{'list-style:x;' * 9_000}list-style: x lower-roman'>{items}</ol>").startswith(
+        "- i. w\n- ii. w\n"
+    )
+
+
 def test_lines_of_code_within_lines() -> None:
     """Thousands of lines without content are empty lines or none."""
     nested = markdown(f"<pre>x{'<div>' * 1_900}y{'</div>' * 1_900}</pre>" * 4)

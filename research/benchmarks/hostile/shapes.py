@@ -80,13 +80,13 @@ def _open(opening: str, n: int, piece: str) -> Callable[[int], bytes]:
     return made
 
 
-def _halves(start: str, piece: str, other: str, end: str = "") -> Callable[[int], bytes]:
+def _halves(start: str, piece: str, other: str, end: str = "", between: str = "") -> Callable[[int], bytes]:
     """As many bytes of one piece as of another; ``{}`` is the number of the piece."""
 
     def half(piece: str, size: int) -> str:
         return "".join(piece.replace("{}", str(number)) for number in range(size // (2 * len(piece))))
 
-    return lambda size: (start + half(piece, size) + half(other, size) + end).encode()
+    return lambda size: (start + half(piece, size) + between + half(other, size) + end).encode()
 
 
 def _formatting_kinds(size: int) -> bytes:
@@ -228,6 +228,10 @@ SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "sources and pictures": _halves(f"{_TEXT}<picture>", "<source>", "<img src=data:x>", f"</picture>{_TEXT}"),
     "captions and pictures": _halves(f"{_TEXT}<figure>", "<figcaption></figcaption>", "<img src={}>", _TEXT),
     "pictures, all different": lambda size: "".join(f"<p>w<img src={i}.jpg>" for i in range(size // 20)).encode(),
+    "links around pictures": lambda size: (
+        f"{_TEXT}<div>{''.join(f'<a href=/{i}><img src={i}.jpg></a>' for i in range(size // 36))}</div>{_TEXT}".encode()
+    ),
+    "style of a list": _halves(f"{_TEXT}<ol style='", "list-style:x ", "<li>w", between="'>"),
     "pictures within noscript": _nested("<noscript><img src=a.jpg>", "</noscript>"),
     "wide formula": _repeated(_FORMULA, "<mi>sin</mi>", _AFTER_FORMULA),
     "nested formulas": _nested("<math><mrow>", "</mrow></math>"),
