@@ -43,10 +43,10 @@ _NAMES = (
 _MONTHS = {name: number for number, names in enumerate(_NAMES, start=1) for name in names.split()}
 _DAY_AND_MONTH = r"\b(\d{1,2})(?:st|nd|rd|th|er|\.|º)?\s+(?:(?:de|of)\s+)?([^\W\d_]{3,12})\.?,?\s+(?:de\s+)?(\d{4})\b"
 _MONTH_AND_DAY = r"\b([^\W\d_]{3,12})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b"
-_YEAR_AND_MONTH = r"\b(\d{4})[.,]?\s+([^\W\d_]{3,12})\.?\s+(\d{1,2})\b(?!:)"
 #: Years that the date of a web page may have.
 _FIRST_YEAR, _LAST_YEAR = 1990, 2100
-_WITH_MONTH = re.compile(f"{_DAY_AND_MONTH}|{_MONTH_AND_DAY}|{_YEAR_AND_MONTH}")
+_WITH_MONTH = re.compile(f"{_DAY_AND_MONTH}|{_MONTH_AND_DAY}")
+_YEAR_AND_MONTH = re.compile(r"\b(\d{4})[.,]?\s+([^\W\d_]{3,12})\.?\s+(\d{1,2})\b(?!:)")
 #: Dates as C and Unix write them, with the year after the time.
 _C_TIME = re.compile(
     r"\b([^\W\d_]{3,10})\s+(\d{1,2})\s+\d{1,2}:\d{2}(?::\d{2})?(?:\s*[AP]M)?(?:\s+[A-Z]{2,5}|\s+[+-]\d{4})?\s+(\d{4})\b"
@@ -125,9 +125,11 @@ def _with_points(match: re.Match[str], **_: bool | None) -> str | None:
 
 
 def _with_month(match: re.Match[str], **_: bool | None) -> str | None:
-    if match[7]:
-        return _from_names(match[8], match[9], match[7])
-    return _from_names(match[2], match[1], match[3]) if match[1] else _from_names(*match.group(4, 5, 6))
+    return _from_names(match[2], match[1], match[3]) if match[1] else _from_names(*match.groups()[-3:])
+
+
+def _with_year_first(match: re.Match[str], **_: bool | None) -> str | None:
+    return _from_names(match[2], match[3], match[1])
 
 
 def _with_clock(match: re.Match[str], **_: bool | None) -> str | None:
@@ -192,4 +194,5 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[..., str | None], str], ...] = (
     (_SLASHES, _with_slashes, ""),
     (_C_TIME, _with_clock, ":"),
     (_WITH_MONTH, _with_month, " "),
+    (_YEAR_AND_MONTH, _with_year_first, " "),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from itertools import takewhile
 
 from blockml.metadata.dates import month_number
@@ -230,20 +231,23 @@ def first_names(text: str) -> tuple[str, ...]:
     ((), ('ann',), ('李小明',))
     """
     words = _BY.sub("", text.strip()).split()
-    count = len(words)
-    for k, word in enumerate(words):
-        if word.startswith(_ENDING) or _DIGIT.search(word) or word[-1] == ":" or "：" in word or word in _AFTER_NAMES:
-            count = k
-            break
-        if word[0].islower() and word not in _PARTICLES and word not in _JOINING:  # only a role may be in lower case
-            count = next((place for place in range(k, 0, -1) if words[place - 1][-1] == ","), 0)
-            break
+    count = next(filter(partial(_ends_names, words), range(len(words))), len(words))
+    if count == 1 and not month_number(words[0]) and any(map(_YEAR.search, words)):  # a user, and the date of a post
+        return clean_names(words[:1])
+    lower = (k for k in range(count) if words[k][0].islower() and words[k] not in _PARTICLES | _JOINING)
+    if (place := next(lower, None)) is not None:  # only a role after a comma may have such words
+        count = next((k for k in range(place, 0, -1) if words[k - 1][-1] == ","), 0)
     while 0 < count < len(words) and month_number(words[count - 1].strip(".,")):
         count -= 1
     names = clean_names((_BEFORE_DATE.sub("", " ".join(words[:count])),))
-    if count == 1 and any(map(_YEAR.search, words)):  # a user, with the date of a post
-        return names
     return tuple(takewhile(_is_person, (_REPORTER.sub("", name) for name in names)))
+
+
+def _ends_names(words: list[str], k: int) -> bool:
+    """Tell whether a word of a byline follows its names."""
+    word = words[k]
+    is_sign = word.startswith(_ENDING) or word[-1] == ":" or "：" in word
+    return is_sign or word in _AFTER_NAMES or _DIGIT.search(word) is not None
 
 
 def _is_person(name: str) -> bool:

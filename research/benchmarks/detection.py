@@ -46,6 +46,8 @@ _MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<!--.*?-->|<[^>]*>", re.DOTALL 
 #: Declarations of an encoding, by ``meta`` and XML.
 _DECLARED = re.compile(r"\b(?:charset|encoding)\s*=\s*[\"']?\s*[\w-]+", re.IGNORECASE)
 _PAIRS, _CHARACTERS = 120, 200
+#: Encodings of the web by names of extended ones that Python has and the web doesn't.
+_EXTENDED = {"euc_jis_2004": "euc-jp", "euc_jisx0213": "euc-jp", "shift_jis_2004": "shift_jis", "johab": "euc-kr"}
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,8 @@ def named_detector(name: str) -> Callable[[bytes], str | None]:
 
     def label(source: bytes) -> str | None:
         guess: str | Mapping[str, str | None] | None = detect(source)
-        return guess["encoding"] if isinstance(guess, Mapping) else guess
+        found = guess["encoding"] if isinstance(guess, Mapping) else guess
+        return None if found is None else _EXTENDED.get(found, found)
 
     return label
 
