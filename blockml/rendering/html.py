@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Flag, Page
+from blockml.page import Flag, Nodes, Page
 from blockml.page.lazy import Lazy
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
@@ -87,7 +87,8 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
             gap = ""
         if name == "#text":
             kind = spaces[node] if spaces is not None else 0
-            text = _text(nodes.texts[node], kind, is_preformatted=preformatted[node])
+            text = nodes.texts[node] if not kind else _within(nodes, node)
+            text = _text(text, kind, is_preformatted=preformatted[node])
             out.append(("" if text[0].isspace() else gap) + text)
             gap = ""
         elif node in code:
@@ -117,12 +118,19 @@ def _tags(name: str, attributes: Mapping[str, str], picture: str, *, is_layout: 
     return f"<{tag}{written}>", "" if name in VOID else f"</{tag}>"
 
 
+def _within(nodes: Nodes, node: int) -> str:
+    """Return a text without line breaks at the start and end of the element around it."""
+    text, around = nodes.texts[node], nodes.parent.item(node)
+    text = text.lstrip() if around == node - 1 and text[: len(text) - len(text.lstrip())].count("\n") else text
+    return text.rstrip() if around >= 0 and nodes.end[around] == node + 1 else text
+
+
 def _text(text: str, spaces: int, *, is_preformatted: bool) -> str:
     """Write a text, with ``br`` elements for line breaks that a style keeps."""
     if not spaces:
         return html.escape(text if is_preformatted else _SPACES.sub(" ", text), quote=False)
     first, *others = text.split("\n")
-    lines = [with_indent(line) if spaces == KEEPS_ALL else " ".join(line.split()) for line in others]
+    lines = [with_indent(line) if spaces == KEEPS_ALL else _SPACES.sub(" ", line).lstrip() for line in others]
     return "<br>".join([html.escape(line, quote=False) for line in (_SPACES.sub(" ", first), *lines)])
 
 

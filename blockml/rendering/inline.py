@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 from blockml.page.lazy import Lazy
 from blockml.rendering.bounds import Budget
 from blockml.rendering.escapes import Kind, Line, escaped, needs_escape
+from blockml.rendering.spaces import NO_BREAK
 
 __all__ = ["BREAK", "Formula", "Inline", "InlineText", "Mark", "Picture", "Span", "inline_markdown"]
 
@@ -110,12 +111,12 @@ class InlineText:
 
     def ends_with_break(self) -> bool:
         """Tell whether the last item, white space aside, is a line break."""
-        items = reversed(self.inner)
-        if not self.inner and self.has(_CODED):  # code may start directly after a line break
-            items = islice(reversed(self.opened[-2].content if len(self.opened) > 1 else self.content), 1, None)
-        for item in items:
-            if item not in ("", " "):
-                return item == BREAK
+        open_contents = [self.content, *[span.content for span in self.opened]]
+        for content in reversed(open_contents):  # a mark may start directly after a line break
+            is_outer = content is not self.inner
+            for item in islice(reversed(content), int(is_outer), None):
+                if item not in ("", " "):
+                    return item == BREAK
         return False
 
     def has(self, mark: Mark) -> bool:
@@ -275,6 +276,9 @@ class _Tokens:
         elif not self.space and text[:1] != words[:1]:
             self.space = " "
         if words:
+            if self.opening and words[0] == NO_BREAK:  # marks start after an indent
+                inner = words.lstrip(NO_BREAK)
+                self.space, words = self.space.strip(" ") + words[: len(words) - len(inner)], inner
             if self.space or self.opening or self.closing:
                 self._settle()
             self.tokens.append(words)
@@ -332,7 +336,7 @@ class _Tokens:
     def _settle(self) -> bool:
         """Append the marks and white space before a visible token; tell whether there were any."""
         closing, opening, space = self.closing, self.opening, self.space
-        if closing and opening and closing[-1].mark is opening[0].mark is not _LINKED and space != BREAK:
+        if closing and opening and closing[-1].mark is opening[0].mark is not _LINKED and BREAK not in space:
             del closing[-1], opening[0]  # one mark continues
         has_any = bool(closing or opening or space)
         if closing:
