@@ -242,7 +242,7 @@ def _joined(text: str, *, heading: bool) -> str:
 class _Tokens:
     """Lays out spans as texts and marks, moves white space out of the edges of marks, and joins adjacent marks."""
 
-    __slots__ = ("closing", "has_emphasis", "heading", "is_raw", "opening", "page", "space", "tokens")
+    __slots__ = ("closing", "has_emphasis", "heading", "is_raw", "n_deleted", "opening", "page", "space", "tokens")
 
     def __init__(self, *, heading: bool) -> None:
         self.heading = heading
@@ -250,6 +250,7 @@ class _Tokens:
         self.page: list[str] = []  # the page's text in them, without code
         self.has_emphasis = False
         self.is_raw = False  # whether the last token is a picture, formula or code
+        self.n_deleted = 0  # open spans of deleted text
         # Between the last visible token and the next one: closing marks, white space, opening marks.
         self.closing: list[_Token] = []
         self.space = ""
@@ -296,7 +297,9 @@ class _Tokens:
             return
         before = len(self.tokens)
         self.opening.append(_OPENING[span.mark])
+        self.n_deleted += span.mark is _DELETED
         self.add(span.content)
+        self.n_deleted -= span.mark is _DELETED
         if len(self.tokens) == before:
             self.opening.pop()  # nothing visible in it
         elif span.mark is _LINKED:
@@ -316,7 +319,9 @@ class _Tokens:
             words = " ".join(text.split())
             if text[:1].isspace():
                 self.add(" ")
-            if words:
+            if self.n_deleted and _SIGNS[_DELETED] in words:  # some renderers end the deletion there
+                self._add_text(words)
+            elif words:
                 fence = "`" * (1 + max(map(len, re.findall("`+", words)), default=0))
                 gap = " " if words[0] == "`" or words[-1] == "`" else ""
                 self._add_raw(_Token(_CODE, f"{fence}{gap}{words}{gap}{fence}"))
