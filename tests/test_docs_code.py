@@ -82,4 +82,6 @@ def test_the_documentation_builds(tmp_path: Path) -> None:
     ]
     run = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})  # noqa: S603 (our own documentation)
     assert (run.returncode, run.stderr) == (0, "")
-    assert "BlockClassifier" in (tmp_path / "api.html").read_text(encoding="utf-8")
+    reference = (tmp_path / "api.html").read_text(encoding="utf-8")
+    assert "BlockClassifier" in reference
+    assert "Expected quality in [0, 1]: the F1" in reference  # the words before a colon are not a type

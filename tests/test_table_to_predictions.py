@@ -14,11 +14,11 @@ from blockml.datasets import open_dataset
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "table-to-predictions.md"
-N_PAGES = 40  # enough for every step of the script
+N_PAGES = 100
 
 
 def test_a_table_becomes_a_model_and_predictions(tmp_path: Path) -> None:
-    """From pages in a CSV, the script writes a model, a report and a row for each new page."""
+    """From a hundred pages in a CSV, the script writes a model, a report and a row for each new page."""
     parquet = pytest.importorskip("pyarrow.parquet")
     [code] = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert len([line for line in code.splitlines() if line.strip()]) <= 41

@@ -4,7 +4,13 @@
 ``... labels PAGES --answers FILE -o LABELS`` turns a reader's answers into labels of blocks, without their text; with
 ``--second FILE`` groups that a second reader answered differently are ignored, and the agreement is printed.
 ``... folders PAGES --labels LABELS -o DIR`` joins labels and pages to a data set that ``blockml train`` reads.
-``PAGES`` is a folder with a table ``pages.jsonl.gz`` and the pages ``pages/ID.html.gz``.
+``PAGES`` is a folder with the pages ``pages/ID.html.gz`` and a table ``pages.jsonl.gz`` of their ``id``, and ``url``,
+``encoding``, ``title`` and ``lang`` where they are known. An outline numbers the groups of a page and gives their path,
+blocks (``b``), words (``w``), linked words (``l``) and some of their texts. An answer is a JSON line with the numbers
+of groups; the others are not content::
+
+    {"id": "24.kg", "kind": "article", "content": ["14-15"], "ignore": ["11-13"]}
+
 ``docs/labelling-guide.md`` says what counts as content.
 """
 

@@ -57,9 +57,12 @@ static int number_pairs(Wanted *wanted, const char *pairs, const char *end, cons
 }
 
 /* Writes the numbers of the values of a mapping; None is a missing value. Returns 0 with an exception set. */
-static int number_given(Wanted *wanted, PyObject *given, int32_t *of_set) {
+static int number_given(Wanted *wanted, PyObject *given, Py_ssize_t set, int32_t *of_set) {
     for (Py_ssize_t k = 0; k < wanted->n; k++) {
-        PyObject *value = PyObject_CallMethod(given, "get", "s", NAMES[k]);
+        PyObject *held = Py_XNewRef(PyList_GetItem(given, set)); /* the look-up may run the mapping's code */
+        PyObject *value = held == NULL || held == Py_None ? Py_XNewRef(held)
+                                                         : PyObject_CallMethod(held, "get", "s", NAMES[k]);
+        Py_XDECREF(held);
         if (value == NULL) return 0;
         if (value != Py_None && !PyUnicode_Check(value)) {
             PyErr_SetString(PyExc_TypeError, "values of attributes must be str");
@@ -83,13 +86,9 @@ static int number_nodes(Wanted *wanted, const Tree *tree, const int64_t *chosen,
         int32_t set = tree->set[chosen[i]], *its = wanted->of_set + (Py_ssize_t)set * N_ATTRIBUTES;
         if (!set) continue;
         if (*its == UNKNOWN) {
-            PyObject *held = PyList_GetItem(tree->given, set);
-            if (held == NULL) return 0; /* the list was changed meanwhile */
-            Py_INCREF(held);            /* the look-up may run the mapping's code */
             int64_t begin = tree->ends[set - 1], end = tree->ends[set];
-            int done = held != Py_None ? number_given(wanted, held, its)
-                                       : number_pairs(wanted, pairs + begin, pairs + end, behind, its);
-            Py_DECREF(held);
+            int done = begin == end || number_pairs(wanted, pairs + begin, pairs + end, behind, its);
+            if (begin == end) LOCKED(done = number_given(wanted, tree->given, set, its)); /* it came as a mapping */
             if (!done) return 0;
         }
         for (Py_ssize_t k = 0; k < wanted->n; k++) columns[k * (tree->n_nodes + 1) + chosen[i]] = its[k];
@@ -127,12 +126,9 @@ static int64_t roles_in(const Tables *tables, const char *text, size_t length) {
     return bits & INT64_MAX;
 }
 
-/* Computes keywords and roles of values; returns 0 with an exception set. */
-static int read_values(AttributeValues *attributes, const Tables *tables) {
-    Py_ssize_t n = attributes->n_values;
-    memset(attributes->keywords, 0, (size_t)(2 * n) * sizeof(int64_t)); /* and roles, which follow */
-    if (write_keywords(tables, &attributes->values, n, attributes->keywords) < 0) return 0;
-    for (Py_ssize_t i = 0; i < n; i++) {
+/* Computes roles of values, and keywords of those that are not ASCII; returns 0 with an exception set. */
+static int read_by_python(AttributeValues *attributes, const Tables *tables) {
+    for (Py_ssize_t i = 0; i < attributes->n_values; i++) {
         const StringEntry *value = &attributes->values.items[i];
         if (value->may_have_keywords && value->unicode != NULL)
             if ((attributes->keywords[i] = bits_by_python(tables->keyword_bits, value->unicode)) < 0) return 0;
@@ -149,10 +145,7 @@ static int read_values(AttributeValues *attributes, const Tables *tables) {
 static int find_siblings(AttributeValues *attributes, const Tree *tree, const Tables *tables) {
     const int64_t *levels = tables->view[SIBLINGS].buf;
     uint8_t *marked = calloc((size_t)tree->n_nodes + 1, 1); /* the first entry is for a missing parent */
-    if (marked == NULL) {
-        PyErr_NoMemory();
-        return 0;
-    }
+    if (marked == NULL) return no_memory() == 0;
     for (Py_ssize_t k = 0; k < length_of(tables, SIBLINGS); k++)
         for (Py_ssize_t i = 0; i < tree->n; i++)
             if (!has_parent_of_last(tree, i)) marked[1 + tree->parent[ancestor(tree, i, levels[k])]] = 1;
@@ -190,20 +183,17 @@ static int read_attributes(AttributeValues *attributes, const Tree *tree, const 
     for (int k = 0; k < N_ATTRIBUTES; k++) wanted.name[k] = few_bytes(NAMES[k], strlen(NAMES[k]));
     if (make_strings(&attributes->values, n_held) < 0) return 0;
     wanted.of_set = malloc((size_t)n_held * sizeof(int32_t));
-    if (wanted.of_set == NULL) {
-        PyErr_NoMemory();
-        goto failed;
-    }
+    if (wanted.of_set == NULL && no_memory() < 0) goto failed;
     memset(wanted.of_set, 255, (size_t)n_held * sizeof(int32_t)); /* UNKNOWN, bytewise */
     if (!number_nodes(&wanted, tree, tree->ancestor_nodes, tree->n_ancestor_nodes, attributes->numbers)) goto failed;
     attributes->n_values = attributes->values.n;
-    attributes->keywords = malloc((size_t)(2 * attributes->n_values) * sizeof(int64_t));
-    if (attributes->keywords == NULL) {
-        PyErr_NoMemory();
-        goto failed;
-    }
+    attributes->keywords = calloc((size_t)(2 * attributes->n_values), sizeof(int64_t));
+    if (attributes->keywords == NULL && no_memory() < 0) goto failed;
     attributes->roles = attributes->keywords + attributes->n_values;
-    if (!read_values(attributes, tables) || !find_siblings(attributes, tree, tables)) goto failed;
+    if (write_keywords(tables, &attributes->values, attributes->n_values, attributes->keywords) < 0) goto failed;
+    int were_read;
+    LOCKED(were_read = read_by_python(attributes, tables));
+    if (!were_read || !find_siblings(attributes, tree, tables)) goto failed;
     memcpy(attributes->classes, attributes->numbers + CLASS * size, (size_t)size * sizeof(int32_t));
     wanted.n = 1;
     if (!number_nodes(&wanted, tree, attributes->elements, attributes->n_elements, attributes->classes)) goto failed;
@@ -235,7 +225,11 @@ PyObject *new_attribute_values(PyObject *module, PyObject *arguments) {
     attributes->numbers = (int32_t *)(attributes->elements + tree->n_nodes);
     attributes->classes = attributes->numbers + N_ATTRIBUTES * size;
     PyObject *capsule = NULL;
-    if (read_attributes(attributes, tree, tables)) capsule = PyCapsule_New(attributes, CAPSULE, free_attribute_values);
+    int done;
+    Py_BEGIN_ALLOW_THREADS;
+    done = read_attributes(attributes, tree, tables);
+    Py_END_ALLOW_THREADS;
+    if (done) capsule = PyCapsule_New(attributes, CAPSULE, free_attribute_values);
     if (capsule == NULL) drop(attributes);
     return capsule;
 }

@@ -93,13 +93,13 @@ int make_strings(StringTable *values, Py_ssize_t most) {
     while (n_slots < 2 * (size_t)most) n_slots *= 2;
     values->mask = n_slots - 1;
     values->slots = calloc(n_slots, sizeof(int32_t));
-    if (values->slots == NULL) PyErr_NoMemory();
-    return values->slots == NULL || add(values, "", 0, NULL) < 0 ? -1 : 0;
+    if (values->slots == NULL) return no_memory();
+    return add(values, "", 0, NULL) < 0 ? -1 : 0;
 }
 
 void free_slots(StringTable *values) {
     free(values->slots);
-    Py_CLEAR(values->overflow);
+    if (values->overflow != NULL) LOCKED(Py_CLEAR(values->overflow));
     values->slots = NULL;
 }
 

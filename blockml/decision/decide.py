@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.comments import consistent_labels
-from blockml.decision.declared import declared_lines, declares_article
+from blockml.decision.declared import declared_lines, declares_article, has_running_text
 from blockml.decision.policy import (
     MIN_SUMMARY_P_ARTICLE,
     REASONS,
@@ -88,7 +88,10 @@ def decide(
     scorer, threshold = _scorer(prediction), np.float32(policy.threshold)
     by_policy = scorer(policy)
     if policy.rule == "expected_f1" and not (by_policy >= np.float32(0.5)).any() and declares_article(prediction):
-        policy = replace(policy, min_content_words=0.0)  # there is some
+        if has_running_text(prediction):
+            policy = replace(policy, min_content_words=0.0)  # there is some
+        else:
+            policy = replace(policy, form_best_probability=0.0)  # at least, it isn't a form
         by_policy = scorer(policy)
     scores, declared = by_policy, None
     if policy.rule == "expected_f1":

@@ -20,7 +20,7 @@ from blockml.features.page_matrix import PageMatrix
 from blockml.page import Page
 from blockml.text.tokens import token_lists
 
-__all__ = ["declared_lines", "declares_article", "recipe_lines", "summary_line"]
+__all__ = ["declared_lines", "declares_article", "has_running_text", "recipe_lines", "summary_line"]
 
 _PARTS_OF_RECIPES = ("recipeIngredient", "ingredients", "recipeInstructions")
 _TAG = re.compile(r"<[^>]*>")
@@ -82,20 +82,33 @@ def _first(page: PageMatrix, column: str) -> float:
 
 
 def declares_article(prediction: Prediction) -> bool:
-    """Tell whether a page declares an article and has running text that may be its begin; False without the columns.
+    """Tell whether a page declares an article; False without the columns.
 
     Examples
     --------
     >>> import blockml
     >>> from blockml.extractors.matrix import page_matrix
-    >>> page = blockml.parse("<meta property=og:type content=article><p>" + "word " * 30)
+    >>> page = blockml.parse("<meta property=og:type content=article><p>Cats")
     >>> declares_article(Prediction(np.array([.2], np.float32), matrix=page_matrix(page, "page")))
     True
     """
-    page = prediction.matrix
-    if page is None or not _first(page, "isarticle_0"):
+    return prediction.matrix is not None and _first(prediction.matrix, "isarticle_0") > 0
+
+
+def has_running_text(prediction: Prediction) -> bool:
+    """Tell whether a page has running text that may be the begin of an article; False without the features.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> from blockml.extractors.matrix import page_matrix
+    >>> page = blockml.parse("<p>" + "word " * 30)
+    >>> has_running_text(Prediction(np.array([.2], np.float32), matrix=page_matrix(page, "page")))
+    True
+    """
+    if prediction.matrix is None:
         return False
-    is_text = page.context.prose >= _MIN_TEXT
+    is_text = prediction.matrix.context.prose >= _MIN_TEXT
     return bool((prediction.scores[is_text] >= np.float32(_MIN_PROBABILITY)).any())
 
 

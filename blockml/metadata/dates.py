@@ -14,29 +14,39 @@ _ISO = re.compile(
 _YEAR_FIRST = re.compile(r"\b(\d{4})[./年년-]\s?(\d{1,2})[./月월-]\s?(\d{1,2})(?!\d)|\b(\d{4})(\d{2})(\d{2})\b")
 #: Two-digit years are in this century.
 _DAY_FIRST = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4}|\d{2})(?![\d.])")
-_SLASHES = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])")
-#: Names of months and their abbreviations, January first, in European languages and Indonesian.
+_SLASHES = re.compile(r"(?<![\d/-])(\d{1,2})([/-])(\d{1,2})\2(\d{4})(?![\d/-])")
+#: Names of months and their abbreviations, January first, in European languages, Indonesian and Arabic.
 _NAMES = (
-    "jan janvier januar enero gennaio janeiro januari ene gen stycznia ledna ocak января січня",
-    "feb février fevrier februar febrero febbraio fevereiro februari fév fev lutego února şubat февраля лютого",
-    "mar mars märz marzo março marco maart mrz marca března mart maret марта березня",
-    "apr avril abril aprile avr abr kwietnia dubna nisan апреля квітня",
-    "may mai mayo maggio maio mei mag maja maj května mayıs мая травня",
-    "jun juin juni junio giugno junho giu czerwca června haziran июня червня",
-    "jul juillet juli julio luglio julho juil lug lipca července temmuz июля липня",
-    "aug août aout august agosto augustus ago sierpnia srpna ağustos agustus augusti августа серпня",
-    "sep septembre september septiembre settembre setembro sept set września září eylül сентября вересня",
-    "oct octobre oktober octubre ottobre outubro okt ott out października října ekim октября жовтня",
-    "nov novembre november noviembre novembro listopada listopadu kasım ноября листопада",
-    "dec décembre decembre dezember diciembre dicembre dezembro december déc dic dez des grudnia prosince aralık "
-    "desember декабря грудня",
+    "jan janvier januar enero gennaio janeiro januari ene gen stycznia ledna ocak января січня január "
+    "ianuarie ιανουαρίου ιαν tammikuuta يناير",
+    "feb février fevrier februar febrero febbraio fevereiro februari fév fev lutego února şubat февраля "
+    "лютого február februarie φεβρουαρίου φεβ helmikuuta فبراير",
+    "mar mars märz marzo março marco maart mrz marca března mart maret марта березня március martie μαρτίου "
+    "μαρ maaliskuuta مارس",
+    "apr avril abril aprile avr abr kwietnia dubna nisan апреля квітня április aprilie απριλίου απρ "
+    "huhtikuuta أبريل ابريل",
+    "may mai mayo maggio maio mei mag maja maj května mayıs мая травня május μαΐου μάι toukokuuta مايو",
+    "jun juin juni junio giugno junho giu czerwca června haziran июня червня június iunie ιουνίου ιουν kesäkuuta يونيو",
+    "jul juillet juli julio luglio julho juil lug lipca července temmuz июля липня július iulie ιουλίου ιουλ "
+    "heinäkuuta يوليو",
+    "aug août aout august agosto augustus ago sierpnia srpna ağustos agustus augusti августа серпня augusztus "
+    "αυγούστου αυγ elokuuta أغسطس",
+    "sep septembre september septiembre settembre setembro sept set września září eylül сентября вересня "
+    "szeptember septembrie σεπτεμβρίου σεπ syyskuuta سبتمبر",
+    "oct octobre oktober octubre ottobre outubro okt ott out października října ekim октября жовтня október "
+    "octombrie οκτωβρίου οκτ lokakuuta أكتوبر",
+    "nov novembre november noviembre novembro listopada listopadu kasım ноября листопада noiembrie νοεμβρίου "
+    "νοε marraskuuta نوفمبر",
+    "dec décembre decembre dezember diciembre dicembre dezembro december déc dic dez des grudnia prosince "
+    "aralık desember декабря грудня decembrie δεκεμβρίου δεκ joulukuuta ديسمبر",
 )
 _MONTHS = {name: number for number, names in enumerate(_NAMES, start=1) for name in names.split()}
-_DAY_AND_MONTH = r"\b(\d{1,2})(?:st|nd|rd|th|er|\.|º)?\s+(?:de\s+)?([^\W\d_]{3,10})\.?,?\s+(?:de\s+)?(\d{4})\b"
-_MONTH_AND_DAY = r"\b([^\W\d_]{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b"
+_DAY_AND_MONTH = r"\b(\d{1,2})(?:st|nd|rd|th|er|\.|º)?\s+(?:(?:de|of)\s+)?([^\W\d_]{3,12})\.?,?\s+(?:de\s+)?(\d{4})\b"
+_MONTH_AND_DAY = r"\b([^\W\d_]{3,12})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b"
 #: Years that the date of a web page may have.
 _FIRST_YEAR, _LAST_YEAR = 1990, 2100
 _WITH_MONTH = re.compile(f"{_DAY_AND_MONTH}|{_MONTH_AND_DAY}")
+_YEAR_AND_MONTH = re.compile(r"\b(\d{4})[.,]?\s+([^\W\d_]{3,12})\.?\s+(\d{1,2})\b(?!:)")
 #: Dates as C and Unix write them, with the year after the time.
 _C_TIME = re.compile(
     r"\b([^\W\d_]{3,10})\s+(\d{1,2})\s+\d{1,2}:\d{2}(?::\d{2})?(?:\s*[AP]M)?(?:\s+[A-Z]{2,5}|\s+[+-]\d{4})?\s+(\d{4})\b"
@@ -118,6 +128,10 @@ def _with_month(match: re.Match[str], **_: bool | None) -> str | None:
     return _from_names(match[2], match[1], match[3]) if match[1] else _from_names(*match.groups()[-3:])
 
 
+def _with_year_first(match: re.Match[str], **_: bool | None) -> str | None:
+    return _from_names(match[2], match[3], match[1])
+
+
 def _with_clock(match: re.Match[str], **_: bool | None) -> str | None:
     return _from_names(match[1], match[2], match[3])
 
@@ -129,7 +143,7 @@ def _from_names(name: str, day: str, year: str) -> str | None:
 
 def _with_slashes(match: re.Match[str], *, day_first: bool | None) -> str | None:
     """Return a date from a year and two numbers, of which one above 12 is the day."""
-    first, second, year = map(int, match.groups())
+    first, second, year = map(int, match.group(1, 3, 4))
     if first > 12 or second > 12:
         day_first = first > 12
     return None if day_first is None else _checked(year, *((second, first) if day_first else (first, second)))
@@ -177,7 +191,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[..., str | None], str], ...] = (
     (_ISO, _with_time, "-"),
     (_YEAR_FIRST, _year_first, ""),
     (_DAY_FIRST, _with_points, "."),
-    (_SLASHES, _with_slashes, "/"),
+    (_SLASHES, _with_slashes, ""),
     (_C_TIME, _with_clock, ":"),
     (_WITH_MONTH, _with_month, " "),
+    (_YEAR_AND_MONTH, _with_year_first, " "),
 )

@@ -17,7 +17,7 @@ from blockml.text.tokens import metric_tokens
 _SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹｜–—]\s*|::|：|_(?=[^_\s]+\Z)")
 #: Labels that phpBB writes before the title of a topic, in its languages.
 _TOPIC = re.compile(
-    r"(?:.*(?:•|::)\s*)?(?:view (?:topic|forum)|thema anzeigen|(?:voir|afficher|consulter) le sujet|ver tema"
+    r"(?:.*(?:•|::|\s-)\s*)?(?:view (?:topic|forum)|thema anzeigen|(?:voir|afficher|consulter) le sujet|ver tema"
     r"|exibir tópico|leggi argomento|bekijk onderwerp|vis(?:a ämne| emne)|zobacz temat|zobrazit téma|просмотр темы) - ",
     re.IGNORECASE,
 )
@@ -28,7 +28,7 @@ _ANY_SEPARATOR = re.compile(
 #: Minimum words of a headline found as a line, or characters of one without spaces; maximum parts and characters of a
 #: title, and lines of a page, that are tried (our choices).
 _MIN_WORDS, _MIN_CHARACTERS, _MAX_PARTS, _MAX_TITLE, _MAX_LINES = 3, 6, 16, 1000, 2000
-_FIRST_IDEOGRAPH = "\u2e80"
+_FIRST_IDEOGRAPH, _SPACE = "\u2e80", int(Separator.SPACE)
 #: Signs before the name of the site at the end of a title.
 _SIGNS = tuple("|-–—:·•»«›‹~｜：_")
 #: Maximum characters of a text per character of the name it is compared with; signs and blanks count (our choice).
@@ -119,7 +119,10 @@ def _same(text: str, name: str) -> bool:
 
 
 def _is_site(part: str, known: set[str]) -> bool:
-    key = _key(part)
+    return _is_site_key(_key(part), known)
+
+
+def _is_site_key(key: str, known: set[str]) -> bool:
     return bool(key) and any(key == name or (len(key) >= 4 and (key in name or name in key)) for name in known if name)
 
 
@@ -151,6 +154,8 @@ def _heading_in_title(page: Page, found: str, names: Sequence[str]) -> str:
     nodes, title = page.nodes, _key(page.title)
     longest = int(page.blocks.node[page.blocks.n_words.argmax()])
     headings = [node for name in _HEADINGS for node in nodes.indices(name)[:MAX_ELEMENTS].tolist() if node < longest]
+    if len(headings) < 2:
+        return found
     texts = ((node, element_text(page, node)) for node in sorted(headings))
     keyed = [(node, text, key) for node, text in texts if (key := _key(text)) in title]
     if len(keyed) < 2:
@@ -192,21 +197,21 @@ def _line_in_title(page: Page, title: str, names: Sequence[str], *, after: int =
     for text, *_ in _runs(title):
         words = metric_tokens(text)
         has_long = any(len(word) >= _MIN_CHARACTERS and word[0] >= _FIRST_IDEOGRAPH for word in words)
-        if (has_long or len(words) >= _MIN_WORDS) and not _is_site(text, known):
-            runs.setdefault("".join(words), text)
-    blocks = page.blocks
-    begins = ((blocks.separators > Separator.SPACE) & (blocks.node >= after)).nonzero()[0]
+        if (has_long or len(words) >= _MIN_WORDS) and not _is_site_key(key := "".join(words), known):
+            runs.setdefault(key, text)
+    blocks, texts = page.blocks, page.blocks.texts
+    begins = ((blocks.separators > _SPACE) & (blocks.node >= after)).nonzero()[0]
     if not runs or not len(begins):
         return None
-    counts = np.add.reduceat(np.stack([blocks.n_words, 2 * blocks.n_linked]), begins, axis=1)
+    n_unlinked = np.add.reduceat(blocks.n_words - 2 * blocks.n_linked, begins)
     lengths, found = range(min(map(len, runs)), _LONGER * max(map(len, runs.values())) + 1), set[str]()
     first_characters = {key[0] for key in runs}
-    bounds = [*begins.tolist(), len(blocks)]
-    for place in (counts[0] > counts[1]).nonzero()[0][:_MAX_LINES].tolist():
-        start, stop = bounds[place], bounds[place + 1]
-        first = blocks.texts[start][0]
+    places = (n_unlinked > 0).nonzero()[0][:_MAX_LINES]
+    starts, stops = begins[places].tolist(), np.append(begins[1:], len(blocks))[places].tolist()
+    for start, stop in zip(starts, stops, strict=True):
+        first = texts[start][0]
         if first.lower() in first_characters or not first.isalnum():
-            line = blocks.texts[start] if stop == start + 1 else " ".join(blocks.texts[start:stop])
+            line = texts[start] if stop == start + 1 else " ".join(texts[start:stop])
             if len(line) in lengths:
                 found.add("".join(metric_tokens(line)))
     known_lines = (run for key, run in runs.items() if key in found)  # in order, because two may be equally long

@@ -215,8 +215,9 @@ def text_of(value: Any, depth: int = 0) -> str | None:  # noqa: ANN401 (parsed J
     if isinstance(value, list):
         return next((text for item in value if (text := text_of(item, depth + 1))), None)
     if isinstance(value, dict):
-        parts = (text_of(value.get(key), depth + 1) for key in ("@value", "name", "givenName", "familyName"))
-        return next(parts) or next(parts) or " ".join(filter(None, parts)) or None
+        found = (text_of(value.get(key), depth + 1) for key in ("@value", "name"))
+        parts = (text_of(value.get(key), depth + 1) for key in ("givenName", "additionalName", "familyName"))
+        return next(found) or next(found) or " ".join(filter(None, parts)) or None
     return None
 
 
@@ -239,7 +240,7 @@ def names_in(value: Any, depth: int = 0) -> tuple[str, ...]:  # noqa: ANN401 (pa
     items = value if isinstance(value, list) else [value]
     found: list[str] = []
     for item in items:
-        several = item.get("name") if isinstance(item, dict) else item
+        several = item.get("@list") or item.get("name") if isinstance(item, dict) else item
         if isinstance(several, list):
             found += names_in(several, depth + 1) if depth <= _MAX_LISTS else ()
         elif text := text_of(item):

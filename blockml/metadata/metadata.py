@@ -13,7 +13,7 @@ from blockml.metadata.dates import iso_date
 from blockml.metadata.declarations import declarations
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, name_in_title
 from blockml.metadata.json_ld import address_of, described, keywords, names_in, page_objects, text_of
-from blockml.metadata.names import clean_names, names_author, surname_last
+from blockml.metadata.names import clean_names, names_author, surname_last, unjoined
 from blockml.metadata.scripts import main_script
 from blockml.metadata.visible import VisibleMetadata, elements_within
 from blockml.page import Page
@@ -26,7 +26,9 @@ _META: Mapping[str, tuple[tuple[str, str], ...]] = {
     "title": (("og:title", "opengraph"), ("twitter:title", "opengraph"), ("dc.title", "dublin core"),
               ("dcterms.title", "dublin core"), ("title", "meta"), ("headline", "meta")),
     "authors": (("author", "meta"), ("article:author", "opengraph"), ("og:article:author", "opengraph"),
-                ("citation_author", "meta"), ("dc.creator", "dublin core"), ("dcterms.creator", "dublin core"),
+                ("citation_author", "meta"), ("citation_authors", "meta"), ("bepress_citation_author", "meta"),
+                ("eprints.creators_name", "meta"), ("dc.creator", "dublin core"),
+                ("dc.creator.personalname", "dublin core"), ("dcterms.creator", "dublin core"),
                 ("parsely-author", "meta"), ("sailthru.author", "meta"), ("byl", "meta")),
     "published": (("article:published_time", "opengraph"), ("datepublished", "meta"), ("parsely-pub-date", "meta"),
                   ("dc.date.issued", "dublin core"), ("dcterms.created", "dublin core"), ("dc.date", "dublin core"),
@@ -53,9 +55,7 @@ _META: Mapping[str, tuple[tuple[str, str], ...]] = {
 _KEYS = {key: (name, rank, source) for name, keys in _META.items() for rank, (key, source) in enumerate(keys)}
 #: Ranks of the names that may give authors as "Last, First".
 _SURNAME_FIRST = {
-    rank
-    for rank, (key, _) in enumerate(_META["authors"])
-    if key in ("citation_author", "dc.creator", "dcterms.creator")
+    rank for rank, (key, _) in enumerate(_META["authors"]) if "citation_author" in key or "creator" in key
 }
 #: Readers of fields with several values; they get the values and the rank of the name.
 _SEVERAL: Mapping[str, Callable[[tuple[str, ...], int], tuple[str, ...]]] = {
@@ -85,6 +85,8 @@ _PROPERTIES = {key.lower(): name for name, keys in _SCHEMA.items() if name != "t
 _DECLARING = (b"+json", b"itemprop", b"canonical")
 _PAGE_TYPES = {"article": "article", "product": "product", "website": "website", "blog": "list", "book": "product",
                "profile": "website", "video": "product", "og:product": "product"}  # fmt: skip
+#: Maximum characters between two authors that are joined (our choice: a word and white space).
+_MAX_BETWEEN = 100
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)(?:[/-]([01]?\d)[/-]([0-3]?\d)|/?([01]\d)([0-3]\d))(?=[/_-]|\Z)")
 _ADDRESSES = ("http:", "https:", "/", "#", "_:")
 #: Markup in a description: evidence that it has some (code may look like a tag), then tags within words, and all tags.
@@ -193,8 +195,9 @@ class _Found:
                      "microdata")  # fmt: skip
 
     def read_microdata(self) -> None:
-        nodes = self.page.nodes
+        nodes, ends = self.page.nodes, self.page.nodes.end
         n_read = 0
+        after = None  # the node after the last author
         for place, node in enumerate(self.declaring[b"itemprop"]):
             if nodes.name(node) == "meta":
                 continue
@@ -205,7 +208,13 @@ class _Found:
                     value = attributes.get("content") or attributes.get("datetime")
                     value = value or (self.name_in(place) if key == "author" else element_text(self.page, node))
                     if value and len(value) < 120:
-                        self.add_property(key, value)
+                        between = " ".join(nodes.texts[after:node]) if key == "author" and after else "x"
+                        if len(between) < _MAX_BETWEEN and not unjoined(between)[0]:
+                            (names, source) = self.values["authors"].pop()
+                            self.add("authors", (*names, " ".join(readable(value).split())), source)
+                        else:
+                            self.add_property(key, value)
+                        after = int(ends[node]) if key == "author" else after
 
     def name_in(self, place: int) -> str:
         """Return the name properties of a microdata author, or else its text, which may also contain counts."""

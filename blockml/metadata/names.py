@@ -4,33 +4,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
+from itertools import takewhile
 
 from blockml.metadata.dates import month_number
 
 #: Words before an author's name, and text after it.
 _BY = re.compile(
     r"\A(?:(?:#\d+\s+)?(?:(?:(?:written|posted|published|submitted|started|authored|created|article|post|recipe|review"
-    r"|words|text|story|more stories)\s+)?by|von|par|por|da|di|door|av|af|text|durch|przez|tekst|автор|текст|yazan"
+    r"|words|text|story|more stories)\s+)?by|(?:(?:message|mensaje|mensagem|messaggio|bericht|beitrag|inlägg)\s+)?"
+    r"(?:von|par|por|da|di|door|av|af)|text|durch|przez|tekst|автор|текст|yazan"
     r"|(?:geschrieben|verfasst) von|(?:écrit|publié|rédigé) par|(?:escrito|publicado) por"
     r"|(?:scritto|pubblicato) da|(?:geschreven|geplaatst) door|(?:skrevet|skriven) a[vf]"
     r"|(?:napisane|opublikowane) przez"
-    r"|autor(?:in|e|a)?|auteur|author|verfasser(?:in)?)\b[:\s]+"
-    r"|(?:作者|著者|投稿者|执笔|執筆|撰文|记者|記者|责任编辑|责编|글|기자)\s*[:：]\s*|de\s+(?=\S+\s+»))",
+    r"|autor(?:in|e|a)?|auteur|author|verfasser(?:in)?|words(?=:)|reporting(?=:))\b[:\s]+"
+    r"|(?:作者|著者|投稿者|执笔|執筆|撰文|记者|記者|责任编辑|责编|(?:取材・)?文|ライター|筆者|글|기자)\s*[:：]\s*"
+    r"|de\s+(?=\S+\s+»)|(?=[\uac00-\ud7a3]{2,4}\s?(?:기자|특파원)\s))",
     re.IGNORECASE,
 )
+#: A byline word within a line: after a date, or a label before a colon.
+_LATER = re.compile(
+    r"(?:\d{4}|:\d\d)(?:\s*[apAP]\.?[mM]\b\.?)?[\s,|•·–—-]+(?=(?:by|By|BY|von|par|por|door|av|af)\s+[^\W\d_a-z])"
+    r"|\s(?=(?:作者|著者|记者|記者|撰文|文)\s*[:：])"
+)
+_LATER_WORDS = (" by ", " By ", " BY ", " von ", " par ", " por ", " door ", " av ", " af ", "者", "撰文", "文：")
 #: First words of these.
 _FIRST_WORDS = frozenset(
     "by written posted published submitted started authored created article post recipe review words text story more"
     " von par por da di door av af durch przez tekst автор текст yazan geschrieben verfasst écrit publié"
     " rédigé escrito publicado scritto pubblicato geschreven geplaatst skrevet skriven napisane opublikowane autor"
-    " autorin autore autora auteur author verfasser verfasserin de".split()
+    " autorin autore autora auteur author verfasser verfasserin de message mensaje mensagem messaggio bericht beitrag"
+    " inlägg reporting".split()
 )
 _FIRST_PAIRS = frozenset(word[:2] for word in _FIRST_WORDS)
 _AFTER = re.compile(r"\s+(?:[|•·–—/»]|\b[iI]n\b\s|@|\d).*\Z|\s*[(（\[【].*\Z|,\s*\d.*\Z", re.DOTALL)
-_AND = r"(?:and|und|et|y|e|en|og|och|i|и|та|ve)\s+"
+_AND = r"(?:and|AND|und|UND|et|ET|y|e|en|og|och|i|и|та|ve)\s+"
 _LIST = re.compile(rf"\s*[,;|&、・，]\s*(?:{_AND})?|\s+{_AND}")
 #: Separators between two names, at the start and at the end of a text.
-_JOINER = r"[\s,;|&、・，·•/]|\b(?:and|und|et|y|e|en|og|och|i|и|та|ve|mit|with)(?!\w)"
+_JOINER = r"[\s,;|&、・，·•/]|\b(?:and|AND|und|UND|et|ET|y|e|en|og|och|i|и|та|ve|mit|with)(?!\w)"
 _JOINS_BEFORE, _JOINS_AFTER = re.compile(rf"(?:{_JOINER})+"), re.compile(rf"(?:{_JOINER})+\Z")
 _MAX_JOINS = 16  # characters read at the end of a text (our choice: bounds the time)
 #: Lower-case words in the names of persons; words that don't occur in names; names of persons in other scripts.
@@ -46,6 +57,13 @@ _OTHER_PERSON = re.compile(
 )
 _FIRST_IDEOGRAPH = "\u2e80"
 _DIGIT = re.compile(r"\d")
+_COMMAS = frozenset(";,，、")
+#: Lower-case words within and after the names of a byline, and first characters of signs after them.
+_JOINING = frozenset("and und et y e en og och i и та ve".split())
+_AFTER_NAMES = frozenset("on for in at from am vom um le à el il em op den dne kl photos photo with".split())
+_ENDING = tuple("|•·–—»(（[【-/")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 #: Titles after the names of reporters in East Asian languages.
 _REPORTER = re.compile(r"\s*(?:기자|記者|记者|특파원|앵커)\Z")
 #: Degrees and similar suffixes of a name.
@@ -128,7 +146,7 @@ def clean_names(values: Iterable[str]) -> tuple[str, ...]:
     found: list[str] = []
     for value in values:
         text = _BY.sub("", value.strip().lstrip("[（【 "))
-        is_list = ";" in text or "," in text or "，" in text or len(text.split()) > 3
+        is_list = not _COMMAS.isdisjoint(text) or len(text.split()) > 3
         for name in (_BY.sub("", part.strip()) for part in _LIST.split(text)) if is_list else (text,):
             cleaned = _AFTER.sub("", name).strip(" .,;:-–|~]）】")
             if found and _DEGREE.fullmatch(cleaned):
@@ -147,7 +165,7 @@ def starts_byline(text: str, *, only: bool = False) -> bool:
     (True, True, False)
     """
     start = text.lstrip()[:2].lower()
-    if not start or (start[0] < _FIRST_IDEOGRAPH and start not in _FIRST_PAIRS):
+    if start not in _FIRST_PAIRS and start[:1] < _FIRST_IDEOGRAPH:
         return False
     words = text.split(maxsplit=4)
     if only and len(words) > 3:
@@ -181,9 +199,55 @@ def person_names(text: str) -> tuple[str, ...]:
     >>> person_names("By Ann Lee and Bob van Ray"), person_names("Travel news"), person_names("구현모 기자")
     (('Ann Lee', 'Bob van Ray'), (), ('구현모',))
     """
-    names = () if _DIGIT.search(text) else tuple(_REPORTER.sub("", name) for name in clean_names((text,)))
-    is_listed = names and all(_is_person(name) or (k and " " not in name) for k, name in enumerate(names))
-    return names if is_listed else ()
+    if _DIGIT.search(text):
+        return ()
+    names = [_REPORTER.sub("", name) for name in clean_names((text,))]
+    names = [name for k, name in enumerate(names) if not k or " " in name or not name[0].islower()]  # "agencies"
+    return tuple(names) if all(_is_person(name) or (k and " " not in name) for k, name in enumerate(names)) else ()
+
+
+def byline_in(text: str) -> str:
+    """Return the part of a line from a word such as "By" on, at its start or after a date; empty without one.
+
+    Examples
+    --------
+    >>> byline_in("Posted on May 3, 2024 by Ann Lee in Cats"), byline_in("来源：新华网 作者：李小明"), byline_in("Cats")
+    ('by Ann Lee in Cats', '作者：李小明', '')
+    """
+    if starts_byline(text):
+        return text
+    found = _LATER.search(text) if any(map(text.__contains__, _LATER_WORDS)) else None
+    return text[found.end() :] if found else ""
+
+
+def first_names(text: str) -> tuple[str, ...]:
+    """Return the names of persons after "By" up to a date, a role, a label, or a word such as "for".
+
+    Examples
+    --------
+    >>> first_names("By Ann Lee and Bob Ray, Political Editor"), first_names("Posted by Ann Lee on May 3, 2024")
+    (('Ann Lee', 'Bob Ray'), ('Ann Lee',))
+    >>> first_names("By train to Rome"), first_names("by ann » May 3, 2024"), first_names("作者：李小明 2024-05-03")
+    ((), ('ann',), ('李小明',))
+    """
+    words = _BY.sub("", text.strip()).split()
+    count = next(filter(partial(_ends_names, words), range(len(words))), len(words))
+    if count == 1 and not month_number(words[0]) and any(map(_YEAR.search, words)):  # a user, and the date of a post
+        return clean_names(words[:1])
+    lower = (k for k in range(count) if words[k][0].islower() and words[k] not in _PARTICLES | _JOINING)
+    if (place := next(lower, None)) is not None:  # only a role after a comma may have such words
+        count = next((k for k in range(place, 0, -1) if words[k - 1][-1] == ","), 0)
+    while 0 < count < len(words) and month_number(words[count - 1].strip(".,")):
+        count -= 1
+    names = clean_names((_BEFORE_DATE.sub("", " ".join(words[:count])),))
+    return tuple(takewhile(_is_person, (_REPORTER.sub("", name) for name in names)))
+
+
+def _ends_names(words: list[str], k: int) -> bool:
+    """Tell whether a word of a byline follows its names."""
+    word = words[k]
+    is_sign = word.startswith(_ENDING) or word[-1] == ":" or "：" in word
+    return is_sign or word in _AFTER_NAMES or _DIGIT.search(word) is not None
 
 
 def _is_person(name: str) -> bool:
@@ -192,12 +256,16 @@ def _is_person(name: str) -> bool:
     if not 2 <= len(words) <= 5:
         return _OTHER_PERSON.fullmatch(name) is not None
     return (
-        all(
-            (word[0].isupper() or word in _PARTICLES) and word.lower() not in _NO_PERSONS and not re.search(r"\d", word)
+        words[-1] not in _PARTICLES
+        and all(
+            (word[0].isupper() or word in _PARTICLES)
+            and (lower := word.lower()) not in _NO_PERSONS
+            and lower not in _DAYS
+            and word[-1] != ":"
+            and not _DIGIT.search(word)
             for word in words
         )
-        or _OTHER_PERSON.fullmatch(name) is not None
-    )
+    ) or _OTHER_PERSON.fullmatch(name) is not None
 
 
 def _is_name(text: str) -> bool:

@@ -7,9 +7,12 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 from blockml.metadata.dates import dates_in, iso_date
 from blockml.metadata.headline import MAX_ELEMENTS, element_text
-from blockml.metadata.names import byline_names, person_names, starts_byline, unjoined
+from blockml.metadata.names import byline_in, byline_names, first_names, person_names, starts_byline, unjoined
 from blockml.page import Nodes, Page, Separator
 from blockml.page.attribute_words import nodes_with_words
 from blockml.page.cached import cached_property
@@ -39,33 +42,33 @@ _PICTURES = frozenset(("figure", "figcaption", "picture"))
 _MIN_PART = 15
 #: Number of lines at the end of a page that may say when it was changed.
 _LAST_LINES = 12
-#: Addresses of pages about an author.
+#: Addresses in lower case of pages about an author.
 _AUTHOR_PAGE = re.compile(
     r"/(?:authors?|autor(?:en|es|a|e|i|zy|ka)?|auteurs?|autrice|yazar(?:lar)?|writers?|journalists?|journalistes?"
-    r"|reporters?|contributors?|columnists?|staff|people|persons?|profiles?|team|meet-the-team|by)[/-]+[^/?#]",
-    re.IGNORECASE,
+    r"|reporters?|contributors?|columnists?|staff|people|persons?|profiles?|team|meet-the-team|by)[/-]+[^/?#]"
 )
 #: Starts of words that say what a date means, by kind, in English, German, French, Spanish, Italian, Portuguese, Dutch,
-#: Polish, Russian, Ukrainian, Turkish, Czech, the Scandinavian languages and Indonesian.
+#: Polish, Russian, Ukrainian, Turkish, Czech, Scandinavian languages, Indonesian, Finnish, Hungarian, Greek, Vietnamese
+#: and Arabic.
 _STARTS: Mapping[str, tuple[str, ...]] = {
     "modified": tuple(
         "updat modif edited changed revised aktualisier geändert änderung bearbeitet überarbeitet akt.: jour màj"
         " actuali editado aggiorna atuali bijgewerkt gewijzigd aangepast zaktuali aktuali zmieni zmodyf"
         " обновл измен отредакт"
         " оновл змін güncelle değiştir düzenle uppdater opdater oppdater ändrad endret ændret upraven změn diperbarui"
-        " diubah".split()
+        " diubah päivit muokat frissít módosít ενημερ ενημέρ cập تحديث التحديث".split()
     ),
     "published": tuple(
         "publi posted issued released created submitted written veröffentlich erschien erstellt geschrieben paru ligne"
         " créé posté creado escrito pubbl creato scritto criado postado gepubliceerd geplaatst aangemaakt opublik dodan"
         " utworzon опублик размещ добавлен создан опубл yayın oluştur eklenme giriş udgivet skapad opprettet oprettet"
-        " zveřejn vydán diterbit dibuat".split()
+        " zveřejn vydán diterbit dibuat julkais megjelen közzétéve δημοσ đăng نشر النشر".split()
     ),
     "other": tuple(
         "joined registered member visit login copyright © expir deadline accessed retrieved valid born start ends"
-        " reviewed beigetreten registriert mitglied dabei abgerufen geboren gültig inscrit membre consult né registrado"
-        " miembro iscritto membro acessado lid geregistreerd geraadpleegd dołączył zarejestr dostęp зарегистр регистрац"
-        " обращения зареєстр katılım kayıt üyelik erişim registr medlem bergabung".split()
+        " reviewed due beigetreten registriert mitglied dabei abgerufen geboren gültig inscrit membre consult né"
+        " registrado miembro iscritto membro acessado lid geregistreerd geraadpleegd dołączył zarejestr dostęp"
+        " зарегистр регистрац обращения зареєстр katılım kayıt üyelik erişim registr medlem bergabung".split()
     ),
 }
 #: Kinds with their starts, by first character.
@@ -84,6 +87,10 @@ _WITHIN: Mapping[str, tuple[str, ...]] = {
 _CLOCK = re.compile(r"[\s\d:：日일時时분시分秒()（）]*")
 #: A year, or numbers with points, in a line that may have a date; maximum words of a line that only labels a date.
 _MAYBE_DATE, _MAX_LABEL = re.compile(r"\d(?:(?:(?<=1)9|(?<=2)0)\d\d|[./]\s?\d\d?[./])"), 4
+#: A label with a colon at the start of a byline.
+_LABEL = re.compile(r"\s*\w{1,12}\s?[:：]")
+#: Classes of ``time`` elements that say what the date is.
+_KINDS = ("published", "updated", "modified")
 #: Signs before a word, and number of lines read after the first one with a date (our choice).
 _MARKS, _MAX_MORE = "([（【*•|-–—", 8
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -114,29 +121,31 @@ class VisibleMetadata:
                     similar = node
         return int(blocks.node[blocks.texts.index(title)]) if title in blocks.texts else similar
 
-    def lines(self, first: int, last: int) -> Iterator[_Line]:
-        """Iterate over the lines of a range of blocks."""
+    def lines(self, first: int, last: int) -> list[_Line]:
+        """Return the lines of a range of blocks."""
         blocks = self.page.blocks
-        starts, ends = blocks.node[first:last].tolist(), blocks.last_node[first:last].tolist()
-        texts, after = blocks.texts[first:last], len(starts)
-        separators = blocks.separators[first:last].tolist()
-        begins = [k for k, separator in enumerate(separators) if separator > _SPACE or not k]
-        for k, stop in pairwise([*begins, after]):
-            yield texts[k] if stop == k + 1 else " ".join(texts[k:stop]), starts[k], ends[stop - 1] + 1
+        starts, ends = blocks.node[first:last].tolist(), (blocks.last_node[first:last] + 1).tolist()
+        texts = blocks.texts[first:last]
+        begins = (blocks.separators[first:last] > _SPACE).nonzero()[0].tolist()
+        if len(begins) == len(texts):
+            return list(zip(texts, starts, ends, strict=True))
+        begins = [0, *begins[begins[:1] == [0] :], len(texts)] if texts else []
+        return [
+            (texts[k] if stop == k + 1 else " ".join(texts[k:stop]), starts[k], ends[stop - 1])
+            for k, stop in pairwise(begins)
+        ]
 
     @cached_property
     def nearby(self) -> tuple[list[_Line], list[_Line]]:
         """Lines from the headline to the text, and the lines before the headline, nearest first."""
         if self.headline is None:
             return [], []
-        place = bisect_left(self.page.blocks.node, self.headline)
-        after, n_texts = [], 0
-        for line in self.lines(place, place + _AFTER):
-            n_texts += line[0].count(" ") >= _TEXT_WORDS
-            if n_texts == _MAX_TEXTS:
-                break
-            after.append(line)
-        return after, list(self.lines(max(0, place - _BEFORE), place))[: -_LINES_BEFORE - 1 : -1]
+        place = int(self.page.blocks.node.searchsorted(self.headline))
+        after = self.lines(place, place + _AFTER)
+        texts = [k for k, line in enumerate(after) if line[0].count(" ") >= _TEXT_WORDS]
+        if len(texts) >= _MAX_TEXTS:
+            del after[texts[_MAX_TEXTS - 1] :]
+        return after, self.lines(max(0, place - _BEFORE), place)[: -_LINES_BEFORE - 1 : -1]
 
     def dates(self) -> dict[str, str]:
         """Return the dates in lines near the headline by kind: ``published``, ``modified``, or empty for others."""
@@ -144,18 +153,22 @@ class VisibleMetadata:
         found = self.dated(after + before)
         if "modified" not in found:
             n_blocks = len(self.page.blocks)
-            last = self.lines(max(0, n_blocks - _LAST_LINES), n_blocks)
-            dated = [line for line in last if _MAYBE_DATE.search(line[0])]
-            found |= self.dated([line for line in dated if _kind(line[0]) == "modified"])
+            if _MAYBE_DATE.search("\n".join(self.page.blocks.texts[-_LAST_LINES:])):
+                last = self.lines(max(0, n_blocks - _LAST_LINES), n_blocks)
+                dated = [line for line in last if _MAYBE_DATE.search(line[0])]
+                found |= self.dated([line for line in dated if _kind(line[0]) == "modified"])
         return found
 
     def dated(self, lines: list[_Line]) -> dict[str, str]:
         """Return the first date of each kind in the given lines; the kind is empty if unknown."""
         found: dict[str, str] = {}
+        elements = self.time_elements
+        if not elements and not _MAYBE_DATE.search("\n".join([text for text, *_ in lines])):
+            return found
         label, n_more = "", _MAX_MORE  # the previous line, and the number of lines still read after the first date
         for text, start, end in lines:
-            first, last = bisect_left(self.time_elements, start - _MAX_UP), bisect_left(self.time_elements, end)
-            if times := self.time_elements[first:last]:
+            times = elements and elements[bisect_left(elements, start - _MAX_UP) : bisect_left(elements, end)]
+            if times:
                 text = self.with_times(text, times)  # noqa: PLW2901
             if len(text) <= _MAX_TEXT and text.count(" ") <= _MAX_LINE and (times or _MAYBE_DATE.search(text)):
                 dates = dates_in(text, day_first=self.day_first)
@@ -170,11 +183,14 @@ class VisibleMetadata:
         return found
 
     def with_times(self, text: str, times: list[int]) -> str:
-        """Return the text of a line, with the texts of its ``time`` elements replaced by the dates they declare."""
-        for node in times:
-            declared = self.page.nodes.attributes[node].get("datetime") or ""
+        """Return the text of a line, with its ``time`` elements replaced by the dates and kinds that they declare."""
+        held = [self.page.nodes.attributes[node] for node in times]
+        kinds = [next((kind for kind in _KINDS if kind in (item.get("class") or "").split()), "") for item in held]
+        are_named = "published" in kinds and len(set(kinds)) > 1  # some sites call every date updated
+        for node, item, kind in zip(times, held, kinds, strict=True):
+            declared = item.get("datetime") or ""
             if iso_date(declared) and (shown := element_text(self.page, node)):
-                text = text.replace(shown, declared, 1)
+                text = text.replace(shown, f"{kind} {declared}" if are_named else declared, 1)
         return text
 
     @cached_property
@@ -220,31 +236,43 @@ class VisibleMetadata:
 
     def places(self) -> Iterator[tuple[int, int]]:
         """Iterate over ranges of nodes near the headline that may start with names, most likely first."""
-        nodes, all_links = self.page.nodes, self.page.nodes.indices("a")
+        nodes = self.page.nodes
+        links = nodes.indices("a")
         for lines in self.nearby:
             if not lines:
                 continue
             starts = [start for _, start, _ in lines]
             first, last = min(starts[0], starts[-1]), max(lines[0][2], lines[-1][2])
             found = [
-                (node, int(nodes.end[node]))
+                (node, max(int(nodes.end[node]), node + _MAX_NAMED * (nodes.name(node) == "a")))
                 for node in self.named_elements
                 if first - _MAX_UP <= node < last and self.author_label(node) and not self.is_of_picture(node)
             ]
-            for link in all_links[slice(*all_links.searchsorted((first - _MAX_UP, last)))][:MAX_ELEMENTS].tolist():
-                attributes = nodes.attributes[link]
-                address = attributes.get("href") or ""
-                if attributes.get("rel") == "author" or _AUTHOR_PAGE.search(address):
-                    found.append((link, link + _MAX_NAMED))
-                elif address.startswith("mailto:"):  # after the name
-                    found.append((max((start for start in starts if start < link), default=link), link))
-            for line, start, end in lines:
-                if line.count(" ") <= _MAX_LINE:
-                    for node, text in enumerate(nodes.texts[start:end], start):
-                        is_short = node == start or len(text) <= _MAX_LABEL_LENGTH
-                        if text and is_short and starts_byline(text, only=node > start):
-                            found.append((node, node + _MAX_NAMED))
+            found += self.author_links(
+                links[slice(*links.searchsorted((first - _MAX_UP, last)))][:MAX_ELEMENTS], starts
+            )
+            for node, text in enumerate(nodes.texts[first:last], first):
+                if text and (byline := byline_in(text)):
+                    line, start, _ = next((item for item in lines if item[1] <= node < item[2]), ("", node, 0))
+                    is_short = node == start or len(text) <= _MAX_LABEL_LENGTH
+                    is_only = node > start and not _LABEL.match(byline)
+                    is_byline = line.count(" ") <= _MAX_LINE and is_short and starts_byline(byline, only=is_only)
+                    if line and is_byline and not self.is_of_comment(node):
+                        found.append((node, node + _MAX_NAMED))
             yield from sorted(found)
+
+    def author_links(self, links: NDArray[np.int64], starts: list[int]) -> Iterator[tuple[int, int]]:
+        """Iterate over the ranges of links to pages about authors, and from a start to a link to their mail."""
+        held = [(node, self.page.nodes.attributes[node]) for node in links.tolist()]
+        addresses = "\n".join([attributes.get("href") or "" for _, attributes in held]).lower()
+        may_name = "mailto:" in addresses or _AUTHOR_PAGE.search(addresses)  # one search, because most links are others
+        for node, attributes in held:
+            if attributes.get("rel") == "author" or (
+                may_name and _AUTHOR_PAGE.search(attributes.get("href", "").lower())
+            ):
+                yield node, node + _MAX_NAMED
+            elif may_name and attributes.get("href", "").startswith("mailto:"):  # after the name
+                yield max((start for start in starts if start < node), default=node), node
 
     def names_between(self, start: int, end: int) -> tuple[str, ...]:
         """Return the names at the start of a range of nodes, or after a word such as "By" in it.
@@ -254,23 +282,31 @@ class VisibleMetadata:
         nodes = self.page.nodes
         found: list[str] = []
         is_begin = is_joined = True
+        is_after_label = False
         like = None
         for node in range(start, min(end, start + _MAX_SPAN, len(nodes))):
             if not (text := nodes.texts[node][:_MAX_TEXT].strip()):
                 continue
             text, starts, ends = unjoined(text)
+            text = byline_in(text) or text
             is_byline = starts_byline(text)
             is_label = is_byline and starts_byline(text, only=True)
             is_begin |= is_label
             if not text or is_label:
                 is_joined |= starts
+                is_after_label |= is_label
                 continue
             parent = int(nodes.parent[node])
             kind = nodes.name(parent), nodes.attributes[parent].get("class")
             names = person_names(text) if is_begin or is_byline else ()
+            is_last = not names and (is_byline or is_after_label)
+            names = first_names(text) if is_last else names
             if found and not (names and (is_joined or starts or kind == like)):
                 break
             found += names
+            if found and is_last:
+                break
+            is_after_label = False
             is_begin, is_joined, like = bool(names), ends, kind
         return tuple(dict.fromkeys(found))[:_MAX_NAMES]
 
@@ -288,6 +324,12 @@ class VisibleMetadata:
         if _PICTURES.isdisjoint(nodes.names):
             return False
         return any(nodes.name(each) in _PICTURES for each in (node, *nodes.ancestors(node, _MAX_UP)))
+
+    def is_of_comment(self, node: int) -> bool:
+        """Tell whether a node is in an element whose names say that it has comments."""
+        nodes = self.page.nodes
+        above = (nodes.attributes[each] for each in nodes.ancestors(node, _MAX_UP) if nodes.name(each) != "body")
+        return any("comment" in f"{held.get('class')} {held.get('id')}".lower() for held in above)
 
     def byline_text(self, node: int) -> str:
         """Return the text of a short byline, or the texts of the elements in it that are marked as names."""

@@ -58,7 +58,9 @@ class Attributes(Sequence[Mapping[str, str]]):
     def __getitem__(self, node: int | slice) -> Mapping[str, str] | list[Mapping[str, str]]:
         if isinstance(node, slice):
             return [self.mapping(number) for number in self.number[node].tolist()]
-        return self.mapping(int(self.number[node]))
+        number = self.number.item(node)
+        held = self.given[number]
+        return self.mapping(number) if held is None else held
 
     def __iter__(self) -> Iterator[Mapping[str, str]]:
         return map(self.mapping, self.number.tolist())

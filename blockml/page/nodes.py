@@ -59,7 +59,7 @@ class Nodes:
 
     def name(self, node: int) -> str:
         """Return the name of an element, or ``#text``."""
-        return self.names[int(self.tag[node])]
+        return self.names[self.tag.item(node)]
 
     def named(self, names: Set[str]) -> NDArray[np.bool_]:
         """Return (n,) whether each node is an element with one of these names.

@@ -3,7 +3,7 @@
 Integer sums do not depend on their order, so they are equal on every machine, with any library and any number of
 threads; and processors multiply twice as many int16 as floats at once. Weights are rounded as finely as possible while
 every sum fits into 32 bits, for any page (compare Jacob et al. 2018, *Quantization and Training of Neural Networks for
-Efficient Integer-Arithmetic-Only Inference*, with 8 bits). The loss of quality is in research/performance.md.
+Efficient Integer-Arithmetic-Only Inference*, with 8 bits).
 """
 
 from __future__ import annotations

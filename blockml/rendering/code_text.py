@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes, Page
-from blockml.rendering.code import CODE, LINES, code_lines, line_starts, listings
+from blockml.rendering.code import CODE, LINE_ELEMENTS, code_lines, line_starts, listings
 from blockml.rendering.shown import shown_texts
 
 __all__ = ["write_code"]
@@ -21,7 +21,8 @@ def write_code(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[
     numbers are left out. Code in ``pre`` without elements for lines is not changed.
     """
     nodes, owners = page.nodes, page.blocks.node[rows]
-    code = sorted({*listings(nodes), *_with_line_elements(page, rows)})
+    with_lines, numbered = _preformatted(page, rows)
+    code = sorted({*listings(nodes), *with_lines, *numbered})
     if not code:
         return
     shown, starts, after = shown_texts(page, rows), frozenset(line_starts(nodes)), 0
@@ -31,6 +32,8 @@ def write_code(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[
             continue
         after = nodes.end.item(node)
         lines = code_lines(nodes, node, shown, starts)
+        if lines and node in numbered:
+            continue
         texts[first:stop] = ["\n".join(lines), *[""] * (stop - first - 1)]
         gaps[first + 1 : stop] = [""] * (stop - first - 1)
         if "\n" not in gaps[first]:
@@ -39,18 +42,15 @@ def write_code(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[
             gaps[stop], gaps[first] = gaps[first], ""
 
 
-def _with_line_elements(page: Page, rows: NDArray[np.intp]) -> list[int]:
-    """Return the preformatted elements with an element for each line, or with numbers at their start."""
+def _preformatted(page: Page, rows: NDArray[np.intp]) -> tuple[list[int], list[int]]:
+    """Return the preformatted elements with an element for each line, and others whose text starts with a number."""
     nodes, blocks = page.nodes, page.blocks
-    inside = rows[(blocks.flags[rows] & _PREFORMATTED) != 0]
-    if not len(inside):
-        return []
+    if not (blocks.flags[rows] & _PREFORMATTED).any():
+        return [], []
     outer = np.flatnonzero(nodes.named(CODE))
-    lines = np.flatnonzero(nodes.named(LINES) & ((nodes.flags & _PREFORMATTED) != 0))
+    lines = np.flatnonzero(nodes.named(LINE_ELEMENTS | {"br"}) & ((nodes.flags & _PREFORMATTED) != 0))
     has_lines = lines.searchsorted(nodes.end[outer]) > lines.searchsorted(outer)
-    numbered = [_has_number(nodes, node) for node in outer.tolist()]
-    found: list[int] = outer[has_lines | np.array(numbered, dtype=bool)].tolist()
-    return found
+    return outer[has_lines].tolist(), [node for node in outer[~has_lines].tolist() if _has_number(nodes, node)]
 
 
 def _has_number(nodes: Nodes, node: int) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Flag, Page
+from blockml.page import Flag, Nodes, Page
 from blockml.page.lazy import Lazy
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
@@ -87,21 +87,16 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
             gap = ""
         if name == "#text":
             kind = spaces[node] if spaces is not None else 0
-            text = _text(nodes.texts[node], kind, is_preformatted=preformatted[node])
+            text = nodes.texts[node] if not kind else _within(nodes, node)
+            text = _text(text, kind, is_preformatted=preformatted[node])
             out.append(("" if text[0].isspace() else gap) + text)
             gap = ""
         elif node in code:
             out.append(_listing("\n".join(code_lines(nodes, node, shown, starts.value)), code_language(nodes, node)))
             skipped = nodes.end.item(node)
         elif node not in layout if name in VOID else len(open_tags) < _MAX_DEPTH:
-            attributes = nodes.attributes[node]
-            if node in pictures:
-                name, attributes = "img", {**attributes, "src": pictures[node]}
-            elif name == "img" and not formula_of_image(attributes):
-                continue
-            tag, written = ("div", "") if node in layout else (name, _attributes(name, attributes))
-            begin, end = f"<{tag}{written}>", "" if name in VOID else f"</{tag}>"
-            if budget.spend(len(begin) + len(end), "tags"):
+            begin, end = _tags(name, nodes.attributes[node], pictures.get(node, ""), is_layout=node in layout)
+            if begin and budget.spend(len(begin) + len(end), "tags"):
                 out.append(begin)
                 if end:
                     open_tags.append((int(nodes.end[node]), end))
@@ -113,12 +108,29 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     return f'<div dir="{html.escape(direction)}">{fragment}</div>' if direction != "ltr" else fragment
 
 
+def _tags(name: str, attributes: Mapping[str, str], picture: str, *, is_layout: bool) -> tuple[str, str]:
+    """Return the start and end tag of an element; empty for pictures that are not written."""
+    if picture:
+        name, attributes = "img", {**attributes, "src": picture}
+    elif name == "img" and not formula_of_image(attributes):
+        return "", ""
+    tag, written = ("div", "") if is_layout else (name, _attributes(name, attributes))
+    return f"<{tag}{written}>", "" if name in VOID else f"</{tag}>"
+
+
+def _within(nodes: Nodes, node: int) -> str:
+    """Return a text without line breaks at the start and end of the element around it."""
+    text, around = nodes.texts[node], nodes.parent.item(node)
+    text = text.lstrip() if around == node - 1 and text[: len(text) - len(text.lstrip())].count("\n") else text
+    return text.rstrip() if around >= 0 and nodes.end[around] == node + 1 else text
+
+
 def _text(text: str, spaces: int, *, is_preformatted: bool) -> str:
     """Write a text, with ``br`` elements for line breaks that a style keeps."""
     if not spaces:
         return html.escape(text if is_preformatted else _SPACES.sub(" ", text), quote=False)
     first, *others = text.split("\n")
-    lines = [with_indent(line) if spaces == KEEPS_ALL else " ".join(line.split()) for line in others]
+    lines = [with_indent(line) if spaces == KEEPS_ALL else _SPACES.sub(" ", line).lstrip() for line in others]
     return "<br>".join([html.escape(line, quote=False) for line in (_SPACES.sub(" ", first), *lines)])
 
 

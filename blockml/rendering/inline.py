@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 from blockml.page.lazy import Lazy
 from blockml.rendering.bounds import Budget
 from blockml.rendering.escapes import Kind, Line, escaped, needs_escape
+from blockml.rendering.spaces import NO_BREAK
 
 __all__ = ["BREAK", "Formula", "Inline", "InlineText", "Mark", "Picture", "Span", "inline_markdown"]
 
@@ -110,12 +111,12 @@ class InlineText:
 
     def ends_with_break(self) -> bool:
         """Tell whether the last item, white space aside, is a line break."""
-        items = reversed(self.inner)
-        if not self.inner and self.has(_CODED):  # code may start directly after a line break
-            items = islice(reversed(self.opened[-2].content if len(self.opened) > 1 else self.content), 1, None)
-        for item in items:
-            if item not in ("", " "):
-                return item == BREAK
+        open_contents = [self.content, *[span.content for span in self.opened]]
+        for content in reversed(open_contents):  # a mark may start directly after a line break
+            is_outer = content is not self.inner
+            for item in islice(reversed(content), int(is_outer), None):
+                if item not in ("", " "):
+                    return item == BREAK
         return False
 
     def has(self, mark: Mark) -> bool:
@@ -241,7 +242,7 @@ def _joined(text: str, *, heading: bool) -> str:
 class _Tokens:
     """Lays out spans as texts and marks, moves white space out of the edges of marks, and joins adjacent marks."""
 
-    __slots__ = ("closing", "has_emphasis", "heading", "is_raw", "opening", "page", "space", "tokens")
+    __slots__ = ("closing", "has_emphasis", "heading", "is_raw", "n_deleted", "opening", "page", "space", "tokens")
 
     def __init__(self, *, heading: bool) -> None:
         self.heading = heading
@@ -249,6 +250,7 @@ class _Tokens:
         self.page: list[str] = []  # the page's text in them, without code
         self.has_emphasis = False
         self.is_raw = False  # whether the last token is a picture, formula or code
+        self.n_deleted = 0  # open spans of deleted text
         # Between the last visible token and the next one: closing marks, white space, opening marks.
         self.closing: list[_Token] = []
         self.space = ""
@@ -275,6 +277,9 @@ class _Tokens:
         elif not self.space and text[:1] != words[:1]:
             self.space = " "
         if words:
+            if self.opening and words[0] == NO_BREAK:  # marks start after an indent
+                inner = words.lstrip(NO_BREAK)
+                self.space, words = self.space.strip(" ") + words[: len(words) - len(inner)], inner
             if self.space or self.opening or self.closing:
                 self._settle()
             self.tokens.append(words)
@@ -292,7 +297,9 @@ class _Tokens:
             return
         before = len(self.tokens)
         self.opening.append(_OPENING[span.mark])
+        self.n_deleted += span.mark is _DELETED
         self.add(span.content)
+        self.n_deleted -= span.mark is _DELETED
         if len(self.tokens) == before:
             self.opening.pop()  # nothing visible in it
         elif span.mark is _LINKED:
@@ -312,7 +319,9 @@ class _Tokens:
             words = " ".join(text.split())
             if text[:1].isspace():
                 self.add(" ")
-            if words:
+            if self.n_deleted and _SIGNS[_DELETED] in words:  # some renderers end the deletion there
+                self._add_text(words)
+            elif words:
                 fence = "`" * (1 + max(map(len, re.findall("`+", words)), default=0))
                 gap = " " if words[0] == "`" or words[-1] == "`" else ""
                 self._add_raw(_Token(_CODE, f"{fence}{gap}{words}{gap}{fence}"))
@@ -332,7 +341,7 @@ class _Tokens:
     def _settle(self) -> bool:
         """Append the marks and white space before a visible token; tell whether there were any."""
         closing, opening, space = self.closing, self.opening, self.space
-        if closing and opening and closing[-1].mark is opening[0].mark is not _LINKED and space != BREAK:
+        if closing and opening and closing[-1].mark is opening[0].mark is not _LINKED and BREAK not in space:
             del closing[-1], opening[0]  # one mark continues
         has_any = bool(closing or opening or space)
         if closing:

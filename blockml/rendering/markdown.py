@@ -163,10 +163,8 @@ class _Writer:
                 if node in separators and paragraph.content:
                     self._separate(separators[node])
                 text = texts.get(node) or _with_single_spaces(raw[node])
-                if spaces is not None and spaces[node]:
-                    self._lines(node, raw[node], keeps_indents=spaces[node] == KEEPS_ALL)
-                elif "\\[" in text and (match := _DISPLAYED.fullmatch(text)):
-                    self._formula(f"$${match[1].strip()}$$")
+                if spaces is not None or "\\[" in text:
+                    self._text(node, text)
                 else:
                     paragraph.inner.append(text)
                 continue
@@ -192,13 +190,20 @@ class _Writer:
         found = np.flatnonzero(nodes.named(_CODE_LINES) & self.shown & (self.spaces > 0)).tolist()
         return [node for node in found if "\n" in "".join(nodes.texts[node : nodes.end.item(node)]).strip()]
 
-    def _lines(self, node: int, text: str, *, keeps_indents: bool) -> None:
-        """Write a text whose line breaks are kept."""
-        first, *others = text.split("\n")
-        self.paragraph.add(_with_single_spaces(first))
-        for line in others:
-            self._void(node, "br")
-            self.paragraph.add(with_indent(line) if keeps_indents and line.strip() else _with_single_spaces(line))
+    def _text(self, node: int, text: str) -> None:
+        """Write a text that may be a displayed formula, or have line breaks that are kept."""
+        kind = 0 if self.spaces is None else self.spaces[node]
+        if kind:
+            first, *others = self.nodes.texts[node].split("\n")
+            self.paragraph.add(_with_single_spaces(first))
+            for line in others:
+                self._void(node, "br")
+                is_indented = kind == KEEPS_ALL and bool(line.strip())
+                self.paragraph.add(with_indent(line) if is_indented else _with_single_spaces(line))
+        elif match := _DISPLAYED.fullmatch(text):
+            self._formula(f"$${match[1].strip()}$$")
+        else:
+            self.paragraph.add(text)
 
     def _separate(self, separator: int) -> None:
         """Start a paragraph or a word if the page does so between two kept texts."""

@@ -30,6 +30,8 @@ _TEX = re.compile(r"tex", re.IGNORECASE)
 _TEX_SOURCE = re.compile(r"latex|mathtex|mimetex|codecogs|/math/render/", re.IGNORECASE)
 _TEX_CLASSES = frozenset({"tex", "latex", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display"})
 _TEX_SIGNS = re.compile(r"[\\^_=+<>]|^\w$")
+#: Line breaks that forums put into the text of a formula.
+_BREAK = re.compile(r"<\s*br\s*/?>", re.IGNORECASE)
 _WRAPPED = re.compile(r"\{\\(?:display|text)style (?P<inner>.*)\}", re.DOTALL)
 #: Classes of elements that show a formula a second time.
 _COPIES = frozenset({"katex-html", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display", "MathJax",
@@ -118,7 +120,7 @@ def formula_of_image(attributes: Mapping[str, str]) -> str:
     >>> formula_of_image({"src": "https://a.example/latex.png?x%5E2", "alt": "x^2"}), formula_of_image({"alt": "x^2"})
     ('$x^2$', '')
     """
-    alt = attributes.get("alt", "").strip()
+    alt = _BREAK.sub(" ", attributes.get("alt", "")).strip()
     if not alt or "$" in alt or not _TEX_SIGNS.search(alt):
         return ""
     classes, source = attributes.get("class", "").lower().split(), attributes.get("src", "")

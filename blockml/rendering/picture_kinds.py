@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 __all__ = ["DECORATION", "ELSEWHERE", "PERSONS", "is_byline_of", "is_decoration", "picture_file_name"]
-__all__ += ["class_and_id_words", "is_of_head", "is_other", "picture_sides", "shown_person"]
+__all__ += ["class_and_id_words", "is_of_head", "is_other", "is_twin", "picture_sides", "shown_person"]
 
 _PIXELS = re.compile(r"\s*([0-9]{1,5})(?:\.[0-9]+)?(?:px)?\s*")
 #: Sides in a style, and in an address.
 _STYLED = re.compile(r"(?:^|[;\s])(width|height)\s*:\s*([0-9]{1,5})(?:\.[0-9]+)?px")
 _IN_ADDRESS = re.compile(r"[?&](?:w|width|h|height|s|size|sz)=([0-9]{1,4})(?:px)?(?![^&#])")
+#: Sides in a file name, and the longest of them that a thumbnail has.
+_THUMBNAIL, _MAX_THUMBNAIL = re.compile(r"[-_]([0-9]{2,4})x([0-9]{2,4})\.[a-z]{3,4}\b", re.IGNORECASE), 150
 #: Maximum sides of icons: of the shorter side, or of both.
 _SHORT, _BOTH_SHORT = 48, 100
 #: Ratio of the sides of strips such as the head of a site.
@@ -48,8 +50,12 @@ ELSEWHERE = (
         "related share sidebar social #banner #header #masthead #site-header".split()
     )
 )
-#: Words in the address of a picture before all text that belongs to the head of a site.
-_HEAD = frozenset("head header headers masthead menu nav navigation".split())
+_SCREENS = re.compile(r"(?<![a-z])(?:desktop|mobile|phone|tablet)(?![a-z])", re.IGNORECASE)
+#: Parts of the address of a picture before all text that belongs to the head of a site.
+_HEAD = re.compile(
+    r"(?:^|[^a-z])(?:(?:head(?:er|ing)?s?|hdr|mast(?:head)?|title|top)(?:img|image|pic)?[0-9]*(?![a-z])|nav(?![aeiouy])|menu)",
+    re.IGNORECASE,
+)
 #: Folders of pictures shared by all pages of a site.
 _DESIGN = re.compile(r"/(?:themes?|skins?|templates?|gui|layout)/", re.IGNORECASE)
 #: Classes that cut a picture to a circle.
@@ -69,6 +75,8 @@ _ACTIONS = frozenset(
     "back,comment,comments,e-mail,email,facebook,home,more,next,prev,previous,print,read more,rss,search,send,share,"
     "top,tweet,twitter".split(",")
 )
+#: Start of a word for logos, as in "logosmall".
+_LOGO = re.compile(r"(?:^|[-_/.])logo", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:logo|avatar|icon|is (?:offline|online))\W*$", re.IGNORECASE)
 #: Starts of lines that name the author.
 _BYLINE = re.compile(
@@ -94,10 +102,24 @@ def is_decoration(attributes: Mapping[str, str], address: str) -> bool:
     if _is_small(attributes, address):
         return True
     path = address.partition("?")[0].partition("#")[0].rsplit("/", 2)[-2:]
-    if not DECORATION.isdisjoint(map(str.lower, _WORDS.findall("/".join(path)))) or _DESIGN.search(address):
+    if not DECORATION.isdisjoint(map(str.lower, _WORDS.findall("/".join(path)))) or _LOGO.search(path[-1]):
+        return True
+    if _DESIGN.search(address):
         return True
     alt = attributes.get("alt", "").strip()[-_MAX_ALT:]
     return bool(alt) and (alt.lower() in _ACTIONS or _NAMED.search(alt) is not None)
+
+
+def is_twin(first: str, second: str) -> bool:
+    """Tell from their addresses whether of two pictures one is for phones and the other for larger screens.
+
+    Examples
+    --------
+    >>> is_twin("/desktop/cat.webp", "/mobile/cat-2.webp"), is_twin("/cat.jpg", "/mobile/cat.jpg")
+    (True, False)
+    """
+    kinds = [{name.lower() for name in _SCREENS.findall(address)} for address in (first, second)]
+    return all(kinds) and kinds[0].isdisjoint(kinds[1])
 
 
 def is_of_head(address: str) -> bool:
@@ -105,10 +127,10 @@ def is_of_head(address: str) -> bool:
 
     Examples
     --------
-    >>> is_of_head("/images/head/a.gif"), is_of_head("/images/heads-of-state.jpg")
-    (True, False)
+    >>> is_of_head("/images/head/a.gif"), is_of_head("/2003head.gif"), is_of_head("/images/headland.jpg")
+    (True, True, False)
     """
-    return not _HEAD.isdisjoint(map(str.lower, _WORDS.findall("/".join(address.partition("?")[0].rsplit("/", 2)[-2:]))))
+    return _HEAD.search("/".join(address.partition("?")[0].rsplit("/", 2)[-2:])) is not None
 
 
 def picture_sides(attributes: Mapping[str, str]) -> tuple[int | None, int | None]:
@@ -141,6 +163,8 @@ def _is_small(attributes: Mapping[str, str], address: str) -> bool:
     sides = sorted(side for side in given if side)  # 0 means any size
     if not sides and len(asked := _IN_ADDRESS.findall(address) if "?" in address else []) > 1:
         sides = sorted(map(int, asked))
+    if (match := _THUMBNAIL.search(address)) and max(int(match[1]), int(match[2])) <= _MAX_THUMBNAIL:
+        return True
     if not sides or tuple(sides) in _SHAPES:
         return False
     is_strip = len(sides) > 1 and sides[-1] >= _STRIP * sides[0]

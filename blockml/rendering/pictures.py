@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Flag, Image, Nodes, Page
+from blockml.page import Flag, Image, Page
 from blockml.page.attribute_words import nodes_with_words
-from blockml.page.lazy import Lazy
 from blockml.rendering.bounds import Budget
 from blockml.rendering.image_addresses import image_address, is_placeholder
 from blockml.rendering.links import absolute_addresses, is_safe
@@ -27,6 +25,7 @@ from blockml.rendering.picture_kinds import (
     is_decoration,
     is_of_head,
     is_other,
+    is_twin,
     picture_file_name,
     picture_sides,
     shown_person,
@@ -52,11 +51,12 @@ _NO_NAMES = frozenset[str]()
 _LARGE = 300
 #: A picture that appears this often is decoration.
 _MANY = 3
+#: Minimum side of a badge.
+_MIN_BADGE = 16
 _FIGURES = frozenset({"figure", "picture"})
 _ELSEWHERE_NAMES, _WHOLE = frozenset({"aside", "footer", "form", "nav"}), frozenset({"body", "html"})
 #: Names of ``meta`` elements that declare the page's picture.
 _DECLARED = frozenset({"og:image", "og:image:url", "twitter:image"})
-_IMAGE_FILE = re.compile(r"\.(?:jpe?g|png|gif|webp|avif|svg)\b", re.IGNORECASE)
 _MIN_NAME = 5  # minimum characters of a file name that identifies a picture
 
 
@@ -141,14 +141,6 @@ class _Place(NamedTuple):
     is_between: bool  #: whether these texts are adjacent to it
 
 
-def _links_by_address(nodes: Nodes) -> Mapping[str, list[int]]:
-    """Return the links of each address, in order."""
-    found: dict[str, list[int]] = {}
-    for link in nodes.indices("a").tolist():
-        found.setdefault(nodes.attributes[link].get("href", ""), []).append(link)
-    return found
-
-
 class _Finder:
     """The pictures of a page and their surroundings."""
 
@@ -159,7 +151,6 @@ class _Finder:
         counts[0, page.blocks.node], counts[1, page.blocks.node] = page.blocks.n_words, page.blocks.n_linked
         self.words, self.linked = text_sums(counts[0]), text_sums(counts[1])
         self.whole = {node for name in _WHOLE for node in page.nodes.indices(name).tolist()}
-        self.links = Lazy(lambda: _links_by_address(page.nodes))
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
         self.sources: dict[int, str] = {}  # addresses of the ``source`` elements, by element around them
         self.last = -1, ""  # node and address of the previous picture
@@ -172,10 +163,13 @@ class _Finder:
         places = self._places()
         for node, place in places.items():
             is_last = place.right == len(self.nodes)
-            if place.is_between or not (self._is_elsewhere(node) or (is_last and not self._is_large(node))):
-                if (address := self._address(node)) and not self._is_other(node, place):
-                    if not (place.left < 0 and is_of_head(address)) and not self._is_teaser(node, place):
-                        found[node] = address
+            if place.is_between and (address := self._badge(node)):
+                found[node] = address
+            elif place.is_between or not (self._is_elsewhere(node) or (is_last and not self._is_large(node))):
+                address = self._address(node)
+                is_head = place.left < 0 and is_of_head(address)
+                if address and not (is_head or self._is_other(node, place)):
+                    found[node] = address
             else:
                 rest.append(node)
         self._add_declared(found, rest, places)
@@ -298,17 +292,18 @@ class _Finder:
         lines = self.page.blocks.texts[max(0, first - 1) : stop]  # with the kept texts before and after
         return any(is_byline_of(line, name) for line in lines)
 
-    def _is_teaser(self, node: int, place: _Place) -> bool:
-        """Tell whether a picture links to another page that a link near it, with removed text, leads to."""
-        nodes = self.nodes
-        around = [item for item in nodes.ancestors(node, _NEAR) if nodes.name(item) == "a"]
-        address = nodes.attributes[around[0]].get("href", "") if around else ""
-        if not address or _IMAGE_FILE.search(address):
-            return False
-        box = max(place.box, nodes.parent.item(place.box))
-        links = self.links.value[address]
-        begin, end = (bisect_left(links, item) for item in (nodes.parent.item(place.box), nodes.end.item(box)))
-        return any(link != around[0] for link in links[begin:end][:2])
+    def _badge(self, node: int) -> str:
+        """Return the address of a drawing with a text in a paragraph, such as a program's badge; else empty."""
+        nodes, attributes = self.nodes, self.nodes.attributes[node]
+        is_small = any(side is not None and side < _MIN_BADGE for side in picture_sides(attributes))
+        if not attributes.get("alt") or ".svg" not in attributes.get("src", "") or is_small:
+            return ""
+        around = nodes.ancestors(node, 2)
+        link = nodes.attributes[around[0]].get("href", "") if around and nodes.name(around[0]) == "a" else ""
+        is_in_paragraph = "p" in [nodes.name(item) for item in around[: 1 + bool(link)]]
+        address = image_address(attributes)
+        is_drawing = address.partition("?")[0].endswith(".svg") and is_safe(address)
+        return address if is_in_paragraph and is_drawing and (not link or link.startswith("http")) else ""
 
     def _is_large(self, node: int) -> bool:
         """Tell whether a picture is large, or a figure."""
@@ -341,7 +336,7 @@ class _Finder:
         flags, attributes = self.nodes.flags, self.nodes.attributes
         if before[0] < 0:
             return False
-        if before[1] != address:
+        if before[1] != address and not is_twin(before[1], address):
             is_late, was_late = flags[node] & _NOSCRIPT, flags[before[0]] & _NOSCRIPT
             if is_late == was_late or attributes[node].get("alt") != attributes[before[0]].get("alt"):
                 return False

@@ -43,11 +43,12 @@ def with_roles(page: Page) -> Page:
             level = attributes.get("aria-level", "").strip()
             changed[node] = f"h{level if level in ('1', '2', '3', '4', '5', '6') else _LEVEL}"
     for node in held[_LIST]:
-        role, name = nodes.attributes[node].get("role"), nodes.name(node)
-        if role == "list" and name not in _LISTS:
-            changed[node] = "ul"
-        elif role == "listitem" and name != "li" and sections[nodes.end[node]] == sections[node]:
+        around = nodes.parent.item(node)
+        is_item = nodes.attributes[node].get("role") == "listitem" and nodes.name(node) != "li" and around >= 0
+        if is_item and sections[nodes.end[node]] == sections[node] and nodes.attributes[around].get("role") == "list":
             changed[node] = "li"
+            if nodes.name(around) not in _LISTS:
+                changed[around] = "ul"
     changed.update(dict.fromkeys(own_lines(nodes).tolist(), "div"))
     if not changed:
         return page

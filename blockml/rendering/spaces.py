@@ -21,6 +21,7 @@ _KINDS = {"pre-line": KEEPS_LINES, **dict.fromkeys(("pre", "pre-wrap", "break-sp
 _WORD = b"white"
 _STYLE = re.compile(r"(?:^|[;\s])white-space(?:-collapse)?\s*:\s*([a-z-]+)", re.IGNORECASE)
 _CLASS = re.compile(r"(?:^|\s)whitespace-(pre(?:-line|-wrap)?|normal|nowrap|break-spaces)(?:\s|$)")
+_MAX_INDENT = 60
 #: Maximum characters of a verse; longer lines with an indent are paragraphs.
 _MAX_VERSE = 80
 #: Blanks that a browser shows. Ideographic ones indent paragraphs.
@@ -57,7 +58,7 @@ def _kind(attributes: Mapping[str, str]) -> int | None:
     return None
 
 
-def verses(nodes: Nodes, texts: NDArray[np.intp]) -> NDArray[np.intp]:
+def verses(nodes: Nodes, texts: NDArray[np.signedinteger]) -> NDArray[np.intp]:
     """Return the places of those text nodes (n,) that directly follow a line break, or start an element that does."""
     if "br" not in nodes.names:
         return np.zeros(0, dtype=np.intp)
@@ -86,5 +87,5 @@ def with_indent(line: str) -> str:
     '\\xa0\\xa0\\xa0to be '
     """
     inner = line.expandtabs(4).lstrip()
-    indent = len(line.expandtabs(4)) - len(inner)
+    indent = min(len(line.expandtabs(4)) - len(inner), _MAX_INDENT)
     return NO_BREAK * indent + " ".join(inner.split()) + " " * inner[-1:].isspace()

@@ -14,9 +14,9 @@ from blockml.labelling.sources import page_of_item
 from blockml.labelling.store import PageToLabel
 from blockml.storage.names import safe_file_name
 from blockml.storage.spool import Spool
-from blockml.surveying.duplicates import min_hashes
 from blockml.surveying.records import RunOutput
 from blockml.surveying.sites import NO_SITE
+from blockml.text.sketches import min_hashes
 
 __all__ = ["ChosenPage", "choose_pages", "chosen_pages"]
 

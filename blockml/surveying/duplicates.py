@@ -2,50 +2,14 @@
 
 from __future__ import annotations
 
-import zlib
 from array import array
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Words of a shingle, permutations, and maximum words read of a text (our choice: boilerplate is at the end, if
-#: anywhere).
-_SHINGLE, _PERMUTATIONS, _MAX_WORDS = 4, 6, 2_000
-#: Odd factors of the permutations, modulo 2**64.
-_FACTORS = np.array(
-    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F,
-     0xE7037ED1A0B428DB], dtype=np.uint64,
-)  # fmt: skip
-_MIX = np.uint64(0xBF58476D1CE4E5B9)
 #: Maximum number of pages to compare; takes 48 MB.
 MOST_COMPARED_PAGES = 3_000_000
-
-
-def min_hashes(words: list[str]) -> NDArray[np.uint32]:
-    """Return the smallest hash of a text's four-word shingles under each of six permutations, (6,).
-
-    If the Jaccard similarity of two texts' shingles is ``s``, each entry is equal with probability ``s``.
-
-    Examples
-    --------
-    >>> text = "cats rule the world and nobody has ever asked them to".split()
-    >>> int((min_hashes(text) == min_hashes(text)).sum()), int((min_hashes(text) == min_hashes(["dogs"])).sum())
-    (6, 0)
-    """
-    if not words:
-        return np.zeros(_PERMUTATIONS, dtype=np.uint32)
-    crc = zlib.crc32
-    hashes = np.array([crc(word.encode("utf-8", "replace")) for word in words[:_MAX_WORDS]], dtype=np.uint64)
-    shingles = hashes.copy()
-    if len(hashes) >= _SHINGLE:
-        shingles = hashes[: 1 - _SHINGLE].copy()
-        for place in range(1, _SHINGLE):
-            shingles *= _FACTORS[0]
-            shingles += hashes[place : len(hashes) - _SHINGLE + 1 + place]
-    shingles ^= shingles >> np.uint64(29)
-    shingles *= _MIX
-    return np.asarray(((shingles[:, None] * _FACTORS) >> np.uint64(32)).min(axis=0), dtype=np.uint32)
 
 
 @dataclass(slots=True)

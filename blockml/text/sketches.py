@@ -1,15 +1,25 @@
-"""Sketches of texts, for finding near duplicates."""
+"""Sketches of texts, for finding near duplicates: hashes of the same word shingles, 64 of them or six."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blockml.text.hashing import stable_hash64
 
 #: Words in a shingle and hashes in a sketch for finding near duplicates (Broder et al. 1997; sizes are our choice).
 _SHINGLE, _SKETCH = 8, 64
+#: Odd factors of the permutations of MinHash, modulo 2**64, and of the mixing.
+_FACTORS = np.array(
+    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F,
+     0xE7037ED1A0B428DB], dtype=np.uint64,
+)  # fmt: skip
+_MIX = np.uint64(0xBF58476D1CE4E5B9)
+#: Maximum tokens read for MinHash (our choice: boilerplate is at the end, if anywhere).
+_MAX_TOKENS = 2_000
 #: Minimum share of common hashes of the sketches of near duplicates (our choice).
 NEAR_DUPLICATES = 0.8
 #: Number of smallest hashes of each sketch that the index looks up. Fewer than 1 in 10,000 near duplicates have none of
@@ -25,11 +35,38 @@ def token_sketch(tokens: Sequence[str]) -> frozenset[int]:
         return frozenset()
     index = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
     values = stable_hash64(index)[[index[token] for token in tokens]]
-    codes = np.zeros(len(tokens) - _SHINGLE + 1, dtype=np.uint64)
-    for k in range(_SHINGLE):  # a polynomial over token hashes
-        codes = codes * np.uint64(0x9E3779B97F4A7C15) + values[k : k + len(codes)]
+    return frozenset(np.unique(_shingles(values))[:_SKETCH].tolist())
+
+
+def min_hashes(tokens: Sequence[str]) -> NDArray[np.uint32]:
+    """Compute the smallest hash of a text's word shingles under each of six permutations, (6,): 24 bytes.
+
+    If the Jaccard similarity of two texts' shingles is ``s``, each entry is equal with probability ``s``. Faster
+    and smaller than :func:`token_sketch`, for millions of texts; only the first 2,000 tokens count. A text with fewer
+    tokens than a shingle is one shingle.
+
+    Examples
+    --------
+    >>> text = "cats rule the world and nobody has ever asked them to".split()
+    >>> int((min_hashes(text) == min_hashes(text)).sum()), int((min_hashes(text) == min_hashes(["dogs"])).sum())
+    (6, 0)
+    """
+    if not tokens:
+        return np.zeros(len(_FACTORS), dtype=np.uint32)
+    crc = zlib.crc32
+    hashes = np.array([crc(token.encode("utf-8", "replace")) for token in tokens[:_MAX_TOKENS]], dtype=np.uint64)
+    codes = _shingles(hashes)
+    return np.asarray(((codes[:, None] * _FACTORS) >> np.uint64(32)).min(axis=0), dtype=np.uint32)
+
+
+def _shingles(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the hash of each shingle, given the hashes of the tokens: a polynomial over them, mixed."""
+    size = min(_SHINGLE, len(values))
+    codes = np.zeros(len(values) - size + 1, dtype=np.uint64)
+    for k in range(size):
+        codes = codes * _FACTORS[0] + values[k : k + len(codes)]
     codes ^= codes >> np.uint64(29)
-    return frozenset(np.unique(codes * np.uint64(0xBF58476D1CE4E5B9))[:_SKETCH].tolist())
+    return codes * _MIX
 
 
 class DuplicateIndex:

@@ -46,6 +46,8 @@ _MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<!--.*?-->|<[^>]*>", re.DOTALL 
 #: Declarations of an encoding, by ``meta`` and XML.
 _DECLARED = re.compile(r"\b(?:charset|encoding)\s*=\s*[\"']?\s*[\w-]+", re.IGNORECASE)
 _PAIRS, _CHARACTERS = 120, 200
+#: Encodings of the web by names of extended ones that Python has and the web doesn't.
+_EXTENDED = {"euc_jis_2004": "euc-jp", "euc_jisx0213": "euc-jp", "shift_jis_2004": "shift_jis", "johab": "euc-kr"}
 
 
 @dataclass(frozen=True)
@@ -126,16 +128,19 @@ def named_detector(name: str) -> Callable[[bytes], str | None]:
 
     def label(source: bytes) -> str | None:
         guess: str | Mapping[str, str | None] | None = detect(source)
-        return guess["encoding"] if isinstance(guess, Mapping) else guess
+        found = guess["encoding"] if isinstance(guess, Mapping) else guess
+        return None if found is None else _EXTENDED.get(found, found)
 
     return label
 
 
-def measured(pages: Sequence[Sample], others: Mapping[str, Callable[[bytes], str | None]]) -> list[dict[str, Any]]:
-    """Return a row for each encoding: the number of pages on which each detector is right, and its ms a page."""
+def measured(
+    pages: Sequence[Sample], chosen: Sequence[Sample], others: Mapping[str, Callable[[bytes], str | None]]
+) -> list[dict[str, Any]]:
+    """Return a row for each encoding: the chosen pages on which each detector is right, and its ms a page."""
     held_out = [tables([page for page in pages if page.half != half]) for half in (0, 1)]
     counts: dict[tuple[str, str], dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for page in pages:
+    for page in chosen:
         for encoding in ENCODINGS.get(page.script, ("windows-1252",)):
             codec: Any = webencodings.lookup(encoding)
             source, _ = codec.codec_info.encode(page.page, "xmlcharrefreplace")
@@ -162,7 +167,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpora", type=Path, default=os.environ.get("BLOCKML_CORPORA"))
     parser.add_argument("--detectors", nargs="*", default=[], metavar="MODULE:FUNCTION")
-    parser.add_argument("--latin-every", type=int, default=1, help="take only every n-th Latin page")
+    parser.add_argument("--every", type=int, default=1, help="measure only every n-th page of other scripts")
+    parser.add_argument("--latin-every", type=int, default=1, help="measure only every n-th Latin page")
     parser.add_argument("--tables", action="store_true")
     arguments = parser.parse_args(argv)
     pages = list(samples(arguments.corpora))
@@ -171,9 +177,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             units = frequent([page.text for page in pages if page.script == script], script)
             print(script, (" " if script in ALPHABETS else "").join(units), sep=": ")
         return 0
-    latin = [page for page in pages if not page.script][:: arguments.latin_every]
+    chosen = [page for page in pages if page.script][:: arguments.every]
+    chosen += [page for page in pages if not page.script][:: arguments.latin_every]
     others = {name: named_detector(name) for name in arguments.detectors}
-    print(markdown(measured([*(page for page in pages if page.script), *latin], others)))
+    print(markdown(measured(pages, chosen, others)))
     return 0
 
 

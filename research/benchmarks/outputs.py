@@ -1,4 +1,4 @@
-"""Records the outputs of extractors for every page of the labelled corpora, and compares two of these records.
+"""Records the outputs of extractors for every page of the labelled corpora, or of data/, and compares two records.
 
 ``python -m research.benchmarks.outputs record FILE`` writes one line a page: status, and fingerprints of scores, kept
 blocks, text, Markdown, HTML and the JSON of everything else (reasons, labels, confidence, metadata), by extractor.
@@ -26,6 +26,7 @@ from blockml.extractors import EXTRACTORS, model_names, resolve
 #: Status; fingerprints of scores, kept blocks and outputs.
 Outcome: TypeAlias = list[str]
 PARTS = ("status", "scores", "kept", "text", "markdown", "html", "json")
+DATA = Path(__file__).parents[2] / "data"
 
 
 def main() -> int:
@@ -34,7 +35,12 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     recording = commands.add_parser("record", help="write the outputs of extractors for every page")
     recording.add_argument("output", type=Path)
-    recording.add_argument("--corpora", type=Path, default=os.environ.get("BLOCKML_CORPORA"))
+    recording.add_argument(
+        "--corpora",
+        type=Path,
+        default=os.environ.get("BLOCKML_CORPORA", DATA),
+        help="default: BLOCKML_CORPORA, or data",
+    )
     recording.add_argument("--only", nargs="*", help="names of corpora (default: all)")
     recording.add_argument("--extractors", nargs="*", help="names of extractors and models (default: all)")
     recording.add_argument("--every", type=int, default=1, help="take only every n-th page of a corpus")
@@ -46,32 +52,32 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.command == "compare":
         return compare(arguments.before, arguments.after, arguments.texts)
-    if arguments.corpora is None:
-        parser.error("name the folder of corpora by --corpora or BLOCKML_CORPORA")
     names = arguments.extractors or [*model_names(), *EXTRACTORS]
-    paths = [
-        path
+    pages = [
+        (folder, path)
         for folder in sorted(arguments.corpora.iterdir())
         if folder.is_dir() and (not arguments.only or folder.name in arguments.only)
-        for path in sorted(folder.glob("pages/*.html*"))[:: arguments.every]
+        for path in sorted({*folder.glob("pages/*.html*"), *folder.glob("**/page.html")})[:: arguments.every]
     ]
-    record(paths, names, arguments.output, arguments.jobs)
+    if not pages:
+        parser.error(f"no pages of these corpora in {arguments.corpora}")
+    record(pages, names, arguments.output, arguments.jobs)
     return 0
 
 
-def record(paths: Sequence[Path], names: Sequence[str], output: Path, jobs: int) -> None:
-    """Write one JSON line per page."""
-    work = [(path, names) for path in paths]
+def record(pages: Sequence[tuple[Path, Path]], names: Sequence[str], output: Path, jobs: int) -> None:
+    """Write one JSON line per page, of which the folder of its corpus and its path are given."""
+    work = [(folder, path, names) for folder, path in pages]
     with ProcessPoolExecutor(jobs) as pool, gzip.open(output, "wt", encoding="utf-8") as stream:
         for number, row in enumerate(pool.map(outcomes, work, chunksize=8), start=1):
             stream.write(json.dumps(row) + "\n")
             if number % 500 == 0:
-                print(f"{number} of {len(paths)} pages", file=sys.stderr)
+                print(f"{number} of {len(pages)} pages", file=sys.stderr)
 
 
-def outcomes(work: tuple[Path, Sequence[str]]) -> dict[str, Any]:
+def outcomes(work: tuple[Path, Path, Sequence[str]]) -> dict[str, Any]:
     """Run each extractor on one page."""
-    path, names = work
+    folder, path, names = work
     source = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     results: dict[str, Outcome] = {}
     for name in names:
@@ -81,7 +87,8 @@ def outcomes(work: tuple[Path, Sequence[str]]) -> dict[str, Any]:
         texts = [result.text, *(blockml.render(result, kind) for kind in ("markdown", "html", "json"))]
         parts = [result.scores.tobytes(), result.kept.tobytes(), *(text.encode("utf-8", "replace") for text in texts)]
         results[name] = [str(result.status), *(hashlib.sha256(part).hexdigest()[:16] for part in parts)]
-    return {"corpus": path.parent.parent.name, "page": path.name, "results": results}
+    page = path.relative_to(folder).as_posix().removeprefix("pages/")
+    return {"corpus": folder.name, "page": page, "results": results}
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:

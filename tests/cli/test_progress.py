@@ -63,7 +63,7 @@ def test_training_shows_its_stages(tmp_path: Path) -> None:
 
 
 def test_the_remaining_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The remaining time follows from the speed of the stage so far, and frequent calls aren't all shown."""
+    """A stage shows its start, then the time left from the speed so far; frequent calls aren't all shown."""
     times = iter([0.0, 0.0, 0.1, 10.0, 20.0, 20.1])
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr("blockml.cli.output.time.monotonic", lambda: next(times))
@@ -72,7 +72,7 @@ def test_the_remaining_time(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
             shown("folds", done, 8)
     parts = capsys.readouterr().err.split("\r")
     assert [part.strip() for part in parts if part.strip()] == [
-        "folds:  25%, 0:30 left", "folds:  50%, 0:20 left", "folds: 100%",
+        "folds:   0%", "folds:  25%, 0:30 left", "folds:  50%, 0:20 left", "folds: 100%",
     ]  # fmt: skip
 
 
@@ -96,7 +96,7 @@ LINES_OF_COMMANDS = [
         ["plain on pages: 100%", "scores on pages: 100%"],
     ),
     (["datasets", "data/pages"], ["gold of pages: 100%"]),
-    (["templates", "cluster", "data/pages"], ["pages: ", "distances: 100%"]),
+    (["templates", "cluster", "data/pages"], ["pages", "distances: 100%"]),
     (["templates", "detect", "data/sites/harbour-courier", "-o", "DIR/t"], ["repeated text: 100%", "layouts: 100%"]),
     (["survey", "FILE"], ["repeated lines: 100%"]),
     (["label", "data/pages", "--format", "label-studio", "-o", "DIR/tasks.json"], ["predicting pages: 100%"]),

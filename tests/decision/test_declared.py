@@ -9,7 +9,7 @@ import pytest
 
 import blockml
 from blockml.decision.decide import decide, with_threshold
-from blockml.decision.declared import declares_article, recipe_lines, summary_line
+from blockml.decision.declared import declares_article, has_running_text, recipe_lines, summary_line
 from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
 from blockml.extractors.matrix import page_matrix
@@ -136,7 +136,7 @@ def test_a_declared_article_has_content(head: str, n_words: int, probability: fl
     """A page that declares an article isn't discarded if it has running text that may be its start."""
     page = blockml.parse(f"{head}<p>{'word ' * n_words}")
     prediction = Prediction(np.array([probability], np.float32), matrix=page_matrix(page, "page"))
-    assert declares_article(prediction) is declared
+    assert (declares_article(prediction) and has_running_text(prediction)) is declared
     policy = DecisionPolicy(rule="expected_f1", min_content_words=40)
     assert decide(policy, page, prediction).kept.tolist() == [declared]
 
@@ -145,5 +145,6 @@ def test_nothing_is_declared_without_the_columns() -> None:
     """A page without the columns of the rule, or without blocks, doesn't declare an article."""
     page = blockml.parse("<meta property=og:type content=article><p>" + "word " * 30)
     assert not declares_article(Prediction(np.ones(1, np.float32)))
+    assert not has_running_text(Prediction(np.ones(1, np.float32)))
     assert not declares_article(Prediction(np.ones(1, np.float32), matrix=page_without_columns(page)))
     assert not declares_article(Prediction(np.zeros(0, np.float32), matrix=page_matrix(blockml.parse(""), "page")))

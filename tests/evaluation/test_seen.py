@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import blockml
@@ -13,8 +14,11 @@ from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.evaluation.seen import Seen, find_seen, page_hashes, training_records
 from blockml.extractors import Plain, TrainedExtractor
+from blockml.extractors.routed import Route, write_routed
 from blockml.model import Model, load_model, save_model
 from blockml.model.card import render_card
+from blockml.model.training_hashes import TrainingHashes
+from blockml.predictors import Correction
 from blockml.training.recipes import recipe
 from blockml.training.train import train_model
 
@@ -129,3 +133,22 @@ def test_untrained_extractors_have_seen_nothing(pages: Dataset) -> None:
     """Extractors that aren't trained have seen no page and need no hashes."""
     assert training_records(Plain()) == ()
     assert find_seen((), pages, "", {}) == Seen((), len(pages))
+
+
+def test_a_folder_of_models_has_seen_what_its_models_have(
+    pages: Dataset, model_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The pages that models of sites were adapted to count like those of a single model."""
+    model = load_model(model_file)
+    base = replace(model, name="base", training_hashes=TrainingHashes.of([]))
+    nothing = Correction(np.zeros(0, dtype=np.uint64), np.zeros(0), 0.0)
+    adapted = replace(model, correction=nothing, recipe={**model.recipe, "base": base.id})
+    routes = {"mine": Route("harbour-courier.example", adapted)}
+    write_routed(tmp_path / "models", base, routes, [], {"mine": {}})
+    scores = blockml.evaluate(tmp_path / "models", pages)
+    assert set(scores.seen.pages or ()) == {page.id for page in pages.pages[:N_TRAINING]}
+    small = copied(replace(pages, pages=pages.pages[:2]), tmp_path / "two")
+    assert main(["evaluate", str(tmp_path / "models"), "--dataset", str(small), "--metric", "bag_f1"]) == 0
+    told = capsys.readouterr()
+    assert f"{tmp_path / 'models'}†" in told.out
+    assert "2 of 2 pages" in told.err

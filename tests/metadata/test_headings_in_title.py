@@ -25,6 +25,14 @@ def title(html: str, url: str | None = None) -> str | None:
         ("Cats rule | The Daily", "<h1>Cats rule</h1><h2>The Daily</h2>", "Cats rule"),
         ("Cats rule | The Daily", "<h1>Cats rule the world</h1><h2>The Daily</h2>", "Cats rule the world"),
         ("Cats: rule | The Daily", "<h1>Cats: rule</h1><h2>Cats</h2>", "Cats: rule"),
+        ("Cats :: Fish :: On poles", "<h1>Cats</h1><h2>Fish</h2><h3>On poles</h3>", "On poles"),
+        ("Cats » Archive » On poles", "<h1><a href=/>Cats</a></h1><h2>On poles</h2>", "On poles"),
+        ("The Pole: Chapter 3. Ice", "<h1>The Pole</h1><h2>Chapter 3. Ice</h2>", "Chapter 3. Ice"),
+        ("On poles - Page 2 - Cats", "<h1>Cats</h1><h2>On poles</h2>", "On poles"),
+        ("On poles | Cats", "<header><h1><img src=l alt=Cats></h1></header><h2>On poles</h2>", "On poles"),
+        ("On poles | Cats", "<h1>Menu</h1><h1>On poles</h1><h1>Related</h1>", "On poles"),
+        ("On poles: why they are borrowed", "<h1>On poles</h1>", "On poles"),
+        ("Cat Forum - View topic - On poles", "<h2><a href=t>On poles</a></h2>", "On poles"),
     ],
 )
 def test_the_nearest_heading_before_the_text_is_the_title(head: str, headings: str, expected: str) -> None:

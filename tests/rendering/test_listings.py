@@ -5,7 +5,7 @@ import re
 import pytest
 
 import blockml
-from blockml.rendering import render, render_markdown
+from blockml.rendering import render, render_html, render_markdown, render_text
 from tests.rendering.reported import reported
 
 CODE = "```\ndef f():\n    return 1\n\nf()\n```"
@@ -24,10 +24,16 @@ def test_listings_of_a_reported_page_are_blocks() -> None:
     page, expected = reported("28")
     blocks = re.findall(r"```\w*\n(.*?)```", render(blockml.extract(page), "markdown"), re.DOTALL)
     right = re.findall(r"```\w*\n(.*?)```", expected, re.DOTALL)
-    by_spaces = {"def slope(pool):", "def flow(pool):"}  # indents are white space between tags, which becomes one space
-    for block, lines in zip(blocks, right, strict=True):
-        is_joined = lines.partition("\n")[0] in by_spaces
-        assert block == (re.sub("^ +", " ", lines, flags=re.MULTILINE) if is_joined else lines)
+    assert blocks == right
+
+
+def test_plain_text_of_a_reported_page_has_listings() -> None:
+    """With indents and empty lines, and without numbers."""
+    page, expected = reported("28")
+    text = blockml.extract(page).text
+    for lines in re.findall(r"```\w*\n(.*?)\n```", expected, re.DOTALL):
+        assert f"\n{lines}\n" in f"{text}\n"
+    assert not re.search(r"^\s*\d+\s*$", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +51,12 @@ def test_listings_of_a_reported_page_are_blocks() -> None:
 def test_lines_are_one_block(around: str, line: str) -> None:
     """The lines of a listing are one block with indents and empty lines, and without numbers."""
     rows = "".join(line.format(n=number, line=text) for number, text in enumerate(LINES, 1))
-    assert markdown(around.format(rows)) == CODE
+    html = around.format(rows)
+    assert markdown(html) == CODE
+    page = blockml.parse(f"<p>before</p>{html}<p>after</p>")
+    kept = [True] * len(page.blocks)
+    assert render_text(page, kept) == "\n".join(["before", *LINES, "after"])
+    assert "def f():\n    return 1\n\nf()" in render_html(page, kept) or "<pre>" in html
 
 
 def test_white_space_of_an_empty_line_does_not_move() -> None:
@@ -71,3 +82,22 @@ def test_other_tables_are_tables() -> None:
 def test_tasks_have_check_marks(item: str, written: str) -> None:
     """An item that starts with a checkbox gets a check mark."""
     assert markdown(f"<ul><li>{item}</li></ul>") == written
+
+
+@pytest.mark.parametrize("space", ["    ", "&nbsp;&nbsp;&nbsp;&nbsp;"])
+def test_indents_in_elements_of_their_own_are_kept(space: str) -> None:
+    """Outside of ``pre``; an empty line, which has a blank, doesn't indent the next one."""
+    lines = ["<code>def f():</code>", f"<code>{space}</code><code>return 1</code>", "&nbsp;", "<code>f()</code>"]
+    numbers = "".join(f"<div class=line>{n}</div>" for n in range(1, 5))
+    code = "".join(f"<div class=line>{line}</div>" for line in lines)
+    html = f"<table class=syntaxhighlighter><tr><td class=gutter>{numbers}<td class=code>{code}</table>"
+    assert markdown(html) == CODE
+    page = blockml.parse(html)
+    assert render_text(page, [True] * len(page.blocks)) == "\n".join(LINES)
+    assert render_html(page, [True] * len(page.blocks)) == f"<pre>{chr(10).join(LINES)}</pre>"
+
+
+def test_a_column_of_numbers_is_left_out_of_plain_text() -> None:
+    """Where it is preformatted; code that begins with a number is not a column."""
+    page = blockml.parse("<table><tr><td><pre>1\n2</pre><td><pre>a\nb</pre></table><pre>1\nx</pre>")
+    assert render_text(page, [True] * len(page.blocks)) == "a\nb\n1\nx"

@@ -172,3 +172,35 @@ def test_the_list_of_images_is_bounded() -> None:
     images = find_images(page, np.ones(len(page.blocks), dtype=bool), budget=budget)
     assert sum(len(image.caption) for image in images) < 4 * 2**20
     assert budget.warnings
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        "<img src=a.jpg width=460 height=85>",
+        "<img src=a-150x120.jpg>",
+        "<a href=#note><img src=a.jpg></a>",
+        "<img src=images/logosmall.png>",
+    ],
+)
+def test_strips_thumbnails_and_marks_are_left_out(picture: str) -> None:
+    """Heads of a site, small copies, marks of notes and logos."""
+    assert written(f"<p>{WORDS}{picture}<p>{WORDS}") == []
+
+
+@pytest.mark.parametrize(("name", "is_written"), [("head_01", False), ("2003head", False), ("headland", True)])
+def test_the_head_of_a_site_is_not_content(name: str, *, is_written: bool) -> None:
+    """If it is before all text."""
+    assert written(f"<img src=images/{name}.gif width=400><p>{WORDS}") == [f"images/{name}.gif"] * is_written
+
+
+def test_one_of_two_pictures_for_different_screens_is_written() -> None:
+    """The first."""
+    assert written(f"<p>{WORDS}<img src=/desktop/a.jpg><img src=/mobile/b.jpg><p>{WORDS}") == ["/desktop/a.jpg"]
+
+
+def test_badges_are_written() -> None:
+    """In a paragraph of their own, although they link to the head page of another site."""
+    _, expected = reported("53")
+    page = blockml.extract(reported("53")[0])
+    assert re.findall(r"!\[.*\)", render(page, "markdown")) == re.findall(r"!\[.*\)", expected)

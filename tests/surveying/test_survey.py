@@ -18,6 +18,7 @@ from blockml.errors import InputError, UsageError
 from blockml.extractors import resolve
 from blockml.surveying import TABLES, survey
 from blockml.surveying.records import RunOutput
+from blockml.surveying.report import held_out
 
 pytest.importorskip("jinja2")
 DATA = Path(__file__).parents[2] / "data" / "sites"
@@ -295,3 +296,13 @@ def test_cells_that_python_cannot_hold(tmp_path: Path) -> None:
         pq.write_table(pa.table({"id": cells, "text": ["cats"]}), path)
         with pytest.raises(InputError, match=f"{number}.parquet: not a readable Parquet file"):
             list(RunOutput(path))
+
+
+def test_documented_confidence_is_that_of_the_report() -> None:
+    """The table in docs/measuring.md has the numbers of the report; on failure, paste it from the message."""
+    table = "\n".join(
+        f"| {row['low']:g} to {row['high']:g} | {row['pages']:,} | {row['f1']:.3f} | {row['share_above_80']:.3f} |"
+        for row in reversed(held_out()[f"default {blockml.__version__}"])
+    ).replace(" 0.", " .")
+    page = Path(__file__).parents[2] / "docs" / "measuring.md"
+    assert table in page.read_text(encoding="utf-8"), f"docs/measuring.md needs:\n{table}"

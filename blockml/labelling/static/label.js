@@ -123,8 +123,8 @@ async function open(id) {
   window.scrollTo(0, 0);
   $("page").focus({ preventScroll: true });
   const proposal = labels.length ? "labels proposed by the model" : "no text to label";
-  const { note } = pages.find((page) => page.id === id);
-  say([note, current.state === "open" ? proposal : current.state].filter(Boolean).join(" · "));
+  const place = pages.findIndex((page) => page.id === id);
+  say([`${place + 1} of ${pages.length}`, pages[place].note, current.state === "open" ? proposal : current.state].filter(Boolean).join(" · "));
 }
 
 async function finish() {

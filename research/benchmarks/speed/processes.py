@@ -35,7 +35,8 @@ cpu, wall = time.process_time(), time.perf_counter()
 began = globals().get("began", (0.0, None))
 loaded = [name for name in {HEAVY!r} if name in sys.modules]
 inside = began[1] and wall - began[1]
-print(json.dumps({{"cpu": cpu - began[0], "inside": inside, "height": height(), "loaded": loaded}}))
+workers = globals().get("workers", 0.0)
+print(json.dumps({{"cpu": cpu - began[0], "workers": workers, "inside": inside, "height": height(), "loaded": loaded}}))
 """
 
 #: Program that extracts pages in a loop.
@@ -55,8 +56,8 @@ def child(program: str, *arguments: str, environment: Mapping[str, str] | None =
     """Run a program in a new process: CPU and wall seconds, peak memory in megabytes, modules loaded.
 
     If a program sets ``began`` to its CPU and wall time, CPU time is counted from then, and wall time since then is
-    returned as ``inside``. Modules are read as byte code from the second run on, like those
-    of an installed package.
+    returned as ``inside``; ``workers`` are CPU seconds of its own processes, which it sets. Modules are read as byte
+    code from the second run on, like those of an installed package.
     """
     compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": _byte_code().name}
     start = time.perf_counter()
