@@ -14,7 +14,9 @@ _ISO = re.compile(
 _YEAR_FIRST = re.compile(r"\b(\d{4})[./年년-]\s?(\d{1,2})[./月월-]\s?(\d{1,2})(?!\d)|\b(\d{4})(\d{2})(\d{2})\b")
 #: Two-digit years are in this century.
 _DAY_FIRST = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4}|\d{2})(?![\d.])")
-_SLASHES = re.compile(r"(?<![\d/-])(\d{1,2})([/-])(\d{1,2})\2(\d{4})(?![\d/-])")
+_SLASHES, _HYPHENS = (
+    re.compile(rf"(?<![\d{sign}])(\d{{1,2}}){sign}(\d{{1,2}}){sign}(\d{{4}})(?![\d{sign}])") for sign in "/-"
+)
 #: Names of months and their abbreviations, January first, in European languages, Indonesian and Arabic.
 _NAMES = (
     "jan janvier januar enero gennaio janeiro januari ene gen stycznia ledna ocak января січня január "
@@ -141,9 +143,9 @@ def _from_names(name: str, day: str, year: str) -> str | None:
     return _checked(int(year), month, int(day)) if month else None
 
 
-def _with_slashes(match: re.Match[str], *, day_first: bool | None) -> str | None:
+def _with_signs(match: re.Match[str], *, day_first: bool | None) -> str | None:
     """Return a date from a year and two numbers, of which one above 12 is the day."""
-    first, second, year = map(int, match.group(1, 3, 4))
+    first, second, year = map(int, match.groups())
     if first > 12 or second > 12:
         day_first = first > 12
     return None if day_first is None else _checked(year, *((second, first) if day_first else (first, second)))
@@ -191,7 +193,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[..., str | None], str], ...] = (
     (_ISO, _with_time, "-"),
     (_YEAR_FIRST, _year_first, ""),
     (_DAY_FIRST, _with_points, "."),
-    (_SLASHES, _with_slashes, ""),
+    (_SLASHES, _with_signs, "/"),
+    (_HYPHENS, _with_signs, "-"),
     (_C_TIME, _with_clock, ":"),
     (_WITH_MONTH, _with_month, " "),
     (_YEAR_AND_MONTH, _with_year_first, " "),

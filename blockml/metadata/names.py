@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import takewhile
 
@@ -27,6 +27,8 @@ _LATER = re.compile(
     r"(?:\d{4}|:\d\d)(?:\s*[apAP]\.?[mM]\b\.?)?[\s,|•·–—-]+(?=(?:by|By|BY|von|par|por|door|av|af)\s+[^\W\d_a-z])"
     r"|\s(?=(?:作者|著者|记者|記者|撰文|文)\s*[:：])"
 )
+#: Characters of a text with something before a byline, and words of which one is in it.
+_MIN_DATED, _MAX_DATED = 10, 200
 _LATER_WORDS = (" by ", " By ", " BY ", " von ", " par ", " por ", " door ", " av ", " af ", "者", "撰文", "文：")
 #: First words of these.
 _FIRST_WORDS = frozenset(
@@ -165,7 +167,7 @@ def starts_byline(text: str, *, only: bool = False) -> bool:
     (True, True, False)
     """
     start = text.lstrip()[:2].lower()
-    if start not in _FIRST_PAIRS and start[:1] < _FIRST_IDEOGRAPH:
+    if start not in _FIRST_PAIRS and start < _FIRST_IDEOGRAPH:
         return False
     words = text.split(maxsplit=4)
     if only and len(words) > 3:
@@ -216,8 +218,25 @@ def byline_in(text: str) -> str:
     """
     if starts_byline(text):
         return text
-    found = _LATER.search(text) if any(map(text.__contains__, _LATER_WORDS)) else None
+    found = _LATER.search(text) if _MIN_DATED < len(text) < _MAX_DATED else None
     return text[found.end() :] if found else ""
+
+
+def bylines(texts: Sequence[str]) -> list[tuple[int, str]]:
+    """List the bylines in some texts, at their start or later, with the indices of the texts.
+
+    Examples
+    --------
+    >>> bylines(["Cats", "May 3, 2024 by Ann Lee", "", "By Bob Ray"])
+    [(1, 'by Ann Lee'), (3, 'By Bob Ray')]
+    """
+    short = "\n".join([text for text in texts if _MIN_DATED < len(text) < _MAX_DATED])
+    may_follow = any(map(short.__contains__, _LATER_WORDS)) and _LATER.search(short)  # one search, because few do
+    starts = [(k, text, text.lstrip()[:2].lower()) for k, text in enumerate(texts) if text]
+    likely = (
+        (k, text) for k, text, start in starts if may_follow or start in _FIRST_PAIRS or start >= _FIRST_IDEOGRAPH
+    )
+    return [(k, byline) for k, text in likely if (byline := byline_in(text))]
 
 
 def first_names(text: str) -> tuple[str, ...]:

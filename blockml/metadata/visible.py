@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.metadata.dates import dates_in, iso_date
 from blockml.metadata.headline import MAX_ELEMENTS, element_text
-from blockml.metadata.names import byline_in, byline_names, first_names, person_names, starts_byline, unjoined
+from blockml.metadata.names import byline_in, byline_names, bylines, first_names, person_names, starts_byline, unjoined
 from blockml.page import Nodes, Page, Separator
 from blockml.page.attribute_words import nodes_with_words
 from blockml.page.cached import cached_property
@@ -251,14 +251,14 @@ class VisibleMetadata:
             found += self.author_links(
                 links[slice(*links.searchsorted((first - _MAX_UP, last)))][:MAX_ELEMENTS], starts
             )
-            for node, text in enumerate(nodes.texts[first:last], first):
-                if text and (byline := byline_in(text)):
-                    line, start, _ = next((item for item in lines if item[1] <= node < item[2]), ("", node, 0))
-                    is_short = node == start or len(text) <= _MAX_LABEL_LENGTH
-                    is_only = node > start and not _LABEL.match(byline)
-                    is_byline = line.count(" ") <= _MAX_LINE and is_short and starts_byline(byline, only=is_only)
-                    if line and is_byline and not self.is_of_comment(node):
-                        found.append((node, node + _MAX_NAMED))
+            for place, byline in bylines(nodes.texts[first:last]):
+                node = first + place
+                line, start, _ = next((item for item in lines if item[1] <= node < item[2]), ("", node, 0))
+                is_short = node == start or len(nodes.texts[node]) <= _MAX_LABEL_LENGTH
+                is_only = node > start and not _LABEL.match(byline)
+                is_byline = line.count(" ") <= _MAX_LINE and is_short and starts_byline(byline, only=is_only)
+                if line and is_byline and not self.is_of_comment(node):
+                    found.append((node, node + _MAX_NAMED))
             yield from sorted(found)
 
     def author_links(self, links: NDArray[np.int64], starts: list[int]) -> Iterator[tuple[int, int]]:
@@ -288,7 +288,8 @@ class VisibleMetadata:
             if not (text := nodes.texts[node][:_MAX_TEXT].strip()):
                 continue
             text, starts, ends = unjoined(text)
-            text = byline_in(text) or text
+            if node == start:
+                text = byline_in(text) or text
             is_byline = starts_byline(text)
             is_label = is_byline and starts_byline(text, only=True)
             is_begin |= is_label
