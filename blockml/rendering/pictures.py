@@ -31,6 +31,7 @@ from blockml.rendering.picture_kinds import (
     shown_person,
 )
 from blockml.rendering.shown import shown_texts, text_sums
+from blockml.rendering.words import IN_MARKUP
 
 __all__ = ["Pictures", "find_images", "find_pictures"]
 
@@ -141,7 +142,7 @@ class _Finder:
         self.whole = {node for name in _WHOLE for node in page.nodes.indices(name).tolist()}
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
         self.last = -1, ""  # node and address of the previous picture
-        self.named = nodes_with_words(page.nodes, (b"caption", b":image"))
+        self.named = nodes_with_words(page.nodes, IN_MARKUP)
 
     def find(self) -> Pictures:
         """Return the pictures of the main content."""
