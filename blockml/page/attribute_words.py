@@ -51,7 +51,7 @@ def blocks_in(page: Page, names: ElementNames) -> NDArray[np.bool_]:
 
 
 def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, list[int]]:
-    """Return, by word, the elements with an ASCII word in their attributes' (lower-case) names or values.
+    """Return, by word, the elements with an ASCII word in their attributes' (lower-case) names or values; cached.
 
     Parameters
     ----------
@@ -70,6 +70,8 @@ def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, l
     held = nodes.attributes
     if not isinstance(held, Attributes):
         return _by_word(np.array([_bits(item, words) for item in held], dtype=np.uint8), words)
+    if (known := held.found.get(words)) is not None:
+        return known
     found = np.zeros(len(held.given), dtype=np.uint8)
     if _kernel.compiled is not None:
         _kernel.compiled.attribute_words(held.pairs, words, (held.ends, found))
@@ -79,7 +81,8 @@ def nodes_with_words(nodes: Nodes, words: tuple[bytes, ...]) -> Mapping[bytes, l
     for number in held.mapped():
         if mapping := held.given[number]:
             found[number] = _bits(mapping, words)
-    return _by_word(found.take(held.number) if np.count_nonzero(found) else found[:0], words)
+    held.found[words] = _by_word(found.take(held.number) if np.count_nonzero(found) else found[:0], words)
+    return held.found[words]
 
 
 def _by_word(bits: NDArray[np.uint8], words: tuple[bytes, ...]) -> dict[bytes, list[int]]:

@@ -37,7 +37,7 @@ class Attributes(Sequence[Mapping[str, str]]):
     ({'class': 'a b', 'hidden': ''}, {}, 3)
     """
 
-    __slots__ = ("_mapped", "ends", "given", "number", "pairs")
+    __slots__ = ("_mapped", "ends", "found", "given", "number", "pairs")
 
     def __init__(
         self, number: NDArray[np.int32], given: list[Mapping[str, str] | None], pairs: bytes, ends: NDArray[np.int64]
@@ -47,6 +47,8 @@ class Attributes(Sequence[Mapping[str, str]]):
         self.pairs = pairs
         self.ends = ends
         self._mapped: list[int] | None = None  # sets that were given as mappings
+        #: Elements by word, for the words that were looked for; several outputs of a page look for the same ones.
+        self.found: dict[tuple[bytes, ...], Mapping[bytes, list[int]]] = {}
 
     def __len__(self) -> int:
         return len(self.number)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes
 from blockml.page.attribute_words import nodes_with_words
+from blockml.rendering.words import IN_TEXT
 
 __all__ = ["CODE", "LINE_ELEMENTS", "code_language", "code_lines", "line_starts", "listings"]
 
@@ -42,8 +43,6 @@ _NUMBERS = frozenset("lineno linenos line-number line-numbers ln lnt gutter line
 #: Words in the class of a line of code, or of an element around all lines, where these are not in ``pre``.
 _AROUND_ALL = "syntaxhighlighter"
 _OF_ONE_LINE = ("crayon-line", "blob-code", "lines-code", "hljs-ln-code", "code-line")
-#: Words that occur in each of these.
-_LISTINGS = (b"syntaxhighlighter", b"crayon-line", b"code")
 #: Enum members are slow to look up in Python 3.11.
 _PREFORMATTED = int(Flag.PREFORMATTED)
 _AROUND_LINES = frozenset({"table", "ol", "ul"})
@@ -111,7 +110,8 @@ def listings(nodes: Nodes) -> list[int]:
     ['table']
     """
     found = set()
-    for node in {node for named in nodes_with_words(nodes, _LISTINGS).values() for node in named}:
+    held = nodes_with_words(nodes, IN_TEXT)  # each of the names has one of the words
+    for node in {node for word, named in held.items() if word != b"white" for node in named}:
         classes = _classes(nodes, node)
         if nodes.flags[node] & _PREFORMATTED:
             continue

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from blockml.page import Nodes, Page
 from blockml.page.attribute_words import nodes_with_words
 from blockml.rendering.shown import line_element, text_sums
+from blockml.rendering.words import IN_MARKUP
 
 __all__ = ["hide_dead_marks"]
 
@@ -37,7 +38,7 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
     ['Cats', '[1]', ' rule.', 'Ask one. ']
     """
     nodes = page.nodes
-    links = [node for node in nodes_with_words(nodes, (_WITHIN,))[_WITHIN] if shown[node + 1 : nodes.end[node]].any()]
+    links = [node for node in nodes_with_words(nodes, IN_MARKUP)[_WITHIN] if shown[node + 1 : nodes.end[node]].any()]
     texts = {node: _text(nodes, node) for node in links if nodes.name(node) == "a"}
     marks = {node: text for node, text in texts.items() if _MARK.fullmatch(text) or _BACK.fullmatch(text)}
     if not marks:

@@ -66,7 +66,7 @@ _PROFILE = re.compile(
 )
 #: Addresses of links within the page, that print, send or share it, or lead to a home page or through a click counter.
 _ACTION = re.compile(
-    r"mailto:|javascript:|#|(?:(?:https?:)?//[^/?#]+)?(?:\.?/)?(?:index\.\w+)?\Z|[^?]*(?:redirect|adclick|/ads?/)|(?:https?:)?//(?:[\w-]+\.)*(?:facebook|twitter|linkedin|pinterest|myspace|digg|addthis|addtoany"
+    r"mailto:|javascript:|#(?:note|fn|ref|top)|(?:(?:https?:)?//[^/?#]+)?(?:\.?/)?(?:index\.\w+)?\Z|[^?]*(?:redirect|adclick|/ads?/)|(?:https?:)?//(?:[\w-]+\.)*(?:facebook|twitter|linkedin|pinterest|myspace|digg|addthis|addtoany"
     r"|stumbleupon|del\.icio|delicious)\.",
     re.IGNORECASE,
 )

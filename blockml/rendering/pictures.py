@@ -31,6 +31,7 @@ from blockml.rendering.picture_kinds import (
     shown_person,
 )
 from blockml.rendering.shown import shown_texts, text_sums
+from blockml.rendering.words import IN_MARKUP
 from blockml.text.characters import readable
 
 __all__ = ["Pictures", "alternative_text", "find_images", "find_pictures"]
@@ -154,7 +155,7 @@ class _Finder:
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
         self.sources: dict[int, str] = {}  # addresses of the ``source`` elements, by element around them
         self.last = -1, ""  # node and address of the previous picture
-        self.named = nodes_with_words(page.nodes, (b"caption", b":image"))
+        self.named = nodes_with_words(page.nodes, IN_MARKUP)
 
     def find(self) -> Pictures:
         """Return the pictures of the main content."""

@@ -11,6 +11,7 @@ from blockml.page import Nodes, Page
 from blockml.page.attribute_words import nodes_with_words
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.shown import text_sums
+from blockml.rendering.words import IN_MARKUP
 
 __all__ = ["own_lines", "with_roles"]
 
@@ -35,8 +36,8 @@ def with_roles(page: Page) -> Page:
     ('h3', 'div')
     """
     nodes, changed = page.nodes, dict[int, str]()
-    held = nodes_with_words(nodes, (_HEADING, _LIST))
-    sections = text_sums(nodes.named(_SECTIONS))
+    held = nodes_with_words(nodes, IN_MARKUP)
+    sections = text_sums(nodes.named(_SECTIONS)) if held[_LIST] else np.zeros(0, dtype=np.int64)
     for node in held[_HEADING]:
         attributes = nodes.attributes[node]
         if attributes.get("role") == "heading" and nodes.name(node) not in _HEADINGS:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes
 from blockml.page.attribute_words import nodes_with_words
+from blockml.rendering.words import IN_TEXT
 
 __all__ = ["KEEPS_ALL", "KEEPS_LINES", "NO_BREAK", "kept_spaces", "verse_indent", "verses", "with_indent"]
 
@@ -17,8 +18,6 @@ __all__ = ["KEEPS_ALL", "KEEPS_LINES", "NO_BREAK", "kept_spaces", "verse_indent"
 KEEPS_LINES, KEEPS_ALL = 1, 2
 NO_BREAK = "\xa0"
 _KINDS = {"pre-line": KEEPS_LINES, **dict.fromkeys(("pre", "pre-wrap", "break-spaces", "preserve"), KEEPS_ALL)}
-#: Occurs in the attributes of elements with such a style or class, and of others.
-_WORD = b"white"
 _STYLE = re.compile(r"(?:^|[;\s])white-space(?:-collapse)?\s*:\s*([a-z-]+)", re.IGNORECASE)
 _CLASS = re.compile(r"(?:^|\s)whitespace-(pre(?:-line|-wrap)?|normal|nowrap|break-spaces)(?:\s|$)")
 _MAX_INDENT = 60
@@ -39,7 +38,7 @@ def kept_spaces(nodes: Nodes) -> NDArray[np.int8] | None:
     array([0, 0, 0, 1, 1, 0, 0], dtype=int8)
     """
     found: NDArray[np.int8] | None = None
-    for node in nodes_with_words(nodes, (_WORD,))[_WORD]:
+    for node in nodes_with_words(nodes, IN_TEXT)[b"white"]:
         kind = _kind(nodes.attributes[node])
         if found is None and kind:
             found = np.zeros(len(nodes), dtype=np.int8)
