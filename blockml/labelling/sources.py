@@ -31,8 +31,8 @@ def labels_folder(source: Path) -> Path:
 
     Examples
     --------
-    >>> labels_folder(Path("crawl/pages.jsonl.gz")).as_posix(), labels_folder(Path("my.pages/")).as_posix()
-    ('crawl/pages-labelled', 'my.pages-labelled')
+    >>> labels_folder(Path("crawl/pages.jsonl.gz")).as_posix(), labels_folder(Path("data/pages")).as_posix()
+    ('crawl/pages-labelled', 'data/pages-labelled')
     """
     if set("*?[") & set(source.name) and not source.exists():
         raise UsageError("give the folder of the labels with -o, which a glob does not name", source=source)
