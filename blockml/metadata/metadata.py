@@ -85,7 +85,7 @@ _PROPERTIES = {key.lower(): name for name, keys in _SCHEMA.items() if name != "t
 _DECLARING = (b"+json", b"itemprop", b"canonical")
 _PAGE_TYPES = {"article": "article", "product": "product", "website": "website", "blog": "list", "book": "product",
                "profile": "website", "video": "product", "og:product": "product"}  # fmt: skip
-#: Maximum characters between two authors that are joined (our choice: a word and white space).
+#: Maximum nodes and characters between two authors that are joined (our choice: a word and white space).
 _MAX_BETWEEN = 100
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)(?:[/-]([01]?\d)[/-]([0-3]?\d)|/?([01]\d)([0-3]\d))(?=[/_-]|\Z)")
 _ADDRESSES = ("http:", "https:", "/", "#", "_:")
@@ -208,7 +208,8 @@ class _Found:
                     value = attributes.get("content") or attributes.get("datetime")
                     value = value or (self.name_in(place) if key == "author" else element_text(self.page, node))
                     if value and len(value) < 120:
-                        between = " ".join(nodes.texts[after:node]) if key == "author" and after else "x"
+                        is_next = key == "author" and after is not None and 0 <= node - after < _MAX_BETWEEN
+                        between = " ".join(nodes.texts[after:node]) if is_next else "x"
                         if len(between) < _MAX_BETWEEN and not unjoined(between)[0]:
                             (names, source) = self.values["authors"].pop()
                             self.add("authors", (*names, " ".join(readable(value).split())), source)
