@@ -126,14 +126,12 @@ def _cell(value: object) -> str:
 
 
 def report(results: Mapping[str, Mapping[str, list[Trial]]]) -> str:
-    """Return the tables: systems, then the shapes for each parser of blockml, with and without the C extension."""
+    """Return two tables: all systems, then the costliest shapes for each parser of blockml."""
     tables = {name: {shape: row(shape, found) for shape, found in made.items()} for name, made in results.items()}
-    parts = [markdown([summary(name, rows.values()) for name, rows in tables.items()])]
-    own = [name for name in tables if name.startswith("blockml")]
-    pure = [name for name in own if name.endswith("pure Python")]
-    groups = [group for group in ([name for name in own if name not in pure], pure) if group]
-    shown = [{name.removeprefix("blockml, "): tables[name] for name in group} for group in groups]
-    return "\n\n".join([*parts, *(markdown(_by_shape(group)) for group in shown)])
+    own = [name for name in tables if name.startswith("blockml") and not name.endswith("pure Python")]
+    shown = _by_shape({name.removeprefix("blockml, "): tables[name] for name in own})
+    systems = [summary(name, rows.values()) for name, rows in tables.items()]
+    return "\n\n".join(markdown(lines) for lines in (systems, shown) if lines)
 
 
 def is_costly(line: Mapping[str, Any]) -> bool:
