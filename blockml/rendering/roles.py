@@ -32,8 +32,8 @@ def with_roles(page: Page) -> Page:
     >>> import blockml
     >>> page = blockml.parse("<div role=heading aria-level=3>Cats</div><x-text>They rule.</x-text>")
     >>> nodes = with_roles(page).nodes
-    >>> nodes.name(page.blocks[0].parent), nodes.name(page.blocks[1].parent)
-    ('h3', 'div')
+    >>> [nodes.name(node) for node in page.blocks.parent.tolist()]
+    ['h3', 'div']
     """
     nodes, changed = page.nodes, dict[int, str]()
     held = nodes_with_words(nodes, IN_MARKUP)
