@@ -12,7 +12,7 @@ from blockml.page import Flag, Nodes
 from blockml.page.attribute_words import nodes_with_words
 from blockml.rendering.words import IN_TEXT
 
-__all__ = ["CODE", "LINES", "code_language", "code_lines", "line_starts", "listings"]
+__all__ = ["CODE", "LINE_ELEMENTS", "code_language", "code_lines", "line_starts", "listings"]
 
 #: Elements whose text is code.
 CODE = frozenset({"pre", "listing", "xmp", "textarea"})
@@ -29,7 +29,7 @@ _LANGUAGES = ("data-lang", "data-language", "data-code-language", "lang-name")
 _NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight notranslate default block wrapper box "
                          "auto toolbar container example snippet listing header highlight line".split())  # fmt: skip
 #: Elements of one line each; a button may follow the code.
-LINES = frozenset({"div", "p", "li", "tr", "button"})
+LINE_ELEMENTS = frozenset({"div", "p", "li", "tr", "button"})
 #: Inline elements and classes that hold one line each, which highlighters lay out as blocks, with or without line
 #: breaks.
 _INLINE, _OF_LINE = frozenset({"span", "code"}), re.compile(r"(?:^|[\s_-])line(?:$|\s)")
@@ -170,7 +170,7 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
             pieces.append("\n")
         elif not _NUMBERS.isdisjoint(_classes(nodes, item).split()):
             skipped = int(nodes.end[item])
-        elif name in LINES:
+        elif name in LINE_ELEMENTS:
             _break(pieces)
             ends.append(int(nodes.end[item]))
             if pieces and name != "button" and _is_empty(nodes, item):
