@@ -32,8 +32,8 @@ def with_roles(page: Page) -> Page:
     >>> import blockml
     >>> page = blockml.parse("<div role=heading aria-level=3>Cats</div><x-text>They rule.</x-text>")
     >>> nodes = with_roles(page).nodes
-    >>> nodes.name(page.blocks[0].parent), nodes.name(page.blocks[1].parent)
-    ('h3', 'div')
+    >>> [nodes.name(node) for node in page.blocks.parent.tolist()]
+    ['h3', 'div']
     """
     nodes, changed = page.nodes, dict[int, str]()
     held = nodes_with_words(nodes, IN_MARKUP)
@@ -69,9 +69,9 @@ def own_lines(nodes: Nodes) -> NDArray[np.intp]:
     >>> [nodes.texts[node + 1] for node in own_lines(nodes)]
     ['One', 'Two']
     """
-    is_custom = np.array(["-" in name for name in nodes.names], dtype=bool)
-    if not is_custom.any():
+    if "-" not in "".join(nodes.names):
         return np.zeros(0, dtype=np.intp)
+    is_custom = np.array(["-" in name for name in nodes.names], dtype=bool)
     begins_line = np.array([name in BREAKING for name in nodes.names], dtype=bool) | is_custom
     inline, n = ~begins_line[nodes.tag], len(nodes) + 1
     has_inline, has_text = (np.bincount(nodes.parent[mask] + 1, minlength=n) > 0 for mask in (inline, nodes.tag == 0))

@@ -61,8 +61,9 @@ def verses(nodes: Nodes, texts: NDArray[np.signedinteger]) -> NDArray[np.intp]:
     """Return the places of those text nodes (n,) that directly follow a line break, or start an element that does."""
     if "br" not in nodes.names:
         return np.zeros(0, dtype=np.intp)
-    is_break, before = nodes.tag == nodes.names.index("br"), texts - 1
-    return np.asarray((is_break[before] | ((nodes.parent[texts] == before) & is_break[before - 1])).nonzero()[0])
+    tag, before = nodes.names.index("br"), texts - 1
+    is_first = (nodes.parent[texts] == before) & (nodes.tag[before - 1] == tag)
+    return np.asarray(((nodes.tag[before] == tag) | is_first).nonzero()[0])
 
 
 def verse_indent(text: str) -> str:
