@@ -13,7 +13,7 @@ from blockml.features.named_elements import COMMENTS
 from blockml.features.page_matrix import PageMatrix
 from blockml.features.structure import FAR
 from blockml.page import Flag, Label
-from blockml.page.attribute_words import blocks_in
+from blockml.page.element_names import blocks_in
 
 __all__ = ["CommentLimits", "consistent_labels", "is_forum", "readers_comments"]
 

@@ -37,7 +37,7 @@ from blockml.features.block_groups import GROUPINGS
 from blockml.features.named_elements import SIDEBARS
 from blockml.features.page_context import BlockAmounts, PageContext
 from blockml.page import Reason
-from blockml.page.attribute_words import blocks_in
+from blockml.page.element_names import blocks_in
 from blockml.page.lazy import Lazy
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.predictors.page_features import expected_f1

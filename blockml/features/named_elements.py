@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from blockml.page.attribute_words import ElementNames
+from blockml.page.element_names import ElementNames
 
 __all__ = ["COMMENTS", "SIDEBARS"]
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from blockml.metadata.lenient_json import lenient_json
 from blockml.page import Page
-from blockml.page.attribute_words import nodes_with_words
 from blockml.text.characters import readable
 
 _KIND = b"application/ld+json"
@@ -92,7 +91,7 @@ def field_texts(page: Page, fields: Iterable[str], max_characters: int) -> list[
     """
     found: list[str] = []
     n_characters = 0
-    for item in page_objects(page, nodes_with_words(page.nodes, (b"+json",))[b"+json"]):
+    for item in page_objects(page, page.nodes.with_words((b"+json",))[b"+json"]):
         for text in (text for field in fields for text in _texts(item.get(field), 0)):
             n_characters += len(text)
             if n_characters > max_characters:

@@ -17,7 +17,6 @@ from blockml.metadata.names import clean_names, names_author, surname_last, unjo
 from blockml.metadata.scripts import main_script
 from blockml.metadata.visible import VisibleMetadata, elements_within
 from blockml.page import Page
-from blockml.page.attribute_words import nodes_with_words
 from blockml.page.metadata import Metadata
 from blockml.text.characters import readable
 
@@ -128,7 +127,7 @@ class _Found:
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        self.declaring = nodes_with_words(page.nodes, _DECLARING)
+        self.declaring = page.nodes.with_words(_DECLARING)
         self.values: dict[str, list[tuple[Any, str]]] = {}
         self.page_type: tuple[str, str] | None = None
         self.is_complete = False  # whether microdata were read

@@ -14,7 +14,6 @@ from blockml.metadata.dates import dates_in, iso_date
 from blockml.metadata.headline import MAX_ELEMENTS, element_text
 from blockml.metadata.names import byline_in, byline_names, bylines, first_names, person_names, starts_byline, unjoined
 from blockml.page import Nodes, Page, Separator
-from blockml.page.attribute_words import nodes_with_words
 from blockml.page.cached import cached_property
 
 __all__ = ["VisibleMetadata", "elements_within"]
@@ -210,7 +209,7 @@ class VisibleMetadata:
     def named_date(self, *, but: str | None) -> str | None:
         """Return the first date, other than the given one, in a short element whose names mention dates."""
         nodes = self.page.nodes
-        naming = nodes_with_words(nodes, _OF_DATES)
+        naming = nodes.with_words(_OF_DATES)
         for part in _OF_DATES:
             word = part.decode()
             for node in naming[part][:40]:
@@ -314,7 +313,7 @@ class VisibleMetadata:
     @cached_property
     def named_elements(self) -> list[int]:
         """Elements whose attributes contain words for authors; those after the headline come first."""
-        naming = nodes_with_words(self.page.nodes, _OF_AUTHORS)
+        naming = self.page.nodes.with_words(_OF_AUTHORS)
         found = sorted({node for part in _OF_AUTHORS for node in naming[part][:MAX_ELEMENTS]})
         place = bisect_left(found, self.headline or 0)
         return found[place:] + found[:place]

@@ -10,6 +10,7 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.page.attribute_words import nodes_with_words
 from blockml.text.plurals import counted
 
 #: Levels after which an XPath starts again, and maximum characters of all XPaths: per node, and a constant added to
@@ -84,6 +85,23 @@ class Nodes:
             return np.zeros(0, dtype=np.int64)
         indices: NDArray[np.int64] = (self.tag == self.names.index(name)).nonzero()[0].astype(np.int64, copy=False)
         return indices
+
+    def with_words(self, words: tuple[bytes, ...]) -> Mapping[bytes, list[int]]:
+        """Return, by word, the elements with an ASCII word in their attributes' (lower-case) names or values; cached.
+
+        Parameters
+        ----------
+        words
+            At most eight words, each of at least two characters.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> page = blockml.parse("<p class=Author>Ann <b itemprop=author>Lee</b>")
+        >>> page.nodes.with_words((b"uthor", b"itemprop"))
+        {b'uthor': [3, 5], b'itemprop': [5]}
+        """
+        return nodes_with_words(self.attributes, words)
 
     def only(self, stays: NDArray[np.bool_]) -> Nodes:
         """Return the nodes marked in ``stays`` (n,), which must include the parent of each marked node.

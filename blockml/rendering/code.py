@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes
-from blockml.page.attribute_words import nodes_with_words
 from blockml.rendering.words import IN_TEXT
 
 __all__ = ["CODE", "LINE_ELEMENTS", "code_language", "code_lines", "line_starts", "listings"]
@@ -84,7 +83,7 @@ def line_starts(nodes: Nodes) -> list[int]:
     >>> [page.nodes.texts[node + 1] for node in line_starts(page.nodes)]
     ['c']
     """
-    named = np.array(nodes_with_words(nodes, (b"line",))[b"line"], dtype=np.intp)
+    named = np.array(nodes.with_words((b"line",))[b"line"], dtype=np.intp)
     named = named[(nodes.flags[named] & _PREFORMATTED) > 0]
     lines = [node for node in named.tolist() if nodes.name(node) in _INLINE and _OF_LINE.search(_classes(nodes, node))]
     texts = np.flatnonzero(nodes.tag == 0) if lines else named
@@ -110,7 +109,7 @@ def listings(nodes: Nodes) -> list[int]:
     ['table']
     """
     found = set()
-    held = nodes_with_words(nodes, IN_TEXT)  # each of the names has one of the words
+    held = nodes.with_words(IN_TEXT)  # each of the names has one of the words
     for node in {node for word, named in held.items() if word != b"white" for node in named}:
         classes = _classes(nodes, node)
         if nodes.flags[node] & _PREFORMATTED:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Nodes, Page
-from blockml.page.attribute_words import nodes_with_words
 from blockml.rendering.shown import line_element, text_sums
 from blockml.rendering.words import IN_MARKUP
 
@@ -38,7 +37,7 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
     ['Cats', '[1]', ' rule.', 'Ask one. ']
     """
     nodes = page.nodes
-    links = [node for node in nodes_with_words(nodes, IN_MARKUP)[_WITHIN] if shown[node + 1 : nodes.end[node]].any()]
+    links = [node for node in nodes.with_words(IN_MARKUP)[_WITHIN] if shown[node + 1 : nodes.end[node]].any()]
     texts = {node: _text(nodes, node) for node in links if nodes.name(node) == "a"}
     marks = {node: text for node, text in texts.items() if _MARK.fullmatch(text) or _BACK.fullmatch(text)}
     if not marks:
@@ -46,7 +45,7 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
     names = {node: nodes.attributes[node].get("href", "").strip()[1:] for node in marks}
     targets: dict[str, int] = {}
     if any(names.values()):  # "#" leads to the top of the page
-        for node in sorted({node for held in nodes_with_words(nodes, _IDS).values() for node in held}):
+        for node in sorted({node for held in nodes.with_words(_IDS).values() for node in held}):
             attributes = nodes.attributes[node]
             targets.setdefault(attributes.get("id") or attributes.get("name") or "", node)
     n_shown, lines = text_sums(shown & (nodes.tag == 0)), dict[int, int]()

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Image, Page
-from blockml.page.attribute_words import nodes_with_words
 from blockml.rendering.bounds import Budget
 from blockml.rendering.image_addresses import image_address, is_placeholder
 from blockml.rendering.links import absolute_addresses, is_safe
@@ -155,7 +154,7 @@ class _Finder:
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
         self.sources: dict[int, str] = {}  # addresses of the ``source`` elements, by element around them
         self.last = -1, ""  # node and address of the previous picture
-        self.named = nodes_with_words(page.nodes, IN_MARKUP)
+        self.named = page.nodes.with_words(IN_MARKUP)
 
     def find(self) -> Pictures:
         """Return the pictures of the main content."""
@@ -324,7 +323,7 @@ class _Finder:
         names = {name for name in declared if len(name) >= _MIN_NAME}
         if not names or any(picture_file_name(address) in names for address in found.values()):
             return
-        naming = nodes_with_words(nodes, tuple(name.encode() for name in sorted(names)[:2]))
+        naming = nodes.with_words(tuple(name.encode() for name in sorted(names)[:2]))
         named = {node for holders in naming.values() for node in holders}
         for node in sorted(named & ({*self.images.tolist()} - places.keys() | {*rest})):
             if picture_file_name(image_address(nodes.attributes[node])) in names and (address := self._address(node)):

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Nodes, Page
-from blockml.page.attribute_words import nodes_with_words
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.shown import text_sums
 from blockml.rendering.words import IN_MARKUP
@@ -36,7 +35,7 @@ def with_roles(page: Page) -> Page:
     ['h3', 'div']
     """
     nodes, changed = page.nodes, dict[int, str]()
-    held = nodes_with_words(nodes, IN_MARKUP)
+    held = nodes.with_words(IN_MARKUP)
     sections = text_sums(nodes.named(_SECTIONS)) if held[_LIST] else np.zeros(0, dtype=np.int64)
     for node in held[_HEADING]:
         attributes = nodes.attributes[node]

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes
-from blockml.page.attribute_words import nodes_with_words
 from blockml.rendering.words import IN_TEXT
 
 __all__ = ["KEEPS_ALL", "KEEPS_LINES", "NO_BREAK", "kept_spaces", "verse_indent", "verses", "with_indent"]
@@ -38,7 +37,7 @@ def kept_spaces(nodes: Nodes) -> NDArray[np.int8] | None:
     array([0, 0, 0, 1, 1, 0, 0], dtype=int8)
     """
     found: NDArray[np.int8] | None = None
-    for node in nodes_with_words(nodes, IN_TEXT)[b"white"]:
+    for node in nodes.with_words(IN_TEXT)[b"white"]:
         kind = _kind(nodes.attributes[node])
         if found is None and kind:
             found = np.zeros(len(nodes), dtype=np.int8)

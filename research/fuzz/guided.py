@@ -35,7 +35,6 @@ from blockml.extractors import Extractor, TrainedExtractor, resolve
 from blockml.features.page_matrix import matrix
 from blockml.model.model_file import load_model, save_model
 from blockml.page import Page, Status
-from blockml.page.attribute_words import nodes_with_words
 from blockml.parsing import BACKENDS, PROFILES, build, parse, segment
 from blockml.predictors import TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees
@@ -85,7 +84,7 @@ def features(data: bytes) -> None:
     found = matrix(page, "page")
     assert np.isfinite(found.values).all()
     assert len(found.ancestor_words.bag) == len(found.block_groups[0]) == len(page.blocks)
-    nodes_with_words(page.nodes, (b"cat", data[2:6]) if len(data) > 3 else (b"cat",))
+    page.nodes.with_words((b"cat", data[2:6]) if len(data) > 3 else (b"cat",))
     if _number(data) % _WHOLE == 0:
         result = extract_page(page, _default())
         assert np.isfinite(result.scores).all()

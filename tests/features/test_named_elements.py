@@ -6,7 +6,7 @@ import pytest
 
 import blockml
 from blockml.features.named_elements import COMMENTS, SIDEBARS
-from blockml.page.attribute_words import blocks_in
+from blockml.page.element_names import blocks_in
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml import _kernel
-from blockml.page.attribute_words import nodes_with_words
 from tests.reference import python_reference
 
 WORDS = (b"ab", b"bab", b"abab", b"date")
@@ -20,9 +19,9 @@ VALUES = st.text("abdteé ", max_size=90)
 def test_equal_to_the_reference(attributes: list[tuple[str, str]]) -> None:
     """Words at the edges of pieces, sets and values are found once, and none is found across an edge."""
     page = blockml.parse("".join(f'<p {name}="{value}">x' for name, value in attributes))
-    found = nodes_with_words(page.nodes, WORDS)
+    found = page.nodes.with_words(WORDS)
     with python_reference():
-        assert nodes_with_words(page.nodes, WORDS) == found
+        assert page.nodes.with_words(WORDS) == found
     for word, nodes in found.items():
         text = word.decode()
         assert nodes == [

@@ -106,6 +106,7 @@ FILL = "<p>The cat sat on the mat and nobody asked it to do so, it was said."
         ("", "<table><tr><th>&lt;img src=x<th>onerror=alert(1)><tr><td>`<td><code>&lt;b></code></table>", URL),
         ("", "<table><tr><th>\\([\\)<th>[b](javascript:alert(1))<tr><td>[a<td>b](javascript:alert(1))</table>", URL),
         ("", "<p><del>a <code>&lt;b onclick=x>~~</code></del><sub>&lt;</sub>", URL),
+        ("", "<p><del><code>~~</code><code>&lt;b onclick=x></code></del><sub>&lt;</sub>", URL),
         ("", "<p><del>a \\(&lt;b onclick=x>~~\\) b</del><sub>&lt;</sub>", URL),
         ("", "<p><del>a <img src=/a.png alt='&lt;b onclick=x>~~'> b</del><sub>&lt;</sub>", URL),
         ("", "<p>a &lt;1@evil.example> &lt;![CDATA[&lt;img>]]>", URL),
