@@ -27,6 +27,9 @@ COSTLIEST = {
         "custom elements that begin like others",
         "end tags that close nothing, deep",
         "unclosed word breaks",
+        "captions and pictures",
+        "content of one slot",
+        "end tags beside a shadow root",
     ),
     "blockml, lexbor": (
         "list items",
