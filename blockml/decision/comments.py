@@ -20,8 +20,8 @@ __all__ = ["CommentLimits", "consistent_labels", "is_forum", "readers_comments"]
 _PREFORMATTED = int(Flag.PREFORMATTED)
 _CONTENT = (Label.MAIN, Label.HEADING)
 #: Words of running text that are left, and their probability, below which nearly everything is comment and so nothing
-#: is, if the comments have this mean probability (our choices).
-_MIN_LEFT, _MIN_PROBABILITY, _MIN_MEAN = 20, 0.4, 0.5
+#: is, if the comments have this mean probability, or this share of running text (our choices).
+_MIN_LEFT, _MIN_PROBABILITY, _MIN_MEAN, _MIN_PROSE = 20, 0.4, 0.5, 0.75
 #: Probability of certain text, and of an article that doesn't begin with a comment (our choices).
 _CERTAIN, _LIKELY_ARTICLE = 0.9, 0.5
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
@@ -72,13 +72,18 @@ def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bo
 
 
 def _is_subject(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]) -> bool:
-    """Tell whether comments (n_blocks,) are what the page is about: they are probable, and hardly anything else is."""
+    """Tell whether comments (n_blocks,) are what the page is about.
+
+    They are probable, or running text rather than short remarks, and hardly any probable text is left besides.
+    """
     probabilities = scored.prediction.scores
     others = scored.by_model & ~found & (probabilities >= np.float32(_MIN_PROBABILITY))
     if page.context.prose[others].sum() >= _MIN_LEFT:
         return False
-    words = page.context.words * (scored.by_model & found)
-    return bool((words * probabilities).sum() >= _MIN_MEAN * words.sum())
+    comments = scored.by_model & found
+    words = page.context.words[comments]
+    is_probable = (words * probabilities[comments]).sum() >= _MIN_MEAN * words.sum()
+    return bool(is_probable or page.context.prose[comments].sum() >= _MIN_PROSE * words.sum())
 
 
 def _without_body(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -100,10 +100,18 @@ def test_comments_are_kept_next_to_few_other_words(n_words: int, are_comments: b
     assert (readers_comments(one, comment_limits(DecisionPolicy())) is not None) is are_comments
 
 
-@pytest.mark.parametrize(("left", "comments", "are_comments"), [(0.9, 0.9, True), (0.3, 0.9, False), (0.3, 0.4, True)])
-def test_improbable_text_is_not_what_the_page_is_about(left: float, comments: float, are_comments: bool) -> None:  # noqa: FBT001
-    """Neither the text that would be left, nor comments that the model hardly takes for content."""
-    page = blockml.parse(f"<p>{'word ' * 30}<div><p>{'one ' * 30}<p>Two</div>")
+@pytest.mark.parametrize(
+    ("left", "comments", "n_words", "are_comments"),
+    [(0.9, 0.9, 9, True), (0.3, 0.9, 9, False), (0.3, 0.4, 9, True), (0.3, 0.4, 30, False)],
+)
+def test_improbable_text_is_not_what_the_page_is_about(
+    left: float,
+    comments: float,
+    n_words: int,
+    are_comments: bool,  # noqa: FBT001
+) -> None:
+    """Neither the text that would be left, nor short comments that the model hardly takes for content."""
+    page = blockml.parse(f"<p>{'word ' * 30}<div><p>{'one ' * n_words}<p>Two</div>")
     one = scored(with_labels(page, [Label.MAIN, Label.COMMENT, Label.COMMENT]), [True] * 3)
     one = replace(one, prediction=replace(one.prediction, scores=np.array([left, comments, comments], np.float32)))
     assert (readers_comments(one, comment_limits(DecisionPolicy())) is not None) is are_comments
