@@ -158,8 +158,8 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {"cart": _KIM, "c45": _KIM, "booste
 _NOTES = (
     "Block types (headings, comments, related links, navigation, advertisements, footers) are learnt from the training "
     "pages, labelled by the names in their markup, and from pages with labelled blocks. Except on forums, comments are "
-    "left out, unless they are paragraphs of the page's body, or are probable or long and hardly any other text remains; "
-    "the numbers above were measured without that rule. How good the labels are: "
+    "left out, unless they are paragraphs of the page's body, or are probable or long and hardly any other text "
+    "remains; the numbers above were measured without that rule. How good the labels are: "
     "research/studies/block-types.md.",
     "Pages that ask for a password or for several pieces of text have no content if little of it is expected and none "
     "is probable; the numbers above were measured without that rule, which brings .035 on held-out service pages "
