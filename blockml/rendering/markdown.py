@@ -17,7 +17,7 @@ from blockml.rendering.bounds import Budget
 from blockml.rendering.code import CODE, code_language, code_lines, line_starts, listings
 from blockml.rendering.containers import Lines
 from blockml.rendering.escapes import heading_line
-from blockml.rendering.inline import BREAK, Formula, InlineText, Mark, Picture
+from blockml.rendering.inline_text import InlineText
 from blockml.rendering.links import resolver
 from blockml.rendering.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
 from blockml.rendering.notes import hide_dead_marks
@@ -25,6 +25,7 @@ from blockml.rendering.pictures import alternative_text, find_pictures
 from blockml.rendering.roles import with_roles
 from blockml.rendering.shown import ROW_PARENTS, content_span, layout_parts, shown_nodes
 from blockml.rendering.spaces import KEEPS_ALL, NO_BREAK, kept_spaces, verse_indent, verses, with_indent
+from blockml.rendering.spans import BREAK, Formula, Mark, Picture
 from blockml.rendering.tables import Cell, read_span, table_lines
 from blockml.rendering.text import node_separators
 from blockml.text.characters import PILCROWS, is_permalink_sign
