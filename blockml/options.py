@@ -52,6 +52,11 @@ _NONE: frozenset[Label] = frozenset()
 _FIELDS, _LEGAL_FIELDS = tuple(item.name for item in RECORD), tuple(RECORD_FIELDS)
 
 
+def _shifted(probability: float, shift: float) -> float:
+    """Return a probability whose log odds are shifted."""
+    return float(sigmoid(log_odds(np.array([probability])) + shift)[0])
+
+
 @dataclass(frozen=True, slots=True)
 class CommandFlag:
     """Command-line flag of an option."""
@@ -169,8 +174,9 @@ class Options:
             return with_threshold(policy, self.threshold)
         shift = FAVOURED[self.favour]
         if shift > 0 and policy.rule == "expected_f1":  # a higher threshold would leave nothing on some pages
-            return replace(policy, base_penalty=policy.base_penalty + shift)
-        return replace(policy, threshold=float(sigmoid(log_odds(np.array([policy.threshold])) + shift)[0]))
+            best = policy.form_best_probability and _shifted(policy.form_best_probability, -shift)
+            return replace(policy, base_penalty=policy.base_penalty + shift, form_best_probability=best)
+        return replace(policy, threshold=_shifted(policy.threshold, shift))
 
     @property
     def switches(self) -> dict[str, bool]:
