@@ -182,5 +182,5 @@ def test_training_and_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     for call, words in calls:
         with pytest.raises(UsageError, match=words):
             call()
-    with pytest.raises(UnknownNameError, match="unknown protocol 'sites'; did you mean 'site'"):
+    with pytest.raises(UnknownNameError, match=r"'sites'; did you mean 'site'\? Or choose one of: block, page, site"):
         train_model([dataset], chosen, protocols=["page", "sites"])

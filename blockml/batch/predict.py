@@ -189,7 +189,7 @@ def as_inputs(inputs: AnyInputs, columns: RecordFields, limit: int) -> Inputs:
     if isinstance(inputs, Dataset):
         pages = inputs.pages
         return GivenPages((inputs.name,), columns, items=lambda: (labelled_page(page).item() for page in pages))
-    if any(hasattr(inputs, name) for name in ("itertuples", "iter_rows", "to_batches", "to_pylist")):
+    if any(hasattr(inputs, name) for name in ("itertuples", "iter_rows", "to_batches", "to_pylist", "collect")):
         table = inputs  # of pandas, polars or Arrow
         return GivenPages((), columns, items=lambda: _items(object_rows(table, "the table"), columns, limit))
     if isinstance(inputs, bytes | Mapping) or not isinstance(inputs, Iterable):

@@ -130,7 +130,9 @@ def _write_tasks(arguments: argparse.Namespace) -> int:
         raise UsageError("--format label-studio needs -o FILE.json")
     pages = pages_to_label(arguments.inputs)
     is_labelled = isinstance(pages, Path) and has_page_folders(pages)
-    labelled = Path(arguments.inputs[0]) if is_labelled else labels_folder(Path(arguments.inputs[0]))
+    source = Path(arguments.inputs[0])
+    source = source if source.exists() else Path(arguments.output)  # the input is a glob
+    labelled = source if is_labelled else labels_folder(source)
     store = LabelStore(pages, labelled, resolve(arguments.model))
     tasks = []
     with TerminalProgress() as progress:

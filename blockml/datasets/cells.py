@@ -16,13 +16,14 @@ from blockml.archives.compression import DAMAGED, decompressed, recognized
 from blockml.archives.suffixes import PAGE_FILES
 from blockml.errors import DatasetError
 from blockml.parsing import Limits, parse
+from blockml.rendering.text import render_text
 
 __all__ = ["gold_text", "is_empty", "page_content", "page_path"]
 
 #: Maximum characters of a cell in a message.
 _SHOWN = 60
 #: A text in base64 of at least 40 characters, with line ends or without.
-_BASE64 = re.compile(r"[A-Za-z0-9+/\s]{38,}={0,2}\s*")
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]{38,}+={0,2}\s*")
 #: Gold that is markup from its first to its last character.
 _MARKUP = re.compile(r"\s*<(?:[a-z][a-z0-9]*\b|!)[^<>]*>.*>\s*", re.DOTALL | re.IGNORECASE)
 
@@ -36,7 +37,7 @@ def is_empty(value: Any) -> bool:  # noqa: ANN401
 
 
 def page_content(value: Any) -> bytes | str | None:  # noqa: ANN401
-    """Return the page in a cell: text, bytes, or either compressed or in base64; None for the name of a file.
+    """Return the page in a cell: text, bytes, compressed bytes, or a text in base64; None for the name of a file.
 
     Raises
     ------
@@ -124,7 +125,16 @@ def gold_text(value: Any, folder: Path) -> Any:  # noqa: ANN401
     if not isinstance(value, str):
         return value
     if _MARKUP.fullmatch(value):
-        return "\n".join(parse(value).blocks.texts)
-    if value.lower().endswith(".txt") and len(value) < 1000 and "\n" not in value and (folder / value).is_file():
+        page = parse(value)
+        return render_text(page, [True] * len(page.blocks))
+    if value.lower().endswith(".txt") and len(value) < 1000 and "\n" not in value and _is_file(folder / value):
         return (folder / value).read_text(encoding="utf-8-sig")
     return value
+
+
+def _is_file(path: Path) -> bool:
+    """Tell whether a path is a file; a name that is too long for the file system is not."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False

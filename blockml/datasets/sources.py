@@ -24,7 +24,7 @@ TableRow = Mapping[str, Any]
 _ONE_A_LINE = "each line must be one object; a file of one array or object has the suffix .json"
 _DELIMITERS = ",;\t|"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_ZIP = (b"PK",)
+_ZIP = b"PK\x03\x04"
 _SAVE = "save the table in UTF-8, which Excel calls 'CSV UTF-8'"
 #: First line by which Excel knows the delimiter; number of lines that show how quotes are escaped; and a quote that is
 #: escaped by a backslash, as Spark writes it: where quotes are doubled, a backslash and a quote end the cell.
@@ -82,12 +82,15 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
     lines = _lines(path)
     first = list(islice(lines, _FIRST_LINES))
     is_tsv = _suffix(path) == ".tsv"
-    if first and (stated := _SEPARATOR_LINE.fullmatch(first[0])):  # for Excel
+    stated = _SEPARATOR_LINE.fullmatch(first[0]) if first else None  # for Excel
+    if stated:
         del first[0]
     unquoted = "".join("".join(first[:1]).split('"')[::2])
-    delimiter = stated[1] if first and stated else "\t" if is_tsv else max(_DELIMITERS, key=unquoted.count)
-    escape = "\\" if not is_tsv and any(map(_ESCAPED.search, first)) else None
-    reader = csv.reader(chain(first, lines), delimiter=delimiter, doublequote=escape is None, escapechar=escape)
+    delimiter = stated[1] if stated else "\t" if is_tsv else max(_DELIMITERS, key=unquoted.count)
+    rows: Iterator[str] = chain(first, lines)
+    if not is_tsv and any(map(_ESCAPED.search, first)):
+        rows = (line.replace('\\"', '""') for line in rows)
+    reader = csv.reader(rows, delimiter=delimiter)
     try:
         names = next(reader, [])
         if twice := [name for name, count in Counter(names).items() if count > 1 and name.strip()]:
@@ -106,13 +109,13 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a text in UTF-8, or in UTF-16 with a byte order mark."""
     with open_file(path) as stream:
-        start = stream.read(2)
-    if start in _UTF16:
+        start = stream.read(4)
+    if start.startswith(_UTF16):
         with open_file(path) as stream, io.TextIOWrapper(stream, "utf-16", newline="") as text:
             yield from text
         return
-    if start in _ZIP or b"\0" in start:
-        kind = "a ZIP archive or an Excel file" if start in _ZIP else "not a text, or UTF-16 without a byte order mark"
+    if start == _ZIP or b"\0" in start:
+        kind = "a ZIP archive or an Excel file" if start == _ZIP else "not a text, or UTF-16 without a byte order mark"
         raise DatasetError(f"is {kind}; {_SAVE}", source=path)
     yield from (line for _, line in text_lines(path, _SAVE))
 

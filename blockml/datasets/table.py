@@ -86,7 +86,7 @@ def read_table(path: Path, name: str, columns: Mapping[str, str] | None = None, 
 
     With ``needs_gold=False``, a table may have no column of gold.
     """
-    if path.suffix.lower() == ".json" and is_export(data := read_json(path)):
+    if path.suffix.lower() == ".json" and path.is_file() and is_export(data := read_json(path)):
         if columns:
             raise UsageError("columns don't apply to an export of Label Studio", source=path)
         found = dataset_of_rows(label_studio_rows(data, path), name, source=path, folder=path.parent)

@@ -19,8 +19,8 @@ __all__ = ["CommentLimits", "consistent_labels", "is_forum", "readers_comments"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
 _CONTENT = (Label.MAIN, Label.HEADING)
-#: Words of running text that are left, and their probability, below which nearly everything is comment and so nothing
-#: is, if the comments have this mean probability, or this share of running text (our choices).
+#: With fewer other words of running text of this probability, the comments are what the page is about, if they have
+#: this mean probability, or this share of running text (our choices).
 _MIN_LEFT, _MIN_PROBABILITY, _MIN_MEAN, _MIN_PROSE = 20, 0.4, 0.5, 0.75
 #: Probability of certain text, and of an article that doesn't begin with a comment (our choices).
 _CERTAIN, _LIKELY_ARTICLE = 0.9, 0.5

@@ -3,8 +3,8 @@
 Most hidden text is content that a click or a script shows. A copy for printing, for a small screen or for a dialog
 isn't read twice, and its lines are often divided in another way, so that no line of it is equal to a visible one.
 
-What a rule takes for copies is none if it is most of the text: rows of a table repeat values, and tabs with one example
-in several languages repeat sentences.
+Repeated text stays if it is most of the text: rows of a table repeat values, and tabs with one example in several
+languages repeat sentences.
 """
 
 from __future__ import annotations
@@ -101,10 +101,10 @@ def is_most(
     Examples
     --------
     >>> probabilities, words = np.array([.9, .8, .9], np.float32), np.array([20., 50., 30.])
-    >>> is_most(np.array([2]), np.array([True, True, False]), probabilities, words, .9)
+    >>> is_most(np.array([2]), np.array([True, False, False]), probabilities, words, .9)
     True
     """
     removed = removed[probabilities[removed] >= np.float32(certain_p)]
     if not len(removed):  # mostly
         return False
-    return bool(words[removed].sum() > words[others & (probabilities >= np.float32(certain_p))].sum())
+    return bool(words[removed].sum() > words[others].sum())

@@ -91,7 +91,7 @@ def decide(
         if has_running_text(prediction):
             policy = replace(policy, min_content_words=0.0)  # there is some
         else:
-            policy = replace(policy, form_best_probability=0.0)  # at least, it isn't a form
+            policy = replace(policy, form_best_probability=0.0)  # a page that declares an article is not a form
         by_policy = scorer(policy)
     scores, declared = by_policy, None
     if policy.rule == "expected_f1":

@@ -96,7 +96,7 @@ def declares_article(prediction: Prediction) -> bool:
 
 
 def has_running_text(prediction: Prediction) -> bool:
-    """Tell whether a page has running text that may be the begin of an article; False without the features.
+    """Tell whether a page has running text that may be the start of an article; False without the features.
 
     Examples
     --------

@@ -279,13 +279,17 @@ def score_blocks(
     if policy.duplicate_penalty:
         repeated = (columns.text >= 0).nonzero()[0]
         removed = repeated[scores[repeated] < np.float32(0.5)]
-        if is_most(removed, scores >= np.float32(0.5), probabilities, columns.amounts.words, policy.certain_p):
+        others = (scores >= np.float32(0.5)) & (probabilities >= np.float32(policy.certain_p))
+        if is_most(removed, others, probabilities, columns.amounts.words, policy.certain_p):
             policy = replace(policy, duplicate_penalty=0.0)
             scores = _scores(policy, probabilities, columns, p_article)
     if columns.copies is not None and policy.hidden_copy_penalty and (scores[columns.hidden] >= np.float32(0.5)).any():
         copies = columns.copies.value
         removed = (copies & (scores >= np.float32(0.5))).nonzero()[0]
-        if len(removed) and not is_most(removed, ~copies, probabilities, columns.amounts.words, policy.certain_p):
+        # A visible text may be less probable than its hidden copy.
+        least = np.where(columns.text >= 0, np.float32(0.5), np.float32(policy.certain_p))
+        others = ~copies & (probabilities >= least)
+        if len(removed) and not is_most(removed, others, probabilities, columns.amounts.words, policy.certain_p):
             lowered = sigmoid(log_odds(probabilities) - policy.hidden_copy_penalty)
             scores = _scores(policy, np.where(copies, lowered, probabilities), columns, p_article)
     if columns.sidebars is not None:

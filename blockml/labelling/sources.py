@@ -35,7 +35,7 @@ def labels_folder(source: Path) -> Path:
     ('crawl/pages-labelled', 'data/pages-labelled')
     """
     if set("*?[") & set(source.name) and not source.exists():
-        raise UsageError("give the folder of the labels with -o, which a glob does not name", source=source)
+        raise UsageError("a glob names no single folder; give the folder of the labels with -o", source=source)
     source = source if source.name not in ("", "..") else source.resolve()
     name = source.name if source.is_dir() else Path(split_compression(source.name)[0]).stem
     return source.with_name(f"{name}-labelled")
@@ -82,7 +82,8 @@ def _data_set(path: Path) -> Dataset | None:
     """Open a table, a corpus folder or a published layout; None for anything else."""
     if path.is_file() and is_table(path):
         return read_table(path, path.stem, needs_gold=False)
-    is_layout = path.is_dir() and (find_table(path) or any(layout.files(path) for layout in PUBLISHED.values()))
+    is_corpus = find_table(path) and (path / "pages").is_dir()
+    is_layout = path.is_dir() and (is_corpus or any(layout.files(path) for layout in PUBLISHED.values()))
     return open_dataset(path) if is_layout else None
 
 

@@ -203,13 +203,13 @@ def person_names(text: str) -> tuple[str, ...]:
     """
     if _DIGIT.search(text):
         return ()
-    names = [_REPORTER.sub("", name) for name in clean_names((text,))]
+    names = [name for given in clean_names((text,)) if (name := _REPORTER.sub("", given))]
     names = [name for k, name in enumerate(names) if not k or " " in name or not name[0].islower()]  # "agencies"
     return tuple(names) if all(_is_person(name) or (k and " " not in name) for k, name in enumerate(names)) else ()
 
 
 def byline_in(text: str) -> str:
-    """Return the part of a line from a word such as "By" on, at its start or after a date; empty without one.
+    """Return the part of a line that starts with a word such as "By", at its start or after a date; else empty.
 
     Examples
     --------

@@ -148,7 +148,7 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
     pieces: list[str] = []
     skipped, gap, is_empty = 0, "", False
     ends: list[int] = []  # of the open elements that hold one line each
-    content = -1  # the next text or line break, as it was last searched for
+    content = -1  # the next text or line break: the result of the last search
     for item in range(node + 1, int(nodes.end[node])):
         while ends and ends[-1] <= item:
             ends.pop()
@@ -181,7 +181,7 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
 
 
 def _next_content(nodes: Nodes, item: int, end: int) -> int:
-    """Return the first line break, or text that is not a line number, from a node on; ``end`` without one."""
+    """Return the first line break, or text that is not a line number, at or after a node; else ``end``."""
     while item < end and nodes.tag[item] != 0 and nodes.name(item) != "br":
         item = item + 1 if _NUMBERS.isdisjoint(_classes(nodes, item).split()) else int(nodes.end[item])
     return item

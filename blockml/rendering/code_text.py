@@ -18,7 +18,7 @@ def write_code(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[
     """Write code into ``texts`` of the kept blocks ``rows`` and ``gaps`` before them, in place.
 
     The first block of each piece of code gets all of its lines, and the others get an empty text. Columns of line
-    numbers are left out. Code in ``pre`` without elements for lines is not changed.
+    numbers before code are left out. Code in ``pre`` without elements for lines is not changed.
     """
     nodes, owners = page.nodes, page.blocks.node[rows]
     with_lines, numbered = _preformatted(page, rows)
@@ -32,7 +32,8 @@ def write_code(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[
             continue
         after = nodes.end.item(node)
         lines = code_lines(nodes, node, shown, starts)
-        if lines and node in numbered:
+        is_column = not lines and stop < len(rows) and page.blocks.flags[rows[stop]] & _PREFORMATTED  # of line numbers
+        if node in numbered and not is_column:
             continue
         texts[first:stop] = ["\n".join(lines), *[""] * (stop - first - 1)]
         gaps[first + 1 : stop] = [""] * (stop - first - 1)

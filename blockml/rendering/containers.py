@@ -12,12 +12,12 @@ import numpy as np
 from blockml.page import Nodes
 from blockml.rendering.bounds import Budget
 
-__all__ = ["Lines", "item_label", "list_kind"]
+__all__ = ["LISTS", "Lines", "item_label", "list_kind"]
 
 #: Maximum depth of lists and quotations; only the text of deeper ones is written.
 _MAX_DEPTH = 12
 _NO_LISTS: Set[int] = frozenset()
-_LISTS = frozenset({"ul", "ol", "menu", "dir"})
+LISTS = frozenset({"ul", "ol", "menu", "dir"})
 #: Values of ``list-style-type`` for lists by letters and Roman numbers, and their values of ``type``.
 _STYLES = {"lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A", "lower-roman": "i",
            "upper-roman": "I"}  # fmt: skip
@@ -138,8 +138,8 @@ class Lines:
             return _Container("> ", "> ", -1)
         nodes, parent = self.nodes, int(self.nodes.parent[node])
         kind = nodes.name(parent) if parent >= 0 else ""
-        outer = int(nodes.parent[parent]) if kind in _LISTS else -1
-        outer = outer if outer >= 0 and nodes.name(outer) in _LISTS else -1
+        outer = int(nodes.parent[parent]) if kind in LISTS else -1
+        outer = outer if outer >= 0 and nodes.name(outer) in LISTS else -1
         above, before = self.items.get(outer) if outer >= 0 else None, self.items.get(parent)
         outers = (outer, *(above.outers if above else ())) if outer >= 0 else ()
         number = label = ""
@@ -168,7 +168,7 @@ class Lines:
         """Return the sign for a list's markers; it differs from that of a list just before, or both would be joined."""
         first, second = (".", ")") if kind == "ol" else ("-", "*")
         place = len(self.containers)
-        if kind not in _LISTS or len(self.last) <= place or self.last[:place] != self.containers:
+        if kind not in LISTS or len(self.last) <= place or self.last[:place] != self.containers:
             return first
         before = self.last[place]
         is_within = before.list_node in outers or parent in before.outers
@@ -177,9 +177,9 @@ class Lines:
 
 
 def item_label(kind: str, number: int) -> str:
-    """Return the letter or Roman number of an item, with its dot and space; empty for an item with another number.
+    """Return the letter or Roman number of an item, with its dot and space; empty outside of 1 to 3999.
 
-    Markdown has no lists with such numbers, so that they are text of the items.
+    Markdown has no lists with such numbers, so the label is written as text of the item.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def list_kind(attributes: Mapping[str, str]) -> str:
     >>> list_kind({"type": "i"}), list_kind({"style": "list-style-type: upper-latin"}), list_kind({"type": "1"})
     ('i', 'A', '')
     """
-    if (given := attributes.get("type", "").strip()) and given in "aAiI":
+    if (given := attributes.get("type", "").strip()) and given in ("a", "A", "i", "I"):
         return given
     values = _STYLE.findall(attributes["style"]) if "style" in attributes else ()
     return next((_STYLES[match[0].lower()] for value in values if (match := _STYLE_NAME.search(value))), "")

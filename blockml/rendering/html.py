@@ -22,7 +22,7 @@ from blockml.rendering.notes import hide_dead_marks
 from blockml.rendering.pictures import find_pictures
 from blockml.rendering.roles import with_roles
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes
-from blockml.rendering.spaces import KEEPS_ALL, kept_spaces, with_indent
+from blockml.rendering.spaces import KEEPS_ALL, has_indent, kept_spaces, with_indent
 
 __all__ = ["WRITTEN_ATTRIBUTES", "WRITTEN_ELEMENTS", "render_html"]
 
@@ -131,7 +131,9 @@ def _text(text: str, spaces: int, *, is_preformatted: bool) -> str:
         return html.escape(text if is_preformatted else _SPACES.sub(" ", text), quote=False)
     first, *others = text.split("\n")
     lines = [with_indent(line) if spaces == KEEPS_ALL else _SPACES.sub(" ", line).lstrip() for line in others]
-    return "<br>".join([html.escape(line, quote=False) for line in (_SPACES.sub(" ", first), *lines)])
+    is_indented = spaces == KEEPS_ALL and has_indent(first)
+    first = with_indent(first) if is_indented else _SPACES.sub(" ", first)
+    return "<br>".join([html.escape(line, quote=False) for line in (first, *lines)])
 
 
 def _listing(lines: str, language: str) -> str:

@@ -24,7 +24,7 @@ from blockml.rendering.notes import hide_dead_marks
 from blockml.rendering.pictures import alternative_text, find_pictures
 from blockml.rendering.roles import with_roles
 from blockml.rendering.shown import ROW_PARENTS, content_span, layout_parts, shown_nodes
-from blockml.rendering.spaces import KEEPS_ALL, NO_BREAK, kept_spaces, verse_indent, verses, with_indent
+from blockml.rendering.spaces import KEEPS_ALL, NO_BREAK, has_indent, kept_spaces, verse_indent, verses, with_indent
 from blockml.rendering.spans import BREAK, Formula, Mark, Picture
 from blockml.rendering.tables import Cell, read_span, table_lines
 from blockml.rendering.text import node_separators
@@ -196,7 +196,8 @@ class _Writer:
         kind = 0 if self.spaces is None else self.spaces[node]
         if kind:
             first, *others = self.nodes.texts[node].split("\n")
-            self.paragraph.add(_with_single_spaces(first))
+            is_indented = kind == KEEPS_ALL and has_indent(first)
+            self.paragraph.add(with_indent(first) if is_indented else _with_single_spaces(first))
             for line in others:
                 self._void(node, "br")
                 is_indented = kind == KEEPS_ALL and bool(line.strip())

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Nodes, Page
 from blockml.parsing.segmentation import BREAKING
+from blockml.rendering.containers import LISTS
 from blockml.rendering.shown import text_sums
 from blockml.rendering.words import IN_MARKUP
 
@@ -16,15 +17,14 @@ __all__ = ["own_lines", "with_roles"]
 
 #: Roles with the character after their name in attributes.
 _HEADING, _LIST = b"role\0heading\0", b"role\0list"
-_LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
-#: Elements that are not in items of a list that is one by its role: such an item is a card.
+#: Elements that are not in items of a list declared by role: an item with one of them is a card.
 _SECTIONS = _HEADINGS | {"table", "article", "section"}
 _LEVEL = "2"  # of a heading without a level, by the ARIA specification
 
 
 def with_roles(page: Page) -> Page:
-    """Return a page whose elements have the names of what their roles say; blocks stay the same.
+    """Return a page whose elements are renamed by their roles; blocks stay the same.
 
     Examples
     --------
@@ -47,9 +47,9 @@ def with_roles(page: Page) -> Page:
         is_item = nodes.attributes[node].get("role") == "listitem" and nodes.name(node) != "li" and around >= 0
         if is_item and sections[nodes.end[node]] == sections[node] and nodes.attributes[around].get("role") == "list":
             changed[node] = "li"
-            if nodes.name(around) not in _LISTS:
+            if nodes.name(around) not in LISTS:
                 changed[around] = "ul"
-    changed.update(dict.fromkeys(own_lines(nodes).tolist(), "div"))
+    changed = dict.fromkeys(own_lines(nodes).tolist(), "div") | changed
     if not changed:
         return page
     names = (*nodes.names, *sorted({*changed.values()} - {*nodes.names}))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Nodes
 from blockml.rendering.words import IN_TEXT
 
-__all__ = ["KEEPS_ALL", "KEEPS_LINES", "NO_BREAK", "kept_spaces", "verse_indent", "verses", "with_indent"]
+__all__ = ["KEEPS_ALL", "KEEPS_LINES", "NO_BREAK", "has_indent", "kept_spaces", "verse_indent", "verses", "with_indent"]
 
 #: Kinds of kept white space: only line breaks, or also blanks.
 KEEPS_LINES, KEEPS_ALL = 1, 2
@@ -75,6 +75,18 @@ def verse_indent(text: str) -> str:
     """
     match = _INDENT.match(text)
     return " " * len(match[1]) if match and len(text) - match.end() <= _MAX_VERSE else ""
+
+
+def has_indent(line: str) -> bool:
+    """Tell whether a text starts with more white space than separates words.
+
+    Examples
+    --------
+    >>> has_indent("  to"), has_indent("\\tto"), has_indent(" to"), has_indent("  ")
+    (True, True, False, False)
+    """
+    space = line[: len(line) - len(line.lstrip())]
+    return space not in ("", " ") and len(space) < len(line)
 
 
 def with_indent(line: str) -> str:

@@ -165,7 +165,7 @@ def _keep_spaces(kinds: NDArray[np.int8], gaps: list[str], texts: list[str]) -> 
             texts[place] = _AROUND_LINES.sub("\n", _BLANKS.sub(" ", texts[place]))
         if not place or "\n" in gaps[place]:
             inner = texts[place].lstrip("\n")
-            texts[place] = inner[1:] if inner[:1] == " " != inner[1:2] else inner  # a blank is no indent
+            texts[place] = inner[1:] if inner[:1] == " " != inner[1:2] else inner  # a blank is not an indent
         if place + 1 == len(gaps) or "\n" in gaps[place + 1]:
             texts[place] = texts[place].rstrip()
 

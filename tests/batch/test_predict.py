@@ -265,7 +265,7 @@ def test_tables_in_memory() -> None:
         records = list(blockml.predict(given, model="plain"))
         assert [(record["id"], record["text"]) for record in records] == [("a", "Cats"), ("b", "Dogs")]
     (record,) = blockml.predict([{"seite": "<p>Cats"}], model="plain")
-    assert record["error"] == "no column 'html', only seite; columns can name the one of the pages"
+    assert record["error"] == "no column 'html', only seite; name the column of pages in columns"
 
 
 def test_a_list_of_pages_as_text() -> None:

@@ -180,6 +180,7 @@ def test_damaged_corpus_is_named(tmp_path: Path, row: dict[str, Any], message: s
         ("meta.json", b"[]", "meta.json: the file is not a JSON object"),
         ("meta.json", b'{"url": 1}', "meta.json: the file: 'url' must be a string"),
         ("meta.json", b"\xff", "meta.json: not UTF-8"),
+        ("labels.jsonl", b"\xff", "line 1 is not UTF-8"),
         ("labels.jsonl", b"{}\n\xff", "labels.jsonl: line 1 needs the strings"),
         ("labels.jsonl", b'{"text": 1, "label": "main"}', "labels.jsonl: line 1 needs the strings 'text' and 'label'"),
         ("labels.jsonl", b'{"text": "x", "label": []}', "labels.jsonl: line 1 needs the strings 'text' and 'label'"),

@@ -17,6 +17,7 @@ import pytest
 import blockml
 from blockml.cli import main
 from blockml.datasets import Dataset, LabelledPage, open_dataset
+from blockml.datasets.cells import page_content
 from blockml.errors import BlockmlError, DatasetError, MissingExtraError, UnknownNameError, UsageError
 
 CATS = '<h1>Cats</h1>\n<p>Cats rule; "really",\nthe world.</p><ul><li>Home</ul>'
@@ -270,6 +271,9 @@ def test_forms_of_gold(tmp_path: Path) -> None:
     for form in (GOLD.split("\n"), tuple(GOLD.split("\n")), "<h1>{}</h1><p>{}</p>".format(*GOLD.split("\n"))):
         assert spooled(CATS, form)[1] == GOLD
     assert spooled(CATS, "<p> is a tag")[1] == "<p> is a tag"
+    assert spooled(CATS, "<p>un<b>believ</b>able cats</p>")[1] == "unbelievable cats"
+    long_name = "cats " * 100 + "robots.txt"  # no file system holds such a name
+    assert spooled(CATS, long_name)[1] == long_name
     (by_name,) = open_dataset([{"html": CATS, "content_html": f"<p>{GOLD}</p>"}]).pages
     assert by_name.load()[1] is not None
 
@@ -278,6 +282,7 @@ CSV_FORMS = {
     "line for Excel": "sep=;\r\nhtml;text\r\n{0};{1}\r\n",
     "trailing separators": "html,text,,\r\n{0},{1},,\r\n",
     "other case": "Page-HTML,Main Text\r\n{0},{1}\r\n",
+    "key first": "PK,html,text\r\n1,{0},{1}\r\n",
 }
 
 
@@ -293,6 +298,8 @@ def test_quotes_with_backslashes(tmp_path: Path) -> None:
     """Spark escapes quotes with backslashes; where quotes are doubled, a backslash may end a cell."""
     path = write_csv(tmp_path / "spark.csv", doublequote=False, escapechar="\\")
     assert content(open_dataset(path)) == EXPECTED
+    path = write(tmp_path / "spark.csv", 'html,text\n"<p class=\\"a\\">C:\\d",C:\\d\n')
+    assert content(open_dataset(path))[0][2:] == ('<p class="a">C:\\d', "C:\\d")
     path = write(tmp_path / "t.csv", 'html,text\n<p>C:,"C:\\"\n')
     assert content(open_dataset(path))[0][3] == "C:\\"
 
@@ -322,6 +329,15 @@ def test_part_files(tmp_path: Path) -> None:
     for number, row in enumerate(ROWS):
         write_csv(tmp_path / "table" / f"part-{number}.csv", [row])
     assert content(open_dataset(tmp_path / "table")) == EXPECTED
+    (tmp_path / "out.json").mkdir()
+    write(tmp_path / "out.json" / "_SUCCESS", "")
+    write(tmp_path / "out.json" / "part-0.json", json.dumps(ROWS))
+    assert content(open_dataset(tmp_path / "out.json")) == EXPECTED
+
+
+def test_a_long_cell_that_is_nearly_base64_is_read_in_linear_time() -> None:
+    """A long cell of white space between letters is a name of a file, found in one pass."""
+    assert page_content("a" * 40 + " " * 1_000_000 + "!") is None
 
 
 def test_named_indices_are_columns() -> None:

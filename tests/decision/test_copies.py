@@ -55,10 +55,11 @@ def test_pages_without_hidden_text() -> None:
     assert copies("") == []
 
 
-def test_the_visible_text_is_kept_instead_of_its_copy() -> None:
+@pytest.mark.parametrize("visible", [0.8, 0.9])
+def test_the_visible_text_is_kept_instead_of_its_copy(visible: float) -> None:
     """The visible text is kept even if its copy is more probable, and the copy is removed as a duplicate."""
     page = blockml.parse(f"<div hidden><p>{STORY}</p></div><p>{STORY}")
-    prediction = Prediction(np.array([0.95, 0.9], np.float32), matrix=page_matrix(page, "page"))
+    prediction = Prediction(np.array([0.95, visible], np.float32), matrix=page_matrix(page, "page"))
     policy = DecisionPolicy(rule="expected_f1", duplicate_penalty=4.0)
     assert decide(policy, page, prediction).kept.tolist() == [True, False]
     found = decide(DecisionPolicy(rule="expected_f1", duplicate_penalty=4.0, hidden_copy_penalty=8.0), page, prediction)

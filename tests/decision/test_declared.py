@@ -136,6 +136,7 @@ def test_a_declared_article_has_content(head: str, n_words: int, probability: fl
     """A page that declares an article isn't discarded if it has running text that may be its start."""
     page = blockml.parse(f"{head}<p>{'word ' * n_words}")
     prediction = Prediction(np.array([probability], np.float32), matrix=page_matrix(page, "page"))
+    assert declares_article(prediction) is ("website" not in head)
     assert (declares_article(prediction) and has_running_text(prediction)) is declared
     policy = DecisionPolicy(rule="expected_f1", min_content_words=40)
     assert decide(policy, page, prediction).kept.tolist() == [declared]

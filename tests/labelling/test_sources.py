@@ -93,6 +93,8 @@ def test_a_folder_is_read_as_a_folder(tmp_path: Path) -> None:
     """Page files are found again at each start, and a folder of archives is read as archives."""
     files_of(tmp_path / "pages")
     assert pages_to_label([str(tmp_path / "pages")]) == tmp_path / "pages"
+    (tmp_path / "pages" / "gold.jsonl").write_text("{}\n", encoding="utf-8")  # not a corpus: it has no folder of pages
+    assert pages_to_label([str(tmp_path / "pages")]) == tmp_path / "pages"
     (tmp_path / "crawl").mkdir()
     warc_of(tmp_path / "crawl" / "one")
     pages = pages_to_label([str(tmp_path / "crawl")])

@@ -6,12 +6,18 @@ import pytest
 
 import blockml
 from blockml.metadata.metadata import page_metadata
-from blockml.metadata.names import byline_names, clean_names, names_author
+from blockml.metadata.names import byline_names, clean_names, names_author, person_names
 
 
 def authors(html: str) -> tuple[str, ...]:
     """Return the authors of a page."""
     return page_metadata(blockml.parse(f"{html}<p>Cats rule the world.")).authors
+
+
+@pytest.mark.parametrize("text", ["By Ann Lee, 記者", "Ann Lee, 기자"])
+def test_a_title_without_a_name_is_left_out(text: str) -> None:
+    """The title of a reporter that is separated from the name is not another name."""
+    assert person_names(text) == ("Ann Lee",)
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,7 @@ def test_the_command_refuses_options_without_effect(
     pytest.importorskip("nh3")
     inputs, output = map(str, run)
     assert main(["label", inputs, "--per-site", "3"]) == 2
+    assert main(["label", inputs, inputs]) == 2
     assert main(["label", inputs, "--survey", str(tmp_path / "none")]) == 3
     folder = tmp_path / "labelled" / "a" / "b"
     folder.mkdir(parents=True)

@@ -84,7 +84,7 @@ def test_calls_that_cannot_succeed_are_refused(
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     assert trained(pages, *options) == 2
     assert words in capsys.readouterr().err
-    with pytest.raises(UnknownNameError, match="unknown protocol 'sites'; did you mean 'site'"):
+    with pytest.raises(UnknownNameError, match=r"'sites'; did you mean 'site'\? Or choose one of: block, page, site"):
         train_model([open_dataset(pages)], recipe("kim2013"), protocols=["sites"])
 
 

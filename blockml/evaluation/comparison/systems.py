@@ -287,8 +287,11 @@ def read_outputs(system: System, ids: Sequence[str]) -> tuple[dict[str, str], in
     wanted, texts, n_others = set(ids), dict[str, str](), 0
     for number, row in enumerate(table_rows(Path(str(system.source))), start=1):
         if missing := [name for name in ("id", "text") if not isinstance(row.get(name), str | int)]:
-            fields = f"{missing[0]!r}; its fields are: {', '.join(map(str, row))}"
-            raise DatasetError(f"row {number} has no {fields}", source=system.source)
+            name = missing[0]
+            why = f"has no {name!r}; its fields are: {', '.join(map(str, row))}"
+            if name in row:
+                why = f"has a {name!r} that is {type(row[name]).__name__}, not a text"
+            raise DatasetError(f"row {number} {why}", source=system.source)
         page_id, text = str(row["id"]), str(row["text"])
         if page_id in texts:
             raise DatasetError(f"row {number}: the id {page_id!r} occurs twice", source=system.source)

@@ -179,7 +179,7 @@ def test_outputs_of_another_tool(sample: PageSample, store: Store, tmp_path: Pat
     ("rows", "fault"),
     [
         ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "row 2: the id 'a' occurs twice"),
-        ([{"id": "a", "text": None}], "row 1 has no 'text'; its fields are: id, text"),
+        ([{"id": "a", "text": None}], "row 1 has a 'text' that is NoneType, not a text"),
         ([{"text": "x"}], "row 1 has no 'id'; its fields are: text"),
     ],
 )
@@ -219,7 +219,7 @@ def test_files_of_outputs_are_checked_before_any_system_runs(
 ) -> None:
     """A damaged file of outputs is an error before any system runs."""
     faulty = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", [{"id": "a", "text": None}])])
-    with pytest.raises(DatasetError, match="row 1 has no 'text'"):
+    with pytest.raises(DatasetError, match="row 1 has a 'text' that is NoneType, not a text"):
         compare_systems(Chosen([fake(), *faulty.systems], {}), [sample], store)
     assert calls == []
     sound = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", [{"id": "a", "text": "x"}])])
