@@ -32,6 +32,8 @@ _TEX_CLASSES = frozenset({"tex", "latex", "mwe-math-fallback-image-inline", "mwe
 _TEX_SIGNS = re.compile(r"[\\^_=+<>]|^\w$")
 #: Line breaks that forums put into the text of a formula.
 _BREAK = re.compile(r"<\s*br\s*/?>", re.IGNORECASE)
+#: Numbers of displayed formulas.
+_NUMBER = re.compile(r"\s*[(\[]\s*(?:[A-Z][.-]?)?[0-9]{1,3}(?:[.-][0-9]{1,3})?[a-z]?\s*[)\]]\s*")
 _WRAPPED = re.compile(r"\{\\(?:display|text)style (?P<inner>.*)\}", re.DOTALL)
 #: Classes of elements that show a formula a second time.
 _COPIES = frozenset({"katex-html", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display", "MathJax",
@@ -88,7 +90,10 @@ def find_formulas(page: Page) -> Formulas:
 
 
 def shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Mapping[int, str]) -> list[int]:
-    """Return the formulas in paragraphs with a kept text, or between two; ``shown`` are the nodes that are written."""
+    """Return the formulas in paragraphs with a kept text, or between two; ``shown`` are the nodes that are written.
+
+    A removed number of a formula, such as "(1)", is not a text between.
+    """
     nodes = page.nodes
     is_text = (nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)
     for node in formulas:
@@ -96,11 +101,18 @@ def shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Mapping[int, 
     n_shown = text_sums(shown & (nodes.tag == 0))
     texts = np.flatnonzero(is_text)
     found, lines = [], dict[int, int]()
+
+    def is_number(text: np.int64) -> bool:
+        return not shown[text] and _NUMBER.fullmatch(nodes.texts[text]) is not None
+
     for node in sorted(formulas):
         around = line_element(nodes, node, lines)
         around = node if around < 0 else around
-        place = int(np.searchsorted(texts, node))
-        between = 0 < place < len(texts) and shown[texts[place - 1]] and shown[texts[place]]
+        after = int(np.searchsorted(texts, node))
+        before = after - 1
+        before -= before > 0 and is_number(texts[before])
+        after += after < len(texts) and is_number(texts[after])
+        between = before >= 0 and after < len(texts) and shown[texts[before]] and shown[texts[after]]
         if between or n_shown[nodes.end[node]] > n_shown[node] or n_shown[nodes.end[around]] > n_shown[around]:
             found.append(node)
     return found

@@ -1,9 +1,10 @@
 """Formulas in plain text: TeX, written once, in the place where the page shows it."""
 
+import numpy as np
 import pytest
 
 import blockml
-from blockml.rendering import render, render_text
+from blockml.rendering import render, render_markdown, render_text
 from tests.rendering.reported import reported
 
 MATH = "<math><msup><mi>x</mi><mn>2</mn></msup></math>"
@@ -59,6 +60,17 @@ def test_removed_formulas_stay_removed() -> None:
     page = blockml.parse(f"<p>a</p><p>b</p><p>c {MATH} d</p><p>e</p>")
     kept = [block.text in {"a", "b"} for block in page.blocks]
     assert render_text(page, kept) == "a\nb"
+
+
+@pytest.mark.parametrize(("number", "is_written"), [("(1)", True), ("[A.12b]", True), ("(see below)", False)])
+@pytest.mark.parametrize("order", ["{number}{formula}", "{formula}{number}"])
+def test_the_removed_number_of_a_formula_is_not_a_text_between(number: str, order: str, *, is_written: bool) -> None:
+    """A displayed formula between kept paragraphs is written though its number is removed."""
+    formula = "<div><math display=block alttext='x^2'><mi>x</mi><mn>2</mn></math></div>"
+    page = blockml.parse(f"<p>So</p>{order.format(number=f'<label>{number}</label>', formula=formula)}<p>and more.</p>")
+    kept = np.array([block.text in {"So", "and more."} for block in page.blocks])
+    assert ("$$x^2$$" in render_markdown(page, kept)) == is_written
+    assert ("x^2" in render_text(page, kept)) == is_written
 
 
 def test_paragraphs_have_the_same_formulas() -> None:
