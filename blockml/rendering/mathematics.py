@@ -103,7 +103,7 @@ def shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Mapping[int, 
     found, lines = [], dict[int, int]()
 
     def is_number(text: np.int64) -> bool:
-        return not shown[text] and _NUMBER.fullmatch(nodes.texts[text]) is not None
+        return not shown[text] and _NUMBER.fullmatch(nodes.texts[int(text)]) is not None
 
     for node in sorted(formulas):
         around = line_element(nodes, node, lines)

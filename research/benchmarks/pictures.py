@@ -30,7 +30,7 @@ from blockml.datasets.base import read_page_file
 from research.benchmarks.default import markdown
 
 GOLD = Path("data/pictures/pictures.jsonl.gz")
-_IN_MARKDOWN = re.compile(r"!\[(?:\\.|[^\]\\])*\]\(<?((?:[^\s()<>]|\([^\s()<>]*\))+)")
+IN_MARKDOWN = re.compile(r"!\[(?:\\.|[^\]\\])*\]\(<?((?:[^\s()<>]|\([^\s()<>]*\))+)")
 _IN_HTML = re.compile(r"<img\b[^>]*?\bsrc=\"([^\"]*)\"")
 _RESAMPLES = 1000
 
@@ -61,12 +61,12 @@ def by_trafilatura(labelled: LabelledPage, page: bytes) -> Sequence[str]:
     import trafilatura
 
     text = trafilatura.extract(page, url=labelled.url, output_format="markdown", include_images=True) or ""
-    return _IN_MARKDOWN.findall(text)
+    return IN_MARKDOWN.findall(text)
 
 
 def readers() -> dict[str, Reader]:
     """Return the compared outputs by name."""
-    found = {"Markdown": by_blockml("markdown", _IN_MARKDOWN), "HTML": by_blockml("html", _IN_HTML)}
+    found = {"Markdown": by_blockml("markdown", IN_MARKDOWN), "HTML": by_blockml("html", _IN_HTML)}
     return found | ({"trafilatura": by_trafilatura} if find_spec("trafilatura") else {})
 
 
