@@ -287,8 +287,8 @@ def score_blocks(
         copies = columns.copies.value
         removed = (copies & (scores >= np.float32(0.5))).nonzero()[0]
         # A visible text may be less probable than its hidden copy.
-        least = np.where(columns.text >= 0, np.float32(0.5), np.float32(policy.certain_p))
-        others = ~copies & (probabilities >= least)
+        minimum = np.where(columns.text >= 0, np.float32(0.5), np.float32(policy.certain_p))
+        others = ~copies & (probabilities >= minimum)
         if len(removed) and not is_most(removed, others, probabilities, columns.amounts.words, policy.certain_p):
             lowered = sigmoid(log_odds(probabilities) - policy.hidden_copy_penalty)
             scores = _scores(policy, np.where(copies, lowered, probabilities), columns, p_article)
