@@ -18,7 +18,7 @@ from research.benchmarks.speed.tables import Table
 
 __all__ = ["batch_table", "crawl_table", "warc_record"]
 
-#: Pages of the small file; the large one has some times as many.
+#: Pages of the small file, and how many times as many the large one has.
 _FEW, _TIMES = 30, 6
 #: Pages and bytes of a page of a month of Common Crawl, as in research/scale.md.
 _CRAWL, _PAGE = 2.0e9, 187_000

@@ -172,7 +172,7 @@ def test_one_threshold_is_chosen_on_the_other_folds(study: Study, predictions: P
     certain = np.where(first, np.where(table.main, 0.9, 0.5), np.where(table.main, 0.3, 0.1)).astype(np.float32)
     tuned = best_threshold(study, predictions, certain)
     # On the second fold all thresholds above .1 and up to .3 are best, and the smallest keeps all of the first fold.
-    # On the first fold all above .5 are best, and keep nothing of the second.
+    # On the first fold all thresholds above .5 are best, and the smallest keeps nothing of the second fold.
     everything, nothing = study.f1(first), study.f1(np.zeros(len(first), dtype=bool))
     np.testing.assert_allclose(tuned.f1, np.where(predictions.fold == 0, everything, nothing))
     assert tuned.name == "one threshold for all (.125, .525)"
