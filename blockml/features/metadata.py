@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from blockml.features.column import ColumnRange, columns_of
 from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
-from blockml.text.characters import ALNUM, characters_below, class_table
+from blockml.text.characters import ALNUM, characters_below, class_table, readable
 from blockml.text.tokens import token_lists
 
 #: Maximum number of words of a block that is compared with the title; longer blocks are not titles.
@@ -76,10 +76,14 @@ SUM_BITS = TagTable(
 
 
 def titles(context: PageContext) -> tuple[str, str]:
-    """Return the title and the description that the page declares."""
+    """Return the title and the description that the page declares, without invisible characters as in its texts."""
     meta = context.meta
     description = meta.get("og:description", "") or meta.get("description", "")
-    return f"{context.page.title} {meta.get('og:title', '')}", description
+    title = f"{context.page.title} {meta.get('og:title', '')}"
+    return (
+        title if title.isascii() else readable(title),
+        description if description.isascii() else readable(description),
+    )
 
 
 def title_overlap(context: PageContext) -> Mapping[str, NDArray[np.generic]]:

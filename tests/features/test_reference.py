@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -80,6 +80,8 @@ def test_messy_pages(html: str) -> None:
     assert_equal_to_reference(blockml.parse(html))
 
 
+@example(title="", description="0\x08\xb2", blocks=[("", "", "", "0")])
+@example(title="Gar\xadten", description="", blocks=[("", "", "", "Garten")])
 @given(title=texts, description=texts, blocks=st.lists(st.tuples(names, names, names, texts), min_size=1, max_size=6))
 def test_odd_attributes_and_texts(title: str, description: str, blocks: list[tuple[str, str, str, str]]) -> None:
     """All features equal the reference if attributes, texts and titles contain any characters."""
