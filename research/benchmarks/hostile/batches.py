@@ -168,7 +168,7 @@ def forks(folder: Path, _: random.Random) -> bool:
 
 
 def odd_names(folder: Path, _: random.Random) -> bool:
-    """Name files outside of ASCII and UTF-8 in the locale C: every page has a row with an id of its own."""
+    """Name files outside of ASCII and UTF-8 in the locale C: every page has a row with a distinct id."""
     names = ["a.html", "ü.html", "猫.html", "a b.html", "\udcff.html"]
     (folder / "in").mkdir()
     for name in names:

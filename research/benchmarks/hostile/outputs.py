@@ -142,9 +142,10 @@ def line_of(output: str, small: Mapping[str, float], large: Mapping[str, float])
 
 def rows(outputs: Sequence[str], shapes: Sequence[str], backends: Sequence[str], sizes: Sequence[int]) -> list[Any]:
     """Return a row for each output, shape and back end."""
-    warm = extraction("ordinary", 20_000)[0]
-    for output in outputs:
-        OUTPUTS[output](warm)  # loads everything
+    for backend in backends:
+        warm = extraction("ordinary", 20_000, backend)[0]
+        for output in outputs:
+            OUTPUTS[output](warm)  # loads everything, so that no module counts as memory of a page
     lines = []
     for backend in backends:
         for shape in shapes:
