@@ -112,6 +112,22 @@ def test_each_option_has_the_same_effect_everywhere(name: str) -> None:
     assert blockml.extract_column([html], **chosen) == [result.text]
 
 
+@pytest.mark.parametrize("name", sorted(SWITCHES))
+def test_a_switch_without_effect_is_refused_before_any_page(name: str, tmp_path: Path) -> None:
+    """Plain text has nothing to leave out, which is an error of the call and not of each page."""
+    output, options = tmp_path / "out.jsonl", Options(**{name: False})
+    for call in (
+        lambda: blockml.predict([{"html": HTML}], **{name: False}),
+        lambda: blockml.predict([{"html": HTML}], output=output, **{name: False}),
+        lambda: list(predict_items([Item("a", html=HTML)], resolve("default"), options)),
+        lambda: list(BatchExtractor(options=options).records([{"html": HTML}])),
+    ):
+        with pytest.raises(UsageError, match=f"{name} only has an effect in markdown and html, not in text"):
+            call()
+    assert main(["predict", PAGE, f"--no-{name}", "-o", str(output)]) == 2
+    assert not list(tmp_path.iterdir())
+
+
 def lower(data: bytes) -> str:
     """Return an encoding."""
     return "koi8-r" if data else "utf-8"

@@ -16,7 +16,7 @@ from blockml.extractors import Extractor
 from blockml.extractors.site.at_site import at_site
 from blockml.options import Options
 from blockml.page import Status
-from blockml.rendering import render
+from blockml.rendering import check_options, render
 from blockml.rendering.record import CRASHED, OPTIONAL, RECORD, UNREADABLE, UNSURE, page_record
 from blockml.templates.site import SiteTemplate
 from blockml.text.sketches import token_sketch
@@ -57,7 +57,8 @@ class PageExtractor:
     Raises
     ------
     UsageError
-        ``extractor`` is not an extractor, or has no block labels although the options name some.
+        ``extractor`` is not an extractor, or has no block labels although the options name some; or links, images,
+        tables or formatting are left out of a format that doesn't have them.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class PageExtractor:
         sites: Mapping[str, SiteTemplate] = MappingProxyType({}),
     ) -> None:
         check_type("extractor", extractor, Extractor, legal="an extractor, as returned by blockml.extractors.resolve")
+        check_options(options.format, **options.switches)
         self.extractor = options.adapted(extractor)
         self.options = options
         self.at_sites = {site: at_site(self.extractor, template) for site, template in sites.items()}
