@@ -183,7 +183,8 @@ def survey(
             changes.add(record, number, hashes, site.name)
     if not sites.total.n_pages:
         raise UsageError(
-            f"no records, only {counted(records.n_damaged, 'line')} of something else; give an output of predict",
+            f"no records, only {counted(records.n_damaged, 'line')} of something else; "
+            "give the JSON lines or Parquet of predict",
             source=records.name,
         )
     repeats, frequent = duplicates.by_site(len(sites.by_name))
