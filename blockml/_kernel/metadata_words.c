@@ -3,15 +3,17 @@
 
 enum { STEP = 64, MOST_WORDS = 8 };
 
-/* Returns the first offset from `at` with the first and last of `length` bytes, a rare combination; or `n`. */
+/* Returns the first offset from `at` with the first, middle and last of `length` bytes, a rare combination; or `n`. */
 WIDE static Py_ssize_t next_place(const uint8_t *text, Py_ssize_t at, Py_ssize_t n, const char *word, Py_ssize_t length) {
-    const uint8_t first = (uint8_t)word[0], last = (uint8_t)word[length - 1], *end = text + length - 1;
+    const uint8_t first = (uint8_t)word[0], half = (uint8_t)word[length / 2], last = (uint8_t)word[length - 1];
+    const uint8_t *middle = text + length / 2, *end = text + length - 1;
     for (; at + STEP + length <= n; at += STEP) {
         uint8_t any = 0;
-        for (int i = 0; i < STEP; i++) any |= (uint8_t)((text[at + i] == first) & (end[at + i] == last));
+        for (int i = 0; i < STEP; i++)
+            any |= (uint8_t)((text[at + i] == first) & (middle[at + i] == half) & (end[at + i] == last));
         if (any) break;
     }
-    while (at + length <= n && !(text[at] == first && end[at] == last)) at++;
+    while (at + length <= n && !(text[at] == first && middle[at] == half && end[at] == last)) at++;
     return at + length <= n ? at : n;
 }
 

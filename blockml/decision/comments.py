@@ -14,6 +14,7 @@ from blockml.features.page_matrix import PageMatrix
 from blockml.features.structure import FAR
 from blockml.page import Flag, Label
 from blockml.page.element_names import blocks_in
+from blockml.predictors.log_odds import log_odds
 
 __all__ = ["CommentLimits", "consistent_labels", "is_forum", "readers_comments"]
 
@@ -61,12 +62,20 @@ def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bo
     types, page = scored.prediction.block_types, scored.prediction.matrix
     if types is None or page is None:
         return None
-    prose = (scored.page.blocks.flags & _PREFORMATTED) == 0
-    least = np.float32(min(limits.probability, limits.named))
-    shares = types.comment_probabilities(page.values, (scored.by_score | scored.by_model) & prose, float(least))
-    if not (shares >= least).any() or is_forum(page, limits.forum_share):  # mostly, without a look at names
+    among = scored.by_score | scored.by_model
+    if scored.page.blocks.any_flag(_PREFORMATTED):
+        among &= (scored.page.blocks.flags & _PREFORMATTED) == 0
+    if not np.count_nonzero(among):
         return None
-    found = shares >= np.asarray(_limits(scored, page, limits), np.float32)
+    # Pages without a block that may reach the lower limit need neither names nor all trees.
+    bounds = types.comment_bounds(page.values)
+    among &= bounds >= log_odds(np.array(min(limits.probability, limits.named), np.float32))
+    if not np.count_nonzero(among):
+        return None
+    least = _limits(scored, page, limits)
+    found = types.comment_probabilities(page.values, among & (bounds >= log_odds(least))) >= least
+    if not np.count_nonzero(found) or is_forum(page, limits.forum_share):
+        return None
     found = _without_body(scored, page, found)
     return found & scored.by_score if found.any() and not _is_subject(scored, page, found) else None
 
@@ -107,18 +116,23 @@ def _without_body(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]
     return found & ~np.isin(line, line[inside])
 
 
-def _limits(scored: ScoredPage, page: PageMatrix, limits: CommentLimits) -> float | NDArray[np.float32]:
+def _limits(scored: ScoredPage, page: PageMatrix, limits: CommentLimits) -> NDArray[np.float32]:
     """Return the minimum probability of a comment, one number or (n_blocks,).
 
     It is lower in elements that are named for comments, if words outside of them are kept; otherwise the page is a
     discussion, or its author named something else so.
     """
-    if limits.named >= limits.probability or is_forum(page, limits.forum_share):
-        return limits.probability
+    of_all = np.array(limits.probability, np.float32)
+    if limits.named >= limits.probability:
+        return of_all
     inside = blocks_in(scored.page, COMMENTS)
-    if not inside.any() or not page.context.words[scored.by_model & ~inside].any():
-        return limits.probability
-    return np.where(inside, np.float32(limits.named), np.float32(limits.probability))
+    if (
+        not np.count_nonzero(inside)  # mostly
+        or not page.context.words[scored.by_model & ~inside].any()
+        or is_forum(page, limits.forum_share)
+    ):
+        return of_all
+    return np.where(inside, np.float32(limits.named), of_all)
 
 
 def consistent_labels(scored: ScoredPage, limits: CommentLimits) -> tuple[Label, ...]:
@@ -140,7 +154,7 @@ def consistent_labels(scored: ScoredPage, limits: CommentLimits) -> tuple[Label,
     chosen = np.where(scored.by_model, content, others)
     if Label.COMMENT in types.labels:
         comment = types.labels.index(Label.COMMENT)
-        found = probabilities[:, comment] >= np.asarray(_limits(scored, page, limits), np.float32)
+        found = probabilities[:, comment] >= _limits(scored, page, limits)
         chosen[np.where(scored.by_model, _without_body(scored, page, found), found)] = comment
     is_headline = headline_blocks(scored.page).tolist()
     return tuple(

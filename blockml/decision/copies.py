@@ -9,6 +9,7 @@ languages repeat sentences.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 
 import numpy as np
@@ -30,8 +31,7 @@ _MAX_WORDS = 200_000
 
 def hidden_blocks(page: Page) -> NDArray[np.bool_] | None:
     """Return (n_blocks,) which blocks are hidden by an attribute or an inline style; None without any."""
-    hidden: NDArray[np.bool_] = (page.blocks.flags & _HIDDEN) > 0
-    return hidden if hidden.any() else None
+    return (page.blocks.flags & _HIDDEN) > 0 if page.blocks.any_flag(_HIDDEN) else None
 
 
 def hidden_copies(page: Page) -> NDArray[np.bool_]:
@@ -78,33 +78,22 @@ def _sequences(words: chain[str]) -> set[tuple[str, ...]]:
     return {*zip(*(known[start:] for start in range(_SEQUENCE)), strict=False)}
 
 
-def is_most(
-    removed: NDArray[np.intp],
-    others: NDArray[np.bool_],
-    probabilities: NDArray[np.float32],
-    words: NDArray[np.float64],
-    certain_p: float,
-) -> bool:
-    """Tell whether the blocks that a rule would remove have more certain words than the others.
+def is_most(removed: NDArray[np.bool_], others: Callable[[], NDArray[np.bool_]], words: NDArray[np.float64]) -> bool:
+    """Tell whether the certain blocks that a rule would remove have more words than the others.
 
     Parameters
     ----------
     removed
-        Indices of the blocks that the rule would remove.
+        (n_blocks,) the certain blocks that the rule would remove: mostly none.
     others
-        (n_blocks,) the blocks that they are compared with.
-    probabilities, words
-        (n_blocks,) probabilities of being content, and numbers of words.
-    certain_p
-        Minimum probability of certain words.
+        Returns (n_blocks,) the blocks that they are compared with.
+    words
+        (n_blocks,) numbers of words.
 
     Examples
     --------
-    >>> probabilities, words = np.array([.9, .8, .9], np.float32), np.array([20., 50., 30.])
-    >>> is_most(np.array([2]), np.array([True, False, False]), probabilities, words, .9)
+    >>> first, last = np.array([True, False, False]), np.array([False, False, True])
+    >>> is_most(last, lambda: first, np.array([20., 50., 30.]))
     True
     """
-    removed = removed[probabilities[removed] >= np.float32(certain_p)]
-    if not len(removed):  # mostly
-        return False
-    return bool(words[removed].sum() > words[others].sum())
+    return bool(np.count_nonzero(removed) and words[removed].sum() > words[others()].sum())

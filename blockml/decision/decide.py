@@ -30,6 +30,7 @@ from blockml.page.lazy import LazySequence
 __all__ = ["Decision", "confidence", "decide", "label_names", "pooled_over_code", "predicted_f1", "with_threshold"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
+_HALF = np.float32(0.5)  #: The threshold of the model.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,23 +88,26 @@ def decide(
     prediction = _checked(prediction, len(page.blocks))
     scorer, threshold = _scorer(prediction), np.float32(policy.threshold)
     by_policy = scorer(policy)
-    if policy.rule == "expected_f1" and not (by_policy >= np.float32(0.5)).any() and declares_article(prediction):
+    by_model = by_policy >= _HALF
+    if policy.rule == "expected_f1" and not np.count_nonzero(by_model) and declares_article(prediction):
         if has_running_text(prediction):
             policy = replace(policy, min_content_words=0.0)  # there is some
         else:
             policy = replace(policy, form_best_probability=0.0)  # a page that declares an article is not a form
         by_policy = scorer(policy)
+        by_model = by_policy >= _HALF
     scores, declared = by_policy, None
     if policy.rule == "expected_f1":
         declared = declared_lines(
-            page, prediction, by_policy >= np.float32(0.5), min_probability=policy.declared_probability,
+            page, prediction, by_model, min_probability=policy.declared_probability,
             min_p_article=MIN_SUMMARY_P_ARTICLE,
         )  # fmt: skip
         if declared is not None:
-            scores = np.where(declared, np.maximum(by_policy, np.float32(0.5)), by_policy)
+            scores = np.where(declared, np.maximum(by_policy, _HALF), by_policy)
+            by_model = scores >= _HALF
     # Compared as float32, so that a block whose score equals the threshold is kept.
     by_score = pooled_over_code(scores, page) >= threshold
-    scored = ScoredPage(page, prediction, by_score, scores >= np.float32(0.5))
+    scored = ScoredPage(page, prediction, by_score, by_model)
     kept = by_score
     removals: list[tuple[Reason, NDArray[np.bool_]]] = []
     for reason, rule in REMOVALS:
@@ -112,7 +116,9 @@ def decide(
             kept = kept & ~found
     # The confidence is that of the scores, without labels that were included or excluded.
     if policy.rule == "expected_f1" and prediction.matrix is not None:
-        probabilities = np.where(by_score & ~kept, np.float32(0), prediction.scores)
+        probabilities = prediction.scores
+        if kept is not by_score:
+            probabilities = np.where(by_score & ~kept, np.float32(0), probabilities)
         sure = predicted_f1(probabilities, kept, prediction.matrix.context.words)
     else:
         sure = confidence(scores, by_score, page.blocks.n_words)
@@ -144,7 +150,7 @@ def _checked(prediction: Prediction, n_blocks: int) -> Prediction:
     """Return a prediction whose scores are legal with scores in 32 bits; a custom extractor may give any."""
     scores = np.asarray(prediction.scores)
     is_column = scores.shape == (n_blocks,) and scores.dtype.kind in "bfiu"
-    if not is_column or not ((scores >= 0) & (scores <= 1)).all():
+    if not is_column or (n_blocks and not (np.minimum.reduce(scores) >= 0 and np.maximum.reduce(scores) <= 1)):
         found = f"numbers from {scores.min()} to {scores.max()}" if is_column else f"{scores.dtype} {scores.shape}"
         raise UsageError(f"an extractor must score each of {n_blocks} blocks by a number from 0 to 1, got {found}")
     as_float = scores.astype(np.float32, copy=False)
@@ -195,9 +201,9 @@ def _without(policy: DecisionPolicy, field: str) -> DecisionPolicy:
 def pooled_over_code(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
     """Return the scores, where the blocks of a preformatted element have their mean weighted by words."""
     nodes, blocks = page.nodes, page.blocks
-    inside = (blocks.flags & _PREFORMATTED).nonzero()[0]
-    if not len(inside):
+    if not blocks.any_flag(_PREFORMATTED):
         return scores
+    inside = (blocks.flags & _PREFORMATTED).nonzero()[0]
     marked = (nodes.flags & _PREFORMATTED) > 0
     outermost = np.flatnonzero(marked & ~marked[nodes.parent])  # no root is preformatted
     number = np.searchsorted(outermost, blocks.node[inside], side="right")

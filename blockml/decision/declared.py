@@ -56,19 +56,19 @@ def declared_lines(
     min_p_article
         Minimum probability of being an article for a summary to be looked for.
     """
-    if min_probability >= 1 or prediction.matrix is None or not kept.any():
+    if min_probability >= 1 or prediction.matrix is None or not np.count_nonzero(kept):
         return None
     likely = (prediction.scores >= np.float32(min_probability)) & ~kept
     if prediction.removed is not None:
         likely &= ~prediction.removed
-    if not likely.any():
+    if not np.count_nonzero(likely):
         return None
     found = np.zeros(len(kept), dtype=bool)
     if prediction.p_article is not None and prediction.p_article >= min_p_article:
         found |= summary_line(prediction.matrix.context, likely, kept)
     if _declares_manual(prediction.matrix):
         found |= recipe_lines(page, likely, kept)
-    return found if found.any() else None
+    return found if np.count_nonzero(found) else None
 
 
 def _declares_manual(page: PageMatrix) -> bool:
@@ -176,18 +176,20 @@ def summary_line(context: PageContext, among: NDArray[np.bool_], kept: NDArray[n
     """
     first, chosen = int(kept.argmax()), np.zeros_like(kept)
     chosen[:first] = among[:first] & (2 * context.linked[:first] < context.words[:first])
-    if not chosen.any():  # mostly
+    if not np.count_nonzero(chosen):  # mostly
         return chosen
+    declared = [text for name in _DESCRIPTIONS if (text := context.meta.get(name))]
+    if not declared:
+        return np.zeros_like(kept)
     line = line_numbers(context.blocks)
     n_words = np.bincount(line, context.words)
     near = n_words[: line[first]].nonzero()[0][-_MAX_LINES:].tolist()
-    declared = [text for name in _DESCRIPTIONS if (text := context.meta.get(name))]
     texts = {
         number: text
         for number, text in reversed(_lines(context.page, chosen).items())
         if number in near and _SUMMARY_WORDS[0] <= n_words[number] <= _SUMMARY_WORDS[1]
     }
-    if declared and texts:
+    if texts:
         keys = _keys([*declared, *texts.values()])
         for number, key in zip(texts, keys[len(declared) :], strict=True):
             if any(_begins(key, description) for description in keys[: len(declared)]):

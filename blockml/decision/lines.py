@@ -7,6 +7,7 @@ enough: the most probable one, the first of several.
 
 from __future__ import annotations
 
+from bisect import bisect
 from itertools import compress
 
 import numpy as np
@@ -97,14 +98,14 @@ def smooth_lines(means: NDArray[np.float64], weights: NDArray[np.float64], share
     return smoothed
 
 
-def wordless_lines(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.intp]:
+def wordless_lines(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.intp] | None:
     """Find lines without words between lines with words, such as brackets of code, ellipses and dashes in tables.
 
     Returns
     -------
-    NDArray[np.intp]
-        (3, n) their blocks, and for each of them the last block with words before and the first one after its line.
-        Lines of invisible characters are left out.
+    NDArray[np.intp] or None
+        (3, n) their blocks, and for each of them the last block with words before and the first one after its line;
+        None without any. Lines of invisible characters are left out.
 
     Examples
     --------
@@ -113,17 +114,16 @@ def wordless_lines(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.intp]:
     >>> wordless_lines(blocks, line_numbers(blocks)).tolist()
     [[2, 4], [1, 3], [3, 6]]
     """
+    if np.count_nonzero(blocks.n_words) == len(blocks):
+        return None
     has_words = np.bincount(line, blocks.n_words)[line] > 0
-    others = has_words.nonzero()[0]
-    rows = np.array([row for row in (~has_words).nonzero()[0].tolist() if _is_visible(blocks.texts[row])], np.intp)
-    place = others.searchsorted(rows)
-    is_inner = (place > 0) & (place < len(others))
-    place = place[is_inner]
-    return np.stack([rows[is_inner], others[place - 1], others[place]]) if len(place) else np.zeros((3, 0), np.intp)
-
-
-def _is_visible(text: str) -> bool:
-    return any(map(str.isprintable, text))
+    others = has_words.nonzero()[0].tolist()
+    found = []
+    for row in (~has_words).nonzero()[0].tolist():  # few
+        place = bisect(others, row)
+        if 0 < place < len(others) and any(map(str.isprintable, blocks.texts[row])):
+            found.append((row, others[place - 1], others[place]))
+    return np.array(found, dtype=np.intp).T if found else None
 
 
 def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> NDArray[np.int64]:
@@ -155,9 +155,8 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
     n_words = np.bincount(line, blocks.n_words).astype(np.int64)
     # Only lines with the same number of words can have the same text.
     is_candidate = (n_words >= min_words) & (np.bincount(n_words)[n_words] > 1)
-    preformatted = (blocks.flags & _PREFORMATTED).nonzero()[0]
-    if len(preformatted):
-        is_candidate[line[preformatted]] = False
+    if blocks.any_flag(_PREFORMATTED):
+        is_candidate[line[(blocks.flags & _PREFORMATTED) > 0]] = False
     texts, has_words = blocks.texts, (blocks.n_words > 0).tolist()
     numbers = is_candidate.nonzero()[0]
     starts, stops = line.searchsorted(numbers).tolist(), line.searchsorted(numbers, side="right").tolist()
@@ -165,15 +164,15 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
         texts[start] if stop - start == 1 else " ".join(compress(texts[start:stop], has_words[start:stop]))
         for start, stop in zip(starts, stops, strict=True)
     ]
-    of_line = np.full(len(n_words), -1, dtype=np.int64)
+    text = np.full(len(line), -1, dtype=np.int64)
     if len(set(found)) < len(found):
         first_of: dict[str, int] = {}
         firsts = list(map(first_of.setdefault, found, starts))  # first block with each text
         repeated = {first for first, start in zip(firsts, starts, strict=True) if first != start}
-        for number, first in zip(numbers.tolist(), firsts, strict=True):
+        for first, start, stop in zip(firsts, starts, stops, strict=True):
             if first in repeated:
-                of_line[number] = first
-    return of_line[line]
+                text[start:stop] = first
+    return text
 
 
 def duplicate_penalties(

@@ -176,6 +176,7 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 MIN_SUMMARY_P_ARTICLE, _FORUM_SHARE = 0.5, 0.5
 #: Expected words before penalties, as a multiple of ``min_content_words``, up to which a page may have no content.
 _FEW = 4
+_HALF = np.float32(0.5)  #: The threshold of scores.
 #: Fields of a policy that lower scores, with the reason for blocks that would be kept if the field were 0.
 REASONS: tuple[tuple[str, Reason], ...] = (
     ("link_penalty", Reason.LINK),
@@ -222,7 +223,7 @@ class PolicyColumns:
         # A line has one group, so that a duplicate is penalised as a whole: code in a sentence is further down.
         first = line.searchsorted(np.arange(line[-1] + 1 if len(line) else 0))
         groups = context.block_groups[GROUPINGS.index("far")][first][line]
-        wordless = None if context.blocks.n_words.all() else wordless_lines(context.blocks, line)
+        wordless = wordless_lines(context.blocks, line)
         hidden = hidden_blocks(context.page) if policy.hidden_copy_penalty else None
         return cls(
             context.amounts, line, text, groups, Lazy(partial(blocks_in, context.page, SIDEBARS)), wordless, hidden,
@@ -271,30 +272,35 @@ def score_blocks(
     """
     if not len(probabilities):
         return probabilities
-    if columns.form is not None and policy.form_best_probability > policy.min_best_probability:
-        n_words = float(probabilities @ columns.amounts.words)
-        if n_words < _FEW * policy.min_content_words and columns.form.value:
-            policy = replace(policy, min_best_probability=policy.form_best_probability)
+    words = columns.amounts.words
+    if (
+        columns.form is not None
+        and policy.form_best_probability > policy.min_best_probability
+        and probabilities @ words < _FEW * policy.min_content_words
+        and columns.form.value
+    ):
+        policy = replace(policy, min_best_probability=policy.form_best_probability)
     scores = _scores(policy, probabilities, columns, p_article)
+    kept, certain = scores >= _HALF, probabilities >= np.float32(policy.certain_p)
     if policy.duplicate_penalty:
-        repeated = (columns.text >= 0).nonzero()[0]
-        removed = repeated[scores[repeated] < np.float32(0.5)]
-        others = (scores >= np.float32(0.5)) & (probabilities >= np.float32(policy.certain_p))
-        if is_most(removed, others, probabilities, columns.amounts.words, policy.certain_p):
+        removed = certain & ~kept & (columns.text >= 0)
+        if is_most(removed, lambda: certain & kept, words):
             policy = replace(policy, duplicate_penalty=0.0)
             scores = _scores(policy, probabilities, columns, p_article)
-    if columns.copies is not None and policy.hidden_copy_penalty and (scores[columns.hidden] >= np.float32(0.5)).any():
+            kept = scores >= _HALF
+    hidden = columns.hidden if policy.hidden_copy_penalty else None
+    if columns.copies is not None and hidden is not None and np.count_nonzero(kept & hidden):
         copies = columns.copies.value
-        removed = (copies & (scores >= np.float32(0.5))).nonzero()[0]
+        removed = copies & kept
         # A visible text may be less probable than its hidden copy.
-        minimum = np.where(columns.text >= 0, np.float32(0.5), np.float32(policy.certain_p))
-        others = ~copies & (probabilities >= minimum)
-        if len(removed) and not is_most(removed, others, probabilities, columns.amounts.words, policy.certain_p):
+        minimum = np.where(columns.text >= 0, _HALF, np.float32(policy.certain_p))
+        if np.count_nonzero(removed) and not is_most(
+            removed & certain, lambda: ~copies & (probabilities >= minimum), words
+        ):
             lowered = sigmoid(log_odds(probabilities) - policy.hidden_copy_penalty)
             scores = _scores(policy, np.where(copies, lowered, probabilities), columns, p_article)
     if columns.sidebars is not None:
-        least, words = policy.sidebar_probability, columns.amounts.words
-        scores = without_sidebars(scores, probabilities, words, columns.sidebars, least)
+        scores = without_sidebars(scores, probabilities, words, columns.sidebars, policy.sidebar_probability)
     if columns.wordless is not None:
         rows, before, after = columns.wordless
         scores[rows] = np.minimum(scores[before], scores[after])

@@ -38,9 +38,11 @@ def without_sidebars(
     [0.8999999761581421, 0.4300000071525574, 0.800000011920929]
     """
     kept, improbable = scores >= np.float32(0.5), probabilities < np.float32(min_probability)
-    if not (kept & improbable).any():
+    if not np.count_nonzero(kept & improbable):
         return scores
     inside = in_sidebars.value
+    if not np.count_nonzero(inside):  # mostly
+        return scores
     removed = inside & improbable
     if not words[kept & ~inside].any() or words[kept & removed].sum() > _MAX_REMOVED * words[kept & ~removed].sum():
         return scores

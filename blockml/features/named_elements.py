@@ -22,12 +22,14 @@ _SIDEBAR = (
     r"((?!with|has|no|content|main|layout|page)[a-z0-9]+[-_])?(sidebar|typelist)s?"
     r"([-_]?(?!wrap|layout|main|content|no|page)[a-z0-9]+)?"
 )
+_OF_COMMENTS, _OF_SIDEBARS = (b"omment", b"omentar", b"isqus"), (b"idebar", b"ypelist")
 #: Elements with a word for comments in a class, or at the start of an id: many ids repeat a heading, as targets of
 #: links.
-COMMENTS = ElementNames((b"omment", b"omentar", b"isqus"), re.compile(_COMMENT), re.compile(_COMMENT))
+COMMENTS = ElementNames(_OF_COMMENTS, re.compile(_COMMENT), re.compile(_COMMENT), _OF_COMMENTS + _OF_SIDEBARS)
 #: Elements whose id, or one of whose classes, is the name of a sidebar.
 SIDEBARS = ElementNames(
-    (b"idebar", b"ypelist"),
+    _OF_SIDEBARS,
     re.compile(rf"(?<!\S){_SIDEBAR}(?!\S)", re.IGNORECASE),
     re.compile(rf"{_SIDEBAR}\Z", re.IGNORECASE),
+    _OF_COMMENTS + _OF_SIDEBARS,
 )

@@ -91,6 +91,10 @@ class Blocks:
     def __iter__(self) -> Iterator[Block]:
         return (self[i] for i in range(len(self)))
 
+    def any_flag(self, flag: int) -> bool:
+        """Tell whether a block has a :class:`Flag`: most pages have no hidden and no preformatted block."""
+        return bool(np.bitwise_or.reduce(self.flags) & flag)
+
     def separators_of(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Return (n_rows,) the :class:`Separator` between each of the given blocks, in order, and the previous one.
 
@@ -99,7 +103,8 @@ class Blocks:
         """
         if not len(rows):
             return self.separators[:0]
-        starts = np.concatenate(([0], rows[:-1] + 1))
+        starts = np.zeros_like(rows)
+        np.add(rows[:-1], 1, out=starts[1:])
         separators: NDArray[np.uint8] = np.maximum.reduceat(self.separators[: rows[-1] + 1], starts)
         separators[(separators < _SPACE) & (starts < rows)] = _SPACE
         return separators

@@ -20,6 +20,8 @@ class ElementNames(NamedTuple):
     words: tuple[bytes, ...]  #: Attributes of these elements contain one of these ASCII words.
     in_class: re.Pattern[str]  #: Found somewhere in a ``class``.
     in_id: re.Pattern[str]  #: Found at the start of an ``id``.
+    #: Words of these and other names, which are then looked for in one pass over the attributes; or none.
+    searched: tuple[bytes, ...] = ()
 
 
 def blocks_in(page: Page, names: ElementNames) -> NDArray[np.bool_]:
@@ -35,7 +37,8 @@ def blocks_in(page: Page, names: ElementNames) -> NDArray[np.bool_]:
     """
     nodes, owner = page.nodes, page.blocks.node
     found, after = np.zeros(len(owner), dtype=bool), 0
-    for node in sorted({node for held in nodes.with_words(names.words).values() for node in held}):
+    held_by = nodes.with_words(names.searched or names.words)
+    for node in sorted({node for word in names.words for node in held_by[word]}):
         if node >= after and nodes.name(node) not in _UNNAMED:
             held = nodes.attributes[node]
             if names.in_class.search(held.get("class") or "") or names.in_id.match(held.get("id") or ""):

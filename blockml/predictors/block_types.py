@@ -20,6 +20,8 @@ __all__ = ["BlockTypes"]
 
 #: Difference of log odds beyond which rounding can't change their order.
 _ROUNDING_MARGIN = 1e-3
+#: Log odds of the probability 0.
+_LEAST_LOG_ODDS = float(log_odds(np.zeros(())))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,38 +94,30 @@ class BlockTypes:
         """Return the most probable type of each row, the first of equally probable ones."""
         return tuple([self.labels[number] for number in self.predict(matrix).argmax(axis=1).tolist()])
 
-    def comment_probabilities(
-        self, matrix: NDArray[np.float32], among: NDArray[np.bool_], least: float
-    ) -> NDArray[np.float32]:
-        """Predict the probability of being a comment, evaluating all trees only where it may reach ``least``.
+    def comment_bounds(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return upper bounds of :func:`log_odds` of being a comment, (n_rows,), evaluating few of the trees.
 
-        Parameters
-        ----------
-        matrix
-            (n_rows, n_features).
-        among
-            (n_rows,) whether to predict each row.
-        least
-            Least probability of interest.
+        The odds are at most the ratio of the probabilities of comments and of main content. Without either label, the
+        bounds are infinite.
+        """
+        if self._comment_and_main is None:
+            return np.full(len(matrix), np.inf)
+        # Evaluating these trees on all rows costs less than copying the rows of interest.
+        trees, classes = self._comment_and_main
+        trees.check_width(matrix)
+        comment, main = trees.sums(matrix, classes, 2).T
+        bounds: NDArray[np.float64] = np.maximum(comment - main + _ROUNDING_MARGIN, _LEAST_LOG_ODDS)
+        return bounds
 
-        Returns
-        -------
-        NDArray[np.float32]
-            (n_rows,) probabilities; -1 for other rows, and for rows that can't reach it.
+    def comment_probabilities(self, matrix: NDArray[np.float32], rows: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Predict the probability of being a comment, (n_rows,), for the ``rows`` (n_rows,) of interest; -1 for others.
+
+        It is -1 everywhere if comments are not a label.
         """
         found = np.full(len(matrix), -1, dtype=np.float32)
-        if Label.COMMENT not in self.labels or not among.any():
-            return found
-        if self._comment_and_main is not None and least > 0:
-            # The odds of being a comment are at most the ratio of the probabilities of comments and of main content.
-            # Evaluating these few trees on all rows costs less than copying the rows.
-            trees, classes = self._comment_and_main
-            trees.check_width(matrix)
-            comment, main = trees.sums(matrix, classes, 2).T
-            among = among & (comment - main + _ROUNDING_MARGIN >= log_odds(np.asarray(least)))
-        (rows,) = among.nonzero()
-        if len(rows):
-            found[rows] = self.predict(_rows_of(matrix, rows))[:, self.labels.index(Label.COMMENT)]
+        if Label.COMMENT in self.labels and np.count_nonzero(rows):
+            indices = rows.nonzero()[0]
+            found[indices] = self.predict(_rows_of(matrix, indices))[:, self.labels.index(Label.COMMENT)]
         return found
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes
-from blockml.rendering.words import IN_TEXT
+from blockml.rendering.words import IN_TEXT, OF_CODE
 
 __all__ = ["CODE", "LINE_ELEMENTS", "code_language", "code_lines", "line_starts", "listings"]
 
@@ -110,7 +110,7 @@ def listings(nodes: Nodes) -> list[int]:
     """
     found = set()
     held = nodes.with_words(IN_TEXT)  # each of the names has one of the words
-    for node in {node for word, named in held.items() if word != b"white" for node in named}:
+    for node in {node for word in OF_CODE for node in held[word]}:
         classes = _classes(nodes, node)
         if nodes.flags[node] & _PREFORMATTED:
             continue

@@ -46,7 +46,7 @@ def write_code(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[
 def _preformatted(page: Page, rows: NDArray[np.intp]) -> tuple[list[int], list[int]]:
     """Return the preformatted elements with an element for each line, and others whose text starts with a number."""
     nodes, blocks = page.nodes, page.blocks
-    if not (blocks.flags[rows] & _PREFORMATTED).any():
+    if not blocks.any_flag(_PREFORMATTED) or not (blocks.flags[rows] & _PREFORMATTED).any():
         return [], []
     outer = np.flatnonzero(nodes.named(CODE))
     lines = np.flatnonzero(nodes.named(LINE_ELEMENTS | {"br"}) & ((nodes.flags & _PREFORMATTED) != 0))

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Nodes, Page
 from blockml.rendering.mathml import tex_of_mathml
 from blockml.rendering.shown import line_element, text_sums
-from blockml.rendering.text import TEX_SCRIPT, may_have_formulas
+from blockml.rendering.text import may_have_formulas
+from blockml.rendering.words import TEX_SCRIPT
 
 __all__ = ["Formulas", "find_formulas", "formula_of_image", "shown_formulas", "writes_dollars"]
 

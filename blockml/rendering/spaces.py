@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes
-from blockml.rendering.words import IN_TEXT
+from blockml.rendering.words import IN_TEXT, OF_SPACES
 
 __all__ = ["KEEPS_ALL", "KEEPS_LINES", "NO_BREAK", "has_indent", "kept_spaces", "verse_indent", "verses", "with_indent"]
 
@@ -37,7 +37,8 @@ def kept_spaces(nodes: Nodes) -> NDArray[np.int8] | None:
     array([0, 0, 0, 1, 1, 0, 0], dtype=int8)
     """
     found: NDArray[np.int8] | None = None
-    for node in nodes.with_words(IN_TEXT)[b"white"]:
+    held = nodes.with_words(IN_TEXT)
+    for node in sorted({node for word in OF_SPACES for node in held[word]}):
         kind = _kind(nodes.attributes[node])
         if found is None and kind:
             found = np.zeros(len(nodes), dtype=np.int8)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Attributes, Flag, Page, Separator
+from blockml.page import Flag, Page, Separator
 from blockml.rendering.code import line_starts
 from blockml.rendering.code_text import write_code
 from blockml.rendering.roles import own_lines
 from blockml.rendering.spaces import KEEPS_LINES, kept_spaces, verse_indent, verses
+from blockml.rendering.words import IN_TEXT, TEX_SCRIPT
 
-__all__ = ["TEX_SCRIPT", "may_have_formulas", "node_separators", "render_text", "text_pieces"]
-
-#: Occurs in the type of scripts with formulas.
-TEX_SCRIPT = b"math/tex"
+__all__ = ["may_have_formulas", "node_separators", "render_text", "text_pieces"]
 
 _PREFORMATTED, _SPACE, _CELL = int(Flag.PREFORMATTED), int(Separator.SPACE), int(Separator.CELL)
 #: Text between two blocks, by :class:`~blockml.page.Separator`.
@@ -90,13 +87,13 @@ def text_pieces(
     rows = np.asarray(kept, dtype=bool).nonzero()[0]
     if not len(rows):
         return [], []
-    separators = page.blocks.separators_of(rows)
-    texts = list(compress(blocks.texts, kept))
+    separators = blocks.separators_of(rows)
+    texts = [blocks.texts[row] for row in rows.tolist()]
     by_separator = _SEPARATED_PARAGRAPHS if paragraphs else _SEPARATORS
     gaps = [by_separator[separator] for separator in separators.tolist()]
-    _keep_source(page, rows, gaps, texts)
-    cells = (separators[1:] == _CELL).nonzero()[0] + 1
-    if len(cells):
+    _keep_source(page, rows, separators, gaps, texts)
+    if "\t" in gaps[1:]:
+        cells = (separators[1:] == _CELL).nonzero()[0] + 1
         before = np.concatenate(([-1], rows[:-1]))  # the previous kept block of each
         # Cells that begin before the end of each block.
         n_cells = np.cumsum(page.nodes.named({"td", "th"}))[blocks.node]
@@ -113,16 +110,20 @@ def text_pieces(
     return gaps, texts
 
 
-def _keep_source(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[str]) -> None:
+def _keep_source(
+    page: Page, rows: NDArray[np.intp], separators: NDArray[np.uint8], gaps: list[str], texts: list[str]
+) -> None:
     """Write the texts of preformatted blocks, and of those whose style keeps white space, as in the page, in place."""
     blocks, spaces = page.blocks, kept_spaces(page.nodes)
+    if spaces is None and not blocks.any_flag(_PREFORMATTED):  # mostly
+        return
     is_preformatted = (blocks.flags[rows] & _PREFORMATTED) != 0
     if spaces is not None:
         is_preformatted |= spaces[blocks.node[rows]] > 0
     places = is_preformatted.nonzero()[0]
     if not len(places):
         return
-    before, separators = np.concatenate(([-1], rows[:-1])), blocks.separators_of(rows)
+    before = np.concatenate(([-1], rows[:-1]))
     source = _source_of(page)
     first, last = blocks.node[rows[places]], blocks.last_node[rows[places]]
     raw = page.nodes.texts
@@ -180,9 +181,7 @@ def _indent_verses(page: Page, rows: NDArray[np.intp], texts: list[str]) -> None
 
 def may_have_formulas(page: Page) -> bool:
     """Tell whether a page has MathML or scripts of TeX."""
-    held = page.nodes.attributes
-    source = (held.pairs if isinstance(held, Attributes) else b"") or page.utf8 or b""
-    return "math" in page.nodes.names or TEX_SCRIPT in source
+    return "math" in page.nodes.names or len(page.nodes.with_words(IN_TEXT)[TEX_SCRIPT]) > 0
 
 
 def _source_of(page: Page) -> Callable[[int, int], str]:
