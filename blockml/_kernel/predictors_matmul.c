@@ -45,6 +45,10 @@ typedef struct {
         for (Py_ssize_t column = 0; column < p->width; column += (Py_ssize_t)(VECTORS * sizeof(TYPE) / 4)) { \
             Py_ssize_t row = 0; \
             for (; row + ROWS <= p->n; row += ROWS) NAME##_tile(p, row, column, ROWS); \
+            if (row < p->n && p->n >= ROWS) { /* a whole tile costs less than small ones: some rows are written twice */ \
+                NAME##_tile(p, p->n - ROWS, column, ROWS); \
+                continue; \
+            } \
             for (; row + 2 <= p->n; row += 2) NAME##_tile(p, row, column, 2); \
             if (row < p->n) NAME##_tile(p, row, column, 1); \
         } \
@@ -87,7 +91,7 @@ void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pair
         product_scalar(&product);
 }
 
-enum { STRETCH = 32 };
+enum { STRETCH = 48 };
 
 WIDE int is_varying(const float *column, Py_ssize_t n) {
     Py_ssize_t i = 0;

@@ -74,7 +74,7 @@ WIDE static void interleave(const int16_t *restrict one, const int16_t *restrict
 }
 
 /* Rows in a batch; few enough for the cache. */
-enum { BATCH = 48 };
+enum { BATCH = 3 * LANES };
 
 /* Buffers for one page, in one allocation. */
 typedef struct {
@@ -204,16 +204,21 @@ static void gather_columns(const Mlp *mlp, const Inputs *inputs, Buffers *b) {
 static void standardise_batch(const Mlp *mlp, const Inputs *inputs, Py_ssize_t begin, Py_ssize_t end,
                               const Buffers *b) {
     int16_t *columns[2] = {b->left, b->right};
+    float values[BATCH] = {0};
     for (Py_ssize_t i = 0; i < b->n_varying; i += 2) {
         int both = i + 1 < b->n_varying;
         for (int k = 0; k < 1 + both; k++) {
             int64_t place = b->varying[i + k];
             const float *column = inputs->columns + place * inputs->n + begin;
-            Py_ssize_t n = end - begin, different = is_varying(column, n) ? n : 1; /* often constant among neighbours */
+            /* Whole batches are read, because loops over vectors are slow on a rest: the values after the last block are
+               those of the next column, and are not used. */
+            if (place * inputs->n + begin + BATCH > mlp->f * inputs->n)
+                column = memcpy(values, column, (size_t)(end - begin) * sizeof(float));
+            Py_ssize_t different = is_varying(column, BATCH) ? BATCH : 1; /* often constant among neighbours */
             standardise(column, different, mlp->center[place], mlp->scale[place], b->row, columns[k]);
-            for (Py_ssize_t row = different; row < n; row++) columns[k][row] = columns[k][0];
+            for (Py_ssize_t row = different; row < BATCH; row++) columns[k][row] = columns[k][0];
         }
-        interleave(b->left, both ? b->right : NULL, end - begin, b->column_pairs + i * BATCH);
+        interleave(b->left, both ? b->right : NULL, BATCH, b->column_pairs + i * BATCH);
     }
 }
 
