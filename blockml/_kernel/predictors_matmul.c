@@ -62,6 +62,11 @@ PRODUCT(product_avx512bw, "avx512f,avx512bw", __m512i, OF_AVX512, ADD_AVX512, _m
         _mm512_storeu_si512, 1, 12)
 PRODUCT(product_vnni, "avx512f,avx512vnni", __m512i, OF_AVX512, _mm512_dpwssd_epi32, _mm512_loadu_si512,
         _mm512_storeu_si512, 1, 12)
+/* Wider tiles, for widths that are multiples of theirs, load fewer values per product. */
+PRODUCT(product_vnni3, "avx512f,avx512vnni", __m512i, OF_AVX512, _mm512_dpwssd_epi32, _mm512_loadu_si512,
+        _mm512_storeu_si512, 3, 6)
+PRODUCT(product_vnni4, "avx512f,avx512vnni", __m512i, OF_AVX512, _mm512_dpwssd_epi32, _mm512_loadu_si512,
+        _mm512_storeu_si512, 4, 6)
 #endif
 
 static void product_scalar(const Product *p) {
@@ -81,7 +86,7 @@ void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pair
     const Product product = {rows, n, weights, pairs, width, begin, out, out_step};
 #ifdef HAS_X86_VECTORS
     if (__builtin_cpu_supports("avx512vnni"))
-        product_vnni(&product);
+        (width % (4 * LANES) == 0 ? product_vnni4 : width % (3 * LANES) == 0 ? product_vnni3 : product_vnni)(&product);
     else if (__builtin_cpu_supports("avx512bw"))
         product_avx512bw(&product);
     else if (__builtin_cpu_supports("avx2"))
