@@ -3,27 +3,35 @@
 
 enum { STEP = 64, MOST_WORDS = 8 };
 
+/* Bits that are set before bytes are compared: 0, or the bit in which cases of an ASCII letter differ. */
+enum { EXACT = 0, ANY_CASE = 0x20 };
+
 /* Returns the first offset from `at` with the first, middle and last of `length` bytes, a rare combination; or `n`. */
-WIDE static Py_ssize_t next_place(const uint8_t *text, Py_ssize_t at, Py_ssize_t n, const char *word, Py_ssize_t length) {
-    const uint8_t first = (uint8_t)word[0], half = (uint8_t)word[length / 2], last = (uint8_t)word[length - 1];
-    const uint8_t *middle = text + length / 2, *end = text + length - 1;
+WIDE static Py_ssize_t next_place(const uint8_t *text, Py_ssize_t at, Py_ssize_t n, const char *word, Py_ssize_t length,
+                                  uint8_t set) {
+    const uint8_t first = (uint8_t)word[0] | set, half = (uint8_t)word[length / 2] | set,
+                  last = (uint8_t)word[length - 1] | set, *middle = text + length / 2, *end = text + length - 1;
     for (; at + STEP + length <= n; at += STEP) {
         uint8_t any = 0;
         for (int i = 0; i < STEP; i++)
-            any |= (uint8_t)((text[at + i] == first) & (middle[at + i] == half) & (end[at + i] == last));
+            any |= (uint8_t)(((text[at + i] | set) == first) & ((middle[at + i] | set) == half) &
+                             ((end[at + i] | set) == last));
         if (any) break;
     }
-    while (at + length <= n && !(text[at] == first && middle[at] == half && end[at] == last)) at++;
+    while (at + length <= n &&
+           !((text[at] | set) == first && (middle[at] | set) == half && (end[at] | set) == last)) at++;
     return at + length <= n ? at : n;
 }
 
 /* Sets a bit of each attribute set that contains a word; returns -1 with an exception set for an offset out of order.
    */
 static int mark(const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssize_t n_sets, const char *word,
-                Py_ssize_t length, uint8_t bit, uint8_t *found) {
+                Py_ssize_t length, uint8_t ignored, uint8_t bit, uint8_t *found) {
     Py_ssize_t set = 0, at = 0;
-    while ((at = next_place(pairs, at, n, word, length)) < n) {
-        if (memcmp(pairs + at, word, (size_t)length) != 0) {
+    while ((at = next_place(pairs, at, n, word, length, ignored)) < n) {
+        Py_ssize_t same = 0;
+        while (same < length && (ignored ? lower_of((char)pairs[at + same]) : (char)pairs[at + same]) == word[same]) same++;
+        if (same < length) {
             at++;
             continue;
         }
@@ -38,12 +46,14 @@ static int mark(const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssiz
     return 0;
 }
 
-/* attribute_words(pairs, words, (ends, found)): sets bit k of each attribute set that contains words[k]. */
+/* attribute_words(pairs, words, any_case, (ends, found)): sets bit k of each attribute set that contains words[k], which
+   are in lower case if any case of ASCII letters matches. */
 PyObject *attribute_words(PyObject *module, PyObject *arguments) {
     PyObject *pairs, *words, *arrays, *result = NULL;
     Py_buffer view[2];
+    int any_case;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "SO!O!", &pairs, &PyTuple_Type, &words, &PyTuple_Type, &arrays)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "SO!pO!", &pairs, &PyTuple_Type, &words, &any_case, &PyTuple_Type, &arrays)) return NULL;
     if (open_arrays(arrays, view, "q *B") < 0) return NULL;
     Py_ssize_t n_sets = n_items(&view[0]);
     if (n_items(&view[1]) < n_sets || PyTuple_Size(words) > MOST_WORDS) {
@@ -59,7 +69,7 @@ PyObject *attribute_words(PyObject *module, PyObject *arguments) {
             goto done;
         }
         if (mark((const uint8_t *)PyBytes_AsString(pairs), PyBytes_Size(pairs), view[0].buf, n_sets, word, length,
-                 (uint8_t)(1u << k), view[1].buf) < 0)
+                 any_case ? ANY_CASE : EXACT, (uint8_t)(1u << k), view[1].buf) < 0)
             goto done;
     }
     result = Py_NewRef(Py_None);

@@ -45,6 +45,10 @@ typedef struct {
         for (Py_ssize_t column = 0; column < p->width; column += (Py_ssize_t)(VECTORS * sizeof(TYPE) / 4)) { \
             Py_ssize_t row = 0; \
             for (; row + ROWS <= p->n; row += ROWS) NAME##_tile(p, row, column, ROWS); \
+            if (row < p->n && p->n >= ROWS) { /* a whole tile costs less than small ones: some rows are written twice */ \
+                NAME##_tile(p, p->n - ROWS, column, ROWS); \
+                continue; \
+            } \
             for (; row + 2 <= p->n; row += 2) NAME##_tile(p, row, column, 2); \
             if (row < p->n) NAME##_tile(p, row, column, 1); \
         } \
@@ -58,6 +62,11 @@ PRODUCT(product_avx512bw, "avx512f,avx512bw", __m512i, OF_AVX512, ADD_AVX512, _m
         _mm512_storeu_si512, 1, 12)
 PRODUCT(product_vnni, "avx512f,avx512vnni", __m512i, OF_AVX512, _mm512_dpwssd_epi32, _mm512_loadu_si512,
         _mm512_storeu_si512, 1, 12)
+/* Wider tiles, for widths that are multiples of theirs, load fewer values per product. */
+PRODUCT(product_vnni3, "avx512f,avx512vnni", __m512i, OF_AVX512, _mm512_dpwssd_epi32, _mm512_loadu_si512,
+        _mm512_storeu_si512, 3, 6)
+PRODUCT(product_vnni4, "avx512f,avx512vnni", __m512i, OF_AVX512, _mm512_dpwssd_epi32, _mm512_loadu_si512,
+        _mm512_storeu_si512, 4, 6)
 #endif
 
 static void product_scalar(const Product *p) {
@@ -77,7 +86,7 @@ void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pair
     const Product product = {rows, n, weights, pairs, width, begin, out, out_step};
 #ifdef HAS_X86_VECTORS
     if (__builtin_cpu_supports("avx512vnni"))
-        product_vnni(&product);
+        (width % (4 * LANES) == 0 ? product_vnni4 : width % (3 * LANES) == 0 ? product_vnni3 : product_vnni)(&product);
     else if (__builtin_cpu_supports("avx512bw"))
         product_avx512bw(&product);
     else if (__builtin_cpu_supports("avx2"))
@@ -87,7 +96,7 @@ void multiply(Factor rows, Py_ssize_t n, const int16_t *weights, Py_ssize_t pair
         product_scalar(&product);
 }
 
-enum { STRETCH = 32 };
+enum { STRETCH = 48 };
 
 WIDE int is_varying(const float *column, Py_ssize_t n) {
     Py_ssize_t i = 0;

@@ -74,7 +74,7 @@ WIDE static void interleave(const int16_t *restrict one, const int16_t *restrict
 }
 
 /* Rows in a batch; few enough for the cache. */
-enum { BATCH = 48 };
+enum { BATCH = 3 * LANES };
 
 /* Buffers for one page, in one allocation. */
 typedef struct {
@@ -148,11 +148,15 @@ WIDE static void average_words(const Mlp *mlp, const Inputs *inputs, int32_t *re
     for (Py_ssize_t bag = 0; bag < inputs->n_bags; bag++, means += width) {
         int32_t count = 0;
         for (Py_ssize_t k = 0; k < width; k++) sums[k] = 0;
-        for (int64_t i = inputs->starts[bag]; i < inputs->starts[bag + 1]; i++) {
-            const int16_t *word = mlp->word_vectors + inputs->hashed_words[i] * width;
-            count += mlp->known_words[inputs->hashed_words[i]];
-            for (Py_ssize_t k = 0; k < width; k++) sums[k] += word[k];
+        const int32_t *word = inputs->hashed_words + inputs->starts[bag], *end = inputs->hashed_words + inputs->starts[bag + 1];
+        for (const int32_t *one = word; one < end; one++) count += mlp->known_words[*one];
+        for (; end - word >= 4; word += 4) { /* several at a time: a sum waits for the one before it */
+            const int16_t *a = mlp->word_vectors + word[0] * width, *b = mlp->word_vectors + word[1] * width;
+            const int16_t *c = mlp->word_vectors + word[2] * width, *d = mlp->word_vectors + word[3] * width;
+            for (Py_ssize_t k = 0; k < width; k++) sums[k] += (a[k] + b[k]) + (c[k] + d[k]);
         }
+        for (; word < end; word++)
+            for (Py_ssize_t k = 0; k < width; k++) sums[k] += mlp->word_vectors[*word * width + k];
         float divisor = count > 1 ? (float)count : 1;
         for (Py_ssize_t k = 0; k < width; k++) means[k] = (int16_t)nearest((float)sums[k] / divisor);
     }
@@ -204,16 +208,21 @@ static void gather_columns(const Mlp *mlp, const Inputs *inputs, Buffers *b) {
 static void standardise_batch(const Mlp *mlp, const Inputs *inputs, Py_ssize_t begin, Py_ssize_t end,
                               const Buffers *b) {
     int16_t *columns[2] = {b->left, b->right};
+    float values[BATCH] = {0};
     for (Py_ssize_t i = 0; i < b->n_varying; i += 2) {
         int both = i + 1 < b->n_varying;
         for (int k = 0; k < 1 + both; k++) {
             int64_t place = b->varying[i + k];
             const float *column = inputs->columns + place * inputs->n + begin;
-            Py_ssize_t n = end - begin, different = is_varying(column, n) ? n : 1; /* often constant among neighbours */
+            /* Whole batches are read, because loops over vectors are slow on a rest: the values after the last block are
+               those of the next column, and are not used. */
+            if (place * inputs->n + begin + BATCH > mlp->f * inputs->n)
+                column = memcpy(values, column, (size_t)(end - begin) * sizeof(float));
+            Py_ssize_t different = is_varying(column, BATCH) ? BATCH : 1; /* often constant among neighbours */
             standardise(column, different, mlp->center[place], mlp->scale[place], b->row, columns[k]);
-            for (Py_ssize_t row = different; row < n; row++) columns[k][row] = columns[k][0];
+            for (Py_ssize_t row = different; row < BATCH; row++) columns[k][row] = columns[k][0];
         }
-        interleave(b->left, both ? b->right : NULL, end - begin, b->column_pairs + i * BATCH);
+        interleave(b->left, both ? b->right : NULL, BATCH, b->column_pairs + i * BATCH);
     }
 }
 

@@ -211,9 +211,16 @@ class Compiled(Protocol):
     # Metadata: words in attributes.
 
     def attribute_words(
-        self, pairs: bytes, words: tuple[bytes, ...], ends_and_found: tuple[NDArray[np.int64], NDArray[np.uint8]], /
+        self,
+        pairs: bytes,
+        words: tuple[bytes, ...],
+        any_case: int,
+        ends_and_found: tuple[NDArray[np.int64], NDArray[np.uint8]],
+        /,
     ) -> None:
         """Set bit k of each attribute set (n_sets,) that has ``words[k]``, of at most eight words.
+
+        With ``any_case``, words are in lower case and match in any case.
 
         ``pairs`` and ``ends`` are the fields of :class:`blockml.page.attributes.Attributes`. Reference:
         ``blockml.page.attribute_words``.

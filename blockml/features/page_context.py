@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from blockml.features.kernel_page import KernelPage
 from blockml.features.keywords import keyword_bits
 from blockml.features.tags import TagTable
 from blockml.page import Blocks, Nodes, Page
-from blockml.page.attributes import Attributes
 from blockml.page.cached import cached_property
 from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
 
@@ -29,7 +28,8 @@ _ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
 
 #: Names and properties of ``meta`` elements that features read, in lower case.
 META = frozenset({"description", "og:description", "og:title", "og:type", "og:url"})
-_META_BYTES = sorted(name.encode() for name in META)
+#: Words of attributes one of which each element that declares something has.
+_DECLARED = (b"og:", b"description", b"canonical")
 
 
 class BlockAmounts(NamedTuple):
@@ -239,26 +239,30 @@ class PageContext:
         of_value = np.array(list(map(keyword_bits, values.values)), dtype=np.int64)
         return of_value[values.of["class"]] | of_value[values.of["id"]]
 
-    @cached_property
+    @property
     def meta(self) -> Mapping[str, str]:
         """Contents of the page's ``meta`` elements with a name or property in :data:`META`; the first of each."""
-        found: dict[str, str] = {}
-        for attributes in self._attributes("meta", _META_BYTES):
-            name = (attributes.get("property") or attributes.get("name") or "").lower()
-            if name in META and name not in found:
-                found[name] = attributes.get("content") or ""
-                if len(found) == len(META):
-                    break
-        return found
+        return self._declared[0]
 
-    @cached_property
+    @property
     def canonical(self) -> str:
         """Canonical address that the page declares; empty without one."""
-        links = self._attributes("link", [b"canonical"])
-        return next((link.get("href") or "" for link in links if (link.get("rel") or "").lower() == "canonical"), "")
+        return self._declared[1]
 
-    def _attributes(self, name: str, values: Iterable[bytes]) -> Iterator[Mapping[str, str]]:
-        """Iterate over the attributes of the elements with a name that may have one of some values."""
-        elements, attributes = self.nodes.indices(name), self.nodes.attributes
-        chosen = attributes.holders(elements, values) if isinstance(attributes, Attributes) else elements.tolist()
-        return map(attributes.__getitem__, chosen)
+    @cached_property
+    def _declared(self) -> tuple[Mapping[str, str], str]:
+        """:attr:`meta` and :attr:`canonical`, from one search."""
+        nodes, meta, canonical = self.nodes, dict[str, str](), None
+        found = nodes.with_words(_DECLARED, any_case=True)
+        for node in sorted({node for of_word in found.values() for node in of_word}):
+            kind = nodes.name(node)
+            if kind not in {"meta", "link"}:
+                continue
+            held = nodes.attributes[node]
+            if kind == "meta":
+                name = (held.get("property") or held.get("name") or "").lower()
+                if name in META:
+                    meta.setdefault(name, held.get("content") or "")
+            elif canonical is None and (held.get("rel") or "").lower() == "canonical":
+                canonical = held.get("href") or ""
+        return meta, canonical or ""

@@ -14,23 +14,26 @@ from blockml.page.attributes import Attributes
 _SET_BITS = [[k for k in range(8) if byte & (1 << k)] for byte in range(256)]
 
 
-def nodes_with_words(held: Sequence[Mapping[str, str]], words: tuple[bytes, ...]) -> Mapping[bytes, list[int]]:
+def nodes_with_words(
+    held: Sequence[Mapping[str, str]], words: tuple[bytes, ...], *, any_case: bool = False
+) -> Mapping[bytes, list[int]]:
     """Implement :meth:`blockml.page.Nodes.with_words` for the attributes of nodes."""
     if not isinstance(held, Attributes):
-        return _by_word(np.array([_bits(item, words) for item in held], dtype=np.uint8), words)
-    if (known := held.found.get(words)) is not None:
+        return _by_word(np.array([_bits(item, words, any_case=any_case) for item in held], dtype=np.uint8), words)
+    if (known := held.found.get((words, any_case))) is not None:
         return known
     found = np.zeros(len(held.given), dtype=np.uint8)
     if _kernel.compiled is not None:
-        _kernel.compiled.attribute_words(held.pairs, words, (held.ends, found))
+        _kernel.compiled.attribute_words(held.pairs, words, int(any_case), (held.ends, found))
     else:
+        pairs = held.pairs.lower() if any_case else held.pairs
         for k, word in enumerate(words):
-            _mark(held, word, k, found)
+            _mark(pairs, held.ends, word, k, found)
     for number in held.mapped():
         if mapping := held.given[number]:
-            found[number] = _bits(mapping, words)
-    held.found[words] = _by_word(found.take(held.number) if np.count_nonzero(found) else found[:0], words)
-    return held.found[words]
+            found[number] = _bits(mapping, words, any_case=any_case)
+    by_word = _by_word(found.take(held.number) if np.count_nonzero(found) else found[:0], words)
+    return held.found.setdefault((words, any_case), by_word)
 
 
 def _by_word(bits: NDArray[np.uint8], words: tuple[bytes, ...]) -> dict[bytes, list[int]]:
@@ -43,16 +46,17 @@ def _by_word(bits: NDArray[np.uint8], words: tuple[bytes, ...]) -> dict[bytes, l
     return found
 
 
-def _mark(held: Attributes, word: bytes, k: int, found: NDArray[np.uint8]) -> None:
+def _mark(pairs: bytes, ends: NDArray[np.int64], word: bytes, k: int, found: NDArray[np.uint8]) -> None:
     """Set bit ``k`` of each attribute set that contains a word."""
-    place = held.pairs.find(word)
+    place = pairs.find(word)
     while place >= 0:
-        number = int(held.ends.searchsorted(place, side="right"))
+        number = int(ends.searchsorted(place, side="right"))
         found[number] |= 1 << k
-        place = held.pairs.find(word, int(held.ends[number]))
+        place = pairs.find(word, int(ends[number]))
 
 
-def _bits(attributes: Mapping[str, str], words: tuple[bytes, ...]) -> int:
+def _bits(attributes: Mapping[str, str], words: tuple[bytes, ...], *, any_case: bool) -> int:
     """Return the bits of the words that occur in a mapping."""
     text = "\0".join(f"{key}\0{value}" for key, value in attributes.items())
+    text = text.lower() if any_case else text
     return sum(1 << k for k, word in enumerate(words) if word.decode() in text)

@@ -5,9 +5,7 @@ Most elements repeat the attributes of others, and features only read the attrib
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
 import numpy as np
@@ -47,8 +45,9 @@ class Attributes(Sequence[Mapping[str, str]]):
         self.pairs = pairs
         self.ends = ends
         self._mapped: list[int] | None = None  # sets that were given as mappings
-        #: Elements by word, for the words that were looked for; several outputs of a page look for the same ones.
-        self.found: dict[tuple[bytes, ...], Mapping[bytes, list[int]]] = {}
+        #: Elements by word, for the words that were looked for and whether in any case; several outputs of a page look
+        #: for the same ones.
+        self.found: dict[tuple[tuple[bytes, ...], bool], Mapping[bytes, list[int]]] = {}
 
     def __len__(self) -> int:
         return len(self.number)
@@ -86,30 +85,6 @@ class Attributes(Sequence[Mapping[str, str]]):
         if self._mapped is None:
             self._mapped = [0, *((self.ends[1:] == self.ends[:-1]).nonzero()[0] + 1).tolist()]
         return self._mapped
-
-    def holders(self, nodes: NDArray[np.int64], values: Iterable[bytes]) -> list[int]:
-        """Return which of the nodes (n,) may have one of the given values, without decoding their attributes.
-
-        Values are lower-case ASCII and match in any case. Nodes whose attributes were given as mappings are always
-        returned, and so are nodes with an attribute whose name is one of the values.
-
-        Examples
-        --------
-        >>> held = Attributes(np.array([1, 2]), [None] * 3, b"name\\0Author\\0name\\0title\\0", np.array([0, 12, 23]))
-        >>> held.holders(np.array([0, 1]), [b"author"])
-        [0]
-        """
-        starts, stops = self.spans(nodes)
-        parts = [self.pairs[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
-        held, ends, found = b"".join(parts).lower(), list(accumulate(map(len, parts))), set[int]()
-        for value in values:
-            ended = value + b"\0"
-            place = held.find(ended)
-            while place >= 0:
-                found.add(bisect_right(ends, place))
-                place = held.find(ended, place + 1)
-        chosen = enumerate(zip(nodes.tolist(), self.number[nodes].tolist(), strict=True))
-        return [node for row, (node, of_node) in chosen if row in found or self.given[of_node] is not None]
 
     def mapping(self, number: int) -> Mapping[str, str]:
         """Return the attributes of a set."""

@@ -86,13 +86,15 @@ class Nodes:
         indices: NDArray[np.int64] = (self.tag == self.names.index(name)).nonzero()[0].astype(np.int64, copy=False)
         return indices
 
-    def with_words(self, words: tuple[bytes, ...]) -> Mapping[bytes, list[int]]:
+    def with_words(self, words: tuple[bytes, ...], *, any_case: bool = False) -> Mapping[bytes, list[int]]:
         """Return, by word, the elements with an ASCII word in their attributes' (lower-case) names or values; cached.
 
         Parameters
         ----------
         words
             At most eight words, each of at least two characters.
+        any_case
+            Whether words, given in lower case, match in any case.
 
         Examples
         --------
@@ -101,7 +103,7 @@ class Nodes:
         >>> page.nodes.with_words((b"uthor", b"itemprop"))
         {b'uthor': [3, 5], b'itemprop': [5]}
         """
-        return nodes_with_words(self.attributes, words)
+        return nodes_with_words(self.attributes, words, any_case=any_case)
 
     def only(self, stays: NDArray[np.bool_]) -> Nodes:
         """Return the nodes marked in ``stays`` (n,), which must include the parent of each marked node.

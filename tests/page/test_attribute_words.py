@@ -12,22 +12,23 @@ from blockml import _kernel
 from tests.reference import python_reference
 
 WORDS = (b"ab", b"bab", b"abab", b"date")
-VALUES = st.text("abdteé ", max_size=90)
+VALUES = st.text("abdteABé ", max_size=90)
 
 
-@given(st.lists(st.tuples(st.sampled_from(["a", "ab", "data-b"]), VALUES), max_size=20))
-def test_equal_to_the_reference(attributes: list[tuple[str, str]]) -> None:
+@given(st.lists(st.tuples(st.sampled_from(["a", "ab", "data-b"]), VALUES), max_size=20), st.booleans())
+def test_equal_to_the_reference(attributes: list[tuple[str, str]], any_case: bool) -> None:  # noqa: FBT001
     """Words at the edges of pieces, sets and values are found once, and none is found across an edge."""
-    page = blockml.parse("".join(f'<p {name}="{value}">x' for name, value in attributes))
-    found = page.nodes.with_words(WORDS)
+    html = "".join(f'<p {name}="{value}">x' for name, value in attributes)
+    page = blockml.parse(html)
+    found = page.nodes.with_words(WORDS, any_case=any_case)
     with python_reference():
-        assert page.nodes.with_words(WORDS) == found
+        assert blockml.parse(html).nodes.with_words(WORDS, any_case=any_case) == found
     for word, nodes in found.items():
         text = word.decode()
         assert nodes == [
             node
             for node, item in enumerate(page.nodes.attributes)
-            if any(text in name or text in value for name, value in item.items())
+            if any(text in name or text in (value.lower() if any_case else value) for name, value in item.items())
         ]
 
 
@@ -35,14 +36,14 @@ def test_wrong_arrays(compiled: _kernel.Compiled) -> None:
     """Arrays that don't fit together, short words and too many words are refused."""
     ends, found = np.array([0, 5]), np.zeros(2, np.uint8)
     with pytest.raises(IndexError, match="attribute sets end"):
-        compiled.attribute_words(b"a\0dadada\0", (b"da",), (ends, found))
+        compiled.attribute_words(b"a\0dadada\0", (b"da",), 0, (ends, found))
     with pytest.raises(IndexError, match="attribute sets end"):
-        compiled.attribute_words(b"a\0\0\0\0\0da", (b"da",), (ends, found))
+        compiled.attribute_words(b"a\0\0\0\0\0da", (b"da",), 0, (ends, found))
     with pytest.raises(IndexError, match="too many"):
-        compiled.attribute_words(b"", (b"da",) * 9, (ends, found))
+        compiled.attribute_words(b"", (b"da",) * 9, 0, (ends, found))
     with pytest.raises(IndexError, match="too many"):
-        compiled.attribute_words(b"", (b"da",), (ends, found[:1]))
+        compiled.attribute_words(b"", (b"da",), 0, (ends, found[:1]))
     with pytest.raises(ValueError, match="two bytes"):
-        compiled.attribute_words(b"", (b"d",), (ends, found))
+        compiled.attribute_words(b"", (b"d",), 0, (ends, found))
     with pytest.raises(TypeError):
-        compiled.attribute_words(b"", ("da",), (ends, found))  # type: ignore[arg-type]
+        compiled.attribute_words(b"", ("da",), 0, (ends, found))  # type: ignore[arg-type]
