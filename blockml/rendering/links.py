@@ -8,6 +8,7 @@ from html import unescape
 from urllib.parse import urljoin, urlsplit
 
 from blockml.rendering.bounds import Budget
+from blockml.text.addresses import read_address
 
 __all__ = ["absolute_addresses", "is_safe", "resolver"]
 
@@ -64,7 +65,7 @@ def absolute_addresses(base: str, budget: Budget | None = None) -> Callable[[str
         base = origin = ""
 
     def absolute(address: str) -> str:
-        address = address.strip()
+        address = read_address(address)
         if origin and address and not _ABSOLUTE.match(address):
             if address.startswith("/") and address[1:2] != "/" and "/." not in address:
                 return origin + address
@@ -80,13 +81,15 @@ def absolute_addresses(base: str, budget: Budget | None = None) -> Callable[[str
 def is_safe(address: str) -> bool:
     """Tell whether a link runs no script, even if a reader decodes its character references a second time.
 
+    ``address`` must be what will be written, from :func:`~blockml.text.addresses.read_address`.
+
     Examples
     --------
     >>> is_safe("tel:1"), is_safe("a?b:c"), is_safe("JavaScript:x()"), is_safe("javascript&colon;x()")
     (True, True, False, False)
     """
     return SAFE_LINK.match(address) is not None and (
-        "&" not in address or SAFE_LINK.match(unescape(address).strip()) is not None
+        "&" not in address or SAFE_LINK.match(read_address(unescape(address))) is not None
     )
 
 
