@@ -13,7 +13,8 @@ from blockml.text.addresses import read_address
 __all__ = ["absolute_addresses", "is_safe", "resolver"]
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
-_MAX_BASE = 2048
+#: Maximum characters and slashes of a base address.
+_MAX_BASE, _MAX_SLASHES = 2_048, 64
 #: Links with these schemes, or relative; others might run scripts.
 SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 #: Characters that end an address in Markdown or start code; parentheses are allowed in pairs.
@@ -51,10 +52,10 @@ def resolver(base: str, budget: Budget | None = None) -> Callable[[str], str]:
 def absolute_addresses(base: str, budget: Budget | None = None) -> Callable[[str], str]:
     """Return a function that makes an address absolute; empty for one that can't be read.
 
-    A base of more than 2,048 characters is ignored, because resolving thousands of addresses against it would be very
-    slow.
+    A base of more than 2,048 characters or 64 slashes is ignored, because resolving thousands of addresses against it
+    would be very slow.
     """
-    if len(base) > _MAX_BASE:
+    if len(base) > _MAX_BASE or base.count("/") > _MAX_SLASHES:
         base = ""
         if budget is not None:
             budget.leave_out("base addresses of links")
