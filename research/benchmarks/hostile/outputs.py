@@ -4,10 +4,10 @@
 
 prints a line of JSON for each output of each shape and back end, and writes tables of the worst shapes. Three back ends
 take 20 minutes of one processor; to measure them in separate processes, redirect the lines of each to a file and give
-the files as ``--measured``, in which a later row of a shape replaces an earlier one. A page is extracted in a separate process, which is forked for each output. Bytes are those
-above the constant that every page may have; exponents are slopes over the size on logarithmic scales. An exponent above
-the bound is measured again at four times the sizes, where steps of small pages no longer count, and the lowest CPU time
-of several counts.
+the files as ``--measured``, in which a later row of a shape replaces an earlier one. A page is extracted in a separate
+process, which is forked for each output. Bytes are those above the constant that every page may have; exponents are
+slopes over the size on logarithmic scales. An exponent above the bound is measured again at four times the sizes, where
+steps of small pages no longer count, and the lowest CPU time of several counts.
 """
 
 from __future__ import annotations
