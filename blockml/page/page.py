@@ -17,6 +17,7 @@ from blockml.page.lazy import Lazy
 from blockml.page.metadata import Metadata
 from blockml.page.nodes import Nodes
 from blockml.page.paragraphs import Paragraph
+from blockml.text.addresses import read_address
 from blockml.text.plurals import counted
 
 #: Number of lines of the text that notebooks show.
@@ -52,7 +53,7 @@ class Page:
         """The address that relative links are resolved against: from ``base``, or else the page's; may be empty."""
         hrefs = (self.nodes.attributes[node].get("href") for node in self.nodes.indices("base").tolist())
         try:
-            base: str = urljoin(self.url or "", next((href.strip() for href in hrefs if href), ""))
+            base: str = urljoin(self.url or "", next((read_address(href) for href in hrefs if href), ""))
         except ValueError:
             return self.url or ""
         return base

@@ -23,6 +23,7 @@ from blockml.rendering.pictures import find_pictures
 from blockml.rendering.roles import with_roles
 from blockml.rendering.shown import content_span, layout_parts, shown_nodes
 from blockml.rendering.spaces import KEEPS_ALL, has_indent, kept_spaces, with_indent
+from blockml.text.addresses import read_address
 
 __all__ = ["WRITTEN_ATTRIBUTES", "WRITTEN_ELEMENTS", "render_html"]
 
@@ -145,8 +146,9 @@ def _listing(lines: str, language: str) -> str:
 def _attributes(name: str, attributes: Mapping[str, str]) -> str:
     if name in _TYPED and (kind := list_kind(attributes)):
         attributes = {**attributes, "type": kind}
+    links = {name: read_address(attributes[name]) for name in _LINKS if name in attributes}
     return "".join(
         f' {name}="{html.escape(value)}"'
-        for name, value in attributes.items()
-        if name in WRITTEN_ATTRIBUTES and (name not in _LINKS or is_safe(value.strip()))
+        for name, value in {**attributes, **links}.items()
+        if name in WRITTEN_ATTRIBUTES and (name not in links or is_safe(value))
     )

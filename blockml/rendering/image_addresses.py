@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from blockml.text.addresses import read_address
+
 __all__ = ["image_address", "is_placeholder"]
 
 #: Attributes with the address of a lazily loaded picture, whatever ``src`` shows until it is loaded.
@@ -41,13 +43,15 @@ def image_address(attributes: Mapping[str, str]) -> str:
     >>> image_address({"src": "blank.gif", "data-full": "cat.jpg"})
     'cat.jpg'
     """
-    source = attributes.get("src", "").strip()
-    late = [address for name in _LAZY if (address := attributes.get(name, "").strip())]
+    source = read_address(attributes.get("src", ""))
+    late = [address for name in _LAZY if (address := read_address(attributes.get(name, "")))]
     known = next(filter(_is_picture, late), "")
     if known or (source and not is_placeholder(source)):
         return known or source
     sets = [value for name, value in attributes.items() if name.endswith("srcset")]
-    others = [value.strip() for name, value in attributes.items() if name.startswith("data-") and name not in _LAZY]
+    others = [
+        read_address(value) for name, value in attributes.items() if name.startswith("data-") and name not in _LAZY
+    ]
     widest = next(filter(None, map(_widest, sets)), "")
     return widest or next(filter(_is_picture_file, others), "") or next(iter(late), "") or source
 

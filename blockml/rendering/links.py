@@ -8,11 +8,13 @@ from html import unescape
 from urllib.parse import urljoin, urlsplit
 
 from blockml.rendering.bounds import Budget
+from blockml.text.addresses import read_address
 
 __all__ = ["absolute_addresses", "is_safe", "resolver"]
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
-_MAX_BASE = 2048
+#: Maximum characters and slashes of a base address.
+_MAX_BASE, _MAX_SLASHES = 2_048, 64
 #: Links with these schemes, or relative; others might run scripts.
 SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 #: Characters that end an address in Markdown or start code; parentheses are allowed in pairs.
@@ -50,10 +52,10 @@ def resolver(base: str, budget: Budget | None = None) -> Callable[[str], str]:
 def absolute_addresses(base: str, budget: Budget | None = None) -> Callable[[str], str]:
     """Return a function that makes an address absolute; empty for one that can't be read.
 
-    A base of more than 2,048 characters is ignored, because resolving thousands of addresses against it would be very
-    slow.
+    A base of more than 2,048 characters or 64 slashes is ignored, because resolving thousands of addresses against it
+    would be very slow.
     """
-    if len(base) > _MAX_BASE:
+    if len(base) > _MAX_BASE or base.count("/") > _MAX_SLASHES:
         base = ""
         if budget is not None:
             budget.leave_out("base addresses of links")
@@ -64,7 +66,7 @@ def absolute_addresses(base: str, budget: Budget | None = None) -> Callable[[str
         base = origin = ""
 
     def absolute(address: str) -> str:
-        address = address.strip()
+        address = read_address(address)
         if origin and address and not _ABSOLUTE.match(address):
             if address.startswith("/") and address[1:2] != "/" and "/." not in address:
                 return origin + address
@@ -80,13 +82,15 @@ def absolute_addresses(base: str, budget: Budget | None = None) -> Callable[[str
 def is_safe(address: str) -> bool:
     """Tell whether a link runs no script, even if a reader decodes its character references a second time.
 
+    ``address`` must be what will be written, from :func:`~blockml.text.addresses.read_address`.
+
     Examples
     --------
     >>> is_safe("tel:1"), is_safe("a?b:c"), is_safe("JavaScript:x()"), is_safe("javascript&colon;x()")
     (True, True, False, False)
     """
     return SAFE_LINK.match(address) is not None and (
-        "&" not in address or SAFE_LINK.match(unescape(address).strip()) is not None
+        "&" not in address or SAFE_LINK.match(read_address(unescape(address))) is not None
     )
 
 

@@ -348,7 +348,7 @@ class _Writer:
     def _picture(self, node: int) -> None:
         address = self.absolute(self.pictures[node])
         alt = alternative_text(self.nodes.attributes[node])
-        if self.budget.spend(len(address) + len(alt), "addresses"):
+        if address and self.budget.spend(len(address) + len(alt), "addresses"):
             self.paragraph.add(Picture(alt, address))
 
     def _formula(self, tex: str) -> None:

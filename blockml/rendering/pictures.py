@@ -115,7 +115,7 @@ def find_images(page: Page, kept: NDArray[np.bool_], *, budget: Budget | None = 
         attributes, address = page.nodes.attributes[node], absolute(given)
         alt, caption = alternative_text(attributes), found.captions.get(node, ())
         text = " ".join(blocks.texts[row] for row in caption)
-        if is_safe(address) and budget.spend(len(address) + len(alt) + len(text), "pictures"):
+        if address and is_safe(address) and budget.spend(len(address) + len(alt) + len(text), "pictures"):
             place = int(blocks.node[rows].searchsorted(node))
             images.append(Image(address, alt, text, *picture_sides(attributes), int(rows[place - 1]) if place else -1))
     return tuple(images)

@@ -15,7 +15,7 @@ HTML_TOKENS = tuple(
         "&amp", "<script>", "</script>", "<style>", "<title>", "</title>", "<textarea>", "<template>", "</template>",
         "<svg>", "<math>", "<table>", "<tr><td>", "</table>", "<p>", "</p>", "<a href=x>", "</a>", "<b>", "</i>",
         "<li>", "<pre>\n", "<select><option>", "<frameset>", "<body onload=x>", "<plaintext>", "<noscript>",
-        "<base href='http://['>",
+        "<base href='http://['>", "<a href='\n\x01 http://['>", "<img src='//['>",
         "<meta charset=utf-16>", "<meta charset=x-user-defined>", "<br>", "<h1>", "<time datetime='9999-99-99'>",
         "<script type='application/ld+json'>{\"@type\":[", "hidden style='display:none'", " class='a b c' ", "\x00",
         "😀", "\u202e", "\xad", "$$", "\\(", "`" * 9, "<img src=x>", "<picture><source srcset='x 1w, y 2x,'>",

@@ -30,6 +30,7 @@ def test_outputs_are_bounded(shape: str, backend: str) -> None:
     [
         ("base of 2,000 characters", "markdown", "addresses"),
         ("long base, many links", "markdown", "base addresses of links"),
+        ("base of 1,000 directories", "markdown", "base addresses of links"),
         ("wide and long table", "markdown", "empty cells of tables"),
         ("paragraphs in nested quotations", "markdown", "indents of lists and quotations"),
         ("paragraphs in open emphasis", "markdown", "links and emphasis over several paragraphs"),

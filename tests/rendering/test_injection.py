@@ -14,8 +14,10 @@ from lxml.html import fragment_fromstring
 from markdown_it import MarkdownIt
 
 import blockml
+from blockml.parsing import BACKENDS
 from blockml.rendering import render
-from research.fuzz.rendered import foreign, markdown_reader
+from blockml.text.addresses import read_address
+from research.fuzz.rendered import check_outputs, foreign, markdown_reader
 
 URL = "https://a.example/x"
 
@@ -141,6 +143,35 @@ def test_a_reader_shows_the_words_of_a_paragraph(pieces: list[str]) -> None:
     for read in (MarkdownIt("commonmark", {"html": True}).render, commonmark.commonmark):
         shown = fragment_fromstring(read(markdown), create_parent="div").text_content()
         assert "".join(shown.split()) == "".join(result.text.split()), markdown
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("base", ["", "\r\n http://[", "\x01ht\ntps://b.example/c/\x1f", "\x01javascript://b.example/"])
+@pytest.mark.parametrize(
+    "address",
+    ["\r\n\r\n http://[", "\x01 https://c.example/", "ht\ntps://c.example/", "\x1fjavascript:evil()",
+     "java\n\tscript:x", "//[", "\t//\u2100", "\xa0evil:x", "&#1;http://[/", "\x0c/\n/c.example"],
+)  # fmt: skip
+def test_addresses_are_written_as_they_are_checked(address: str, base: str, backend: str) -> None:
+    """Nothing that browsers drop hides a scheme, whether or not the address and the base can be parsed."""
+    page = (f"<base href='{base}'>{FILL} <a href='{address}'>cat</a> <q cite='{address}'>dog</q>"
+            f"<p><img width=400 height=400 src='{address}' alt=owl>{FILL}")  # fmt: skip
+    result = blockml.extract(page, model="plain", url=URL, backend=backend)
+    check_outputs(result)
+    written = fragment_fromstring(render(result, "html"), create_parent="div").xpath("//@href|//@cite|//@src")
+    for found in (*written, *(image.address for image in result.images)):
+        assert found == read_address(found) != ""
+        assert not foreign(f'<a href="{html.escape(found)}">cat</a>')
+    assert "]()" not in render(result, "markdown")
+
+
+def test_links_are_kept_without_what_browsers_drop() -> None:
+    """An address with characters that browsers drop is written without them, in every output."""
+    result = blockml.extract(
+        f"{FILL} <a href='\x01 ht\ntps://c.example/d\n/e \x1f'>cat</a>", model="plain", backend="lexbor"
+    )
+    assert 'href="https://c.example/d/e"' in render(result, "html")
+    assert "[cat](https://c.example/d/e)" in render(result, "markdown")
 
 
 def test_alternative_texts_have_no_control_characters() -> None:

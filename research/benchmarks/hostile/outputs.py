@@ -2,10 +2,12 @@
 
     python -m research.benchmarks.hostile.outputs --backends lxml lexbor html5lib --report research/robustness.md
 
-prints a line of JSON for each output of each shape and back end, and writes a table of the worst shapes. A page is
-extracted in a separate process, which is forked for each output. Bytes are those above the constant that every page
-may have; exponents are slopes over the size on logarithmic scales. A time whose exponent is above the bound is measured
-again, and the lowest CPU time counts.
+prints a line of JSON for each output of each shape and back end, and writes tables of the worst shapes. Three back ends
+take 20 minutes of one processor; to measure them in separate processes, redirect the lines of each to a file and give
+the files as ``--measured``, in which a later row of a shape replaces an earlier one. A page is extracted in a separate
+process, which is forked for each output. Bytes are those above the constant that every page may have; exponents are
+slopes over the size on logarithmic scales. An exponent above the bound is measured again at four times the sizes, where
+steps of small pages no longer count, and the lowest CPU time of several counts.
 """
 
 from __future__ import annotations
@@ -37,8 +39,19 @@ from research.benchmarks.hostile.trial import peak_memory
 SIZES = (60_000, 240_000)
 #: Maximum exponent, and maximum bytes of memory per byte of a page.
 MAX_EXPONENT, MAX_MEMORY = 1.2, 100
-#: Seconds below which growth is not computed, and how often longer times are measured if they grow too fast.
-_SHORT, _AGAIN = 0.02, 6
+#: Seconds below which growth is not computed.
+_SHORT = 0.02
+#: How often outputs that grow too fast are made again, and the factor of the sizes.
+_AGAIN, _FACTOR = 3, 4
+#: Number of rows in the table of those that come nearest to a bound.
+_NEAREST = 10
+BOUNDS: Mapping[str, float] = {
+    "bytes": MAX_RATIO, "memory": MAX_MEMORY, "exponent of bytes": MAX_EXPONENT, "exponent of time": MAX_EXPONENT
+}  # fmt: skip
+#: Format of each measure in tables.
+_FORMS: Mapping[str, str] = {
+    "bytes": ".1f", "memory": ".0f", "exponent of bytes": ".2f", "exponent of time": ".2f"
+}  # fmt: skip
 #: Shapes of both lists.
 ALL_SHAPES: Mapping[str, Callable[[int], bytes]] = {**OUTPUT_SHAPES, **SHAPES}
 _FOLDER = tempfile.TemporaryDirectory()
@@ -152,34 +165,68 @@ def rows(outputs: Sequence[str], shapes: Sequence[str], backends: Sequence[str],
             small, large = (forked(trial, shape, backend, size, outputs) for size in sizes)
             for output in outputs:
                 line = line_of(output, small[output], large[output])
-                if (line["exponent of time"] or 0) > MAX_EXPONENT:
-                    for size, found in zip(sizes, (small, large), strict=True):
-                        again = forked(trial, shape, backend, size, (output,), _AGAIN)
-                        found[output]["seconds"] = min(found[output]["seconds"], again[output]["seconds"])
-                    line = line_of(output, small[output], large[output])
+                if max(line["exponent of time"] or 0, line["exponent of bytes"] or 0) > MAX_EXPONENT:
+                    again = [forked(trial, shape, backend, _FACTOR * size, (output,), _AGAIN) for size in sizes]
+                    exponents = line_of(output, again[0][output], again[1][output])
+                    line |= {name: value for name, value in exponents.items() if name.startswith("exponent")}
                 lines.append({"output": output, "shape": shape, "back end": backend, **line})
                 print(json.dumps(lines[-1]), flush=True)
     return lines
 
 
+def measured(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    """Return the rows that earlier runs printed to files; a later row replaces that of the same shape."""
+    printed = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for line in printed if line.startswith("{")]
+    return list({(line["output"], line["shape"], line["back end"]): line for line in lines}.values())
+
+
 def summary(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the worst shape and back end of each output, by each measure."""
+    """Return the worst shape of each output and back end, by each measure."""
     table = []
-    for output in dict.fromkeys(line["output"] for line in lines):
-        row: dict[str, Any] = {"output": output}
-        for what, form in (("bytes", "1f"), ("memory", "0f"), ("exponent of bytes", "2f"), ("exponent of time", "2f")):
-            own = [line for line in lines if line["output"] == output and line[what] is not None]
-            worst = max(own, key=lambda line: line[what], default=None)
-            row[what] = f"{worst[what]:.{form}} ({worst['shape']}, {worst['back end']})" if worst else ""
+    for output, backend in dict.fromkeys((line["output"], line["back end"]) for line in lines):
+        row: dict[str, Any] = {"output": output, "back end": backend}
+        own = [line for line in lines if (line["output"], line["back end"]) == (output, backend)]
+        for what, form in _FORMS.items():
+            told = [line for line in own if line[what] is not None]
+            worst = max(told, key=lambda line: line[what], default=None)
+            row[what] = f"{worst[what]:{form}} ({worst['shape']})" if worst and worst[what] else ""
         table.append(row)
     return table
 
 
+def nearest(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the shapes that come nearest to the bound of memory or an exponent, each with its worst output.
+
+    Bytes don't count, because a budget stops many shapes of JSON at the bound.
+    """
+    bounds = {what: most for what, most in BOUNDS.items() if what != "bytes"}
+
+    def share(line: Mapping[str, Any]) -> float:
+        return float(max((line[what] or 0) / most for what, most in bounds.items()))
+
+    worst = {line["shape"]: line for line in sorted(lines, key=share)}
+    chosen = sorted(worst.values(), key=share, reverse=True)[:_NEAREST]
+    cells = {what: form for what, form in _FORMS.items() if what in bounds}
+    return [
+        {name: line[name] for name in ("shape", "output", "back end")}
+        | {what: f"{line[what]:{form}}" if line[what] else "" for what, form in cells.items()}
+        for line in chosen
+    ]
+
+
+def report(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return the number of shapes and of rows above a bound, and two tables."""
+    n_shapes, n_beyond = len({line["shape"] for line in lines}), len(beyond(lines))
+    at_bound = {line["shape"] for line in lines if line["output"] == "JSON" and line["bytes"] > MAX_RATIO - 0.05}
+    counts = f"{len(lines):,} rows of {n_shapes} shapes, {n_beyond} above a bound. "
+    counts += f"JSON of {len(at_bound)} shapes reaches 8 bytes, where its budget stops it."
+    return "\n\n".join((counts, markdown(summary(lines)), markdown(nearest(lines))))
+
+
 def beyond(lines: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the rows above a bound."""
-    bounds = {"bytes": MAX_RATIO, "memory": MAX_MEMORY, "exponent of bytes": MAX_EXPONENT,
-              "exponent of time": MAX_EXPONENT}  # fmt: skip
-    return [line for line in lines if any((line[what] or 0) > most for what, most in bounds.items())]
+    return [line for line in lines if any((line[what] or 0) > most for what, most in BOUNDS.items())]
 
 
 def main() -> None:
@@ -189,15 +236,19 @@ def main() -> None:
     parser.add_argument("--shapes", nargs="+", choices=list(ALL_SHAPES), default=list(ALL_SHAPES), metavar="NAME")
     parser.add_argument("--backends", nargs="+", choices=list(BACKENDS), default=["lxml"], metavar="NAME")
     parser.add_argument("--sizes", nargs=2, type=int, default=SIZES, metavar="BYTES", help="a small and a large one")
-    parser.add_argument("--report", type=Path, help="document whose table is replaced (default: print it)")
+    parser.add_argument("--report", type=Path, help="document whose tables are replaced (default: print them)")
+    parser.add_argument("--measured", nargs="+", type=Path, metavar="FILE", help="lines of earlier runs, not a new one")
     arguments = parser.parse_args()
-    lines = rows(arguments.outputs, arguments.shapes, arguments.backends, arguments.sizes)
+    if arguments.measured:
+        lines = measured(arguments.measured)
+    else:
+        lines = rows(arguments.outputs, arguments.shapes, arguments.backends, arguments.sizes)
     for line in beyond(lines):
         print("above a bound:", json.dumps(line))
     if arguments.report is None:
-        print(markdown(summary(lines)))
+        print(report(lines))
     else:
-        replace_tables(arguments.report, markdown(summary(lines)), (_START, _END))
+        replace_tables(arguments.report, report(lines), (_START, _END))
 
 
 if __name__ == "__main__":

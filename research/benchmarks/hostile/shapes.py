@@ -271,13 +271,13 @@ SHAPES: Mapping[str, Callable[[int], bytes]] = {
 _INTRODUCTION = "<p>The cat sat on the mat and looked at the rain that fell, it was a nice day for all of them.</p>"
 
 
-def _long(start: str, piece: str, most: int | None = None) -> Callable[[int], bytes]:
+def _long(start: str, piece: str, most: int | None = None, filler: str = "a/") -> Callable[[int], bytes]:
     """A start with half of the page (or ``most`` bytes) in place of ``{}``, and many pieces after it."""
 
     def made(size: int) -> bytes:
         length = min(size // 2, most or size)
         pieces = piece * ((size - length) // len(piece))
-        return (start.replace("{}", "a/" * (length // 2)) + _INTRODUCTION + pieces).encode()
+        return (start.replace("{}", filler * (length // len(filler))) + _INTRODUCTION + pieces).encode()
 
     return made
 
@@ -290,7 +290,8 @@ def _wide_table(size: int) -> bytes:
 #: Pages whose outputs may be much larger, because they repeat what a page has once.
 OUTPUT_SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "long base, many links": _long("<base href=http://a.b/{}>", "<a href=x>the cat</a> "),
-    "base of 2,000 characters": _long("<base href=http://a.b/{}>", "<a href=x>w</a> ", 2_000),
+    "base of 2,000 characters": _long("<base href=http://a.b/{}/>", "<a href=x>w</a> ", 2_000, "a"),
+    "base of 1,000 directories": _long("<base href=http://a.b/{}>", "<a href=x>w</a> ", 2_000),
     "long base, many pictures": _long("<base href=http://a.b/{}>", "w <img src=x> "),
     "wide and long table": _wide_table,
     "cells over 50 columns": _repeated(_INTRODUCTION + "<table>", "<tr><td colspan=50>w<td>x", "</table>"),
