@@ -165,13 +165,12 @@ class _Finder:
             is_last = place.right == len(self.nodes)
             if place.is_between and (address := self._badge(node)):
                 found[node] = address
-            elif place.is_between or not (self._is_elsewhere(node) or (is_last and not self._is_large(node))):
-                address = self._address(node)
-                is_head = place.left < 0 and is_of_head(address)
-                if address and not (is_head or self._is_other(node, place)):
-                    found[node] = address
-            else:
+            elif not (address := self._address(node)):
+                continue
+            elif not place.is_between and (self._is_elsewhere(node) or (is_last and not self._is_large(node))):
                 rest.append(node)
+            elif not ((place.left < 0 and is_of_head(address)) or self._is_other(node, place)):
+                found[node] = address
         self._add_declared(found, rest, places)
         counts = Counter(found.values())
         found = {node: found[node] for node in sorted(found) if counts[found[node]] < _MANY}
