@@ -116,10 +116,10 @@ def _with_simple_marks(content: Sequence[Inline], *, cell: bool) -> str | None:
                 written.append(text)
                 page.append(text)
             continue
-        text = _only_text(item) if is_apart else None
-        if text is None:
+        inner = _only_text(item) if is_apart else None
+        if inner is None:
             return None
-        if text:
+        if text := inner:
             before = " " if text[0] == " " else last
             after = " " if text[-1] == " " else ""
             mark, words = _simple_mark(item, text.strip(" "), before)  # type: ignore[arg-type]  # a span: it has a text
