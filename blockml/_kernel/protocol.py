@@ -215,10 +215,10 @@ class Compiled(Protocol):
         pairs: bytes,
         words: tuple[bytes, ...],
         any_case: int,
-        ends_and_found: tuple[NDArray[np.int64], NDArray[np.uint8]],
+        ends_and_found: tuple[NDArray[np.int64], NDArray[np.uint16]],
         /,
     ) -> None:
-        """Set bit k of each attribute set (n_sets,) that has ``words[k]``, of at most eight words.
+        """Set bit k of each attribute set (n_sets,) that has ``words[k]``, of at most 16 words.
 
         With ``any_case``, words are in lower case and match in any case.
 

@@ -10,19 +10,16 @@ from numpy.typing import NDArray
 from blockml import _kernel
 from blockml.page.attributes import Attributes
 
-#: Indices of the bits that are set, by byte.
-_SET_BITS = [[k for k in range(8) if byte & (1 << k)] for byte in range(256)]
-
 
 def nodes_with_words(
     held: Sequence[Mapping[str, str]], words: tuple[bytes, ...], *, any_case: bool = False
 ) -> Mapping[bytes, list[int]]:
     """Implement :meth:`blockml.page.Nodes.with_words` for the attributes of nodes."""
     if not isinstance(held, Attributes):
-        return _by_word(np.array([_bits(item, words, any_case=any_case) for item in held], dtype=np.uint8), words)
+        return _by_word(np.array([_bits(item, words, any_case=any_case) for item in held], dtype=np.uint16), words)
     if (known := held.found.get((words, any_case))) is not None:
         return known
-    found = np.zeros(len(held.given), dtype=np.uint8)
+    found = np.zeros(len(held.given), dtype=np.uint16)
     if _kernel.compiled is not None:
         _kernel.compiled.attribute_words(held.pairs, words, int(any_case), (held.ends, found))
     else:
@@ -36,17 +33,18 @@ def nodes_with_words(
     return held.found.setdefault((words, any_case), by_word)
 
 
-def _by_word(bits: NDArray[np.uint8], words: tuple[bytes, ...]) -> dict[bytes, list[int]]:
+def _by_word(bits: NDArray[np.uint16], words: tuple[bytes, ...]) -> dict[bytes, list[int]]:
     """Return, by word, the nodes that have its bit in ``bits`` (n_nodes,)."""
     found: dict[bytes, list[int]] = {word: [] for word in words}
     (nodes,) = (bits != 0).nonzero()
     for node, own in zip(nodes.tolist(), bits[nodes].tolist(), strict=True):
-        for k in _SET_BITS[own]:
-            found[words[k]].append(node)
+        for k, word in enumerate(words):
+            if own & (1 << k):
+                found[word].append(node)
     return found
 
 
-def _mark(pairs: bytes, ends: NDArray[np.int64], word: bytes, k: int, found: NDArray[np.uint8]) -> None:
+def _mark(pairs: bytes, ends: NDArray[np.int64], word: bytes, k: int, found: NDArray[np.uint16]) -> None:
     """Set bit ``k`` of each attribute set that contains a word."""
     place = pairs.find(word)
     while place >= 0:

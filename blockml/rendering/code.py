@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from blockml.page import Flag, Nodes
 from blockml.rendering.words import IN_TEXT, OF_CODE
 
-__all__ = ["CODE", "LINE_ELEMENTS", "code_language", "code_lines", "line_starts", "listings"]
+__all__ = ["CODE", "LINE_ELEMENTS", "code_language", "code_lines", "line_starts", "listings", "with_line_elements"]
 
 #: Elements whose text is code.
 CODE = frozenset({"pre", "listing", "xmp", "textarea"})
@@ -120,6 +120,22 @@ def listings(nodes: Nodes) -> list[int]:
             around = [item for item in nodes.ancestors(node, _MAX_LEVELS) if nodes.name(item) in _AROUND_LINES]
             found.add(around[0] if around else int(nodes.parent[node]))
     return sorted(node for node in found if node >= 0)
+
+
+def with_line_elements(nodes: Nodes, names: Set[str] = LINE_ELEMENTS) -> list[int]:
+    """Return the preformatted elements that contain an element with one of the given names, those of lines by default.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> with_line_elements(blockml.parse("<pre><div>a</div><div></div><div>b</div></pre><pre>c</pre>").nodes)
+    [3]
+    """
+    if CODE.isdisjoint(nodes.names):
+        return []
+    outer = np.flatnonzero(nodes.named(CODE))
+    lines = np.flatnonzero(nodes.named(names) & ((nodes.flags & _PREFORMATTED) != 0))
+    return outer[lines.searchsorted(nodes.end[outer]) > lines.searchsorted(outer)].tolist()  # type: ignore[no-any-return]
 
 
 def _classes(nodes: Nodes, node: int) -> str:

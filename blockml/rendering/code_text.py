@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes, Page
-from blockml.rendering.code import CODE, LINE_ELEMENTS, code_lines, line_starts, listings
+from blockml.rendering.code import CODE, LINE_ELEMENTS, code_lines, line_starts, listings, with_line_elements
 from blockml.rendering.shown import shown_texts
 
 __all__ = ["write_code"]
@@ -48,10 +48,9 @@ def _preformatted(page: Page, rows: NDArray[np.intp]) -> tuple[list[int], list[i
     nodes, blocks = page.nodes, page.blocks
     if not blocks.any_flag(_PREFORMATTED) or not (blocks.flags[rows] & _PREFORMATTED).any():
         return [], []
-    outer = np.flatnonzero(nodes.named(CODE))
-    lines = np.flatnonzero(nodes.named(LINE_ELEMENTS | {"br"}) & ((nodes.flags & _PREFORMATTED) != 0))
-    has_lines = lines.searchsorted(nodes.end[outer]) > lines.searchsorted(outer)
-    return outer[has_lines].tolist(), [node for node in outer[~has_lines].tolist() if _has_number(nodes, node)]
+    with_lines = with_line_elements(nodes, LINE_ELEMENTS | {"br"})
+    others = {*np.flatnonzero(nodes.named(CODE)).tolist()}.difference(with_lines)
+    return with_lines, [node for node in others if _has_number(nodes, node)]
 
 
 def _has_number(nodes: Nodes, node: int) -> bool:

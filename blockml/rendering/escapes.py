@@ -80,6 +80,8 @@ def heading_line(level: int, text: str) -> str:
 def needs_escape(page: str, *, begins_line: bool) -> bool:
     """Tell whether the page's text of a line, without marks and code, has a character that may need an escape.
 
+    An exclamation mark needs one only before a link or bracket.
+
     Examples
     --------
     >>> needs_escape("1 and 2", begins_line=False), needs_escape("1. a", begins_line=True)
@@ -89,8 +91,8 @@ def needs_escape(page: str, *, begins_line: bool) -> bool:
         return True
     # Looking for each sign is many times faster than a regular expression, and most lines have none.
     return (
-        "*" in page or "_" in page or "[" in page or "]" in page or "&" in page or "!" in page or "<" in page
-        or "\\" in page or "~" in page or "`" in page
+        "*" in page or "_" in page or "[" in page or "]" in page or "<" in page or "\\" in page or "~" in page
+        or "`" in page or ("&" in page and ";" in page)
     )  # fmt: skip
 
 

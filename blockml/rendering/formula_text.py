@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Page
-from blockml.rendering.mathematics import Formulas, find_formulas, shown_formulas
+from blockml.rendering.mathematics import Formulas, find_formula_images, find_formulas, shown_formulas
 from blockml.rendering.shown import line_element, shown_texts
 
 __all__ = ["write_formulas"]
@@ -18,9 +18,10 @@ def write_formulas(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: l
     TeX takes the place of the first text of its formula. A formula without kept texts, such as a script, follows the
     text before it. Displayed formulas get their own line.
     """
-    formulas = find_formulas(page)
-    if formulas[0]:
-        _Writer(page, rows, gaps, texts, formulas).write()
+    found, copies = find_formulas(page)
+    found = {**find_formula_images(page, found, copies), **found}
+    if found:
+        _Writer(page, rows, gaps, texts, (found, copies)).write()
 
 
 class _Writer:

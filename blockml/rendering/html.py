@@ -14,7 +14,7 @@ from blockml.page.lazy import Lazy
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 from blockml.rendering.bounds import Budget
-from blockml.rendering.code import code_language, code_lines, line_starts, listings
+from blockml.rendering.code import code_language, code_lines, line_starts, listings, with_line_elements
 from blockml.rendering.containers import list_kind
 from blockml.rendering.links import is_safe
 from blockml.rendering.mathematics import formula_of_image
@@ -37,7 +37,9 @@ WRITTEN_ELEMENTS = frozenset(
 WRITTEN_ATTRIBUTES = frozenset("alt cite colspan datetime dir href lang rowspan src start title type".split())
 _TYPED = frozenset({"ol", "li"})
 _LINKS = frozenset({"cite", "href", "src"})
-_SPACES = re.compile(r"\s+")
+#: White space that HTML collapses; no-break and wider spaces are shown, for example as the indent of a verse.
+_COLLAPSED = " \t\n\r\f\v"
+_SPACES = re.compile(f"[{_COLLAPSED}]+")
 #: Maximum depth of elements, because programs that read HTML recurse; only the text of deeper elements is written.
 _MAX_DEPTH = 128
 
@@ -47,7 +49,8 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
 
     The fragment is the content of the deepest container around all kept blocks. Scripts, styles, event handlers and
     links with unknown schemes are never written; rules and line breaks are written if the text on both sides was kept.
-    Pictures of the content are written with the address that is loaded and their captions. Layout tables are written as
+    Code whose lines are elements is written as its lines. Pictures of the content are written with the address that is
+    loaded and their captions. Layout tables are written as
     ``div`` elements. Only the text of elements is written if the output would become larger than
     :class:`~blockml.rendering.bounds.Budget` allows; ``budget.warnings`` then has a warning.
 
@@ -69,7 +72,8 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     shown = shown_nodes(page, rows, WRITTEN_ELEMENTS, list(pictures))
     hide_dead_marks(page, shown)
     layout, spaces = layout_parts(nodes, shown), kept_spaces(nodes)
-    code, starts, skipped = {*listings(nodes)}, Lazy(lambda: frozenset(line_starts(nodes))), 0
+    starts, skipped = Lazy(lambda: frozenset(line_starts(nodes))), 0
+    code = {*listings(nodes), *with_line_elements(nodes)}
     preformatted = ((nodes.flags & Flag.PREFORMATTED) > 0).tolist()
     out: list[str] = []
     open_tags: list[tuple[int, str]] = []  # end node and end tag
@@ -93,7 +97,7 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
             out.append(("" if text[0].isspace() else gap) + text)
             gap = ""
         elif node in code:
-            out.append(_listing("\n".join(code_lines(nodes, node, shown, starts.value)), code_language(nodes, node)))
+            out.append(_listing(code_lines(nodes, node, shown, starts.value), code_language(nodes, node)))
             skipped = nodes.end.item(node)
         elif node not in layout if name in VOID else len(open_tags) < _MAX_DEPTH:
             begin, end = _tags(name, nodes.attributes[node], pictures.get(node, ""), is_layout=node in layout)
@@ -102,7 +106,7 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
                 if end:
                     open_tags.append((int(nodes.end[node]), end))
     out.extend(end for _, end in reversed(open_tags))
-    fragment = "".join(out).strip()
+    fragment = "".join(out).strip(_COLLAPSED)
     around = [first - 1, *nodes.ancestors(first - 1)] if first else []
     directions = (nodes.attributes[node].get("dir") for node in around)
     direction = next((value.lower() for value in directions if value is not None), "ltr")
@@ -137,10 +141,10 @@ def _text(text: str, spaces: int, *, is_preformatted: bool) -> str:
     return "<br>".join([html.escape(line, quote=False) for line in (first, *lines)])
 
 
-def _listing(lines: str, language: str) -> str:
-    """Write the lines of a listing."""
+def _listing(lines: Sequence[str], language: str) -> str:
+    """Write the lines of a listing; empty if there are none."""
     start, end = f'<code class="language-{html.escape(language)}">' if language else "", "</code>" if language else ""
-    return f"<pre>{start}{html.escape(lines, quote=False)}{end}</pre>"
+    return f"<pre>{start}{html.escape(chr(10).join(lines), quote=False)}{end}</pre>" if lines else ""
 
 
 def _attributes(name: str, attributes: Mapping[str, str]) -> str:

@@ -63,6 +63,15 @@ class InlineText:
                     return item == BREAK
         return False
 
+    def has_content(self) -> bool:
+        """Tell whether there is anything but open marks without content."""
+        content = self.content
+        for span in self.opened:
+            if len(content) > 1:
+                return True
+            content = span.content
+        return bool(content)
+
     def has(self, mark: Mark) -> bool:
         """Tell whether a mark is open."""
         return bool(self.opened) and mark in [span.mark for span in self.opened]

@@ -25,7 +25,7 @@ from blockml.rendering.pictures import alternative_text, find_pictures
 from blockml.rendering.roles import with_roles
 from blockml.rendering.shown import ROW_PARENTS, content_span, layout_parts, shown_nodes
 from blockml.rendering.spaces import KEEPS_ALL, NO_BREAK, has_indent, kept_spaces, verse_indent, verses, with_indent
-from blockml.rendering.spans import BREAK, Formula, Mark, Picture
+from blockml.rendering.spans import BREAK, Formula, Mark, Picture, Span
 from blockml.rendering.tables import Cell, read_span, table_lines
 from blockml.rendering.text import node_separators
 from blockml.text.characters import PILCROWS, is_permalink_sign
@@ -55,7 +55,7 @@ _TERM_NODES, _TERM_LENGTH = 40, 200
 #: Elements that produce output in Markdown.
 _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 #: Enum members are slow to look up in Python 3.11.
-_LINK, _LINE = Mark.LINK, int(Separator.LINE)
+_LINK, _LINE, _GLUED = Mark.LINK, int(Separator.LINE), int(Separator.GLUED)
 #: A text that MathJax shows as a displayed formula.
 _DISPLAYED = re.compile(r"\s*\\\[((?:(?!\\[\[\]]).)+)\\\]\s*", re.DOTALL)
 
@@ -151,8 +151,10 @@ class _Writer:
         paragraph, spaces, skipped = self.paragraph, self.spaces, 0
         open_ends: list[int] = []
         closers: list[Callable[[], object]] = []
-        columns = (order.tolist(), nodes.tag[order].tolist(), nodes.end[order].tolist(), self.breaks.tolist())
-        for node, tag, end, breaks in zip(*columns, strict=True):
+        ends = nodes.end[order]
+        holds_text = (ends == order + 2) & (nodes.tag.take(order + 1, mode="clip") == 0)
+        columns = [column.tolist() for column in (order, nodes.tag[order], ends, self.breaks, holds_text)]
+        for node, tag, end, breaks, is_leaf in zip(*columns, strict=True):
             if node < skipped:
                 continue
             while open_ends and open_ends[-1] <= node:
@@ -161,8 +163,7 @@ class _Writer:
             if breaks and paragraph.content and not (self.defines and paragraph.ends_with_break()):
                 self._flush()
             if tag == 0:
-                if node in separators and paragraph.content:
-                    self._separate(separators[node])
+                self._separate(separators.get(node, _GLUED))
                 text = texts.get(node) or _with_single_spaces(raw[node])
                 if spaces is not None or "\\[" in text:
                     self._text(node, text)
@@ -175,6 +176,8 @@ class _Writer:
                 skipped = end
             elif name in _VOID:
                 self._void(node, name)
+            elif is_leaf and self._mark_text(node, name):
+                skipped = end
             elif (closer := self._open(node, name)) is not None:
                 open_ends.append(end)
                 closers.append(closer)
@@ -209,6 +212,8 @@ class _Writer:
 
     def _separate(self, separator: int) -> None:
         """Start a paragraph or a word if the page does so between two kept texts."""
+        if separator == _GLUED or not self.paragraph.has_content():
+            return
         if separator < _LINE:
             self.paragraph.add(" ")
         elif not self.paragraph.ends_with_break():
@@ -240,6 +245,28 @@ class _Writer:
             self.lines.containers[-1].marker += self._check_mark(node) if name == "li" else ""
             return self._end_container
         return self._flush
+
+    def _mark_text(self, node: int, name: str) -> bool:
+        """Write a link or mark that contains only a text; tell whether this was done, because :meth:`_open` does more.
+
+        Links within the page may be permalinks, and displayed formulas are paragraphs.
+        """
+        mark = _LINK if name == "a" else _MARKS.get(name)
+        if mark is None or self.spaces is not None or self.paragraph.has(mark):
+            return False
+        address, text = "", self.texts.get(node + 1) or _with_single_spaces(self.nodes.texts[node + 1])
+        if "\\[" in text:
+            return False
+        if mark is _LINK:
+            attributes = self.nodes.attributes[node]
+            given = attributes.get("href", "")
+            if self.heading or given[:1] == "#" or "headerlink" in attributes.get("class", ""):
+                return False
+            address = self.absolute(given)
+        self._separate(self.separators.get(node + 1, _GLUED))
+        is_marked = mark is not _LINK or (address and self.budget.spend(len(address), "addresses"))
+        self.paragraph.inner.append(Span(mark, address, [text]) if is_marked else text)
+        return True
 
     def _marks_title(self, node: int) -> bool:
         """Tell whether a citation contains emphasis, so that it is more than the title of a work."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from blockml.rendering.shown import line_element, text_sums
 from blockml.rendering.text import may_have_formulas
 from blockml.rendering.words import TEX_SCRIPT
 
-__all__ = ["Formulas", "find_formulas", "formula_of_image", "shown_formulas", "writes_dollars"]
+__all__ = ["Formulas", "find_formula_images", "find_formulas", "formula_of_image", "shown_formulas", "writes_dollars"]
 
 #: Formulas by node, and the nodes whose subtrees repeat a formula.
 Formulas = tuple[Mapping[int, str], frozenset[int]]
@@ -88,6 +88,27 @@ def find_formulas(page: Page) -> Formulas:
                 copies.add(node)
     found.update(scripts)
     return found, frozenset(copies)
+
+
+def find_formula_images(page: Page, found: Mapping[int, str], copies: Set[int]) -> dict[int, str]:
+    """Find the pictures of formulas outside of those that :func:`find_formulas` returned.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>So <img src='https://a.example/latex.png?x%5E2' alt='x^2'>.")
+    >>> list(find_formula_images(page, *find_formulas(page)).values())
+    ['$x^2$']
+    """
+    nodes = page.nodes
+    images = nodes.indices("img")
+    within = np.zeros(len(nodes) + 1, dtype=np.int64)
+    for node in (*found, *copies):
+        within[node] += 1
+        within[nodes.end[node]] -= 1
+    images = images[(within.cumsum()[images] == 0) & ((nodes.flags[images] & Flag.HEAD) == 0)]
+    formulas = ((node, formula_of_image(nodes.attributes[node])) for node in images.tolist())
+    return {node: tex for node, tex in formulas if tex}
 
 
 def shown_formulas(page: Page, shown: NDArray[np.bool_], formulas: Mapping[int, str]) -> list[int]:

@@ -20,12 +20,16 @@ _MARK = re.compile(
     r"\s*\[?\s*(?:(?:note|fn|n)\.?\s*)?(?:[0-9]{1,3}|[a-z]{1,2}|[ivx]{1,5}|[*†‡§]{1,3})\s*\]?\s*", re.IGNORECASE
 )
 _BACK = re.compile(r"\s*(?:[\^↑⇑↩↵⤴⏎]\ufe0e?\s*)+")
+#: Texts before and after a mark whose brackets would be empty without it.
+_BEFORE, _AFTER = re.compile(r"[\[(,;]\s*\Z"), re.compile(r"\s*[\]),;]")
 _LETTERS = re.compile(r"\s*[a-z]{1,2}\s*")
 _MAX_LENGTH = 20  # maximum characters of a mark's text
 
 
 def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
     """Clear in ``shown`` (n_nodes,) links back from notes, and marks whose notes aren't written.
+
+    Of a mark in brackets outside of the link, only the link is cleared, because the brackets would be empty.
 
     Examples
     --------
@@ -56,9 +60,18 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
         is_back = _BACK.fullmatch(text) or (_LETTERS.fullmatch(text) and (has_sign or 0 <= target < node))
         note = line_element(nodes, target, lines) if target >= 0 else -1  # a target may be empty, before its note
         is_written = note < 0 or n_shown[nodes.end[note]] > n_shown[note]
-        if is_back or not is_written:
+        if not is_back and not is_written and _is_in_brackets(nodes, node):
+            shown[node] = False
+        elif is_back or not is_written:
             shown[node : nodes.end[node]] = False
             shown[sign] &= not has_sign
+
+
+def _is_in_brackets(nodes: Nodes, node: int) -> bool:
+    """Tell whether the texts directly before and after an element are brackets or separate numbers in brackets."""
+    end = nodes.end.item(node)
+    after = nodes.texts[end] if end < len(nodes) else ""
+    return _BEFORE.search(nodes.texts[node - 1][-_MAX_LENGTH:]) is not None and _AFTER.match(after) is not None
 
 
 def _text(nodes: Nodes, node: int) -> str:

@@ -13,7 +13,7 @@ from blockml.rendering.code import line_starts
 from blockml.rendering.code_text import write_code
 from blockml.rendering.roles import own_lines
 from blockml.rendering.spaces import KEEPS_LINES, kept_spaces, verse_indent, verses
-from blockml.rendering.words import IN_TEXT, TEX_SCRIPT
+from blockml.rendering.words import IN_TEXT, OF_TEX_IMAGES, TEX_SCRIPT
 
 __all__ = ["may_have_formulas", "node_separators", "render_text", "text_pieces"]
 
@@ -102,7 +102,8 @@ def text_pieces(
     _indent_verses(page, rows, texts)
     write_code(page, rows, gaps, texts)
     _begin_own_lines(page, rows, gaps)
-    if may_have_formulas(page):
+    held = page.nodes.with_words(IN_TEXT)
+    if may_have_formulas(page) or any(held[word] for word in OF_TEX_IMAGES):
         from blockml.rendering.formula_text import write_formulas
 
         write_formulas(page, rows, gaps, texts)

@@ -1,12 +1,14 @@
 """Words in attributes that outputs look for, in one pass for plain text and one more for Markdown and HTML."""
 
-__all__ = ["IN_MARKUP", "IN_TEXT", "OF_CODE", "OF_SPACES", "TEX_SCRIPT"]
+__all__ = ["IN_MARKUP", "IN_TEXT", "OF_CODE", "OF_SPACES", "OF_TEX_IMAGES", "TEX_SCRIPT"]
 
 #: Occurs in the type of scripts with formulas.
 TEX_SCRIPT = b"math/tex"
-#: Words in the classes of highlighters, and in styles and classes that keep white space.
+#: Words in the classes of highlighters, in styles and classes that keep white space, and in the addresses or classes of
+#: pictures of formulas.
 OF_CODE = (b"syntaxhighlighter", b"crayon-line", b"-code", b"code-line")
 OF_SPACES = (b"white-space", b"whitespace-")
-IN_TEXT = (*OF_CODE, *OF_SPACES, TEX_SCRIPT)
+OF_TEX_IMAGES = (b"latex", b"tex.cgi")
+IN_TEXT = (*OF_CODE, *OF_SPACES, *OF_TEX_IMAGES, TEX_SCRIPT)
 #: Captions, declared pictures, links within the page, and roles.
 IN_MARKUP = (b"caption", b":image", b"href\0#", b"role\0heading\0", b"role\0list")

@@ -46,6 +46,10 @@ def test_reported_pages_have_formulas_in_markdown(name: str) -> None:
         (f"<p>So<div style='display:none'>{MATH}</div><p>then", "So\nx^{2}\nthen"),
         (f"<p>So <span class=MathJax><span>x2</span><span>{MATH}</span></span> then", "So x^{2} then"),
         (f"<table><tr><td>a<td>{MATH}</table>", "a\tx^{2}"),
+        ("<p>So <img src=/latex.php?x alt='x^2'> is", "So x^2 is"),
+        ("<p>So <img src=/cgi-bin/mimetex.cgi?x alt='x_1'>", "So x_1"),
+        ("<p>So <img class=latex src=q.png alt='x^2'><p>is <img src=q.png alt='x^2'>.", "So x^2\nis ."),
+        (f"<p>So {MATH} and <img src=/latex.php?x alt='y^2'> is", "So x^{2} and y^2 is"),
         ("<p>Costs $5 and \\(x\\)", "Costs $5 and \\(x\\)"),
     ],
 )

@@ -178,3 +178,24 @@ def test_numbered_lists_keep_their_kind() -> None:
     """The type and start of numbered lists are kept, but not their handlers."""
     page = blockml.parse("<ol type=a start=3 onclick=x()><li>Cats</ol>")
     assert render_html(page, [True]) == '<ol type="a" start="3"><li>Cats</li></ol>'
+
+
+def test_no_break_spaces_are_kept() -> None:
+    """Only the white space that HTML collapses is collapsed, so that verses keep their indent."""
+    page = blockml.parse("<p>&nbsp; One \n two<br>&nbsp;&nbsp;&nbsp;three&emsp;four</p>")
+    assert render_html(page, [True] * len(page.blocks)) == ("<p>\xa0 One two<br>\xa0\xa0\xa0three\u2003four</p>")
+
+
+@pytest.mark.parametrize(
+    ("code", "written"),
+    [
+        ("<pre><div>a:</div><div></div><div>  b</div></pre>", "<pre>a:\n\n  b</pre>"),
+        ("<pre class=language-c><div>a;</div><div><br></div><div>b &lt; c;</div></pre>",
+         '<pre><code class="language-c">a;\n\nb &lt; c;</code></pre>'),
+        ("<pre><div>1</div><div>2</div></pre><pre>a\n\nb <b>c</b></pre>", "<pre>a\n\nb <b>c</b></pre>"),
+    ],
+)  # fmt: skip
+def test_code_whose_lines_are_elements_keeps_empty_lines(code: str, written: str) -> None:
+    """Such code is written as its lines, without columns of line numbers; other code keeps its markup."""
+    page = blockml.parse(code)
+    assert render_html(page, [True] * len(page.blocks)) == written

@@ -204,3 +204,19 @@ def test_badges_are_written() -> None:
     _, expected = reported("53")
     page = blockml.extract(reported("53")[0])
     assert re.findall(r"!\[.*\)", render(page, "markdown")) == re.findall(r"!\[.*\)", expected)
+
+
+@pytest.mark.parametrize(
+    ("item", "is_written"),
+    [
+        ("<li><a href=/cats><img src=cat.jpg width=400></a>", False),
+        ("<li><div><a href=/cats><span><img src=cat.jpg width=400></span></a></div>", False),
+        ("<li><a href=cat-large.jpg><img src=cat.jpg width=400></a>", True),
+        ("<li><img src=cat.jpg width=400>", True),
+        ("<div><a href=/cats><img src=cat.jpg width=400></a></div>", True),
+    ],
+)
+def test_linked_pictures_in_lists_are_teasers(item: str, *, is_written: bool) -> None:
+    """A picture in a list item is left out if it links to another page."""
+    page = blockml.parse(f"<p>One.</p><ul>{item} Two.</ul><p>Three.</p>")
+    assert ("cat.jpg" in render_html(page, [True] * len(page.blocks))) is is_written
