@@ -7,15 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 __all__ = ["DECORATION", "ELSEWHERE", "PERSONS", "is_byline_of", "is_decoration", "picture_file_name"]
-__all__ += [
-    "class_and_id_words",
-    "is_of_head",
-    "is_other",
-    "is_twin",
-    "leads_elsewhere",
-    "picture_sides",
-    "shown_person",
-]
+__all__ += ["class_and_id_words", "is_of_head", "is_other", "is_twin", "picture_sides", "shown_person"]
 
 _PIXELS = re.compile(r"\s*([0-9]{1,5})(?:\.[0-9]+)?(?:px)?\s*")
 #: Sides in a style, and in an address.
@@ -78,7 +70,6 @@ _ACTION = re.compile(
     r"|stumbleupon|del\.icio|delicious)\.",
     re.IGNORECASE,
 )
-_PICTURE = re.compile(r"\.(?:jpe?g|png|gif|webp|avif|svg)\b", re.IGNORECASE)
 #: Texts of pictures that are buttons, and last words of the text of decoration.
 _ACTIONS = frozenset(
     "back,comment,comments,e-mail,email,facebook,home,more,next,prev,previous,print,read more,rss,search,send,share,"
@@ -191,17 +182,6 @@ def is_other(attributes: Mapping[str, str]) -> bool:
     address, classes = attributes.get("href", "").strip(), attributes.get("class", "")
     is_link = bool(address) and (_PROFILE.search(address) is not None or _ACTION.match(address) is not None)
     return is_link or (bool(classes) and _ROUND.search(classes) is not None)
-
-
-def leads_elsewhere(address: str) -> bool:
-    """Tell whether a link leads to another page, neither to a picture nor within the page.
-
-    Examples
-    --------
-    >>> leads_elsewhere("/cats"), leads_elsewhere("/cat-large.jpg"), leads_elsewhere("#cat"), leads_elsewhere("")
-    (True, False, False, False)
-    """
-    return bool(address.strip()) and not address.startswith("#") and _PICTURE.search(address) is None
 
 
 def shown_person(alt: str) -> str:

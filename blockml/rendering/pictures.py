@@ -25,7 +25,6 @@ from blockml.rendering.picture_kinds import (
     is_of_head,
     is_other,
     is_twin,
-    leads_elsewhere,
     picture_file_name,
     picture_sides,
     shown_person,
@@ -47,8 +46,6 @@ _MAX_PERSON = 60
 _MAX_LEVELS = 12
 #: Number of these levels, with the picture itself, whose names count as those of the picture.
 _NEAR = 3
-#: Number of levels around a picture that may hold the link and the item of a list of teasers.
-_MAX_TEASER = 5
 _NO_NAMES = frozenset[str]()
 #: Minimum longer side of a picture that is content directly after the text.
 _LARGE = 300
@@ -82,7 +79,7 @@ def find_pictures(page: Page, rows: NDArray[np.intp]) -> Pictures:
     credits). A picture is content if the kept texts before and after its box are adjacent to it; if one is adjacent and
     few removed words separate it from the other; if it precedes all kept text by few words; if it directly follows the
     last kept text and is large or a figure; or if the page declares it as its picture. Icons, portraits,
-    advertisements, spacers, teasers in lists and copies of pictures for browsers without scripts are left out.
+    advertisements, spacers and copies of pictures for browsers without scripts are left out.
 
     Examples
     --------
@@ -172,7 +169,7 @@ class _Finder:
                 continue
             elif not place.is_between and (self._is_elsewhere(node) or (is_last and not self._is_large(node))):
                 rest.append(node)
-            elif not ((place.left < 0 and is_of_head(address)) or self._is_other(node, place) or self._is_teaser(node)):
+            elif not ((place.left < 0 and is_of_head(address)) or self._is_other(node, place)):
                 found[node] = address
         self._add_declared(found, rest, places)
         counts = Counter(found.values())
@@ -293,13 +290,6 @@ class _Finder:
         first, stop = starts.searchsorted((place.left + 1, place.right + 1)).tolist()
         lines = self.page.blocks.texts[max(0, first - 1) : stop]  # with the kept texts before and after
         return any(is_byline_of(line, name) for line in lines)
-
-    def _is_teaser(self, node: int) -> bool:
-        """Tell whether a picture is in an item of a list and in a link to another page."""
-        around = self.nodes.ancestors(node, _MAX_TEASER)
-        names = [self.nodes.name(item) for item in around]
-        links = (self.nodes.attributes[item] for item, name in zip(around, names, strict=True) if name == "a")
-        return "li" in names and any(leads_elsewhere(attributes.get("href", "")) for attributes in links)
 
     def _badge(self, node: int) -> str:
         """Return the address of a drawing with a text in a paragraph, such as a program's badge; else empty."""
