@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from blockml.features.column import ColumnRange, columns_of
 from blockml.features.page_context import PageContext
 from blockml.features.tags import TagTable
-from blockml.text.characters import ALNUM, characters_below, class_table, readable
+from blockml.text.characters import ALNUM, LAST_CLASSIFIED, characters, class_table, readable
 from blockml.text.tokens import token_lists
 
 #: Maximum number of words of a block that is compared with the title; longer blocks are not titles.
@@ -122,15 +122,17 @@ def word_bits() -> Mapping[str, NDArray[np.uint8]]:
     ``in_word`` tells whether words of :func:`blockml.text.tokens.metric_tokens` hold a code point, ``is_cased`` whether
     its lower case may differ.
     """
-    in_word = class_table() & np.uint8(ALNUM)
-    in_word[ord("_")] = 1
+    table = class_table()
+    in_word = np.zeros(len(table) // 8, dtype=np.uint8)
+    in_word[: LAST_CLASSIFIED // 8] = np.packbits(table[:LAST_CLASSIFIED] & np.uint8(ALNUM), bitorder="little")
+    in_word[ord("_") // 8] |= 1 << ord("_") % 8
     cased = np.zeros(_LAST_CASED, dtype=bool)
-    characters = characters_below(_LAST_CASED)
+    signs = characters(0, _LAST_CASED)
     for begin in range(0, _LAST_CASED, _RUN):
-        run = characters[begin : begin + _RUN]
+        run = signs[begin : begin + _RUN]
         if run.lower() != run:
             cased[begin : begin + _RUN] = [sign.lower() != sign for sign in run]
-    found = {"in_word": np.packbits(in_word, bitorder="little"), "is_cased": np.full(len(in_word) // 8, 0xFF, np.uint8)}
+    found = {"in_word": in_word, "is_cased": np.full(len(in_word), 0xFF, np.uint8)}
     found["is_cased"][: _LAST_CASED // 8] = np.packbits(cased, bitorder="little")
     for bits in found.values():
         bits.flags.writeable = False

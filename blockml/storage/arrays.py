@@ -103,7 +103,8 @@ def read_arrays(
         raise ModelFormatError(
             f"unknown format {header['format']} (this version reads 1 to {newest}): use a newer blockml"
         )
-    return header, {name.removesuffix(".npy"): _array(data) for name, data in members.items()}
+    names = list(members)  # each content is freed when its array is made, which lowers the peak of memory
+    return header, {name.removesuffix(".npy"): _array(members.pop(name)) for name in names}
 
 
 def _members(path: str | os.PathLike[str], kind: str) -> dict[str, bytes]:

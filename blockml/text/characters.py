@@ -25,15 +25,15 @@ UPPER = 32  #: capital letters of scripts that have them
 SENTENCE = 64  #: punctuation that ends a sentence, in any script
 CLAUSE = 128  #: commas, semicolons and colons of any script
 
-_PATTERNS = {
-    SPACE: r"\s+",
-    ALNUM: r"[^\W_]+",
-    CJK: "[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+",
-    JOINER: r"[\"'.,!@\-:;$?()/]+",
-    DIGIT: r"\d+",
+#: Classes that are known from patterns, from ranges of code points, and from lists of characters.
+_PATTERNS = {SPACE: r"\s+", ALNUM: r"[^\W_]+", DIGIT: r"\d+"}
+_FIRST_CJK = (0xE00, 0x3040, 0x3400, 0x4E00, 0xF900, 0x20000)
+_AFTER_CJK = (0xF00, 0x3100, 0x4DC0, 0xA000, 0xFB00, 0x40000)
+_SIGNS = {
+    JOINER: "\"'.,!@-:;$?()/",
     # Full stops, question and exclamation marks: Latin, Armenian, Arabic, Devanagari, Ethiopic, Khmer, ideographic.
-    SENTENCE: "[.!?…։؟۔।॥።៕。！？｡]+",
-    CLAUSE: "[,;:、，；：،؛]+",
+    SENTENCE: ".!?…։؟۔।॥።៕。！？｡",
+    CLAUSE: ",;:、，；：،؛",
 }
 
 #: Scripts whose spelling uses joiners (Arabic to Mongolian and their extensions), and emoji, which they combine.
@@ -55,9 +55,9 @@ _LAST_CAPITAL = 0x1F200
 _RUN = 64
 #: Upper bound of classified code points: planes 4 to 13 are unassigned, 14 to 16 contain tags and private-use
 #: characters.
-_LAST_CLASSIFIED = 0x40000
-#: Planes 2 and 3, from here on, hold only ideographs.
-_FIRST_EXTENSION = 0x20000
+LAST_CLASSIFIED = 0x40000
+#: Planes 2 and 3, from here on, hold only ideographs; code points of a plane.
+_FIRST_EXTENSION, _PLANE = 0x20000, 0x10000
 
 
 def readable(text: str) -> str:
@@ -92,23 +92,29 @@ def class_table() -> NDArray[np.uint8]:
     >>> len(table), bool(table[ord("7")] & DIGIT), table.flags.writeable
     (1114112, True, False)
     """
-    everything = characters_below(_LAST_CLASSIFIED)
     table = np.zeros(0x110000, dtype=np.uint8)
-    for bit, pattern in _PATTERNS.items():
-        stop = _LAST_CLASSIFIED if bit in (ALNUM, CJK) else _FIRST_EXTENSION
-        for run in re.compile(pattern).finditer(everything, 0, stop):
-            table[run.start() : run.end()] |= bit
+    for begin in range(0, LAST_CLASSIFIED, _PLANE):  # all characters at once would take megabytes
+        signs, part = characters(begin, begin + _PLANE), table[begin : begin + _PLANE]
+        for bit, pattern in _PATTERNS.items():
+            if begin < _FIRST_EXTENSION or bit == ALNUM:
+                for run in re.compile(pattern).finditer(signs):
+                    part[run.start() : run.end()] |= bit
+    for first, stop in zip(_FIRST_CJK, _AFTER_CJK, strict=True):
+        table[first:stop] |= CJK
+    for bit, known in _SIGNS.items():
+        table[list(map(ord, known))] |= bit
+    capitals = characters(0, _LAST_CAPITAL)
     for begin in range(0, _LAST_CAPITAL, _RUN):
-        signs = everything[begin : begin + _RUN]
+        signs = capitals[begin : begin + _RUN]
         if not f"a{signs}".islower():  # few runs have a capital or title letter
             table[begin : begin + _RUN] |= np.array([sign.isupper() for sign in signs]) * np.uint8(UPPER)
     table.flags.writeable = False
     return table
 
 
-def characters_below(point: int) -> str:
-    """Return all characters below a code point, in order."""
-    return codecs.decode(np.arange(point, dtype="<u4").data, "utf-32-le", "surrogatepass")
+def characters(first: int, stop: int) -> str:
+    """Return all characters from a code point up to another one, in order."""
+    return codecs.decode(np.arange(first, stop, dtype="<u4").data, "utf-32-le", "surrogatepass")
 
 
 def code_points(texts: Sequence[str], separator: str = "\n") -> NDArray[np.uint32]:
