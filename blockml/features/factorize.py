@@ -17,10 +17,13 @@ def factorize(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.i
     >>> [found.tolist() for found in factorize(np.array([7, 3, 7], np.uint64))]
     [[1, 0, 2], [0, 1], [1, 0, 1]]
     """
-    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    rank = inverse.astype(np.int64, copy=False)
-    order = np.argsort(rank, kind="stable").astype(np.int64, copy=False)
-    return order, (np.cumsum(counts) - counts).astype(np.int64, copy=False), rank
+    order = np.argsort(keys, kind="stable").astype(np.int64, copy=False)
+    arranged = keys[order]
+    is_first = np.ones(len(keys), dtype=bool)
+    np.not_equal(arranged[1:], arranged[:-1], out=is_first[1:])
+    rank = np.empty(len(keys), dtype=np.int64)
+    rank[order] = np.cumsum(is_first) - 1
+    return order, is_first.nonzero()[0].astype(np.int64, copy=False), rank
 
 
 def number_keys(keys: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,11 @@ class RowGroups:
     order: NDArray[np.intp] | None  #: (n,) order of the rows by group; None if they are sorted already.
     starts: NDArray[np.intp]  #: (n_groups,) start of each group in this order; no group is empty.
     group: NDArray[np.intp]  #: (n,) group of each row.
+    size: FloatArray = field(init=False)  #: (n_groups, 1) number of rows in each group.
+
+    def __post_init__(self) -> None:
+        size = np.diff(self.starts, append=len(self.group)).astype(np.float32)[:, None]
+        object.__setattr__(self, "size", size)
 
     @classmethod
     def of(cls, numbers: NDArray[np.integer[Any]]) -> RowGroups:
@@ -37,11 +42,6 @@ class RowGroups:
     def runs(cls, lengths: NDArray[np.integer[Any]]) -> RowGroups:
         """Group consecutive rows, given the lengths of the groups, each at least 1."""
         return cls(None, np.cumsum(lengths) - lengths, np.repeat(np.arange(len(lengths)), lengths))
-
-    @property
-    def size(self) -> FloatArray:
-        """(n_groups, 1) number of rows in each group."""
-        return np.diff(self.starts, append=len(self.group)).astype(np.float32)[:, None]
 
     def sum(self, rows: FloatArray) -> FloatArray:
         """Sum the rows (n, k) of each group, (n_groups, k)."""

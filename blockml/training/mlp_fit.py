@@ -228,12 +228,20 @@ def _train(
         rate = options.rate * min(1, (step + 1) / _WARM_UP) * (_FINAL_RATE + (1 - _FINAL_RATE) * cosine)
         for name in weights:
             gradient, (mean, square) = gradients[name], moments[name]
-            mean += np.float32(1 - slow) * (gradient - mean)
-            square += np.float32(1 - slower) * (gradient * gradient - square)
-            size = np.sqrt(square * np.float32(1 / (1 - slower ** (step + 1))))
+            change = gradient - mean  # in place from here on: most of the time would be spent on new arrays
+            change *= np.float32(1 - slow)
+            mean += change
+            gradient *= gradient
+            gradient -= square
+            gradient *= np.float32(1 - slower)
+            square += gradient
+            size = np.multiply(square, np.float32(1 / (1 - slower ** (step + 1))), out=gradient)
+            np.sqrt(size, out=size)
             size += np.float32(1e-8)
+            np.multiply(mean, np.float32(rate / (1 - slow ** (step + 1))), out=change)
+            change /= size
             weights[name] *= np.float32(1 - rate * (0 if name.endswith("bias") else options.decay))
-            weights[name] -= np.float32(rate / (1 - slow ** (step + 1))) * mean / size
+            weights[name] -= change
 
 
 def _dropout_mask(rng: np.random.Generator, shape: tuple[int, ...], dropout: float) -> FloatArray:

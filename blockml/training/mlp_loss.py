@@ -97,7 +97,8 @@ def _word_vector_gradient(d_means: FloatArray, kept: FloatArray, words: Ancestor
     in_bag, by_word = RowGroups.runs(np.diff(words.starts)), RowGroups.of(words.hashed_words)
     count = np.maximum(in_bag.sum(kept[words.hashed_words]), 1)
     result = np.zeros((len(kept), d_means.shape[1]), dtype=d_means.dtype)
-    result[np.unique(words.hashed_words)] = by_word.sum(np.divide(d_means, count)[in_bag.group])
+    first = by_word.starts if by_word.order is None else by_word.order[by_word.starts]
+    result[words.hashed_words[first]] = by_word.sum(np.divide(d_means, count)[in_bag.group])
     return result * kept
 
 
