@@ -115,10 +115,11 @@ def test_each_option_has_the_same_effect_everywhere(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(SWITCHES))
 def test_a_switch_without_effect_is_refused_before_any_page(name: str, tmp_path: Path) -> None:
     """Plain text has nothing to leave out, which is an error of the call and not of each page."""
-    output, options = tmp_path / "out.jsonl", Options(**{name: False})
+    off: dict[str, Any] = {name: False}
+    output, options = tmp_path / "out.jsonl", Options(**off)
     for call in (
-        lambda: blockml.predict([{"html": HTML}], **{name: False}),
-        lambda: blockml.predict([{"html": HTML}], output=output, **{name: False}),
+        lambda: blockml.predict([{"html": HTML}], **off),
+        lambda: blockml.predict([{"html": HTML}], output=output, **off),
         lambda: list(predict_items([Item("a", html=HTML)], resolve("default"), options)),
         lambda: list(BatchExtractor(options=options).records([{"html": HTML}])),
     ):
