@@ -18,7 +18,7 @@ CODE = frozenset({"pre", "listing", "xmp", "textarea"})
 
 #: Classes with which highlighters name a language.
 _LANGUAGE = re.compile(
-    r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|code-|brush:\s*)([\w+#.-]{1,40})(?![\w+#.-])"
+    r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|code-|brush:\s*)([\w+#.-]{1,40})(?![\w+#.-])", re.ASCII
 )
 #: Number of characters of a class attribute that are read, because an element with a very long one may contain
 #: thousands of code blocks.
@@ -65,7 +65,7 @@ def code_language(nodes: Nodes, node: int) -> str:
         if not attributes:
             continue
         for name in _LANGUAGES:
-            if re.fullmatch(r"[\w+#.-]{1,20}", attributes.get(name, "")):
+            if re.fullmatch(r"[\w+#.-]{1,20}", attributes.get(name, ""), re.ASCII):
                 return attributes[name].lower()
         for match in _LANGUAGE.finditer(attributes.get("class", "")[:_MAX_CLASSES]):
             if _NO_LANGUAGE.isdisjoint(re.split("__|-", match[1].lower())):

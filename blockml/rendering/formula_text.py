@@ -38,6 +38,7 @@ class _Writer:
         self.hides = np.zeros(len(page.nodes), dtype=bool)
         for node in (*shown, *copies):
             self.hides[node : page.nodes.end[node]] = True
+        self.breaks, self.last = page.nodes.indices("br"), 0  # line breaks, and the last formula without texts
         self.copied: str | None = None  # gap before the first text of copies that precede their formula
         self.is_display = False  # whether a displayed formula was written last
 
@@ -46,13 +47,19 @@ class _Writer:
         blocks, lines = self.page.blocks, dict[int, int]()
         columns = (blocks.node[self.rows].tolist(), blocks.last_node[self.rows].tolist())
         for place, (first, last) in enumerate(zip(*columns, strict=True)):
+            begin = ""  # formulas that begin the line of the block
             while self.left and self.nodes.end[self.left[-1][0]] <= first:
-                self._append(place - 1, *self.left.pop(), lines)
+                node, tex = self.left.pop()
+                if begin or self._begins(place, node, tex, first, lines):
+                    begin += tex.strip("$") + " " * self.nodes.texts[self.nodes.end[node]][:1].isspace()
+                else:
+                    self._append(place - 1, node, tex, lines)
             if self.hides[first : last + 1].any():
                 self._replace(place, first, last)
             else:
                 self.copied = None
                 self._begin_line(place, display=False)
+            self.texts[place] = begin + self.texts[place]
         while self.left:
             self._append(len(self.rows) - 1, *self.left.pop(), lines)
 
@@ -76,6 +83,14 @@ class _Writer:
         self._begin_line(place, display=text.startswith("\0"))
         self.is_display = text.endswith("\0")
 
+    def _begins(self, place: int, node: int, tex: str, first: int, lines: dict[int, int]) -> bool:
+        """Tell whether a formula without texts begins the line of the text at a node, the first one of a block."""
+        start, stop = self.breaks.searchsorted((node, first)).tolist()
+        if place == 0 or start < stop or tex.startswith("$$"):
+            return False
+        line, before = line_element(self.nodes, node, lines), int(self.page.blocks.last_node[self.rows[place - 1]])
+        return line == line_element(self.nodes, first, lines) != line_element(self.nodes, before, lines)
+
     def _append(self, place: int, node: int, tex: str, lines: dict[int, int]) -> None:
         """Write a formula without texts after the block at a place, or before the first one."""
         word = _line_or_word(tex).strip("\0")
@@ -84,7 +99,9 @@ class _Writer:
             self.texts[0] = f"{word}{chr(10) if display else ' '}{self.texts[0]}"
             return
         before = int(self.page.blocks.last_node[self.rows[place]])
-        apart = line_element(self.nodes, node, lines) != line_element(self.nodes, before, lines)
+        first, stop = self.breaks.searchsorted((max(before, self.last), node)).tolist()
+        apart = first < stop or line_element(self.nodes, node, lines) != line_element(self.nodes, before, lines)
+        self.last = node
         gap = self.copied if self.copied is not None else " " * self.nodes.texts[before][-1:].isspace()
         gap = "\n" if display or self.is_display or apart else gap
         self.texts[place] += f"{gap}{word}"

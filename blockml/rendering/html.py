@@ -126,7 +126,8 @@ def _tags(name: str, attributes: Mapping[str, str], picture: str, *, is_layout: 
 def _within(nodes: Nodes, node: int) -> str:
     """Return a text without line breaks at the start and end of the element around it."""
     text, around = nodes.texts[node], nodes.parent.item(node)
-    text = text.lstrip() if around == node - 1 and text[: len(text) - len(text.lstrip())].count("\n") else text
+    begun = text.lstrip(_COLLAPSED)
+    text = begun if around == node - 1 and "\n" in text[: len(text) - len(begun)] else text
     return text.rstrip() if around >= 0 and nodes.end[around] == node + 1 else text
 
 
@@ -135,7 +136,7 @@ def _text(text: str, spaces: int, *, is_preformatted: bool) -> str:
     if not spaces:
         return html.escape(text if is_preformatted else _SPACES.sub(" ", text), quote=False)
     first, *others = text.split("\n")
-    lines = [with_indent(line) if spaces == KEEPS_ALL else _SPACES.sub(" ", line).lstrip() for line in others]
+    lines = [with_indent(line) if spaces == KEEPS_ALL else _SPACES.sub(" ", line).lstrip(_COLLAPSED) for line in others]
     is_indented = spaces == KEEPS_ALL and has_indent(first)
     first = with_indent(first) if is_indented else _SPACES.sub(" ", first)
     return "<br>".join([html.escape(line, quote=False) for line in (first, *lines)])

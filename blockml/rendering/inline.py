@@ -354,7 +354,8 @@ def _visible_to_commonmark(tokens: Sequence[str | _Token]) -> Sequence[str | _To
             continue
         # Other marks, pictures and code count as punctuation, because most start and end with it.
         last, following = tokens[place - 1] if place else " ", (*tokens[place + 1 : place + 2], " ")[0]
-        before, after = last[-1] if isinstance(last, str) else "*", following[0] if isinstance(following, str) else "*"
+        before = (last or " ")[-1] if isinstance(last, str) else "*"
+        after = (following or " ")[0] if isinstance(following, str) else "*"
         if not token.closes:
             is_run = not isinstance(last, str) and last.closes and last.mark in _SIGNS  # joins the signs before it
             is_seen = after.isalnum() or not (_is_punctuation(after) and _is_letter(before))

@@ -8,7 +8,7 @@ from itertools import islice
 from blockml.page.lazy import Lazy
 from blockml.rendering.bounds import Budget
 from blockml.rendering.inline import NO_TEX, inline_markdown
-from blockml.rendering.spans import BREAK, Inline, Mark, Picture, Span
+from blockml.rendering.spans import BREAK, Formula, Inline, Mark, Picture, Span
 
 __all__ = ["InlineText"]
 
@@ -71,6 +71,10 @@ class InlineText:
                 return True
             content = span.content
         return bool(content)
+
+    def is_formula(self) -> bool:
+        """Tell whether there are only formulas, which begin the line of the text after them."""
+        return not self.opened and all(isinstance(item, Formula) or item in ("", " ") for item in self.content)
 
     def has(self, mark: Mark) -> bool:
         """Tell whether a mark is open."""

@@ -216,7 +216,7 @@ class _Writer:
             return
         if separator < _LINE:
             self.paragraph.add(" ")
-        elif not self.paragraph.ends_with_break():
+        elif not self.paragraph.ends_with_break() and not self.paragraph.is_formula():
             self._flush()
 
     def _open(self, node: int, name: str) -> Callable[[], object] | None:

@@ -106,7 +106,7 @@ def find_formula_images(page: Page, found: Mapping[int, str], copies: Set[int]) 
     for node in (*found, *copies):
         within[node] += 1
         within[nodes.end[node]] -= 1
-    images = images[(within.cumsum()[images] == 0) & ((nodes.flags[images] & Flag.HEAD) == 0)]
+    images = images[(within.cumsum()[images] == 0) & ((nodes.flags[images] & (Flag.HEAD | Flag.NOSCRIPT)) == 0)]
     formulas = ((node, formula_of_image(nodes.attributes[node])) for node in images.tolist())
     return {node: tex for node, tex in formulas if tex}
 

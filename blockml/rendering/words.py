@@ -8,7 +8,7 @@ TEX_SCRIPT = b"math/tex"
 #: pictures of formulas.
 OF_CODE = (b"syntaxhighlighter", b"crayon-line", b"-code", b"code-line")
 OF_SPACES = (b"white-space", b"whitespace-")
-OF_TEX_IMAGES = (b"latex", b"tex.cgi")
+OF_TEX_IMAGES = (b"latex", b"LaTeX", b"tex.cgi", b"codecogs", b"math/render/", b"class\0tex\0")
 IN_TEXT = (*OF_CODE, *OF_SPACES, *OF_TEX_IMAGES, TEX_SCRIPT)
 #: Captions, declared pictures, links within the page, and roles.
 IN_MARKUP = (b"caption", b":image", b"href\0#", b"role\0heading\0", b"role\0list")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml import _kernel
+from blockml.parsing import BACKENDS
 from tests.reference import python_reference
 
 WORDS = (b"ab", b"bab", b"abab", b"date")
@@ -30,6 +31,13 @@ def test_equal_to_the_reference(attributes: list[tuple[str, str]], any_case: boo
             for node, item in enumerate(page.nodes.attributes)
             if any(text in name or text in (value.lower() if any_case else value) for name, value in item.items())
         ]
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+def test_the_last_attribute_has_an_end(backend: str) -> None:
+    """A word can contain the end of a value on each back end."""
+    nodes = blockml.parse("<p id=cat role=heading>A", backend=backend).nodes
+    assert nodes.with_words((b"role\0heading\0",)) == {b"role\0heading\0": nodes.indices("p").tolist()}
 
 
 def test_wrong_arrays(compiled: _kernel.Compiled) -> None:

@@ -50,6 +50,14 @@ def test_reported_pages_have_formulas_in_markdown(name: str) -> None:
         ("<p>So <img src=/cgi-bin/mimetex.cgi?x alt='x_1'>", "So x_1"),
         ("<p>So <img class=latex src=q.png alt='x^2'><p>is <img src=q.png alt='x^2'>.", "So x^2\nis ."),
         (f"<p>So {MATH} and <img src=/latex.php?x alt='y^2'> is", "So x^{2} and y^2 is"),
+        ("<p>Otter is<br><img src=/latex.php?x alt='x^2'><br>For", "Otter is\nx^2\nFor"),
+        ("<p>Otter</p><p><img src=/latex.php?x alt='x^2'> is great", "Otter\nx^2 is great"),
+        ("<p>So <img src=https://latex.codecogs.com/png?x alt='x^2'> is", "So x^2 is"),
+        ("<p>So <img src=/math/render/svg/a alt='{\\displaystyle x^2}'> is", "So x^2 is"),
+        (
+            "<p>Let <img class=latex src=a.png alt='x^2'><noscript><img class=latex src=a.png alt='x^2'></noscript> be",
+            "Let x^2 be",
+        ),
         ("<p>Costs $5 and \\(x\\)", "Costs $5 and \\(x\\)"),
     ],
 )

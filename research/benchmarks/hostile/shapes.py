@@ -312,6 +312,9 @@ OUTPUT_SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "long class of code": lambda size: (
         f"<div class=language-{'a' * (size // 2)}>{_INTRODUCTION}{'<pre>x</pre>w ' * (size // 28)}".encode()
     ),
+    "long language around code": _repeated(
+        f"<body><div class='language-{chr(0x10400) * 40}'>", "<pre><p>a</pre>", "</div>"
+    ),
     "ampersands of text": _repeated("<p>x", "& "),
     "quotation marks": _repeated("<p>x", '" '),
     "backticks in code": _repeated("<p>x <code>", "`", "</code>"),
