@@ -114,7 +114,7 @@ def test_each_option_has_the_same_effect_everywhere(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(SWITCHES))
 def test_a_switch_without_effect_is_refused_before_any_page(name: str, tmp_path: Path) -> None:
-    """Plain text has nothing to leave out, which is an error of the call and not of each page."""
+    """Plain text has nothing to leave out, so the switch is an error of the call and not of each page."""
     off: dict[str, Any] = {name: False}
     output, options = tmp_path / "out.jsonl", Options(**off)
     for call in (

@@ -3,10 +3,10 @@
 
 enum { STEP = 64, MOST_WORDS = 16 };
 
-/* Bits that are set before bytes are compared: 0, or the bit in which cases of an ASCII letter differ. */
+/* Bits that are set before bytes are compared: 0, or the bit that differs between the cases of an ASCII letter. */
 enum { EXACT = 0, ANY_CASE = 0x20 };
 
-/* Returns the first offset from `at` with the first, middle and last of `length` bytes, a rare combination; or `n`. */
+/* Returns the first offset from `at` where the first, middle and last byte of `word` match, which is rare; or `n`. */
 WIDE static Py_ssize_t next_place(const uint8_t *text, Py_ssize_t at, Py_ssize_t n, const char *word, Py_ssize_t length,
                                   uint8_t set) {
     const uint8_t first = (uint8_t)word[0] | set, half = (uint8_t)word[length / 2] | set,
@@ -47,7 +47,7 @@ static int mark(const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssiz
 }
 
 /* attribute_words(pairs, words, any_case, (ends, found)): sets bit k of each attribute set that contains words[k], which
-   are in lower case if any case of ASCII letters matches. */
+   must be in lower case if `any_case`. */
 PyObject *attribute_words(PyObject *module, PyObject *arguments) {
     PyObject *pairs, *words, *arrays, *result = NULL;
     Py_buffer view[2];

@@ -214,7 +214,7 @@ static void standardise_batch(const Mlp *mlp, const Inputs *inputs, Py_ssize_t b
         for (int k = 0; k < 1 + both; k++) {
             int64_t place = b->varying[i + k];
             const float *column = inputs->columns + place * inputs->n + begin;
-            /* Whole batches are read, because loops over vectors are slow on a rest: the values after the last block are
+            /* Whole batches are read, because loops over vectors are slow on a remainder: the values after the last block are
                those of the next column, and are not used. */
             if (place * inputs->n + begin + BATCH > mlp->f * inputs->n)
                 column = memcpy(values, column, (size_t)(end - begin) * sizeof(float));

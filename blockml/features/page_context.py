@@ -28,7 +28,7 @@ _ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
 
 #: Names and properties of ``meta`` elements that features read, in lower case.
 META = frozenset({"description", "og:description", "og:title", "og:type", "og:url"})
-#: Words of attributes one of which each element that declares something has.
+#: Each element that declares something has one of these words in its attributes.
 _DECLARED = (b"og:", b"description", b"canonical")
 
 

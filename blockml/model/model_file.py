@@ -58,7 +58,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ModelError
-        The model could not be loaded.
+        The file would not be loadable.
     UsageError
         ``model`` is not a model, or ``path`` is not a path.
     """

@@ -20,7 +20,7 @@ class ElementNames(NamedTuple):
     words: tuple[bytes, ...]  #: Attributes of these elements contain one of these ASCII words.
     in_class: re.Pattern[str]  #: Found somewhere in a ``class``.
     in_id: re.Pattern[str]  #: Found at the start of an ``id``.
-    #: Words of these and other names, which are then looked for in one pass over the attributes; or none.
+    #: Words of these and other names, to find all of them in one pass; empty to look only for ``words``.
     searched: tuple[bytes, ...] = ()
 
 

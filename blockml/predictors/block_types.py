@@ -97,8 +97,8 @@ class BlockTypes:
     def comment_bounds(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return upper bounds of :func:`log_odds` of being a comment, (n_rows,), evaluating few of the trees.
 
-        The odds are at most the ratio of the probabilities of comments and of main content. Without either label, the
-        bounds are infinite.
+        The odds are at most the ratio of the probabilities of comments and of main content. If either label is missing,
+        the bounds are infinite.
         """
         if self._comment_and_main is None:
             return np.full(len(matrix), np.inf)

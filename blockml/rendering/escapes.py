@@ -80,7 +80,7 @@ def heading_line(level: int, text: str) -> str:
 def needs_escape(page: str, *, begins_line: bool) -> bool:
     """Tell whether the page's text of a line, without marks and code, has a character that may need an escape.
 
-    An exclamation mark needs one only before a link or bracket.
+    Exclamation marks are not looked for, because they need an escape only before a link or bracket.
 
     Examples
     --------

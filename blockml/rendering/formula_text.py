@@ -16,7 +16,7 @@ def write_formulas(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: l
     """Write formulas into ``texts`` of the kept blocks ``rows`` and into ``gaps`` before them, in place.
 
     TeX takes the place of the first text of its formula. A formula without kept texts, such as a script, follows the
-    text before it. Displayed formulas get their own line.
+    text before it or begins the line of the text after it. Displayed formulas get their own line.
     """
     found, copies = find_formulas(page)
     found = {**find_formula_images(page, found, copies), **found}
@@ -84,7 +84,7 @@ class _Writer:
         self.is_display = text.endswith("\0")
 
     def _begins(self, place: int, node: int, tex: str, first: int, lines: dict[int, int]) -> bool:
-        """Tell whether a formula without texts begins the line of the text at a node, the first one of a block."""
+        """Tell whether a formula without texts begins the line of a block, whose first text is the node ``first``."""
         start, stop = self.breaks.searchsorted((node, first)).tolist()
         if place == 0 or start < stop or tex.startswith("$$"):
             return False

@@ -49,9 +49,9 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
 
     The fragment is the content of the deepest container around all kept blocks. Scripts, styles, event handlers and
     links with unknown schemes are never written; rules and line breaks are written if the text on both sides was kept.
-    Code whose lines are elements is written as its lines. Pictures of the content are written with the address that is
-    loaded and their captions. Layout tables are written as
-    ``div`` elements. Only the text of elements is written if the output would become larger than
+    Code with an element for each line is written as plain lines. Pictures of the content are written with the address
+    that is loaded and their captions. Layout tables are written as ``div`` elements. Only the text of elements is
+    written if the output would become larger than
     :class:`~blockml.rendering.bounds.Budget` allows; ``budget.warnings`` then has a warning.
 
     Examples
@@ -128,7 +128,7 @@ def _within(nodes: Nodes, node: int) -> str:
     text, around = nodes.texts[node], nodes.parent.item(node)
     begun = text.lstrip(_COLLAPSED)
     text = begun if around == node - 1 and "\n" in text[: len(text) - len(begun)] else text
-    return text.rstrip() if around >= 0 and nodes.end[around] == node + 1 else text
+    return text.rstrip(_COLLAPSED) if around >= 0 and nodes.end[around] == node + 1 else text
 
 
 def _text(text: str, spaces: int, *, is_preformatted: bool) -> str:

@@ -101,7 +101,7 @@ def _with_simple_marks(content: Sequence[Inline], *, cell: bool) -> str | None:
     """Write a paragraph with marks like :class:`_Tokens`, but several times faster; None if it isn't simple.
 
     It is simple if each mark contains one text and is visible to CommonMark, if there are words between two marks, and
-    if nothing may need an escape. Most paragraphs with marks are.
+    if nothing may need an escape. Most paragraphs with marks are simple.
     """
     written, page = list[str](), list[str]()
     last = " "  # the last character; white space is not repeated
@@ -143,7 +143,7 @@ def _only_text(item: Inline) -> str | None:
 
 
 def _simple_mark(span: Span, words: str, before: str) -> tuple[str, str]:
-    """Write a span with one text, and return the page's text in it; the first is empty if the span isn't simple.
+    """Return a span with one text as Markdown, and the page's text in it; no Markdown if the span isn't simple.
 
     ``before`` is the character before it.
     """

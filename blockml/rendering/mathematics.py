@@ -91,7 +91,7 @@ def find_formulas(page: Page) -> Formulas:
 
 
 def find_formula_images(page: Page, found: Mapping[int, str], copies: Set[int]) -> dict[int, str]:
-    """Find the pictures of formulas outside of those that :func:`find_formulas` returned.
+    """Find the pictures of formulas that are not in a formula or copy that :func:`find_formulas` returned.
 
     Examples
     --------

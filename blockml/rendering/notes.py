@@ -21,7 +21,7 @@ _MARK = re.compile(
 )
 _BACK = re.compile(r"\s*(?:[\^↑⇑↩↵⤴⏎]\ufe0e?\s*)+")
 #: Texts before and after a mark whose brackets would be empty without it.
-_BEFORE, _AFTER = re.compile(r"[\[(,;]\s*\Z"), re.compile(r"\s*[\]),;]")
+_BEFORE, _AFTER = re.compile(r"[\[(]\s*\Z|\A\s*[,;]\s*\Z"), re.compile(r"\s*[\]),;]")
 _LETTERS = re.compile(r"\s*[a-z]{1,2}\s*")
 _MAX_LENGTH = 20  # maximum characters of a mark's text
 
@@ -29,7 +29,7 @@ _MAX_LENGTH = 20  # maximum characters of a mark's text
 def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
     """Clear in ``shown`` (n_nodes,) links back from notes, and marks whose notes aren't written.
 
-    Of a mark in brackets outside of the link, only the link is cleared, because the brackets would be empty.
+    Of a mark in brackets outside of the link, only the link is cleared, because the brackets would otherwise be empty.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
 
 
 def _is_in_brackets(nodes: Nodes, node: int) -> bool:
-    """Tell whether the texts directly before and after an element are brackets or separate numbers in brackets."""
+    """Tell whether an element begins or continues numbers in brackets: a bracket or separator is on both sides."""
     end = nodes.end.item(node)
     after = nodes.texts[end] if end < len(nodes) else ""
     return _BEFORE.search(nodes.texts[node - 1][-_MAX_LENGTH:]) is not None and _AFTER.match(after) is not None

@@ -213,7 +213,7 @@ def page_record(extraction: Extraction, *, metadata: bool = True) -> dict[str, A
     extraction
         The extraction.
     metadata
-        Whether title and metadata are read, which takes about a fifth of a parse; otherwise they are None.
+        Whether title and metadata are read, which takes about a quarter to a half of a parse; otherwise they are None.
 
     Examples
     --------

@@ -184,7 +184,7 @@ def survey(
     if not sites.total.n_pages:
         raise UsageError(
             f"no records, only {counted(records.n_damaged, 'line')} of something else; "
-            "give the JSON lines or Parquet of predict",
+            "give JSON lines or Parquet that predict wrote",
             source=records.name,
         )
     repeats, frequent = duplicates.by_site(len(sites.by_name))

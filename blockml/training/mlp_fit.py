@@ -228,7 +228,7 @@ def _train(
         rate = options.rate * min(1, (step + 1) / _WARM_UP) * (_FINAL_RATE + (1 - _FINAL_RATE) * cosine)
         for name in weights:
             gradient, (mean, square) = gradients[name], moments[name]
-            change = gradient - mean  # in place from here on: most of the time would be spent on new arrays
+            change = gradient - mean  # in place from here on, because new arrays would take most of the time
             change *= np.float32(1 - slow)
             mean += change
             gradient *= gradient

@@ -35,7 +35,7 @@ def test_equal_to_the_reference(attributes: list[tuple[str, str]], any_case: boo
 
 @pytest.mark.parametrize("backend", sorted(BACKENDS))
 def test_the_last_attribute_has_an_end(backend: str) -> None:
-    """A word can contain the end of a value on each back end."""
+    """A searched word may contain the NUL that ends a value, on each back end."""
     nodes = blockml.parse("<p id=cat role=heading>A", backend=backend).nodes
     assert nodes.with_words((b"role\0heading\0",)) == {b"role\0heading\0": nodes.indices("p").tolist()}
 

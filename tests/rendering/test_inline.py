@@ -68,5 +68,5 @@ def test_simple_marks_are_written_like_all_others(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_marks(content: list[Inline], expected: str) -> None:
-    """Marks, with white space moved out of them."""
+    """White space is moved out of marks."""
     assert inline_markdown(content) == expected

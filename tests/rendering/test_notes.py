@@ -73,11 +73,12 @@ def test_the_reported_wiki_has_no_links_back() -> None:
         ("[<a href=#n1>1</a>, <a href=#n1>2</a>; <a href=#n1>3</a>]", "[1, 2; 3]"),
         ("<sup>[<a href=#n1>1</a>,<a href=#n1>2</a>]</sup>", "<sup>[1,2]</sup>"),
         ("(<a href=#n1>1</a>)", "(1)"),
+        (", dogs,<a href=#n1>1</a>, mice", ", dogs,, mice"),
         ("<sup><a href=#n1>[1]</a></sup>", ""),
     ],
 )
 def test_brackets_around_a_mark_do_not_become_empty(marks: str, written: str) -> None:
-    """Marks without note that are in brackets outside of the link stay as text."""
+    """Marks without a note that are in brackets outside of the link stay as text."""
     page = blockml.parse(f"<p>Cats{marks} rule.</p><p>They do.</p><p id=n1>Removed.</p>")
     kept = ["Removed" not in text for text in page.blocks.texts]
     assert render_markdown(page, kept) == f"Cats{written} rule.\n\nThey do."

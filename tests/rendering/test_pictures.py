@@ -208,6 +208,6 @@ def test_badges_are_written() -> None:
 
 @pytest.mark.parametrize("item", ["<a href=/cats><img src=cat.jpg width=400></a>", "<img src=cat.jpg width=400>"])
 def test_pictures_of_kept_items_of_a_list_are_written(item: str) -> None:
-    """Also if they link to the page of the item, as in a shop or gallery."""
+    """They are written even if they link to the page of the item, as in a shop or gallery."""
     page = blockml.parse(f"<p>One.</p><ul><li>{item} Two.</ul><p>Three.</p>")
     assert "cat.jpg" in render_html(page, [True] * len(page.blocks))
