@@ -127,7 +127,7 @@ def _limits(scored: ScoredPage, page: PageMatrix, limits: CommentLimits) -> NDAr
         return of_all
     inside = blocks_in(scored.page, COMMENTS)
     if (
-        not np.count_nonzero(inside)  # mostly
+        not np.count_nonzero(inside)  # the usual case
         or not page.context.words[scored.by_model & ~inside].any()
         or is_forum(page, limits.forum_share)
     ):

@@ -56,7 +56,7 @@ def hidden_copies(page: Page) -> NDArray[np.bool_]:
     texts, shown = blocks.texts, [blocks.texts[block] for block in (~hidden).nonzero()[0].tolist()]
     together = "\n".join(shown)
     bounds = [(first, last) for first, last in bounds if _may_be_copy(" ".join(texts[first:last]).split(), together)]
-    if not bounds:  # mostly
+    if not bounds:  # the usual case
         return found
     visible = _sequences(chain.from_iterable(token_lists(shown)))
     for first, last in bounds:

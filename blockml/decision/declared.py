@@ -176,7 +176,7 @@ def summary_line(context: PageContext, among: NDArray[np.bool_], kept: NDArray[n
     """
     first, chosen = int(kept.argmax()), np.zeros_like(kept)
     chosen[:first] = among[:first] & (2 * context.linked[:first] < context.words[:first])
-    if not np.count_nonzero(chosen):  # mostly
+    if not np.count_nonzero(chosen):  # the usual case
         return chosen
     declared = [text for name in _DESCRIPTIONS if (text := context.meta.get(name))]
     if not declared:

@@ -41,7 +41,7 @@ def without_sidebars(
     if not np.count_nonzero(kept & improbable):
         return scores
     inside = in_sidebars.value
-    if not np.count_nonzero(inside):  # mostly
+    if not np.count_nonzero(inside):  # the usual case
         return scores
     removed = inside & improbable
     if not words[kept & ~inside].any() or words[kept & removed].sum() > _MAX_REMOVED * words[kept & ~removed].sum():

@@ -27,7 +27,7 @@ _LATER = re.compile(
     r"(?:\d{4}|:\d\d)(?:\s*[apAP]\.?[mM]\b\.?)?[\s,|•·–—-]+(?=(?:by|By|BY|von|par|por|door|av|af)\s+[^\W\d_a-z])"
     r"|\s(?=(?:作者|著者|记者|記者|撰文|文)\s*[:：])"
 )
-#: Characters of a text with something before a byline, and words of which one is in it.
+#: Numbers of characters of a text that has something before its byline; each of these texts has one of the words.
 _MIN_DATED, _MAX_DATED = 10, 200
 _LATER_WORDS = (" by ", " By ", " BY ", " von ", " par ", " por ", " door ", " av ", " af ", "者", "撰文", "文：")
 #: First words of these.

@@ -116,7 +116,7 @@ def _keep_source(
 ) -> None:
     """Write the texts of preformatted blocks, and of those whose style keeps white space, as in the page, in place."""
     blocks, spaces = page.blocks, kept_spaces(page.nodes)
-    if spaces is None and not blocks.any_flag(_PREFORMATTED):  # mostly
+    if spaces is None and not blocks.any_flag(_PREFORMATTED):  # the usual case
         return
     is_preformatted = (blocks.flags[rows] & _PREFORMATTED) != 0
     if spaces is not None:
