@@ -152,12 +152,13 @@ def _read(source: Any, limit: int) -> bytes | str:  # noqa: ANN401 (a path or an
 def extract_page(page: Page, extractor: Extractor, options: Options = Options()) -> Extraction:  # noqa: B008 (frozen)
     """Extract the main content of a parsed page, using only the options that affect the decision."""
     extractor = extractor.at_page(page)
-    included, excluded = options.labels(extractor)
-    policy = extractor.policy
+    policy, labels = extractor.policy, dict[str, frozenset[Label]]()
+    if options.include or options.exclude:
+        labels["include"], labels["exclude"] = options.labels(extractor)
     if options.threshold is not None or options.favour is not None:
         policy = options.policy(policy)
     prediction = extractor.predict(page)
-    decision = decide(policy, page, prediction, include=included, exclude=excluded)
+    decision = decide(policy, page, prediction, **labels)
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT

@@ -14,7 +14,6 @@ from blockml.features.page_matrix import PageMatrix
 from blockml.features.structure import FAR
 from blockml.page import Flag, Label
 from blockml.page.element_names import blocks_in
-from blockml.predictors.log_odds import log_odds
 
 __all__ = ["CommentLimits", "consistent_labels", "is_forum", "readers_comments"]
 
@@ -67,13 +66,8 @@ def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bo
         among &= (scored.page.blocks.flags & _PREFORMATTED) == 0
     if not np.count_nonzero(among):
         return None
-    # Pages without a block that may reach the lower limit need neither names nor all trees.
-    bounds = types.comment_bounds(page.values)
-    among &= bounds >= log_odds(np.array(min(limits.probability, limits.named), np.float32))
-    if not np.count_nonzero(among):
-        return None
     least = _limits(scored, page, limits)
-    found = types.comment_probabilities(page.values, among & (bounds >= log_odds(least))) >= least
+    found = types.comment_probabilities(page.values, among, least) >= least
     if not np.count_nonzero(found) or is_forum(page, limits.forum_share):
         return None
     found = _without_body(scored, page, found)

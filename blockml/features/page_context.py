@@ -239,12 +239,12 @@ class PageContext:
         of_value = np.array(list(map(keyword_bits, values.values)), dtype=np.int64)
         return of_value[values.of["class"]] | of_value[values.of["id"]]
 
-    @property
+    @cached_property
     def meta(self) -> Mapping[str, str]:
         """Contents of the page's ``meta`` elements with a name or property in :data:`META`; the first of each."""
         return self._declared[0]
 
-    @property
+    @cached_property
     def canonical(self) -> str:
         """Canonical address that the page declares; empty without one."""
         return self._declared[1]

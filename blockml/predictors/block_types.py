@@ -94,30 +94,39 @@ class BlockTypes:
         """Return the most probable type of each row, the first of equally probable ones."""
         return tuple([self.labels[number] for number in self.predict(matrix).argmax(axis=1).tolist()])
 
-    def comment_bounds(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return upper bounds of :func:`log_odds` of being a comment, (n_rows,), evaluating few of the trees.
+    def comment_probabilities(
+        self, matrix: NDArray[np.float32], among: NDArray[np.bool_], least: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Predict the probability of being a comment, evaluating all trees only where it may reach ``least``.
 
-        The odds are at most the ratio of the probabilities of comments and of main content. If either label is missing,
-        the bounds are infinite.
-        """
-        if self._comment_and_main is None:
-            return np.full(len(matrix), np.inf)
-        # Evaluating these trees on all rows costs less than copying the rows of interest.
-        trees, classes = self._comment_and_main
-        trees.check_width(matrix)
-        comment, main = trees.sums(matrix, classes, 2).T
-        bounds: NDArray[np.float64] = np.maximum(comment - main + _ROUNDING_MARGIN, _LEAST_LOG_ODDS)
-        return bounds
+        Parameters
+        ----------
+        matrix
+            (n_rows, n_features).
+        among
+            (n_rows,) whether to predict each row.
+        least
+            Least probability of interest, one number or (n_rows,).
 
-    def comment_probabilities(self, matrix: NDArray[np.float32], rows: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Predict the probability of being a comment, (n_rows,), for the ``rows`` (n_rows,) of interest; -1 for others.
-
-        It is -1 everywhere if comments are not a label.
+        Returns
+        -------
+        NDArray[np.float32]
+            (n_rows,) probabilities; -1 for other rows, and for rows that can't reach it.
         """
         found = np.full(len(matrix), -1, dtype=np.float32)
-        if Label.COMMENT in self.labels and np.count_nonzero(rows):
-            indices = rows.nonzero()[0]
-            found[indices] = self.predict(_rows_of(matrix, indices))[:, self.labels.index(Label.COMMENT)]
+        if Label.COMMENT not in self.labels or not np.count_nonzero(among):
+            return found
+        if self._comment_and_main is not None:
+            # The odds of being a comment are at most the ratio of the probabilities of comments and of main content.
+            # Evaluating these few trees on all rows costs less than copying the rows.
+            trees, classes = self._comment_and_main
+            trees.check_width(matrix)
+            comment, main = trees.sums(matrix, classes, 2).T
+            bounds = np.maximum(comment - main + _ROUNDING_MARGIN, _LEAST_LOG_ODDS)
+            among = among & (bounds >= log_odds(least))
+        (rows,) = among.nonzero()
+        if len(rows):
+            found[rows] = self.predict(_rows_of(matrix, rows))[:, self.labels.index(Label.COMMENT)]
         return found
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

@@ -23,7 +23,6 @@ from blockml.extractors import Extractor, Plain
 from blockml.extractors.base import Traits
 from blockml.page import Label, Page, Reason
 from blockml.predictors.block_types import BlockTypes
-from blockml.predictors.log_odds import log_odds
 from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
 from blockml.training.hist_gradient_boosting import fit_boosted_classes
 
@@ -65,13 +64,12 @@ def test_comments_are_found_by_few_of_the_trees(learnt: BlockTypes, seed: int, n
     matrix, among = rows(seed, n_rows), np.random.default_rng(seed).random(n_rows) < 0.7
     without_main = dataclasses.replace(learnt, labels=(Label.OTHER, Label.COMMENT, Label.FOOTER))
     for types in (learnt, without_main):
-        for least in (0.5, 0.3):
-            may_be = types.comment_bounds(matrix) >= log_odds(np.array(least, np.float32))
-            found = types.comment_probabilities(matrix, among & may_be) >= np.float32(least)
-            assert np.array_equal(found, among & (types.predict(matrix)[:, 1] >= np.float32(least)))
+        for least in (np.array(0.5, np.float32), np.linspace(0.2, 0.5, n_rows, dtype=np.float32)):
+            found = types.comment_probabilities(matrix, among, least) >= least
+            assert np.array_equal(found, among & (types.predict(matrix)[:, 1] >= least))
             assert n_rows < 40 or found.any()
     without_comments = dataclasses.replace(learnt, labels=(Label.MAIN, Label.OTHER, Label.FOOTER))
-    assert (without_comments.comment_probabilities(matrix, among) < 0).all()
+    assert (without_comments.comment_probabilities(matrix, among, np.zeros(n_rows, np.float32)) < 0).all()
 
 
 def test_large_sums_do_not_overflow() -> None:
@@ -137,7 +135,7 @@ def test_narrow_matrices_are_refused(learnt: BlockTypes) -> None:
     with pytest.raises(UsageError, match="the matrix has 2"):
         learnt.predict(rows(0, 3)[:, :2])
     with pytest.raises(UsageError, match="the matrix has 2"):
-        learnt.comment_bounds(rows(0, 3)[:, :2])
+        learnt.comment_probabilities(rows(0, 3)[:, :2], np.ones(3, bool), np.zeros(3, np.float32))
 
 
 class Named(Extractor):

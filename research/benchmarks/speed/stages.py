@@ -47,7 +47,6 @@ TIMED = (
     ("blockml.predictors.mlp", "MLP.predict", "MLPs"),
     ("blockml.model.scoring", "article_probability", "page features"),
     ("blockml.extract", "decide", "decide"),
-    ("blockml.predictors.block_types", "BlockTypes.comment_bounds", "block types"),
     ("blockml.predictors.block_types", "BlockTypes.comment_probabilities", "block types"),
     ("blockml.extract", "render_text", "render"),
 )
