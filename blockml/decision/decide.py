@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from blockml.decision.comments import consistent_labels
 from blockml.decision.declared import declared_lines, declares_article, has_running_text
 from blockml.decision.policy import (
+    HALF,
     MIN_SUMMARY_P_ARTICLE,
     REASONS,
     REMOVALS,
@@ -30,7 +31,6 @@ from blockml.page.lazy import LazySequence
 __all__ = ["Decision", "confidence", "decide", "label_names", "pooled_over_code", "predicted_f1", "with_threshold"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
-_HALF = np.float32(0.5)  #: The threshold of the model.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,14 +88,14 @@ def decide(
     prediction = _checked(prediction, len(page.blocks))
     scorer, threshold = _scorer(prediction), np.float32(policy.threshold)
     by_policy = scorer(policy)
-    by_model = by_policy >= _HALF
+    by_model = by_policy >= HALF
     if policy.rule == "expected_f1" and not np.count_nonzero(by_model) and declares_article(prediction):
         if has_running_text(prediction):
             policy = replace(policy, min_content_words=0.0)  # there is some
         else:
             policy = replace(policy, form_best_probability=0.0)  # a page that declares an article is not a form
         by_policy = scorer(policy)
-        by_model = by_policy >= _HALF
+        by_model = by_policy >= HALF
     scores, declared = by_policy, None
     if policy.rule == "expected_f1":
         declared = declared_lines(
@@ -103,8 +103,8 @@ def decide(
             min_p_article=MIN_SUMMARY_P_ARTICLE,
         )  # fmt: skip
         if declared is not None:
-            scores = np.where(declared, np.maximum(by_policy, _HALF), by_policy)
-            by_model = scores >= _HALF
+            scores = np.where(declared, np.maximum(by_policy, HALF), by_policy)
+            by_model = scores >= HALF
     # Compared as float32, so that a block whose score equals the threshold is kept.
     by_score = pooled_over_code(scores, page) >= threshold
     scored = ScoredPage(page, prediction, by_score, by_model)

@@ -43,6 +43,7 @@ from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.predictors.page_features import expected_f1
 
 __all__ = [
+    "HALF",
     "MIN_SUMMARY_P_ARTICLE",
     "REASONS",
     "REMOVALS",
@@ -176,7 +177,8 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 MIN_SUMMARY_P_ARTICLE, _FORUM_SHARE = 0.5, 0.5
 #: Expected words before penalties, as a multiple of ``min_content_words``, up to which a page may have no content.
 _FEW = 4
-_HALF = np.float32(0.5)  #: The threshold of scores.
+#: Score at which the model counts a block as content; a caller's threshold is compared with scores afterwards.
+HALF = np.float32(0.5)
 #: Fields of a policy that lower scores, with the reason for blocks that would be kept if the field were 0.
 REASONS: tuple[tuple[str, Reason], ...] = (
     ("link_penalty", Reason.LINK),
@@ -281,19 +283,19 @@ def score_blocks(
     ):
         policy = replace(policy, min_best_probability=policy.form_best_probability)
     scores = _scores(policy, probabilities, columns, p_article)
-    kept, certain = scores >= _HALF, probabilities >= np.float32(policy.certain_p)
+    kept, certain = scores >= HALF, probabilities >= np.float32(policy.certain_p)
     if policy.duplicate_penalty:
         removed = certain & ~kept & (columns.text >= 0)
         if is_most(removed, lambda: certain & kept, words):
             policy = replace(policy, duplicate_penalty=0.0)
             scores = _scores(policy, probabilities, columns, p_article)
-            kept = scores >= _HALF
+            kept = scores >= HALF
     hidden = columns.hidden if policy.hidden_copy_penalty else None
     if columns.copies is not None and hidden is not None and np.count_nonzero(kept & hidden):
         copies = columns.copies.value
         removed = copies & kept
         # A visible text may be less probable than its hidden copy.
-        minimum = np.where(columns.text >= 0, _HALF, np.float32(policy.certain_p))
+        minimum = np.where(columns.text >= 0, HALF, np.float32(policy.certain_p))
         if np.count_nonzero(removed) and not is_most(
             removed & certain, lambda: ~copies & (probabilities >= minimum), words
         ):

@@ -55,6 +55,6 @@ def _mark(pairs: bytes, ends: NDArray[np.int64], word: bytes, k: int, found: NDA
 
 def _bits(attributes: Mapping[str, str], words: tuple[bytes, ...], *, any_case: bool) -> int:
     """Return the bits of the words that occur in a mapping."""
-    text = "".join(f"{key}\0{value}\0" for key, value in attributes.items())
-    text = text.lower() if any_case else text
-    return sum(1 << k for k, word in enumerate(words) if word.decode() in text)
+    pairs = "".join(f"{key}\0{value}\0" for key, value in attributes.items()).encode("utf-8", "surrogatepass")
+    pairs = pairs.lower() if any_case else pairs  # of bytes, it changes only ASCII letters
+    return sum(1 << k for k, word in enumerate(words) if word in pairs)

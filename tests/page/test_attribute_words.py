@@ -40,6 +40,13 @@ def test_the_last_attribute_has_an_end(backend: str) -> None:
     assert nodes.with_words((b"role\0heading\0",)) == {b"role\0heading\0": nodes.indices("p").tolist()}
 
 
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+def test_any_case_is_that_of_ascii_letters(backend: str) -> None:
+    """The Kelvin sign, whose lower case is a k, is not a k, on each back end."""
+    nodes = blockml.parse("<p title='\u212aat'>A<p title=KAT>B", backend=backend).nodes
+    assert nodes.with_words((b"kat",), any_case=True) == {b"kat": nodes.indices("p").tolist()[1:]}
+
+
 def test_wrong_arrays(compiled: _kernel.Compiled) -> None:
     """Arrays that don't fit together, short words and too many words are refused."""
     ends, found = np.array([0, 5]), np.zeros(2, np.uint16)
