@@ -52,7 +52,8 @@ _PARTICLES = frozenset(
 )
 _NO_PERSONS = frozenset(
     "news reporter editor staff sports more read photo image share updated published posted the by follow about contact"
-    " home comments comment subscribe login sign menu search published author authors writer".split()
+    " home comments comment subscribe login sign menu search published author authors writer correspondent columnist"
+    " contributor journalist critic blogger producer photographer freelance".split()
 )
 _OTHER_PERSON = re.compile(
     r"[\u3400-\u9fff\u3040-\u30ff]{2,4}(?:[ \u3000・][\u3400-\u9fff\u3040-\u30ff]{1,6})?|[\uac00-\ud7a3]{2,4}"
@@ -205,7 +206,10 @@ def person_names(text: str) -> tuple[str, ...]:
         return ()
     names = [name for given in clean_names((text,)) if (name := _REPORTER.sub("", given))]
     names = [name for k, name in enumerate(names) if not k or " " in name or not name[0].islower()]  # "agencies"
-    return tuple(names) if all(_is_person(name) or (k and " " not in name) for k, name in enumerate(names)) else ()
+    are_names = (
+        _is_person(name) or (k and " " not in name and name.lower() not in _NO_PERSONS) for k, name in enumerate(names)
+    )
+    return tuple(names) if all(are_names) else ()
 
 
 def byline_in(text: str) -> str:
