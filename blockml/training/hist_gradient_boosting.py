@@ -109,8 +109,12 @@ def _grown(
         if not np.bincount(y, weights, minlength=n_classes).all():
             raise UsageError("training needs rows with non-zero weight in each class")
         weights = weights / weights.mean()  # so that l2 has the same effect for any unit
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn brings it
+
     edges = [bin_edges(column, chosen["max_bins"], chosen["seed"]) for column in matrix.T]
-    return _copied(_learner(chosen).fit(_codes(matrix, edges), y, weights), edges)
+    with threadpool_limits(1, user_api="openmp"):  # threads wait busily for each other, at every node of every tree
+        learner = _learner(chosen).fit(_codes(matrix, edges), y, weights)
+    return _copied(learner, edges)
 
 
 def _checked(settings: Boosting) -> Boosting:
