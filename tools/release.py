@@ -1,6 +1,6 @@
 """Checks a release's tag and prints its notes.
 
-``python tools/release.py check v0.1.0`` fails unless the package and the changelog name that version;
+``python tools/release.py check v0.1.0`` fails unless package, changelog and ``CITATION.cff`` name that version;
 ``python tools/release.py notes v0.1.0`` prints its section of the changelog.
 """
 
@@ -14,16 +14,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def package_version(source: str) -> str:
-    """Return the version in the source of ``blockml/__init__.py``.
+#: Files that name the version, and how.
+VERSIONS = {"blockml/__init__.py": r'^__version__ = "([^"]+)"$', "CITATION.cff": r"^version: (\S+)$"}
 
-    >>> package_version('__version__ = "0.1.0"')
+
+def version_of(source: str, pattern: str) -> str:
+    """Return the version in the source of a file; empty if it names none.
+
+    >>> version_of('__version__ = "0.1.0"', VERSIONS["blockml/__init__.py"])
     '0.1.0'
     """
-    found = re.search(r'^__version__ = "([^"]+)"$', source, re.MULTILINE)
-    if found is None:
-        raise ValueError("blockml/__init__.py does not set __version__")
-    return found[1]
+    found = re.search(pattern, source, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def notes(changelog: str, version: str) -> str:
@@ -47,21 +49,21 @@ def notes(changelog: str, version: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, or 1 if tag, package and changelog differ."""
+    """Run the command and return its exit code: 0, or 1 if tag, package, changelog and citation differ."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=("check", "notes"))
     parser.add_argument("tag", help="such as v0.1.0")
     options = parser.parse_args(arguments)
     version = options.tag.removeprefix("v")
-    package = package_version((ROOT / "blockml/__init__.py").read_text(encoding="utf-8"))
     try:
         text = notes((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
-    if version != package:
-        print(f"the tag names {version}, the package is {package}", file=sys.stderr)
-        return 1
+    for name, pattern in VERSIONS.items():
+        if (found := version_of((ROOT / name).read_text(encoding="utf-8"), pattern)) != version:
+            print(f"the tag names {version}, {name} {found or 'no version'}", file=sys.stderr)
+            return 1
     if options.action == "notes":
         print(text, end="")
     return 0

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from blockml.errors import UnknownNameError, UsageError, check_type
+from blockml.errors import ModelError, UnknownNameError, UsageError, check_type
 from blockml.extractors.base import Extractor, HasExtractor
 from blockml.extractors.methods import COMBINATIONS, METHODS, SITE_METHODS, Extractors
 from blockml.extractors.routed import is_routed, read_routed
@@ -92,6 +92,8 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
     ------
     UnknownNameError
         The name or a parameter is unknown.
+    ModelError
+        There is no such model file, or it can't be used.
     UsageError
         The value of a parameter is not legal; or a plug-in can't be imported, or is not an extractor.
     """
@@ -105,6 +107,8 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
                 f"{name} is another tool, which only a comparison runs: blockml compare {name} default --dataset DIR "
                 "-o OUT, or blockml.compare"
             ) from None
+        if plug_in is None and (name.endswith(".blockml") or Path(name).name != name):
+            raise ModelError("no such file", source=name) from None
         if plug_in is None:
             places = [*EXTRACTORS, *plug_ins(), "(module:Class)"]
             raise UnknownNameError("extractor or model", name, [*places, *error.legal]) from None

@@ -31,7 +31,7 @@ class Status(StrEnum):
     NO_CONTENT = "no_content"  #: the page has blocks, but none was kept
     EMPTY_PAGE = "empty_page"  #: the page has no text block
     TRUNCATED = "truncated"  #: a limit was reached, or the archive contains only part of the page
-    UNDECODABLE = "undecodable"  #: the bytes are not HTML but a binary format
+    UNDECODABLE = "undecodable"  #: not HTML but a binary format, or in an encoding that browsers refuse
 
 
 class Reason(StrEnum):

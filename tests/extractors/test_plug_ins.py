@@ -13,7 +13,7 @@ import pytest
 
 import blockml
 from blockml.cli import main
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import ModelError, UnknownNameError, UsageError
 from blockml.extractors import Extractor, registry, resolve
 from blockml.page import Page
 
@@ -158,3 +158,10 @@ def test_wrong_scores(scores: Any, found: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Given, "scores", scores, raising=False)
     with pytest.raises(UsageError, match=f"must score each of 2 blocks by a number from 0 to 1, got {found}"):
         blockml.extract("<p>One<p>Two", model=Given())
+
+
+@pytest.mark.parametrize("name", ["mine.blockml", "models/mine", "./default"])
+def test_a_missing_model_file_is_no_unknown_name(name: str) -> None:
+    """What looks like the path of a file is reported as missing, without a list of names."""
+    with pytest.raises(ModelError, match=r"^[^;]*no such file$"):
+        resolve(name)

@@ -29,6 +29,7 @@ def test_missing_or_empty_notes_are_refused(version: str) -> None:
 def _project(folder: Path, version: str) -> None:
     (folder / "blockml").mkdir()
     (folder / "blockml/__init__.py").write_text(f'__version__ = "{version}"\n', encoding="utf-8")
+    (folder / "CITATION.cff").write_text(f"cff-version: 1.2.0\nversion: {version}\n", encoding="utf-8")
     (folder / "CHANGELOG.md").write_text(CHANGELOG, encoding="utf-8")
 
 
@@ -43,7 +44,7 @@ def test_a_tag_of_the_package_is_accepted(
     assert capsys.readouterr().out == "- Cats\n"
 
 
-@pytest.mark.parametrize(("tag", "message"), [("v0.1.0", "the package is 0.2.0"), ("v9", "no notes for 9")])
+@pytest.mark.parametrize(("tag", "message"), [("v0.1.0", "blockml/__init__.py 0.2.0"), ("v9", "no notes for 9")])
 def test_another_tag_is_refused(
     tag: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -51,6 +52,18 @@ def test_another_tag_is_refused(
     _project(tmp_path, "0.2.0")
     monkeypatch.setattr(release, "ROOT", tmp_path)
     assert release.main(["check", tag]) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("version", "message"), [("0.1.0", "CITATION.cff 0.1.0"), ("", "CITATION.cff no version")])
+def test_another_version_in_the_citation_is_refused(
+    version: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A citation of another version, or of none, gives exit code 1 and the reason."""
+    _project(tmp_path, "0.2.0")
+    (tmp_path / "CITATION.cff").write_text(f"version: {version}\n", encoding="utf-8")
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    assert release.main(["check", "v0.2.0"]) == 1
     assert message in capsys.readouterr().err
 
 
