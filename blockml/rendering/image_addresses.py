@@ -44,7 +44,7 @@ def image_address(attributes: Mapping[str, str]) -> str:
     'cat.jpg'
     """
     source = read_address(attributes.get("src", ""))
-    late = [address for name in _LAZY if (address := read_address(attributes.get(name, "")))]
+    late = [address for name in _LAZY if name in attributes and (address := read_address(attributes[name]))]
     known = next(filter(_is_picture, late), "")
     if known or (source and not is_placeholder(source)):
         return known or source

@@ -107,6 +107,8 @@ class InlineText:
         Open marks continue in the next paragraph; a link does only if it has no text yet.
         """
         content, opened = self.content, self.opened
+        if not content and not opened:
+            return ""
         self.content = self.inner = []
         self.opened = []
         for span in opened:

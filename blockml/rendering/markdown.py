@@ -349,7 +349,7 @@ class _Writer:
         text = self.paragraph.take(cell=True).replace("\n", " ")
         table.in_cell = False
         is_header = name == "th" or "thead" in {self.nodes.name(item) for item in self.nodes.ancestors(node, 2)}
-        spans = (read_span(attributes, "colspan"), read_span(attributes, "rowspan"))
+        spans = (read_span(attributes, "colspan"), read_span(attributes, "rowspan")) if attributes else ()
         table.rows[-1].append(Cell(text, is_header, *spans))
 
     def _end_table(self) -> None:

@@ -86,6 +86,7 @@ _NONE = frozenset[str]()
 _MAX_NAMES = 1000  # maximum characters read of a class or id
 _MAX_BYLINE, _MAX_NAME_WORDS, _MAX_ALT = 120, 4, 80
 _PORTRAIT_OF = re.compile(r"(?:(?:photo|picture|portrait|image|headshot|foto) (?:of|von)|author)\b:?", re.IGNORECASE)
+_SIDES = frozenset({"width", "height", "style"})
 _SIZE = re.compile(r"[-_]?\d{2,4}x\d{2,4}")
 
 
@@ -141,6 +142,8 @@ def picture_sides(attributes: Mapping[str, str]) -> tuple[int | None, int | None
     >>> picture_sides({"width": "800px", "height": "50%"}), picture_sides({"style": "width: 40px"})
     ((800, None), (40, None))
     """
+    if attributes.keys().isdisjoint(_SIDES):
+        return None, None
     width, height = (_PIXELS.fullmatch(attributes.get(side, "")) for side in ("width", "height"))
     styled = dict(_STYLED.findall(attributes["style"].lower())) if "style" in attributes else {}
     across, down = styled.get("width", width and width[1]), styled.get("height", height and height[1])

@@ -152,6 +152,8 @@ class _Finder:
         self.words, self.linked = text_sums(counts[0]), text_sums(counts[1])
         self.whole = {node for name in _WHOLE for node in page.nodes.indices(name).tolist()}
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
+        self.in_figure: dict[int, bool] = {}  # by the element around a picture
+        self.is_other: dict[tuple[int, int], bool] = {}  # by the element around a picture, and its box
         self.sources: dict[int, str] = {}  # addresses of the ``source`` elements, by element around them
         self.last = -1, ""  # node and address of the previous picture
         self.named = page.nodes.with_words(IN_MARKUP)
@@ -269,11 +271,29 @@ class _Finder:
 
     def _is_other(self, node: int, place: _Place) -> bool:
         """Tell from its surroundings whether a picture is decoration, an advertisement or a portrait."""
-        nodes, element, words, starts = self.nodes, node, self.words.item, self.page.blocks.node
-        for level in range(_MAX_LEVELS):
+        nodes, starts = self.nodes, self.page.blocks.node
+        parent = nodes.parent.item(node)
+        around = parent, place.box if place.box <= parent else -1  # the same for pictures side by side
+        if around not in self.is_other:
+            self.is_other[around] = self._is_other_element(parent, place.box, range(1, _MAX_LEVELS))
+        if self.is_other[around] or self._is_other_element(node, place.box, range(1)):
+            return True
+        alt = nodes.attributes[node].get("alt", "")
+        if not alt or not (name := shown_person(alt)):
+            return False
+        first, stop = starts.searchsorted((place.left + 1, place.right + 1)).tolist()
+        lines = self.page.blocks.texts[max(0, first - 1) : stop]  # with the kept texts before and after
+        return any(is_byline_of(line, name) for line in lines)
+
+    def _is_other_element(self, element: int, box: int, levels: range) -> bool:
+        """Tell from names whether one of an element and those around it, at some levels above a picture, is other."""
+        nodes, words = self.nodes, self.words.item
+        for level in levels:
+            if element < 0:
+                break
             attributes = nodes.attributes[element]
             names = class_and_id_words(attributes) if attributes else _NO_NAMES
-            if element >= place.box:
+            if element >= box:
                 if self._has_others(element, names) or (level < _NEAR and attributes and is_other(attributes)):
                     return True
             elif level >= _NEAR and words(nodes.end.item(element)) - words(element) > _MAX_PERSON:
@@ -282,20 +302,15 @@ class _Finder:
                 return True
             if level < _NEAR and not names.isdisjoint(DECORATION):
                 return True
-            if (element := nodes.parent.item(element)) < 0:
-                break
-        name = shown_person(nodes.attributes[node].get("alt", ""))
-        if not name:
-            return False
-        first, stop = starts.searchsorted((place.left + 1, place.right + 1)).tolist()
-        lines = self.page.blocks.texts[max(0, first - 1) : stop]  # with the kept texts before and after
-        return any(is_byline_of(line, name) for line in lines)
+            element = nodes.parent.item(element)
+        return False
 
     def _badge(self, node: int) -> str:
         """Return the address of a drawing with a text in a paragraph, such as a program's badge; else empty."""
         nodes, attributes = self.nodes, self.nodes.attributes[node]
-        is_small = any(side is not None and side < _MIN_BADGE for side in picture_sides(attributes))
-        if not attributes.get("alt") or ".svg" not in attributes.get("src", "") or is_small:
+        if ".svg" not in attributes.get("src", "") or not attributes.get("alt"):
+            return ""
+        if any(side is not None and side < _MIN_BADGE for side in picture_sides(attributes)):
             return ""
         around = nodes.ancestors(node, 2)
         link = nodes.attributes[around[0]].get("href", "") if around and nodes.name(around[0]) == "a" else ""
@@ -308,7 +323,11 @@ class _Finder:
         """Tell whether a picture is large, or a figure."""
         if max(side or 0 for side in picture_sides(self.nodes.attributes[node])) >= _LARGE:
             return True
-        return any(self.nodes.name(item) in _FIGURES for item in self.nodes.ancestors(node, 4))
+        parent = self.nodes.parent.item(node)
+        if parent not in self.in_figure:
+            around = [parent, *self.nodes.ancestors(parent, 3)] if parent >= 0 else []
+            self.in_figure[parent] = any(self.nodes.name(item) in _FIGURES for item in around)
+        return self.in_figure[parent]
 
     def _add_declared(self, found: dict[int, str], rest: Sequence[int], places: Mapping[int, _Place]) -> None:
         """Add the first of the other pictures that is the page's declared picture, unless that is found already."""
@@ -354,13 +373,18 @@ class _Finder:
         own = [node for node in self.named[b"caption"] if "caption" in nodes.attributes[node].get("class", "")]
         candidates = np.union1d(nodes.indices("figcaption"), np.array(own, dtype=np.int64)).tolist()
         captions: dict[int, Sequence[int]] = {}
+        figures: dict[int, int] = {-1: -1}  # the innermost figure, by the element around a picture; -1 without one
         for node in found if candidates else ():
-            figures = [item for item in nodes.ancestors(node, _MAX_LEVELS) if nodes.name(item) == "figure"]
-            figure = figures[0] if figures else self._box(node, *self._neighbours(node))
+            if (parent := nodes.parent.item(node)) not in figures:
+                around = (parent, *nodes.ancestors(parent, _MAX_LEVELS - 1))
+                figures[parent] = next((item for item in around if nodes.name(item) == "figure"), -1)
+            figure = figures[parent] if figures[parent] >= 0 else self._box(node, *self._neighbours(node))
             first, place, end = (bisect_left(candidates, item) for item in (figure, node, int(nodes.end[figure])))
-            before = reversed(candidates[max(first, place - _MAX_LEVELS) : place])  # without those around the picture
-            last = next((item for item in before if nodes.end[item] <= node), -1)
-            caption = candidates[place] if place < end else last
+            if place < end:
+                caption = candidates[place]
+            else:
+                before = reversed(candidates[max(first, place - _MAX_LEVELS) : place])
+                caption = next((item for item in before if nodes.end[item] <= node), -1)  # not one around the picture
             if caption >= 0:
                 end = nodes.end.item(caption)
                 begin, stop = starts.searchsorted((caption, end)).tolist()

@@ -39,7 +39,6 @@ def _blockml(backend: str) -> Extract:
 
     import blockml
     from blockml.extractors import TrainedExtractor, trained
-    from blockml.metadata.metadata import page_metadata
 
     held = trained("default")
     model = replace(held.model, parsing=replace(held.model.parsing, backend=backend))
@@ -47,9 +46,8 @@ def _blockml(backend: str) -> Extract:
 
     def extract(html: bytes) -> str:
         result = blockml.extract(html, model=extractor)
-        page_metadata(result.page)
-        blockml.render(result, "markdown")
-        return result.text
+        text, *_ = result.text, result.metadata, blockml.render(result, "markdown")
+        return text
 
     return extract
 
