@@ -157,22 +157,22 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
     is_candidate = (n_words >= min_words) & (np.bincount(n_words)[n_words] > 1)
     if blocks.any_flag(_PREFORMATTED):
         is_candidate[line[(blocks.flags & _PREFORMATTED) > 0]] = False
-    texts, has_words = blocks.texts, (blocks.n_words > 0).tolist()
     numbers = is_candidate.nonzero()[0]
-    starts, stops = line.searchsorted(numbers).tolist(), line.searchsorted(numbers, side="right").tolist()
-    found = [
-        texts[start] if stop - start == 1 else " ".join(compress(texts[start:stop], has_words[start:stop]))
-        for start, stop in zip(starts, stops, strict=True)
-    ]
-    text = np.full(len(line), -1, dtype=np.int64)
-    if len(set(found)) < len(found):
-        first_of: dict[str, int] = {}
-        firsts = list(map(first_of.setdefault, found, starts))  # first block with each text
-        repeated = {first for first, start in zip(firsts, starts, strict=True) if first != start}
-        for first, start, stop in zip(firsts, starts, stops, strict=True):
-            if first in repeated:
-                text[start:stop] = first
-    return text
+    starts = line.searchsorted(numbers)
+    stops = line.searchsorted(numbers, side="right")
+    texts, rows = blocks.texts, starts.tolist()
+    found = list(map(texts.__getitem__, rows))
+    for place in (stops - starts > 1).nonzero()[0].tolist():  # lines of several blocks
+        start, stop = rows[place], stops.item(place)
+        found[place] = " ".join(compress(texts[start:stop], blocks.n_words[start:stop].tolist()))
+    text_of_line = np.full(len(n_words), -1, dtype=np.int64)
+    first_of: dict[str, int] = {}
+    firsts = np.array(list(map(first_of.setdefault, found, rows)), dtype=np.intp)  # first block with each text
+    if len(first_of) < len(found):
+        is_repeated = np.zeros(len(line), dtype=bool)
+        is_repeated[firsts[firsts != starts]] = True
+        text_of_line[numbers] = np.where(is_repeated[firsts], firsts, -1)
+    return text_of_line[line]
 
 
 def duplicate_penalties(

@@ -23,7 +23,8 @@ _NONE = PARENT_VALUES.index("none")
 
 def parent_tag(blocks: Blocks) -> NDArray[np.float32]:
     """Return the code, in :data:`PARENT_VALUES`, of the deepest element that holds all text of the block."""
-    return np.array([_CODES.get(name, _OTHER) for name in blocks.parents], dtype=np.float32)
+    code_of = {name: _CODES.get(name, _OTHER) for name in set(blocks.parents)}  # few names, many blocks
+    return np.fromiter(map(code_of.__getitem__, blocks.parents), dtype=np.float32, count=len(blocks))
 
 
 def distance_previous(blocks: Blocks) -> NDArray[np.float32]:

@@ -118,13 +118,10 @@ def _fill(
         rows[row] = given[base]
     for source, offset, empty, row in plan.shifted:
         _shift(rows[source], offset, empty, rows[row])
-    for source, offset, empty, row_of_code in plan.one_hot:
-        codes, blocks = np.empty(rows.shape[1], dtype=np.float32), np.arange(rows.shape[1])
-        _shift(rows[source], offset, empty, codes)
-        rows[row_of_code[row_of_code >= 0]] = 0
-        places = row_of_code[codes.astype(np.intp)]
-        wanted_blocks = places >= 0
-        rows[places[wanted_blocks], blocks[wanted_blocks]] = 1
+    for source, offset, empty, codes, rows_of_codes in plan.one_hot:
+        neighbour = np.empty(rows.shape[1], dtype=np.float32)
+        _shift(rows[source], offset, empty, neighbour)
+        rows[rows_of_codes] = neighbour == codes
 
 
 def _shift(values: NDArray[np.float32], offset: int, empty: float, row: NDArray[np.float32]) -> None:
@@ -161,8 +158,8 @@ class _Plan:
     given: tuple[tuple[str, int], ...]
     #: Columns of neighbours: row of the base column, offset, value beyond the ends, row
     shifted: tuple[tuple[int, int, float, int], ...]
-    #: Columns of single values: as above, with the row for each code, or -1
-    one_hot: tuple[tuple[int, int, float, NDArray[np.intp]], ...]
+    #: Columns of single values: as above, with (n_codes, 1) codes and (n_codes,) row of each
+    one_hot: tuple[tuple[int, int, float, NDArray[np.float32], NDArray[np.intp]], ...]
 
 
 @functools.cache
@@ -176,10 +173,10 @@ def _plan(columns: tuple[str, ...], compiled: _kernel.Compiled | None) -> _Plan:
     own_rows = set(row_of.values())
     for number, base in enumerate(dict.fromkeys(base for base, _, _ in parts if base not in row_of)):
         row_of[base] = len(columns) + number
-    shifted, codes = [], dict[tuple[str, int], NDArray[np.intp]]()
+    shifted, row_of_code = [], dict[tuple[str, int], dict[int, int]]()
     for row, (base, offset, code) in enumerate(parts):
         if code is not None:
-            codes.setdefault((base, offset), np.full(len(COLUMNS[base].values), -1, dtype=np.intp))[code] = row
+            row_of_code.setdefault((base, offset), {})[code] = row
         elif row not in own_rows:
             shifted.append((row_of[base], offset, COLUMNS[base].empty, row))
     known = {} if compiled is None else kernel_columns(compiled)
@@ -196,8 +193,14 @@ def _plan(columns: tuple[str, ...], compiled: _kernel.Compiled | None) -> _Plan:
         tuple((column.compute, row) for column, row in rest if column.compute is not None),
         tuple((column.name, row) for column, row in rest if column.compute is None),
         tuple(shifted),
-        tuple((row_of[base], offset, COLUMNS[base].empty, rows) for (base, offset), rows in codes.items()),
-    )
+        tuple(
+            (
+                row_of[base], offset, COLUMNS[base].empty, np.array([*codes], dtype=np.float32)[:, None],
+                np.array([*codes.values()], dtype=np.intp),
+            )
+            for (base, offset), codes in row_of_code.items()
+        ),
+    )  # fmt: skip
 
 
 def _kernel_rows(row_of: Mapping[str, int], compiled: _kernel.Compiled | None) -> KernelRows | None:
