@@ -58,7 +58,10 @@ def absolute_addresses(base: str, budget: Budget | None = None) -> Callable[[str
     if len(base) > _MAX_BASE or base.count("/") > _MAX_SLASHES:
         base = ""
         if budget is not None:
-            budget.leave_out("base addresses of links")
+            budget.leave_out(
+                "base addresses of links",
+                f"the page's base has more than {_MAX_BASE:,} characters or {_MAX_SLASHES} slashes",
+            )
     try:
         parts = urlsplit(base)
         origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme and parts.netloc else ""
