@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -82,7 +82,7 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
         _site(url, page_id),
         _name(row.get("status")) or "unknown",
         _name(row.get("title")),
-        text if isinstance(text, str) else None,
+        printable(text) if isinstance(text, str) else None,
         _share(row.get("confidence")),
         _count(row.get("n_blocks")),
         _count(row.get("n_kept_blocks")),
@@ -105,7 +105,9 @@ def _share(value: object) -> float | None:
 
 
 def _count(value: object) -> int:
-    return min(max(value, 0), 10**9) if isinstance(value, int) and not isinstance(value, bool) else 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return min(value, 10**9) if 0 <= value < 2**64 else 0  # orjson reads larger integers as floats
 
 
 def _site(url: str | None, page_id: str) -> str:
@@ -165,7 +167,7 @@ class RunOutput:
     def __iter__(self) -> Iterator[Record]:
         self.n_damaged = 0
         for number, row in enumerate(self._rows(), 1):
-            if isinstance(row, Mapping):
+            if isinstance(row, Mapping) and not row.keys().isdisjoint(_COLUMNS):
                 yield record_of(row, number)
             else:
                 self.n_damaged += 1
@@ -210,19 +212,34 @@ def _line_rows(path: Path) -> Iterator[Any]:
             if length > len(line):
                 yield None
             elif line.strip():
-                try:
-                    yield loads(line)
-                except (ValueError, RecursionError):
-                    yield None
+                yield loads(line)
 
 
-def _loader() -> Any:  # noqa: ANN401 (a function of bytes)
-    """Return a JSON parser: orjson's if it is installed, which is faster."""
+def _loader() -> Callable[[bytes], Any]:
+    """Return a function from a line to its JSON, or None: orjson's parser if it is installed, which is faster.
+
+    What orjson refuses, such as NaN and lone surrogates, is read by Python's parser, so that the records are equal
+    without orjson.
+    """
     try:
         import orjson
     except ImportError:
-        return json.loads
-    return orjson.loads
+        return _loads
+
+    def faster(line: bytes) -> Any:  # noqa: ANN401 (JSON)
+        try:
+            return orjson.loads(line)
+        except ValueError:
+            return _loads(line)
+
+    return faster
+
+
+def _loads(line: bytes) -> Any:  # noqa: ANN401 (JSON)
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _table_rows(path: Path) -> Iterator[Any]:
