@@ -17,6 +17,7 @@ from blockml.batch.readers.base import printable
 from blockml.datasets.base import site_of
 from blockml.errors import InputError, UsageError, needed
 from blockml.rendering.record import FAILURES, UNSURE
+from blockml.text.hashing import stable_hash64
 
 __all__ = ["Record", "RunOutput", "RunRecords"]
 
@@ -71,7 +72,7 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
     >>> record.id, record.site, record.text, record.confidence
     ('7', 'cats.example', None, None)
     """
-    page_id = _name(row.get("id")) or f"record {number}"
+    page_id = record_id(row.get("id")) or f"record {number}"
     url = _name(row.get("url")) or None
     metadata = row.get("metadata")
     about = metadata if isinstance(metadata, Mapping) else {}
@@ -90,6 +91,20 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
         _name(about.get("language")).partition("-")[0].lower(),
         isinstance(about.get("published"), str),
     )
+
+
+def record_id(value: object) -> str:
+    """Return the id of a record or page as a survey keeps it: a long one is cut, and ends in a hash to stay unique.
+
+    Examples
+    --------
+    >>> record_id("cats/1"), len(record_id("https://cats.example/?" + "q=1&" * 1000))
+    ('cats/1', 500)
+    """
+    if not isinstance(value, str) or len(value) <= _MAX_NAME:
+        return _name(value)
+    end = f"-{int(stable_hash64([value])[0]):016x}"
+    return _name(value)[: _MAX_NAME - len(end)] + end
 
 
 def _name(value: object) -> str:
