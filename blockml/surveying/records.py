@@ -29,6 +29,8 @@ _MAX_NAME, _MAX_LINE = 500, 64 << 20
 #: Columns of a table that a survey reads, and number of rows to decode at a time.
 _COLUMNS = ("id", "url", "status", "title", "text", "confidence", "n_blocks", "n_kept_blocks", "model", "metadata")
 _BATCH_ROWS = 64
+#: Maximum bytes of the rows to decode at a time, unless one row has more.
+_MAX_BATCH = 1 << 30
 _PARTS = {"metadata": ("metadata.language", "metadata.published")}
 _PARQUET = b"PAR1"
 #: Statuses of pages that failed.
@@ -83,7 +85,7 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
         _site(url, page_id),
         _name(row.get("status")) or "unknown",
         _name(row.get("title")),
-        printable(text) if isinstance(text, str) else None,
+        printable(text[:_MAX_LINE]) if isinstance(text, str) else None,
         _share(row.get("confidence")),
         _count(row.get("n_blocks")),
         _count(row.get("n_kept_blocks")),
@@ -270,8 +272,13 @@ def _table_rows(path: Path) -> Iterator[Any]:
                     source=path,
                 )
             names = [part for name in names for part in _PARTS.get(name, (name,))]
-            for batch in file.iter_batches(_BATCH_ROWS, columns=names):
-                yield from batch.to_pylist()
+            for group in range(file.metadata.num_row_groups):
+                size = max(1, file.metadata.row_group(group).total_byte_size)  # at least that of its largest cell
+                at_once = max(1, min(_BATCH_ROWS, _MAX_BATCH // size))  # a cell may be stored once for all rows
+                for batch in file.iter_batches(at_once, row_groups=[group], columns=names):
+                    step = at_once if batch.nbytes <= size else 1
+                    for first in range(0, len(batch), step):
+                        yield from batch.slice(first, step).to_pylist()
     except (ValueError, OverflowError, KeyError, pa.ArrowException) as error:  # Python can't hold some cells
         if isinstance(error, UsageError):
             raise

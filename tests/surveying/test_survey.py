@@ -355,6 +355,22 @@ def test_cells_that_python_cannot_hold(tmp_path: Path) -> None:
             list(RunOutput(path))
 
 
+def test_a_text_stored_once_for_all_rows_is_read_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small Parquet file may repeat a huge text in every row; only a few of them are in memory at a time."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("blockml.surveying.records._MAX_BATCH", 4_000_000)
+    text = "cats " * 200_000
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 64, pa.int32()), [text])
+    pq.write_table(pa.table({"id": [str(n) for n in range(64)], "text": texts}), tmp_path / "out.parquet")
+    assert (tmp_path / "out.parquet").stat().st_size < 100_000
+    before, most = pa.total_allocated_bytes(), 0
+    for number, record in enumerate(RunOutput(tmp_path / "out.parquet")):
+        assert (record.id, record.text) == (str(number), text)
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert number == 63
+    assert most < 12_000_000
+
+
 def test_documented_confidence_is_that_of_the_report() -> None:
     """The table in docs/measuring.md has the numbers of the report; on failure, paste it from the message."""
     table = "\n".join(
