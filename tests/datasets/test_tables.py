@@ -196,6 +196,12 @@ BAD: Mapping[str, tuple[str, bytes, str]] = {
     "Excel file": ("t.csv", b"PK\x03\x04", "is a ZIP archive or an Excel file; save the table in UTF-8"),
     "two columns": ("t.csv", b"html,html,text\n<p>x,<p>y,x\n", "two columns have the name 'html'"),
     "no header": ("t.csv", b"<p>x,y\n<p>z,y\n", "the first row must have the names of the columns"),
+    "broken address": ("t.csv", b"html,text\nhttp://[::1,x\n", "has the address 'http://.::1' instead of a page"),
+    "broken file URL": (
+        "t.csv",
+        b"html,text\nfile://[a.html,x\n",
+        "names a file that does not exist, 'file://.a.html'",
+    ),
     "addresses": ("t.csv", b"html,text\nhttps://x.example/,x\n", "has the address .* pages are not downloaded"),
     "JSON array": ("t.jsonl", b'[{"html": "<p>x", "text": "x"}]', "each line must be one object"),
     "carriage return": ("t.csv", b"html,text\n<p>x,a\rb\n", "line 2 is not CSV"),
