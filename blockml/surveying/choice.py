@@ -81,8 +81,9 @@ def choose_pages(
     done = {page_id for _, page_id in labelled}
     n_done = Counter(site for site, _ in labelled)
     sites: dict[str, _Site] = {}
-    n_rated = 0
+    n_records = n_rated = 0
     for number, record in enumerate(output):
+        n_records += 1
         if record.failed or record.confidence is None:
             continue
         n_rated += 1
@@ -102,6 +103,7 @@ def choose_pages(
                 if len(site.least) > wanted:
                     site.texts -= heapq.heappop(site.least)[3]
     if not n_rated:
+        output.refuse_without_records(n_records)
         raise UsageError("pages are chosen by confidence, but no record has one", source=output.name)
     ranked = sorted(sites.items(), key=lambda item: (-item[1].loss, item[0]))
     chosen: list[ChosenPage] = []

@@ -39,7 +39,13 @@ class Earlier:
 
     @classmethod
     def read(cls, output: RunOutput) -> Earlier:
-        """Read an output; if an id occurs several times, its last record counts."""
+        """Read an output; if an id occurs several times, its last record counts.
+
+        Raises
+        ------
+        UsageError
+            The output has no records.
+        """
         keys, texts, least = array("Q"), array("q"), array("I")
         confidence, statuses = array("f"), array("h")
         names: dict[str, int] = {}
@@ -49,6 +55,7 @@ class Earlier:
             least.extend(min_hashes((record.text or "").split()).tolist())
             confidence.append(float("nan") if record.confidence is None else record.confidence)
             statuses.append(names.setdefault(bounded_name(names, record.status), len(names)))
+        output.refuse_without_records(len(keys))
         found, place = np.unique(np.asarray(keys, dtype=np.uint64)[::-1], return_index=True)
         order = len(keys) - 1 - place
         return cls(

@@ -18,6 +18,7 @@ from blockml.datasets.base import site_of
 from blockml.errors import InputError, UsageError, needed
 from blockml.rendering.record import FAILURES, UNSURE
 from blockml.text.hashing import stable_hash64
+from blockml.text.plurals import counted
 
 __all__ = ["Record", "RunOutput", "RunRecords"]
 
@@ -31,6 +32,8 @@ _COLUMNS = ("id", "url", "status", "title", "text", "confidence", "n_blocks", "n
 _BATCH_ROWS = 64
 #: Maximum bytes of the rows to decode at a time, unless one row has more.
 _MAX_BATCH = 1 << 30
+#: Columns of which a record has at least one, unlike labels of blocks, for example.
+_NAMING = frozenset({"id", "url", "status"})
 _PARTS = {"metadata": ("metadata.language", "metadata.published")}
 _PARQUET = b"PAR1"
 #: Statuses of pages that failed.
@@ -184,10 +187,21 @@ class RunOutput:
     def __iter__(self) -> Iterator[Record]:
         self.n_damaged = 0
         for number, row in enumerate(self._rows(), 1):
-            if isinstance(row, Mapping) and not row.keys().isdisjoint(_COLUMNS):
+            if isinstance(row, Mapping) and not row.keys().isdisjoint(_NAMING):
                 yield record_of(row, number)
             else:
                 self.n_damaged += 1
+
+    def refuse_without_records(self, n_records: int) -> None:
+        """Raise UsageError if the output, which was read to its end, had no records."""
+        if not n_records:
+            raise UsageError(
+                f"no records, only {counted(self.n_damaged, 'line')} of something else; "
+                "give JSON lines or Parquet that predict wrote"
+                if self.n_damaged
+                else "no records: the output is empty",
+                source=self.name,
+            )
 
     def _files(self) -> list[Path]:
         path = Path(str(self.source))
@@ -266,11 +280,9 @@ def _table_rows(path: Path) -> Iterator[Any]:
     try:
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
             names = [name for name in _COLUMNS if name in file.schema_arrow.names]
-            if not names:
-                raise UsageError(
-                    f"has none of the columns of a record; its columns are: {', '.join(file.schema_arrow.names)}",
-                    source=path,
-                )
+            if _NAMING.isdisjoint(names):
+                there = ", ".join(file.schema_arrow.names)
+                raise UsageError(f"has no column id, url or status; its columns are: {there}", source=path)
             names = [part for name in names for part in _PARTS.get(name, (name,))]
             for group in range(file.metadata.num_row_groups):
                 size = max(1, file.metadata.row_group(group).total_byte_size)  # at least that of its largest cell

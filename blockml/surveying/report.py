@@ -182,14 +182,7 @@ def survey(
             duplicates.add(number, site.number, hashes)
         if changes is not None:
             changes.add(record, number, hashes, site.name)
-    if not sites.total.n_pages:
-        raise UsageError(
-            f"no records, only {counted(records.n_damaged, 'line')} of something else; "
-            "give JSON lines or Parquet that predict wrote"
-            if records.n_damaged
-            else "no records: the output is empty",
-            source=records.name,
-        )
+    records.refuse_without_records(sites.total.n_pages)
     n_damaged = records.n_damaged  # of the whole output; the second reading may end before
     repeats, frequent = duplicates.by_site(len(sites.by_name))
     ranked = sites.ranked()

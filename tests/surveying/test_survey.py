@@ -19,6 +19,7 @@ from blockml.cli import main
 from blockml.errors import InputError, UsageError
 from blockml.extractors import resolve
 from blockml.surveying import TABLES, survey
+from blockml.surveying.choice import choose_pages
 from blockml.surveying.comparison import Changes, Earlier
 from blockml.surveying.records import RunOutput
 from blockml.surveying.report import held_out
@@ -209,9 +210,18 @@ def test_lines_that_are_not_records_are_counted(tmp_path: Path) -> None:
     path.write_text('{"pages": [], "kind": "something else"}\n')
     with pytest.raises(UsageError, match="no records, only 1 line of something else"):
         survey(path)
+    path.write_text('{"text": "Cats rule.", "label": "main"}\n')
+    with pytest.raises(UsageError, match="no records, only 1 line of something else"):
+        survey(path)
+    with pytest.raises(UsageError, match="no records, only 1 line of something else"):
+        survey([{"id": "a"}], before=path)
+    with pytest.raises(UsageError, match="no records, only 1 line of something else"):
+        choose_pages(RunOutput(path))
     path.write_text("\n")
     with pytest.raises(UsageError, match="no records: the output is empty"):
         survey(path)
+    with pytest.raises(UsageError, match="no records: the output is empty"):
+        survey([{"id": "a"}], before=path)
 
 
 ODD_LINES = ['"a\\ud800"', "NaN", "1e999", "9" * 30, '"\\ud83d\\ude00"', "[" * 3000 + "]" * 3000]
