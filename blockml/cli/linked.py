@@ -7,7 +7,6 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from blockml.cli.output import note, print_json, print_rows, write_output, writi
 from blockml.errors import UsageError
 from blockml.parsing import Limits, parse
 from blockml.rendering.text import render_text
-from blockml.templates.linked import ORDERS, PageSource, find_menu, find_subdigraph, menu_candidates
+from blockml.templates.linked import ORDERS, PageSource, find_menu, find_subdigraph, menu_candidates, normalise
 from blockml.templates.mapping import (
     EQUALITIES,
     PageTemplate,
@@ -196,7 +195,7 @@ def key_url(page: str, url: str | None, source: PageSource) -> str:
             url = source.url_of(page)
     if url is None:
         raise UsageError("following links needs the URL of the page: give --url", source=page)
-    if urlsplit(url).scheme not in ("http", "https"):
+    if normalise(url) is None:
         raise UsageError(f"--url must be an http or https URL, got {url!r}")
     return url
 

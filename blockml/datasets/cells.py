@@ -83,9 +83,10 @@ def page_path(name: str, folder: Path) -> Path:
     DatasetError
         There is no such file; the message is the reason.
     """
-    scheme = urlsplit(name).scheme if "://" in name else ""
+    scheme = name.partition("://")[0].lower() if "://" in name else ""
     if scheme == "file":
-        name = url2pathname(urlsplit(name).path)
+        with suppress(ValueError):  # not a URL
+            name = url2pathname(urlsplit(name).path)
     for text in (name, name.replace("\\", "/")):
         place = folder / text
         for end in ("", *PAGE_FILES):

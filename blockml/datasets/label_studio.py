@@ -170,9 +170,12 @@ def label_studio_task(
         Label of each block, None for ``ignore``. Blocks with ``other`` get no region, nor do the rare blocks whose
         text a browser would place elsewhere.
     """
-    tree = lxml.html.document_fromstring(html).getroottree()
+    # Bytes, because lxml takes no text with a declaration of an encoding; a page without blocks may be no document.
+    parser = lxml.html.HTMLParser(encoding="utf-8")
+    content = html.encode("utf-8", "replace") if len(page.blocks) else b"<p>"
+    tree = lxml.html.document_fromstring(content, parser=parser).getroottree()
     regions = []
-    ends = [*page.blocks.node.tolist()[1:], len(page.nodes)]
+    ends = [*page.blocks.node.tolist()[1:], len(page.nodes)] if len(page.blocks) else []
     texts = (page.nodes.tag == 0) & (page.nodes.flags & (Flag.HEAD | Flag.DROPPED) == 0)
     for number, (first, end, text, label) in enumerate(
         zip(page.blocks.node.tolist(), ends, page.blocks.texts, labels, strict=True)

@@ -89,6 +89,7 @@ class LabelServer:
         self.store = store
         self.token = secrets.token_urlsafe(24)
         app = bottle.Bottle()
+        app.default_error_handler = _unanswered
         app.install(self._guarded)
         app.route("/", callback=lambda: _static("label.html"))
         app.route("/<name:re:label\\.(js|css)>", callback=_static)
@@ -124,12 +125,12 @@ class LabelServer:
             request, response = bottle.request, bottle.response
             host = request.get_header("Host", "")
             if host not in (f"{_ADDRESS}:{self.port}", f"localhost:{self.port}"):
-                return bottle.HTTPResponse("wrong host", 403, _HEADERS)
+                return _refused("wrong host", 403)
             given = request.query.get("token") or request.get_cookie(self._cookie) or ""
             if not secrets.compare_digest(given.encode("utf-8", "replace"), self.token.encode()):
-                return bottle.HTTPResponse("open the address that 'blockml label' printed", 403, _HEADERS)
+                return _refused("open the address that 'blockml label' printed", 403)
             if request.method != "GET" and request.get_header("Origin") != f"http://{host}":
-                return bottle.HTTPResponse("wrong origin", 403, _HEADERS)
+                return _refused("wrong origin", 403)
             for name, value in _HEADERS.items():
                 response.set_header(name, value)
             if "token" in request.query:
@@ -137,7 +138,7 @@ class LabelServer:
             try:
                 return callback(*arguments, **named)
             except (BlockmlError, OSError) as error:
-                return bottle.HTTPResponse(str(error), 400, _HEADERS)
+                return _refused(str(error), 400)
 
         return checked
 
@@ -176,10 +177,11 @@ class LabelServer:
         try:
             change = _read_change(request)
             page = self._page(change["id"])
-            labels = [None if name == IGNORE else Label(name) for name in change["labels"]]
-            done = bool(change["done"])
+            labels, done = _labels(change["labels"]), change["done"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UsageError(f"not a change of labels: {error}") from error
+        if labels is None or not isinstance(done, bool):
+            raise UsageError("not a change of labels: labels must be a list, and done true or false")
         self.store.save(page, self.store.parse(page), labels, done=done)
         return {"state": page.state}
 
@@ -188,6 +190,20 @@ class LabelServer:
         if page is None:
             raise UsageError(f"unknown page {page_id!r}")
         return page
+
+
+def _refused(message: str, status: int) -> Any:  # noqa: ANN401 (bottle has no types)
+    """Return an answer with a message, which may contain words of the request."""
+    import bottle
+
+    return bottle.HTTPResponse(message, status, _HEADERS | {"Content-Type": "text/plain; charset=utf-8"})
+
+
+def _unanswered(error: Any) -> str:  # noqa: ANN401 (bottle has no types)
+    """Return the message of an error that bottle found, such as an unknown address, and set its headers."""
+    for name, value in (_HEADERS | {"Content-Type": "text/plain; charset=utf-8"}).items():
+        error.set_header(name, value)
+    return str(error.status_line)
 
 
 def _read_change(request: Any) -> Any:  # noqa: ANN401 (bottle has no types)
@@ -202,6 +218,11 @@ def _read_change(request: Any) -> Any:  # noqa: ANN401 (bottle has no types)
     return json.loads(request.environ["wsgi.input"].read(request.content_length))
 
 
+def _labels(names: object) -> list[Label | None] | None:
+    """Return the labels of a change; None if it has no list of them."""
+    return [None if name == IGNORE else Label(name) for name in names] if isinstance(names, list) else None
+
+
 def _static(name: str) -> bytes:
     """Return a file of the page."""
     import bottle
@@ -214,15 +235,14 @@ def _ranges(page: Page) -> list[list[list[int]]]:
     """Return, for each block, the growing ranges [first, last] of blocks in the elements around it."""
     nodes, blocks = page.nodes, page.blocks
     low = blocks.node.searchsorted(np.arange(len(nodes) + 1)).tolist()  # number of blocks that start before a node
-    known: dict[int, list[list[int]]] = {}
-    found = []
-    for number, parent in enumerate(blocks.parent.tolist()):
-        if parent not in known:
-            ranges: list[list[int]] = []
-            for node in [parent, *nodes.ancestors(parent)] if parent >= 0 else []:
-                own = [low[node], low[int(nodes.end[node])] - 1]
-                if own[1] > own[0] and own not in ranges and len(ranges) < _MAX_RANGES:
-                    ranges.append(own)
-            known[parent] = ranges
-        found.append([[number, number], *known[parent]])
-    return found
+    parents, ends = nodes.parent.tolist(), nodes.end.tolist()
+    around: dict[int, list[list[int]]] = {-1: []}  # ranges of an element and the elements around it, innermost first
+    for node in set(blocks.parent.tolist()):
+        inside = [node]
+        while inside[-1] not in around:
+            inside.append(parents[inside[-1]])
+        for inner in reversed(inside[:-1]):
+            outer, own = around[parents[inner]], [low[inner], low[ends[inner]] - 1]
+            is_new = own[1] > own[0] and own not in outer[:1]
+            around[inner] = [own, *outer][:_MAX_RANGES] if is_new else outer
+    return [[[number, number], *around[parent]] for number, parent in enumerate(blocks.parent.tolist())]

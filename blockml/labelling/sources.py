@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import webencodings
 
-from blockml.archives.suffixes import split_compression
+from blockml.archives.suffixes import is_page_of_folder, split_compression
 from blockml.batch import find_inputs, read_items
 from blockml.batch.items import Item
 from blockml.datasets import open_dataset
@@ -23,7 +24,10 @@ from blockml.parsing import Limits
 from blockml.storage.names import safe_file_name
 from blockml.storage.spool import Spool
 
-__all__ = ["labels_folder", "page_of_item", "pages_to_label"]
+__all__ = ["in_own_folders", "labels_folder", "page_of_item", "pages_to_label"]
+
+#: Files of a page folder, beside that of the page.
+_FILES = frozenset({"labels.jsonl", "meta.json"})
 
 
 def labels_folder(source: Path) -> Path:
@@ -63,15 +67,15 @@ def pages_to_label(names: Sequence[str]) -> Path | list[PageToLabel]:
     if found is not None:
         if len(names) > 1:
             raise UsageError("give one table or data set, or several files and archives of pages", source=path)
-        return [_page_of_row(page) for page in found.pages]
+        return in_own_folders([_page_of_row(page) for page in found.pages])
     if len(names) == 1 and path.is_dir() and html_files(path.rglob("*")):
         return path
     with Spool() as spool:
-        ids = ((item, "/".join(map(safe_file_name, filter(None, item.id.split("/"))))) for item in _items(names))
-        pages = [page for item, page_id in ids if (page := page_of_item(item, page_id, spool)) is not None]
+        items = _items(names)
+        pages = [page for item in items if (page := page_of_item(item, _folder_of(item.id), spool)) is not None]
     if not pages:
         raise InputError("no page could be read", source=", ".join(names))
-    return pages
+    return in_own_folders(pages)
 
 
 def _items(names: Sequence[str]) -> Iterator[Item]:
@@ -90,8 +94,32 @@ def _data_set(path: Path) -> Dataset | None:
 def _page_of_row(page: LabelledPage) -> PageToLabel:
     meta = {"url": page.url, "site": page.site if page.site_known else None, "page_type": page.page_type}
     meta |= {"encoding": page.charset, "record": page.id}
-    page_id = "/".join(map(safe_file_name, filter(None, page.id.split("/"))))
-    return PageToLabel(page_id, page, {name: value for name, value in meta.items() if value})
+    return PageToLabel(_folder_of(page.id), page, {name: value for name, value in meta.items() if value})
+
+
+def _folder_of(page_id: str) -> str:
+    """Return the page folder of an id, in which no folder has the name of a file of page folders."""
+    steps = [f"{step}/" if is_page_of_folder(step) or step in _FILES else step for step in page_id.split("/") if step]
+    return "/".join(map(safe_file_name, steps)) or safe_file_name(page_id)
+
+
+def in_own_folders(pages: Sequence[PageToLabel]) -> list[PageToLabel]:
+    """Give each page a folder of its own: a crawl may repeat ids, and different ids may have equal file names.
+
+    Examples
+    --------
+    >>> [page.id for page in in_own_folders([PageToLabel(name, Path(name)) for name in ("a", "b", "a", "a-2")])]
+    ['a', 'b', 'a-2', 'a-2-2']
+    """
+    counts: Counter[str] = Counter()
+    taken: set[str] = set()
+    for page in pages:
+        name = page.id
+        while page.id in taken:
+            counts[name] += 1
+            page.id = f"{name}-{counts[name] + 1}"
+        taken.add(page.id)
+    return list(pages)
 
 
 def page_of_item(item: Item, page_id: str, spool: Spool, **meta: Any) -> PageToLabel | None:  # noqa: ANN401 (JSON)

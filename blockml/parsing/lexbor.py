@@ -95,12 +95,12 @@ def is_costly(source: bytes) -> bool:
     return has_many_attributes(source)
 
 
-def has_many_attributes(source: bytes) -> bool:
-    """Tell whether a tag has so many attributes that comparing each with those before it is slow."""
-    for run in _long_runs(source, 2 * _MAX_ATTRIBUTES):
+def has_many_attributes(source: bytes, most: int = _MAX_ATTRIBUTES) -> bool:
+    """Tell whether a tag has more than ``most`` attributes, so that comparing each with those before it is slow."""
+    for run in _long_runs(source, 2 * most):
         tag = _START_TAG.search(run)
         rest = run[tag.start() :] if tag else b""
-        if len(rest) - len(rest.translate(None, _SEPARATORS)) > _MAX_ATTRIBUTES:
+        if len(rest) - len(rest.translate(None, _SEPARATORS)) > most:
             return True
     return False
 

@@ -11,6 +11,7 @@ MAX_RATIO, SPARE = 8, 65_536
 #: The part of MAX_RATIO for things that a page has once and an output repeats, such as addresses, indents and empty
 #: cells. The words themselves take at most 3 bytes per byte of the page, and at most 4 with their escapes and marks.
 _REPEATED = 3
+_TOO_LARGE = f"the output would be more than {MAX_RATIO} times as large as the page"
 
 
 def page_size(page: Page) -> int:
@@ -42,7 +43,7 @@ class Budget:
 
     def __init__(self, page: Page, ratio: int = _REPEATED, spare: int = SPARE) -> None:
         self.left = ratio * page_size(page) + spare
-        self._cut: dict[str, None] = {}  # what was left out, in order
+        self._cut: dict[str, str] = {}  # what was left out, in order, and why
 
     def spend(self, amount: int, what: str) -> bool:
         """Spend bytes on ``what``; if too few are left, spend none and return false."""
@@ -52,12 +53,11 @@ class Budget:
         self.leave_out(what)
         return False
 
-    def leave_out(self, what: str) -> None:
-        """Remember that some of ``what`` is left out."""
-        self._cut[what] = None
+    def leave_out(self, what: str, reason: str = _TOO_LARGE) -> None:
+        """Remember that some of ``what`` is left out, and why."""
+        self._cut[what] = reason
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """One warning for each kind of thing that was left out."""
-        reason = f"the output would be more than {MAX_RATIO} times as large as the page"
-        return tuple([f"some {what} are left out: {reason}" for what in self._cut])
+        return tuple([f"some {what} are left out: {reason}" for what, reason in self._cut.items()])

@@ -8,13 +8,11 @@ from html import unescape
 from urllib.parse import urljoin, urlsplit
 
 from blockml.rendering.bounds import Budget
-from blockml.text.addresses import read_address
+from blockml.text.addresses import MAX_BASE, MAX_BASE_SLASHES, is_long_base, read_address
 
 __all__ = ["absolute_addresses", "is_safe", "resolver"]
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
-#: Maximum characters and slashes of a base address.
-_MAX_BASE, _MAX_SLASHES = 2_048, 64
 #: Links with these schemes, or relative; others might run scripts.
 SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 #: Characters that end an address in Markdown or start code; parentheses are allowed in pairs.
@@ -55,10 +53,13 @@ def absolute_addresses(base: str, budget: Budget | None = None) -> Callable[[str
     A base of more than 2,048 characters or 64 slashes is ignored, because resolving thousands of addresses against it
     would be very slow.
     """
-    if len(base) > _MAX_BASE or base.count("/") > _MAX_SLASHES:
+    if is_long_base(base):
         base = ""
         if budget is not None:
-            budget.leave_out("base addresses of links")
+            budget.leave_out(
+                "base addresses of links",
+                f"the page's base has more than {MAX_BASE:,} characters or {MAX_BASE_SLASHES} slashes",
+            )
     try:
         parts = urlsplit(base)
         origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme and parts.netloc else ""

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from blockml.batch import Inputs, read_items
 from blockml.batch.items import Item
 from blockml.errors import InputError, UsageError
-from blockml.labelling.sources import page_of_item
+from blockml.labelling.sources import in_own_folders, page_of_item
 from blockml.labelling.store import PageToLabel
 from blockml.storage.names import safe_file_name
 from blockml.storage.spool import Spool
-from blockml.surveying.records import RunOutput
+from blockml.surveying.records import RunOutput, record_id
 from blockml.surveying.sites import NO_SITE
 from blockml.text.sketches import min_hashes
 
@@ -38,8 +38,9 @@ class _Site:
 
     n_pages: int = 0
     loss: float = 0.0
-    least: list[tuple[float, int, str]] = field(default_factory=list)
-    texts: set[tuple[int, ...]] = field(default_factory=set)  #: MinHashes of the texts of chosen pages.
+    #: Their -confidence, -number, id, and MinHashes of the text.
+    least: list[tuple[float, int, str, frozenset[tuple[int, ...]]]] = field(default_factory=list)
+    texts: set[tuple[int, ...]] = field(default_factory=set)  #: MinHashes of the texts of these pages.
 
 
 def choose_pages(
@@ -80,8 +81,9 @@ def choose_pages(
     done = {page_id for _, page_id in labelled}
     n_done = Counter(site for site, _ in labelled)
     sites: dict[str, _Site] = {}
-    n_rated = 0
+    n_records = n_rated = 0
     for number, record in enumerate(output):
+        n_records += 1
         if record.failed or record.confidence is None:
             continue
         n_rated += 1
@@ -91,26 +93,29 @@ def choose_pages(
         wanted = per_site - n_done[record.site]
         if record.id in done or wanted <= 0:
             continue
-        item = (-record.confidence, -number, record.id)
-        if len(site.least) < wanted or item > site.least[0]:
+        place = (-record.confidence, -number)
+        if len(site.least) < wanted or place > site.least[0][:2]:
             hashes = min_hashes((record.text or "").split()).tolist()
-            text = {tuple(hashes[:3]), tuple(hashes[3:])}
+            text = frozenset({tuple(hashes[:3]), tuple(hashes[3:])})
             if site.texts.isdisjoint(text):
                 site.texts |= text
-                heapq.heappush(site.least, item)
+                heapq.heappush(site.least, (*place, record.id, text))
                 if len(site.least) > wanted:
-                    heapq.heappop(site.least)
+                    site.texts -= heapq.heappop(site.least)[3]
     if not n_rated:
+        output.refuse_without_records(n_records)
         raise UsageError("pages are chosen by confidence, but no record has one", source=output.name)
     ranked = sorted(sites.items(), key=lambda item: (-item[1].loss, item[0]))
     chosen: list[ChosenPage] = []
+    taken: set[str] = set()  # a hostile output may repeat ids
     for name, site in ranked:
         if site.n_pages < per_site:
             continue
-        least = sorted(site.least, reverse=True)
+        least = {page_id: -sure for sure, _, page_id, _ in sorted(site.least) if page_id not in taken}
+        taken.update(least)
         of = n_done[name] + len(least)
-        for rank, (sure, _, page_id) in enumerate(least, n_done[name] + 1):
-            chosen.append(ChosenPage(page_id, name, rank, of, -sure))
+        for rank, (page_id, sure) in enumerate(reversed(least.items()), n_done[name] + 1):
+            chosen.append(ChosenPage(page_id, name, rank, of, sure))
     return chosen[:pages]
 
 
@@ -126,20 +131,21 @@ def chosen_pages(chosen: Sequence[ChosenPage], inputs: Inputs) -> list[PageToLab
     found: dict[str, PageToLabel] = {}
     with Spool() as spool:
         for item in read_items(inputs):
-            if item.id in wanted and item.id not in found and (page := _to_label(item, *wanted[item.id], spool)):
-                found[item.id] = page
+            page_id = record_id(item.id)
+            if page_id in wanted and page_id not in found and (page := _to_label(item, *wanted[page_id], spool)):
+                found[page_id] = page
                 if len(found) == len(wanted):
                     break
     if wanted and not found:
         raise InputError(
             "none of the chosen pages is in the inputs; give the inputs of the run", source=inputs.names[0]
         )
-    return sorted(found.values(), key=lambda page: page.order)
+    return in_own_folders(sorted(found.values(), key=lambda page: page.order))
 
 
 def _to_label(item: Item, order: int, chosen: ChosenPage, spool: Spool) -> PageToLabel | None:
     page_id = f"{safe_file_name(chosen.site or 'no-site')}/{safe_file_name(chosen.id)}"
-    page = page_of_item(item, page_id, spool, site=chosen.site)
+    page = page_of_item(item, page_id, spool, site=chosen.site, record=chosen.id)
     if page is not None:
         page.note, page.order = f"{chosen.rank} of {chosen.of} from {chosen.site or NO_SITE}", order
     return page

@@ -5,14 +5,14 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.surveying.records import Record, RunOutput
-from blockml.surveying.sites import Sites
+from blockml.surveying.sites import OTHER, Sites, bounded_name
 from blockml.text.hashing import stable_hash64
 from blockml.text.sketches import min_hashes
 
@@ -20,8 +20,10 @@ from blockml.text.sketches import min_hashes
 _SHOWN_PAGES, _SHOWN_LINES, _SHOWN_CHARACTERS = 30, 12, 240
 #: Maximum number of them from one site, and of sites they are taken from.
 _PAGES_OF_SITE, _MOST_SITES = 3, 200
-#: Maximum lines of a text to compare.
-_COMPARED_LINES = 2_000
+#: Maximum lines of a text to compare, and characters of them.
+_COMPARED_LINES, _COMPARED_CHARACTERS = 2_000, 200_000
+#: Maximum number of changes of the status counted separately.
+_MOST_STATUSES = 1_000
 
 
 @dataclass(slots=True)
@@ -37,7 +39,13 @@ class Earlier:
 
     @classmethod
     def read(cls, output: RunOutput) -> Earlier:
-        """Read an output; if an id occurs several times, its last record counts."""
+        """Read an output; if an id occurs several times, its last record counts.
+
+        Raises
+        ------
+        UsageError
+            The output has no records.
+        """
         keys, texts, least = array("Q"), array("q"), array("I")
         confidence, statuses = array("f"), array("h")
         names: dict[str, int] = {}
@@ -46,7 +54,8 @@ class Earlier:
             texts.append(hash(record.text))
             least.extend(min_hashes((record.text or "").split()).tolist())
             confidence.append(float("nan") if record.confidence is None else record.confidence)
-            statuses.append(names.setdefault(record.status if len(names) < 1000 else "other", len(names)))
+            statuses.append(names.setdefault(bounded_name(names, record.status), len(names)))
+        output.refuse_without_records(len(keys))
         found, place = np.unique(np.asarray(keys, dtype=np.uint64)[::-1], return_index=True)
         order = len(keys) - 1 - place
         return cls(
@@ -76,6 +85,10 @@ class Changes:
     statuses: Counter[tuple[str, str]] = field(default_factory=Counter)
     by_site: dict[str, list[float]] = field(default_factory=dict)  #: Pages, changed pages, sums of confidence.
     _largest: dict[str, list[tuple[float, int, Record]]] = field(default_factory=dict)  #: Largest changes by site.
+    _found: NDArray[np.bool_] = field(init=False)  #: (n_earlier,) whether the later output has the id of each record.
+
+    def __post_init__(self) -> None:
+        self._found = np.zeros(len(self.earlier.keys), dtype=bool)
 
     def add(self, record: Record, number: int, hashes: NDArray[np.uint32], site: str) -> None:
         """Compare a record with that of the earlier output."""
@@ -83,9 +96,12 @@ class Changes:
         if place is None:
             self.n_new += 1
             return
+        self._found[place] = True
         before = self.earlier.names[self.earlier.statuses[place]]
-        if before != record.status:
-            self.statuses[before, record.status] += 1
+        if before != record.status and (after := bounded_name(self.earlier.names, record.status)) != before:
+            pair = (before, after)
+            is_counted = pair in self.statuses or len(self.statuses) < _MOST_STATUSES
+            self.statuses[pair if is_counted else (OTHER, OTHER)] += 1
         changed = bool(self.earlier.texts[place] != hash(record.text))
         self.n_changed += changed
         self.n_same += not changed
@@ -99,7 +115,7 @@ class Changes:
             counts[4] += 1
         if changed:
             moved = float((self.earlier.hashes[place] != hashes).mean())
-            item = (moved, -number, record)
+            item = (moved, -number, _to_compare(record))
             if site in self._largest or len(self._largest) < _MOST_SITES:
                 heap = self._largest.setdefault(site, [])
                 (heapq.heappush if len(heap) < _PAGES_OF_SITE else heapq.heappushpop)(heap, item)
@@ -107,7 +123,7 @@ class Changes:
     @property
     def n_gone(self) -> int:
         """Number of pages that only the earlier output has."""
-        return max(len(self.earlier.keys) - self.n_same - self.n_changed, 0)
+        return int((~self._found).sum())
 
     def rows(self, sites: Sites) -> list[dict[str, Any]]:
         """Return the rows of the table of changes by site, those with the most changed pages first."""
@@ -126,13 +142,19 @@ class Changes:
         """Return the pages that changed most, with their added and removed lines; reads the earlier output again."""
         largest = sorted((item for heap in self._largest.values() for item in heap), reverse=True)[:_SHOWN_PAGES]
         later = {record.id: (moved, record) for moved, _, record in largest}
-        texts = {record.id: record for record in output if record.id in later} if later else {}
+        texts = {record.id: _to_compare(record) for record in output if record.id in later} if later else {}
         rows = []
         for page_id, (moved, record) in later.items():
             if (before := texts.get(page_id)) is not None:
                 rows.append({"id": page_id, "site": record.site, "title": record.title, "changed_share": moved}
                             | _confidences(before, record) | _lines(before.text or "", record.text or ""))  # fmt: skip
         return rows
+
+
+def _to_compare(record: Record) -> Record:
+    """Return a record with only the part of its text that is compared, because hundreds of records are kept."""
+    text = record.text or ""
+    return record if len(text) <= _COMPARED_CHARACTERS else replace(record, text=text[:_COMPARED_CHARACTERS])
 
 
 def _confidences(before: Record, after: Record) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from blockml.datasets import TextGold
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.progress import ProgressCallback, ignore_progress, tracked
+from blockml.surveying.records import record_id
 from blockml.surveying.sites import PageNote, SiteStats
 from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, PageSummary, cluster_pages, summarise_page
 
@@ -57,14 +58,15 @@ def read_chosen_pages(
     """
     found, left = PagesRead(), {*texts, *clustered}
     for item in tracked(read_items(inputs), progress, "pages of the inputs"):
-        if item.id not in left:
+        page_id = record_id(item.id)
+        if page_id not in left:
             continue
-        left.discard(item.id)
+        left.discard(page_id)
         if (page := _parsed(item)) is not None:
-            if item.id in texts:
-                found.views[item.id] = runs_of(page, texts[item.id])
-            if item.id in clustered:
-                found.summaries[item.id] = summarise_page(page)
+            if page_id in texts:
+                found.views[page_id] = runs_of(page, texts[page_id])
+            if page_id in clustered:
+                found.summaries[page_id] = summarise_page(page)
         if not left:
             break
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +17,8 @@ from blockml.batch.readers.base import printable
 from blockml.datasets.base import site_of
 from blockml.errors import InputError, UsageError, needed
 from blockml.rendering.record import FAILURES, UNSURE
+from blockml.text.hashing import stable_hash64
+from blockml.text.plurals import counted
 
 __all__ = ["Record", "RunOutput", "RunRecords"]
 
@@ -28,6 +30,10 @@ _MAX_NAME, _MAX_LINE = 500, 64 << 20
 #: Columns of a table that a survey reads, and number of rows to decode at a time.
 _COLUMNS = ("id", "url", "status", "title", "text", "confidence", "n_blocks", "n_kept_blocks", "model", "metadata")
 _BATCH_ROWS = 64
+#: Maximum bytes of the rows to decode at a time, unless one row has more.
+_MAX_BATCH = 1 << 30
+#: Columns of which a record has at least one, unlike labels of blocks, for example.
+_NAMING = frozenset({"id", "url", "status"})
 _PARTS = {"metadata": ("metadata.language", "metadata.published")}
 _PARQUET = b"PAR1"
 #: Statuses of pages that failed.
@@ -71,7 +77,7 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
     >>> record.id, record.site, record.text, record.confidence
     ('7', 'cats.example', None, None)
     """
-    page_id = _name(row.get("id")) or f"record {number}"
+    page_id = record_id(row.get("id")) or f"record {number}"
     url = _name(row.get("url")) or None
     metadata = row.get("metadata")
     about = metadata if isinstance(metadata, Mapping) else {}
@@ -82,7 +88,7 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
         _site(url, page_id),
         _name(row.get("status")) or "unknown",
         _name(row.get("title")),
-        text if isinstance(text, str) else None,
+        printable(text[:_MAX_LINE]) if isinstance(text, str) else None,
         _share(row.get("confidence")),
         _count(row.get("n_blocks")),
         _count(row.get("n_kept_blocks")),
@@ -90,6 +96,20 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
         _name(about.get("language")).partition("-")[0].lower(),
         isinstance(about.get("published"), str),
     )
+
+
+def record_id(value: object) -> str:
+    """Return the id of a record or page as a survey keeps it: a long one is cut, and ends in a hash to stay unique.
+
+    Examples
+    --------
+    >>> record_id("cats/1"), len(record_id("https://cats.example/?" + "q=1&" * 1000))
+    ('cats/1', 500)
+    """
+    if not isinstance(value, str) or len(value) <= _MAX_NAME:
+        return _name(value)
+    end = f"-{int(stable_hash64([value])[0]):016x}"
+    return _name(value)[: _MAX_NAME - len(end)] + end
 
 
 def _name(value: object) -> str:
@@ -105,7 +125,9 @@ def _share(value: object) -> float | None:
 
 
 def _count(value: object) -> int:
-    return min(max(value, 0), 10**9) if isinstance(value, int) and not isinstance(value, bool) else 0
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return min(value, 10**9) if 0 <= value < 2**64 else 0  # orjson reads larger integers as floats
 
 
 def _site(url: str | None, page_id: str) -> str:
@@ -165,10 +187,21 @@ class RunOutput:
     def __iter__(self) -> Iterator[Record]:
         self.n_damaged = 0
         for number, row in enumerate(self._rows(), 1):
-            if isinstance(row, Mapping):
+            if isinstance(row, Mapping) and not row.keys().isdisjoint(_NAMING):
                 yield record_of(row, number)
             else:
                 self.n_damaged += 1
+
+    def refuse_without_records(self, n_records: int) -> None:
+        """Raise UsageError if the output, which was read to its end, had no records."""
+        if not n_records:
+            raise UsageError(
+                f"no records, only {counted(self.n_damaged, 'line')} of something else; "
+                "give JSON lines or Parquet that predict wrote"
+                if self.n_damaged
+                else "no records: the output is empty",
+                source=self.name,
+            )
 
     def _files(self) -> list[Path]:
         path = Path(str(self.source))
@@ -210,19 +243,34 @@ def _line_rows(path: Path) -> Iterator[Any]:
             if length > len(line):
                 yield None
             elif line.strip():
-                try:
-                    yield loads(line)
-                except (ValueError, RecursionError):
-                    yield None
+                yield loads(line)
 
 
-def _loader() -> Any:  # noqa: ANN401 (a function of bytes)
-    """Return a JSON parser: orjson's if it is installed, which is faster."""
+def _loader() -> Callable[[bytes], Any]:
+    """Return a function from a line to its JSON, or None: orjson's parser if it is installed, which is faster.
+
+    What orjson refuses, such as NaN and lone surrogates, is read by Python's parser, so that the records are equal
+    without orjson.
+    """
     try:
         import orjson
     except ImportError:
-        return json.loads
-    return orjson.loads
+        return _loads
+
+    def faster(line: bytes) -> Any:  # noqa: ANN401 (JSON)
+        try:
+            return orjson.loads(line)
+        except ValueError:
+            return _loads(line)
+
+    return faster
+
+
+def _loads(line: bytes) -> Any:  # noqa: ANN401 (JSON)
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _table_rows(path: Path) -> Iterator[Any]:
@@ -232,14 +280,17 @@ def _table_rows(path: Path) -> Iterator[Any]:
     try:
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
             names = [name for name in _COLUMNS if name in file.schema_arrow.names]
-            if not names:
-                raise UsageError(
-                    f"has none of the columns of a record; its columns are: {', '.join(file.schema_arrow.names)}",
-                    source=path,
-                )
+            if _NAMING.isdisjoint(names):
+                there = ", ".join(file.schema_arrow.names)
+                raise UsageError(f"has no column id, url or status; its columns are: {there}", source=path)
             names = [part for name in names for part in _PARTS.get(name, (name,))]
-            for batch in file.iter_batches(_BATCH_ROWS, columns=names):
-                yield from batch.to_pylist()
+            for group in range(file.metadata.num_row_groups):
+                size = max(1, file.metadata.row_group(group).total_byte_size)  # at least that of its largest cell
+                at_once = max(1, min(_BATCH_ROWS, _MAX_BATCH // size))  # a cell may be stored once for all rows
+                for batch in file.iter_batches(at_once, row_groups=[group], columns=names):
+                    step = at_once if batch.nbytes <= size else 1
+                    for first in range(0, len(batch), step):
+                        yield from batch.slice(first, step).to_pylist()
     except (ValueError, OverflowError, KeyError, pa.ArrowException) as error:  # Python can't hold some cells
         if isinstance(error, UsageError):
             raise

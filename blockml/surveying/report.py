@@ -10,6 +10,7 @@ from functools import cache
 from html import escape
 from importlib import import_module
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -181,12 +182,8 @@ def survey(
             duplicates.add(number, site.number, hashes)
         if changes is not None:
             changes.add(record, number, hashes, site.name)
-    if not sites.total.n_pages:
-        raise UsageError(
-            f"no records, only {counted(records.n_damaged, 'line')} of something else; "
-            "give JSON lines or Parquet that predict wrote",
-            source=records.name,
-        )
+    records.refuse_without_records(sites.total.n_pages)
+    n_damaged = records.n_damaged  # of the whole output; the second reading may end before
     repeats, frequent = duplicates.by_site(len(sites.by_name))
     ranked = sites.ranked()
     shown = {note.number: note for site in ranked[:_SHOWN_SITES] for note in (*site.least_sure(), *site.typical())}
@@ -194,8 +191,10 @@ def survey(
     first_of = {page: site for site, (page, _) in frequent.items()}
     texts: dict[str, str] = {}
     examples: dict[int, str] = {}
-    for number, record in enumerate(tracked(records, progress, "repeated lines", sites.total.n_pages)):
-        lines.add(record, sites.of(record).number)
+    again = islice(records, sites.total.n_pages)  # the run may have added records since
+    for number, record in enumerate(tracked(again, progress, "repeated lines", sites.total.n_pages)):
+        if (known := sites.find(record)) is not None:
+            lines.add(record, known.number)
         if number in shown:
             texts[record.id] = (record.text or "")[:_VIEWED]
         if number in first_of:
@@ -232,7 +231,7 @@ def survey(
         "changed_pages": [] if changes is None or earlier_output is None else changes.pages(earlier_output),
     }  # fmt: skip
     return Survey(
-        records.name, _glance(records, sites, int(repeats.sum()), changes, earlier_output), tables, pages.views
+        records.name, _glance(n_damaged, sites, int(repeats.sum()), changes, earlier_output), tables, pages.views
     )
 
 
@@ -244,7 +243,7 @@ def _inputs(given: str | Path | Iterable[str | Path] | Inputs) -> Inputs:
 
 
 def _glance(
-    records: RunOutput, sites: Sites, n_duplicates: int, changes: Changes | None, earlier: RunOutput | None
+    n_damaged: int, sites: Sites, n_duplicates: int, changes: Changes | None, earlier: RunOutput | None
 ) -> dict[str, Any]:
     total = sites.total
     of_changes = None
@@ -258,7 +257,7 @@ def _glance(
     return {
         "pages": total.n_pages,
         "sites": len(sites.by_name),
-        "damaged_lines": records.n_damaged,
+        "damaged_lines": n_damaged,
         "statuses": count_of(sites.statuses, 12),
         "models": count_of(sites.models, 12),
         "languages": count_of(sites.languages, 12),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import zlib
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +15,12 @@ from blockml.surveying.records import Record
 #: Maximum number of sites counted separately; pages of further sites are counted as ``(other sites)``.
 MOST_SITES = 20_000
 OTHER_SITES, NO_SITE = "(other sites)", "(no site)"
+#: Name that stands for those beyond the maximum.
+OTHER = "other"
 #: Number of lowest-confidence pages to show of a site, of typical ones, and of sampled pages to choose these from.
 N_LEAST, N_TYPICAL, SAMPLED_PAGES = 3, 3, 16
+#: Maximum number of statuses, models and languages counted separately.
+_MOST_NAMES = 1_000
 #: Number of bins of the confidence.
 CONFIDENCE_BINS = 20
 #: Maximum characters of a text to show if the page itself isn't given.
@@ -206,27 +211,44 @@ class Sites:
             stats.add(record, n_words)
         site.note_page(record, number, n_words)
         for counter, name in ((self.statuses, record.status), (self.models, record.model)):
-            _count_name(counter, name)
+            count_name(counter, name)
         if not record.failed:
-            _count_name(self.languages, record.language or "unknown")
+            count_name(self.languages, record.language or "unknown")
             if record.confidence is not None:
                 self.histogram[min(int(record.confidence * CONFIDENCE_BINS), CONFIDENCE_BINS - 1)] += 1
         return site
 
     def of(self, record: Record) -> SiteStats:
         """Return the statistics of a record's site, or of ``(other sites)`` if there are too many sites."""
+        found = self.find(record)
+        if found is None:
+            name = (record.site or NO_SITE) if len(self.by_name) < MOST_SITES else OTHER_SITES
+            found = self.by_name[name] = SiteStats(name, len(self.by_name), self.sample_size)
+        return found
+
+    def find(self, record: Record) -> SiteStats | None:
+        """Return what :meth:`of` returned for a record of this site; None if there was no such record."""
         name = record.site or NO_SITE
         if name not in self.by_name and len(self.by_name) >= MOST_SITES:
             name = OTHER_SITES
-        if name not in self.by_name:
-            self.by_name[name] = SiteStats(name, len(self.by_name), self.sample_size)
-        return self.by_name[name]
+        return self.by_name.get(name)
 
     def ranked(self) -> list[SiteStats]:
         """Return the sites by pages times 1 - confidence, the highest first."""
         return sorted(self.by_name.values(), key=lambda site: (-site.expected_loss, -site.n_pages, site.name))
 
 
-def _count_name(counter: Counter[str], name: str) -> None:
-    """Count a name; hostile records may contain any number of different names."""
-    counter[name if name in counter or len(counter) < 1000 else "other"] += 1
+def count_name(counter: Counter[str], name: str) -> None:
+    """Count a name; hostile records may contain any number of different names, of which 1,000 are counted."""
+    counter[bounded_name(counter, name)] += 1
+
+
+def bounded_name(known: Collection[str], name: str) -> str:
+    """Return a name, or ``other`` if it is new and there are too many names already.
+
+    Examples
+    --------
+    >>> bounded_name({"ok": 1}, "timeout"), bounded_name([str(number) for number in range(1000)], "timeout")
+    ('timeout', 'other')
+    """
+    return name if name in known or len(known) < _MOST_NAMES else OTHER

@@ -184,7 +184,9 @@ def test_a_page_without_links_has_no_template(capsys: Output, tmp_path: Path) ->
     assert main(command) == 1
     assert "no template (no_links)" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-    assert main([*command, "--url", "ftp://a.example/"]) == 2
+    for url in ("ftp://a.example/", "http://[::1", "http://a.example:99999/", "https://"):
+        assert main([*command, "--url", url]) == 2
+        assert "--url must be an http or https URL" in capsys.readouterr().err
     assert main([*command, "--allow-private"]) == 2
     assert main(["templates", "extract", str(page), "--source", str(tmp_path / "none")]) == 3
     outside = tmp_path / "outside.html"

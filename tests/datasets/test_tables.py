@@ -196,6 +196,12 @@ BAD: Mapping[str, tuple[str, bytes, str]] = {
     "Excel file": ("t.csv", b"PK\x03\x04", "is a ZIP archive or an Excel file; save the table in UTF-8"),
     "two columns": ("t.csv", b"html,html,text\n<p>x,<p>y,x\n", "two columns have the name 'html'"),
     "no header": ("t.csv", b"<p>x,y\n<p>z,y\n", "the first row must have the names of the columns"),
+    "broken address": ("t.csv", b"html,text\nhttp://[::1,x\n", "has the address 'http://.::1' instead of a page"),
+    "broken file URL": (
+        "t.csv",
+        b"html,text\nfile://[a.html,x\n",
+        "names a file that does not exist, 'file://.a.html'",
+    ),
     "addresses": ("t.csv", b"html,text\nhttps://x.example/,x\n", "has the address .* pages are not downloaded"),
     "JSON array": ("t.jsonl", b'[{"html": "<p>x", "text": "x"}]', "each line must be one object"),
     "carriage return": ("t.csv", b"html,text\n<p>x,a\rb\n", "line 2 is not CSV"),
@@ -488,3 +494,20 @@ def test_commands_take_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["evaluate", "bte", "--dataset", str(path), "--columns", "html"]) == 2
     assert "--columns takes KIND=NAME pairs" in capsys.readouterr().err
     assert main(["evaluate", "bte", "--dataset", "data/pages", *columns]) == 2
+
+
+@pytest.mark.parametrize(
+    "html",
+    [b"", b"<!-- x -->", b"\x89PNG\r\n\x1a\n\0\0", b"<script>x</script>", b"<?xml version='1.0' encoding='utf-8'?>"],
+)
+def test_pages_that_are_no_document_become_tasks(html: bytes, tmp_path: Path) -> None:
+    """A page without blocks is a task without regions, and a declared encoding doesn't matter to a decoded page."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.html").write_bytes(html)
+    (tmp_path / "in" / "b.html").write_bytes(b"<?xml version='1.0' encoding='utf-8'?><p>Cats rule.")
+    tasks = tmp_path / "tasks.json"
+    command = ["label", str(tmp_path / "in"), "--format", "label-studio", "-o", str(tasks), "--model", "plain"]
+    assert main(command) == 0
+    empty, full = json.loads(tasks.read_text())
+    assert empty["predictions"][0]["result"] == []
+    assert [region["value"]["text"] for region in full["predictions"][0]["result"]] == ["Cats rule."]

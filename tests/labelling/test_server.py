@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import blockml
@@ -23,7 +24,7 @@ from tests.hostile import HOSTILE
 
 pytest.importorskip("bottle")
 pytest.importorskip("nh3")
-from blockml.labelling.server import LabelServer
+from blockml.labelling.server import LabelServer, _ranges
 
 DATA = Path(__file__).parents[2] / "data"
 pytestmark = [pytest.mark.enable_socket, pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -119,6 +120,54 @@ def test_wrong_changes_write_nothing(server: LabelServer, change: object) -> Non
     """A change for an unknown page or with invalid labels is a bad request."""
     assert ask(server, "POST", "/api/page", change)[0] == 400
     assert not server.store.output.exists()
+
+
+def test_changes_of_the_wrong_types_write_nothing(tmp_path: Path) -> None:
+    """Labels that are the keys of an object, and a state that is not a truth value, are bad requests."""
+    (tmp_path / "a.html").write_text("<p>Cats rule the world.<p>Imprint")
+    with serving(tmp_path, tmp_path / "out") as server:
+        for labels, done in (({"main": 1, "other": 2}, True), (["main", "other"], "no"), (["main", "other"], 0)):
+            change = {"id": "a", "labels": labels, "done": done}
+            assert ask(server, "POST", "/api/page", change)[0] == 400
+        assert not server.store.output.exists()
+        assert ask(server, "POST", "/api/page", {"id": "a", "labels": ["main", "other"], "done": False})[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/page?id=%3Ch1%3Eforged", 400),
+        ("GET", "/%3Ch1%3Eforged", 404),
+        ("PUT", "/api/page", 405),
+        ("GET", "/label.js/../server.py", 404),
+    ],
+)
+def test_errors_are_plain_text(server: LabelServer, method: str, path: str, status: int) -> None:
+    """A browser shows no markup from an error, even one that repeats words of the request, and it has all headers."""
+    address = f"127.0.0.1:{server.port}"
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.request(method, path, None, {"Cookie": f"blockml-label-{server.port}={server.token}", "Host": address})
+    answer = connection.getresponse()
+    assert (answer.status, answer.getheader("Content-Type")) == (status, "text/plain; charset=utf-8")
+    assert answer.getheader("Content-Security-Policy", "").startswith("default-src 'none'")
+    assert answer.getheader("X-Content-Type-Options") == "nosniff"
+    connection.close()
+
+
+def test_ranges_around_blocks_of_deep_pages() -> None:
+    """The ranges of a block are those of the elements around it that have further blocks, at most 16."""
+    html = "<div>" * 30 + "<p>one<p>two" + "</div><p>more" * 30
+    page = blockml.parse(html)
+    found = _ranges(page)
+    for number, parent in enumerate(page.blocks.parent.tolist()):
+        expected = [[number, number]]
+        for node in [parent, *page.nodes.ancestors(parent)]:
+            inside = np.flatnonzero((page.blocks.node >= node) & (page.blocks.node < page.nodes.end[node]))
+            own = [int(inside[0]), int(inside[-1])]
+            if own[0] < own[1] and own not in expected and len(expected) < 17:
+                expected.append(own)
+        assert found[number] == expected
+    assert max(map(len, found)) == 17
 
 
 @pytest.mark.parametrize(

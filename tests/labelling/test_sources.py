@@ -14,6 +14,7 @@ from blockml.extractors import resolve
 from blockml.labelling.sources import labels_folder, pages_to_label
 from blockml.labelling.store import LabelStore
 from blockml.page import Label
+from blockml.storage.names import safe_file_name
 
 HTML = "<title>Cats</title><h1>Cats {0}</h1><p>Cats rule the world {0}.</p>"
 WARC = (
@@ -114,10 +115,36 @@ def test_wrong_inputs(tmp_path: Path) -> None:
     (tmp_path / "wrong.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(DatasetError, match="no column of pages was recognised; the columns are: a, b"):
         pages_to_label([str(tmp_path / "wrong.csv")])
-    twice = tmp_path / "twice.warc"
+
+
+def test_every_page_of_a_hostile_crawl_can_be_labelled(tmp_path: Path) -> None:
+    """Repeated ids, and ids whose files would replace each other's, get page folders of their own."""
+    twice, odd = tmp_path / "twice.warc", tmp_path / "odd.jsonl"
     twice.write_bytes(warc_record("a") * 2)
-    with pytest.raises(UsageError, match="two pages have the id"):
-        LabelStore(pages_to_label([str(twice)]), tmp_path / "labels", resolve("kim2013"))
+    ids = [
+        "x y",
+        safe_file_name("x y"),
+        "p",
+        "p/page.html",
+        "p/labels.jsonl",
+        "p/Page.htm.gz",
+        "/",
+        "..",
+        "p//q",
+        "p/q",
+    ]
+    rows = [{"id": page_id, "html": HTML.format(n)} for n, page_id in enumerate(ids)]
+    odd.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pages = pages_to_label([str(twice), str(odd)])
+    assert isinstance(pages, list)
+    store = LabelStore(pages, tmp_path / "labels", resolve("kim2013"))
+    assert len(store.pages) == 12
+    for page in [*pages, *reversed(pages)]:
+        parsed = store.parse(page)
+        store.save(page, parsed, [Label.MAIN] * len(parsed.blocks), done=True)
+    found = {page.load()[0].decode() for page in open_dataset(tmp_path / "labels").pages}
+    assert found == {HTML.format(name) for name in (*range(10), "a")}
+    assert {page.id for page in open_dataset(tmp_path / "labels").pages} == {page.id for page in pages}
 
 
 def test_folder_of_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,8 +29,6 @@ def test_outputs_are_bounded(shape: str, backend: str) -> None:
     ("shape", "output", "what"),
     [
         ("base of 2,000 characters", "markdown", "addresses"),
-        ("long base, many links", "markdown", "base addresses of links"),
-        ("base of 1,000 directories", "markdown", "base addresses of links"),
         ("wide and long table", "markdown", "empty cells of tables"),
         ("paragraphs in nested quotations", "markdown", "indents of lists and quotations"),
         ("paragraphs in open emphasis", "markdown", "links and emphasis over several paragraphs"),
@@ -46,6 +44,17 @@ def test_parts_that_are_left_out_have_a_warning(shape: str, output: str, what: s
     assert warning in result.warnings
     if output == "json":
         assert f'"{warning}"' in text
+
+
+@pytest.mark.parametrize("shape", ["long base, many links", "base of 1,000 directories"])
+@pytest.mark.parametrize("output", ["markdown", "html", "json"])
+def test_a_base_that_is_ignored_has_a_warning_with_its_reason(shape: str, output: str) -> None:
+    """A base that is too long is ignored for that reason, whatever the size of the output."""
+    result, _ = extraction(shape, 2 * SIZE)
+    render(result, output)
+    reason = "the page's base has more than 2,048 characters or 64 slashes"
+    found = [warning for warning in result.warnings if "base addresses" in warning]
+    assert found == ([] if output == "html" else [f"some base addresses of links are left out: {reason}"])
 
 
 def test_ordinary_pages_have_no_warning() -> None:

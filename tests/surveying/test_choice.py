@@ -15,6 +15,7 @@ from blockml.errors import InputError, UsageError
 from blockml.extractors import resolve
 from blockml.labelling.store import LabelStore, labelled_pages
 from blockml.page import Label
+from blockml.surveying import survey
 from blockml.surveying.choice import choose_pages, chosen_pages
 from blockml.surveying.records import RunOutput
 
@@ -47,6 +48,25 @@ def test_repeated_texts_are_chosen_once() -> None:
         for n in range(12)
     ]
     assert [page.id for page in choose_pages(RunOutput(rows))] == ["0", "4", "8"]
+
+
+def test_a_copy_of_a_page_that_was_replaced_is_chosen() -> None:
+    """A text counts as a copy only of pages that are still chosen when the output has been read."""
+    texts = ["one", "two", "three", "four", "one"]
+    rows = [
+        {"id": f"{n}", "url": "https://a.example/", "text": f"cats {text}", "confidence": 0.9 - n / 10}
+        for n, text in enumerate(texts)
+    ]
+    assert [page.id for page in choose_pages(RunOutput(rows), per_site=3)] == ["4", "3", "2"]
+
+
+def test_ids_that_repeat_are_chosen_once() -> None:
+    """Records with one id, of one site or of two, stand for one page: the first that the inputs have."""
+    rows = rows_of({"a.example": (6, 0.6), "b.example": (6, 0.7)})
+    for row in rows[::2]:
+        row["id"] = "same"
+    chosen = choose_pages(RunOutput(rows), per_site=3)
+    assert sorted(page.id for page in chosen) == ["a.example/3", "a.example/5", "b.example/3", "b.example/5", "same"]
 
 
 def test_labelled_pages_are_not_chosen_again() -> None:
@@ -98,6 +118,19 @@ def test_labels_become_a_data_set_with_sites(run: tuple[Path, Path], tmp_path: P
     assert found.load()[0] == PAGE.format(5).encode()
     again = choose_pages(RunOutput(output), per_site=5, labelled=labelled_pages(labelled))
     assert [(page.id, page.rank) for page in again[:2]] == [(chosen[1].id, 2), (chosen[2].id, 3)]
+
+
+def test_pages_with_long_ids_are_found(tmp_path: Path) -> None:
+    """Ids that a survey cuts, with equal starts, lead to their pages, also for views."""
+    ids = [f"https://a.example/{'é?' * 500}{n}" for n in range(3)]
+    path = tmp_path / "crawl.jsonl"
+    path.write_text("".join(json.dumps({"id": name, "html": PAGE.format(name[-1])}) + "\n" for name in ids))
+    rows = [{"id": name, "text": f"Cats {name[-1]}", "confidence": 0.5} for name in ids]
+    chosen = choose_pages(RunOutput(rows), per_site=3)
+    pages = chosen_pages(chosen, find_inputs([str(path)]))
+    assert [page.meta["record"] for page in pages] == [page.id for page in chosen]
+    assert len({page.id for page in pages}) == 3
+    assert len(survey(rows, inputs=path).views) == 3
 
 
 def test_other_inputs_are_refused(run: tuple[Path, Path], tmp_path: Path) -> None:

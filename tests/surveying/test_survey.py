@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 import tracemalloc
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import blockml
@@ -17,6 +19,8 @@ from blockml.cli import main
 from blockml.errors import InputError, UsageError
 from blockml.extractors import resolve
 from blockml.surveying import TABLES, survey
+from blockml.surveying.choice import choose_pages
+from blockml.surveying.comparison import Changes, Earlier
 from blockml.surveying.records import RunOutput
 from blockml.surveying.report import held_out
 
@@ -136,6 +140,22 @@ def test_a_comparison_names_what_changed() -> None:
     assert "Something else" in found.html()
 
 
+def test_a_comparison_of_hostile_outputs() -> None:
+    """Repeated ids hide no missing page, statuses without end are counted together, and long texts are not kept."""
+    rows = rows_of({"cats.example": (1500, 0.6)})
+    later = [{**row, "status": f"status {number}"} for number, row in enumerate(rows)]
+    later[1] = {**later[0], "text": "line\n" * 100_000}
+    changes = survey(later, before=rows).glance["changes"]
+    assert (changes["changed"], changes["new"], changes["gone"]) == (1, 0, 1)
+    assert sum(row["pages"] for row in changes["statuses"]) == 511  # of the 12 most frequent
+    assert changes["statuses"][0] == {"before": "other", "after": "other", "pages": 499}
+    found = Changes(Earlier.read(RunOutput(rows)))
+    for number, record in enumerate(RunOutput(later)):
+        found.add(record, number, np.zeros(6, dtype=np.uint32), record.site)
+    kept = [record.text or "" for heap in found._largest.values() for *_, record in heap]
+    assert max(map(len, kept)) <= 200_000
+
+
 def test_views_and_templates_come_from_the_inputs(tmp_path: Path) -> None:
     """With the inputs of the run, a view shows kept and removed blocks, and large sites have templates."""
     pytest.importorskip("sklearn")
@@ -170,7 +190,7 @@ def test_hostile_records_are_harmless(tmp_path: Path) -> None:
     rows: list[Any] = [*HOSTILE, *HOSTILE, *HOSTILE, "text", 3, None]
     found = survey(rows, before=HOSTILE)
     page = found.html()
-    assert found.glance["damaged_lines"] == 3
+    assert found.glance["damaged_lines"] == 6  # those that are not objects, and those without any field of a record
     for markup in ("<script", "<img", "<svg", "<b>x", "<i>", "<u>", "onerror=alert(1)>"):
         assert markup not in page
     assert 'href="javascript' not in page
@@ -185,8 +205,55 @@ def test_lines_that_are_not_records_are_counted(tmp_path: Path) -> None:
     found = survey(path)
     assert (found.glance["pages"], found.glance["damaged_lines"]) == (1, 5)
     path.write_text("null\n")
-    with pytest.raises(UsageError, match="no records"):
+    with pytest.raises(UsageError, match="no records, only 1 line of something else"):
         survey(path)
+    path.write_text('{"pages": [], "kind": "something else"}\n')
+    with pytest.raises(UsageError, match="no records, only 1 line of something else"):
+        survey(path)
+    path.write_text('{"text": "Cats rule.", "label": "main"}\n')
+    with pytest.raises(UsageError, match="no records, only 1 line of something else"):
+        survey(path)
+    with pytest.raises(UsageError, match="no records, only 1 line of something else"):
+        survey([{"id": "a"}], before=path)
+    with pytest.raises(UsageError, match="no records, only 1 line of something else"):
+        choose_pages(RunOutput(path))
+    path.write_text("\n")
+    with pytest.raises(UsageError, match="no records: the output is empty"):
+        survey(path)
+    with pytest.raises(UsageError, match="no records: the output is empty"):
+        survey([{"id": "a"}], before=path)
+
+
+ODD_LINES = ['"a\\ud800"', "NaN", "1e999", "9" * 30, '"\\ud83d\\ude00"', "[" * 3000 + "]" * 3000]
+
+
+@pytest.mark.parametrize("value", ODD_LINES)
+@pytest.mark.parametrize("name", ["id", "text", "title", "confidence", "n_blocks"])
+def test_records_do_not_depend_on_the_parser(
+    value: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values that orjson refuses are read as without it, and tables can be written from them."""
+    path = tmp_path / "out.jsonl"
+    path.write_text(f'{{"url": "https://x.example/", "{name}": {value}}}\n', encoding="utf-8")
+    first = list(RunOutput(path))
+    if first:
+        assert len(survey(path).save_tables(tmp_path / "tables")) >= 2
+    monkeypatch.setitem(sys.modules, "orjson", None)
+    assert list(RunOutput(path)) == first
+
+
+class _Growing(list[dict[str, Any]]):
+    """Records of a run that goes on: each reading has more, from new sites."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        yield from list(super().__iter__())
+        self.extend(rows_of({f"site{len(self)}.example": (4, 0.5)}))
+
+
+def test_a_run_that_goes_on_is_surveyed_as_it_was_at_first() -> None:
+    """Records that are added between the two readings of an output don't count."""
+    rows = rows_of({"a.example": (4, 0.5)})
+    assert survey(_Growing(rows)).tables == survey(rows).tables
 
 
 def test_wrong_calls(tmp_path: Path) -> None:
@@ -296,6 +363,22 @@ def test_cells_that_python_cannot_hold(tmp_path: Path) -> None:
         pq.write_table(pa.table({"id": cells, "text": ["cats"]}), path)
         with pytest.raises(InputError, match=f"{number}.parquet: not a readable Parquet file"):
             list(RunOutput(path))
+
+
+def test_a_text_stored_once_for_all_rows_is_read_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small Parquet file may repeat a huge text in every row; only a few of them are in memory at a time."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("blockml.surveying.records._MAX_BATCH", 4_000_000)
+    text = "cats " * 200_000
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 64, pa.int32()), [text])
+    pq.write_table(pa.table({"id": [str(n) for n in range(64)], "text": texts}), tmp_path / "out.parquet")
+    assert (tmp_path / "out.parquet").stat().st_size < 100_000
+    before, most = pa.total_allocated_bytes(), 0
+    for number, record in enumerate(RunOutput(tmp_path / "out.parquet")):
+        assert (record.id, record.text) == (str(number), text)
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert number == 63
+    assert most < 12_000_000
 
 
 def test_documented_confidence_is_that_of_the_report() -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import unquote
 
 from blockml.page import Page
+from blockml.text.addresses import is_long_base
 
 #: Schemes of web pages and their default ports.
 DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
@@ -71,8 +73,11 @@ def resolve_link(page: Page, href: str) -> str | None:
     return join(base_url(page), href)
 
 
+@lru_cache(maxsize=1)  # the links of a page are resolved one after another
 def base_url(page: Page) -> str | None:
     """Return the base of a page's relative links: its first ``<base href>`` that is a web URL, else its URL.
+
+    A base or URL of more than 2,048 characters or 64 slashes is ignored, because every link would repeat it.
 
     Examples
     --------
@@ -80,14 +85,17 @@ def base_url(page: Page) -> str | None:
     >>> base_url(blockml.parse("<p>no base", url="http://Example.org")), base_url(blockml.parse("<p>no URL"))
     ('http://example.org/', None)
     """
-    url = normalise(page.url) if page.url else None
     nodes = page.nodes
-    if "base" in nodes.names:  # rare, and links are resolved one at a time
-        for node in nodes.indices("base").tolist():
-            href = nodes.attributes[node].get("href")
-            if href is not None:  # the first one with an address counts, even if broken (HTML standard)
-                return join(url, href) or url
+    url = _bounded(normalise(page.url)) if page.url else None
+    for node in nodes.indices("base").tolist():
+        href = nodes.attributes[node].get("href")
+        if href is not None:  # the first one with an address counts, even if broken (HTML standard)
+            return _bounded(join(url, href)) or url
     return url
+
+
+def _bounded(url: str | None) -> str | None:
+    return None if url is None or is_long_base(url) else url
 
 
 def same_site(one: str, other: str) -> bool:

@@ -260,6 +260,22 @@ SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "header cells": _repeated("<table><tr>", "<th>", "<td>x</table>"),
     "the same link": _repeated("", "<li><a href=/x>Menu</a>"),
     "footnote marks": lambda size: "".join(f"<p>w<a href=#n{i}>{i}</a>" for i in range(size // 24)).encode(),
+    "footnotes with back links": _halves(
+        f"{_TEXT}<p>", "<sup><a href=#f{} id=r{}>{}</a></sup> w ", "<li id=f{}>note <a href=#r{}>b</a>", between="<ol>"
+    ),
+    "line numbers beside code": _halves(
+        f"{_TEXT}<table><tr><td class=gutter><pre>", "{}\n", "x = 1\n", "</pre></table>", "</pre><td class=code><pre>"
+    ),
+    "lines of a poem": _repeated(f"{_TEXT}<div class=poem>", "<span style='padding-left:2em'>a b</span><br>"),
+    "values of list items": lambda size: (
+        f"{_TEXT}<ol>{''.join(f'<li value={i}>w' for i in range(size // 18))}".encode()
+    ),
+    "candidates, all different": lambda size: (
+        f"{_PICTURE}srcset='{''.join(f'a{i}.jpg {i}w, ' for i in range(size // 18))}'>{_TEXT}".encode()
+    ),
+    "sources of one picture": lambda size: (
+        f"{_TEXT}<img {''.join(f'data-src{i}=a.jpg ' for i in range(size // 20))}>{_TEXT}".encode()
+    ),
     "JSON-LD of words": _repeated('<script type="application/ld+json">{"a":', "a ", f"</script>{_TEXT}"),
     "JSON-LD of quotes": _repeated('<script type="application/ld+json">{"a":', '"', f"</script>{_TEXT}"),
     "comments of users": lambda size: "".join(

@@ -9,6 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import blockml
+from blockml.page import Nodes
 from blockml.templates.linked.urls import base_url, join, normalise, resolve_link, same_site
 
 #: Pieces on which URL parsers fail.
@@ -172,3 +173,28 @@ def test_sites() -> None:
     assert same_site("http://[::1]:8000/", "http://[::1]/")
     assert same_site("a/b.html", "c.html")
     assert not same_site("a/b.html", "http://example.org/")
+
+
+@pytest.mark.parametrize("base", ["http://x.example/" + "a/" * 70, "http://x.example/" + "a" * 2_100 + "/"])
+def test_a_long_base_is_ignored(base: str) -> None:
+    """A base or URL that each of thousands of links would repeat is ignored; absolute links don't need it."""
+    html = f"<base href='{base}'><a href=../one>one</a><a href=//x.example/two>two</a>"
+    assert base_url(blockml.parse(html, url="http://x.example/b/c")) == "http://x.example/b/c"
+    page = blockml.parse(html, url=base)
+    assert base_url(page) is None
+    assert [resolve_link(page, href) for href in ("../one", "http://x.example/two")] == [None, "http://x.example/two"]
+
+
+def test_the_base_of_a_page_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of links of a page with thousands of bases don't look through them again."""
+    looked_up: list[str] = []
+    page = blockml.parse("<base target=a>" * 50 + "<base href=http://x.example/b/>" + "<a href=c>c</a>" * 50)
+    indices = Nodes.indices
+
+    def counted(nodes: Nodes, name: str) -> object:
+        looked_up.append(name)
+        return indices(nodes, name)
+
+    monkeypatch.setattr(Nodes, "indices", counted)
+    assert {resolve_link(page, f"{n}") for n in range(50)} == {f"http://x.example/b/{n}" for n in range(50)}
+    assert len(looked_up) == 1
