@@ -7,15 +7,17 @@ from collections.abc import Callable
 from datetime import date, datetime
 from email.utils import parsedate_to_datetime
 
+#: Patterns of numbers start with a digit, because all other places are then passed over quickly; what may not precede
+#: the digit comes after it.
 _ISO = re.compile(
-    r"(\d{4})-(\d{2})-(\d{2})"
+    r"(\d\d{3})-(\d{2})-(\d{2})"
     r"(?:[Tt ]+(\d{2}):?(\d{2})(?::?(\d{2})(?:[.,]\d+)?)?\s*([Zz]|[Uu][Tt][Cc]|[Gg][Mm][Tt]|[+-]\d{2}:?\d{2})?)?"
 )
-_YEAR_FIRST = re.compile(r"\b(\d{4})[./年년-]\s?(\d{1,2})[./月월-]\s?(\d{1,2})(?!\d)|\b(\d{4})(\d{2})(\d{2})\b")
+_YEAR_FIRST = re.compile(r"(\d(?<!\w\d)\d{3})(?:[./年년-]\s?(\d{1,2})[./月월-]\s?(\d{1,2})(?!\d)|(\d{2})(\d{2})\b)")
 #: Two-digit years are in this century.
-_DAY_FIRST = re.compile(r"\b(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4}|\d{2})(?![\d.])")
+_DAY_FIRST = re.compile(r"(\d(?<!\w\d)\d?)\.\s?(\d{1,2})\.\s?(\d{4}|\d{2})(?![\d.])")
 _SLASHES, _HYPHENS = (
-    re.compile(rf"(?<![\d{sign}])(\d{{1,2}}){sign}(\d{{1,2}}){sign}(\d{{4}})(?![\d{sign}])") for sign in "/-"
+    re.compile(rf"(\d(?<![\d{sign}]\d)\d?){sign}(\d{{1,2}}){sign}(\d{{4}})(?![\d{sign}])") for sign in "/-"
 )
 #: Names of months and their abbreviations, January first, in European languages, Indonesian and Arabic.
 _NAMES = (
@@ -48,7 +50,7 @@ _MONTH_AND_DAY = r"\b([^\W\d_]{3,12})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})
 #: Years that the date of a web page may have.
 _FIRST_YEAR, _LAST_YEAR = 1990, 2100
 _WITH_MONTH = re.compile(f"{_DAY_AND_MONTH}|{_MONTH_AND_DAY}")
-_YEAR_AND_MONTH = re.compile(r"\b(\d{4})[.,]?\s+([^\W\d_]{3,12})\.?\s+(\d{1,2})\b(?!:)")
+_YEAR_AND_MONTH = re.compile(r"(\d(?<!\w\d)\d{3})[.,]?\s+([^\W\d_]{3,12})\.?\s+(\d{1,2})\b(?!:)")
 #: Dates as C and Unix write them, with the year after the time.
 _C_TIME = re.compile(
     r"\b([^\W\d_]{3,10})\s+(\d{1,2})\s+\d{1,2}:\d{2}(?::\d{2})?(?:\s*[AP]M)?(?:\s+[A-Z]{2,5}|\s+[+-]\d{4})?\s+(\d{4})\b"

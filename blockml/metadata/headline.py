@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from blockml.page import Page, Separator
 from blockml.text.characters import GLUED_SIGNS, is_permalink_sign
 from blockml.text.public_suffixes import registrable_domain
-from blockml.text.tokens import metric_tokens
+from blockml.text.tokens import WORD, metric_tokens
 
 _SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹｜–—]\s*|::|：|_(?=[^_\s]+\Z)")
 #: Labels that phpBB writes before the title of a topic, in its languages.
@@ -54,9 +54,10 @@ def element_text(page: Page, node: int) -> str:
     Empty for an element that is too large for a headline, a name or a date.
     """
     nodes = page.nodes
-    if nodes.end[node] - node > _MAX_NODES:
+    end = nodes.end.item(node)
+    if end - node > _MAX_NODES:
         return ""
-    texts = [text for text in nodes.texts[node : int(nodes.end[node])] if text and not is_permalink_sign(text)]
+    texts = [text for text in nodes.texts[node:end] if text and (text[0].isalnum() or not is_permalink_sign(text))]
     return " ".join(" ".join(texts).split()).rstrip(GLUED_SIGNS)
 
 
@@ -156,7 +157,8 @@ def _heading_in_title(page: Page, found: str, names: Sequence[str]) -> str:
     headings = [node for name in _HEADINGS for node in nodes.indices(name)[:MAX_ELEMENTS].tolist() if node < longest]
     if len(headings) < 2:
         return found
-    texts = ((node, element_text(page, node)) for node in sorted(headings))
+    likely = [node for node in sorted(headings) if _may_start_in(page, node, title)]
+    texts = ((node, element_text(page, node)) for node in likely)
     keyed = [(node, text, key) for node, text in texts if (key := _key(text)) in title]
     if len(keyed) < 2:
         return found
@@ -175,6 +177,18 @@ def _heading_in_title(page: Page, found: str, names: Sequence[str]) -> str:
             best = text, first, last
     own_first, own_last = runs[_key(found)]
     return best[0] if best and n_headings > 1 and (best[2] <= own_first or own_last <= best[1]) else found
+
+
+def _may_start_in(page: Page, node: int, key: str) -> bool:
+    """Tell whether the first word of an element may be in the key of a title; true for one whose text is empty.
+
+    This rules out most headings in a fraction of the time of reading them.
+    """
+    nodes, end = page.nodes, page.nodes.end.item(node)
+    for text in nodes.texts[node:end] if end - node <= _MAX_NODES else ():
+        if text and (word := WORD.search(text)):
+            return not word[0].isascii() or word[0].lower() in key
+    return True
 
 
 def _is_home_link(page: Page, heading: int) -> bool:

@@ -22,11 +22,14 @@ _BY = re.compile(
     r"|de\s+(?=\S+\s+»)|(?=[\uac00-\ud7a3]{2,4}\s?(?:기자|특파원)\s))",
     re.IGNORECASE,
 )
-#: A byline word within a line: after a date, or a label before a colon.
-_LATER = re.compile(
-    r"(?:\d{4}|:\d\d)(?:\s*[apAP]\.?[mM]\b\.?)?[\s,|•·–—-]+(?=(?:by|By|BY|von|par|por|door|av|af)\s+[^\W\d_a-z])"
-    r"|\s(?=(?:作者|著者|记者|記者|撰文|文)\s*[:：])"
+#: A byline word within a line: after a date, or a label before a colon. Each pattern starts with a set of
+#: characters, because all other places are then passed over quickly.
+_AFTER_DATE = (
+    r"(?:(?<=\d)\d{3}|(?<=:)\d\d)(?:\s*[apAP]\.?[mM]\b\.?)?[\s,|•·–—-]+"
+    r"(?=(?:by|By|BY|von|par|por|door|av|af)\s+[^\W\d_a-z])"
 )
+_LATER_AFTER_DATE = re.compile(rf"[\d:]{_AFTER_DATE}")
+_LATER = re.compile(rf"[\d:\s](?:{_AFTER_DATE}|(?<=\s)(?=(?:作者|著者|记者|記者|撰文|文)\s*[:：]))")
 #: Numbers of characters of a text that has something before its byline; each of these texts has one of the words.
 _MIN_DATED, _MAX_DATED = 10, 200
 _LATER_WORDS = (" by ", " By ", " BY ", " von ", " par ", " por ", " door ", " av ", " af ", "者", "撰文", "文：")
@@ -39,6 +42,12 @@ _FIRST_WORDS = frozenset(
     " inlägg reporting".split()
 )
 _FIRST_PAIRS = frozenset(word[:2] for word in _FIRST_WORDS)
+_PAIRS_IN_ANY_CASE = frozenset(
+    first + second
+    for pair in _FIRST_PAIRS
+    for first in (pair[0], pair[0].upper())
+    for second in (pair[1], pair[1].upper())
+)
 _AFTER = re.compile(r"\s+(?:[|•·–—/»]|\b[iI]n\b\s|@|\d).*\Z|\s*[(（\[【].*\Z|,\s*\d.*\Z", re.DOTALL)
 _AND = r"(?:and|AND|und|UND|et|ET|y|e|en|og|och|i|и|та|ve)\s+"
 _LIST = re.compile(rf"\s*[,;|&、・，]\s*(?:{_AND})?|\s+{_AND}")
@@ -59,6 +68,7 @@ _OTHER_PERSON = re.compile(
     r"[\u3400-\u9fff\u3040-\u30ff]{2,4}(?:[ \u3000・][\u3400-\u9fff\u3040-\u30ff]{1,6})?|[\uac00-\ud7a3]{2,4}"
 )
 _FIRST_IDEOGRAPH = "\u2e80"
+_FIRST_SIGN, _LAST_ASCII = "!", "~"
 _DIGIT = re.compile(r"\d")
 _COMMAS = frozenset(";,，、")
 #: Lower-case words within and after the names of a byline, and first characters of signs after them.
@@ -222,8 +232,13 @@ def byline_in(text: str) -> str:
     """
     if starts_byline(text):
         return text
-    found = _LATER.search(text) if _MIN_DATED < len(text) < _MAX_DATED else None
+    found = _later(text) if _MIN_DATED < len(text) < _MAX_DATED else None
     return text[found.end() :] if found else ""
+
+
+def _later(text: str) -> re.Match[str] | None:
+    """Find a byline word after the start of a text."""
+    return (_LATER if "者" in text or "文" in text else _LATER_AFTER_DATE).search(text)
 
 
 def bylines(texts: Sequence[str]) -> list[tuple[int, str]]:
@@ -234,13 +249,19 @@ def bylines(texts: Sequence[str]) -> list[tuple[int, str]]:
     >>> bylines(["Cats", "May 3, 2024 by Ann Lee", "", "By Bob Ray"])
     [(1, 'by Ann Lee'), (3, 'By Bob Ray')]
     """
-    short = "\n".join([text for text in texts if _MIN_DATED < len(text) < _MAX_DATED])
-    may_follow = any(map(short.__contains__, _LATER_WORDS)) and _LATER.search(short)  # one search, because few do
-    starts = [(k, text, text.lstrip()[:2].lower()) for k, text in enumerate(texts) if text]
-    likely = (
-        (k, text) for k, text, start in starts if may_follow or start in _FIRST_PAIRS or start >= _FIRST_IDEOGRAPH
-    )
-    return [(k, byline) for k, text in likely if (byline := byline_in(text))]
+    held = [(k, text) for k, text in enumerate(texts) if text]
+    short = "\n".join([text for _, text in held if _MIN_DATED < len(text) < _MAX_DATED])
+    if not (any(map(short.__contains__, _LATER_WORDS)) and _later(short)):  # one search, because few have one later
+        held = [(k, text) for k, text in held if _may_start(text)]
+    return [(k, byline) for k, text in held if (byline := byline_in(text))]
+
+
+def _may_start(text: str) -> bool:
+    """Tell whether a text that is not empty may start with a byline word."""
+    if _FIRST_SIGN <= text[0] <= _LAST_ASCII:  # most are ruled out here
+        return text[:2] in _PAIRS_IN_ANY_CASE
+    start = text.lstrip()[:2].lower()
+    return start in _FIRST_PAIRS or start >= _FIRST_IDEOGRAPH
 
 
 def first_names(text: str) -> tuple[str, ...]:

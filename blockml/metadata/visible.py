@@ -162,8 +162,10 @@ class VisibleMetadata:
         """Return the first date of each kind in the given lines; the kind is empty if unknown."""
         found: dict[str, str] = {}
         elements = self.time_elements
-        if not elements and not _MAYBE_DATE.search("\n".join([text for text, *_ in lines])):
-            return found
+        if not elements:
+            short = [text for text, *_ in lines if len(text) <= _MAX_TEXT and text.count(" ") <= _MAX_LINE]
+            if not _MAYBE_DATE.search("\n".join(short)):
+                return found
         label, n_more = "", _MAX_MORE  # the previous line, and the number of lines still read after the first date
         for text, start, end in lines:
             times = elements and elements[bisect_left(elements, start - _MAX_UP) : bisect_left(elements, end)]
@@ -212,7 +214,8 @@ class VisibleMetadata:
         naming = nodes.with_words(_OF_DATES)
         for part in _OF_DATES:
             word = part.decode()
-            for node in naming[part][:40]:
+            places = np.array(naming[part][:40], dtype=np.int64)
+            for node in places[nodes.end[places] > places + 1].tolist():  # most are links, pictures and scripts
                 attributes = nodes.attributes[node]
                 label = " ".join([attributes.get(key) or "" for key in ("class", "id", "data-testid")])
                 if word in label and nodes.name(node) not in ("meta", "link", "body", "html", "script"):

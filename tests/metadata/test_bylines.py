@@ -6,6 +6,7 @@ import pytest
 
 import blockml
 from blockml.metadata.metadata import page_metadata
+from blockml.metadata.names import bylines
 from blockml.page.metadata import Metadata
 
 TEXT = "<p>" + "They rule the world from the sofa, as everybody knows who has lived with one. " * 4
@@ -155,3 +156,17 @@ def test_pipermail() -> None:
     )
     found = page_metadata(blockml.parse(page))
     assert (found.authors, found.published) == (("Ann Lee",), "2007-01-04")
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ((" \n BY Ann Lee", "wRITTEN by Bob Ray"), [(0, " \n BY Ann Lee"), (1, "wRITTEN by Bob Ray")]),
+        (("", "Autor: Ann", "\u00a0作者：李小明"), [(1, "Autor: Ann"), (2, "\u00a0作者：李小明")]),
+        (("12024 by Ann Lee rules", "1:20pm, by Ann Lee"), [(0, "by Ann Lee rules"), (1, "by Ann Lee")]),
+        (("Cats rule the world", "Bye, cats"), []),
+    ],
+)
+def test_bylines_start_in_any_case_or_follow_digits(texts: tuple[str, ...], expected: list[tuple[int, str]]) -> None:
+    """A byline word is found after white space, in any case, and after a time or four digits."""
+    assert bylines(texts) == expected

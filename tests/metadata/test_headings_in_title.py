@@ -20,6 +20,8 @@ def title(html: str, url: str | None = None) -> str | None:
     [
         ("Cats rule | The Daily", "<h1>The Daily</h1><h2>Cats rule</h2>", "Cats rule"),
         ("The Daily: Cats rule the world", "<h1>The Daily</h1><h2>Cats rule the world</h2>", "Cats rule the world"),
+        ("Cats rule | The Daily", "<h1>The Daily</h1><h2><a href=c>#</a> \xad<b>Cats</b> rule</h2>", "Cats rule"),
+        ("Überkatzen | Die Zeitung", "<h1>Die Zeitung</h1><h2>Ü\xadberkatzen</h2>", "Überkatzen"),
         ("Cats rule - Cat Forums", "<h1>Cat Forums</h1><h2>Cats rule</h2><h3>Cats rule</h3>", "Cats rule"),
         ("Ann Lee - Cats", "<h1><a href=/>Ann Lee</a></h1><h2>Cats</h2>", "Cats"),
         ("Cats rule | The Daily", "<h1>Cats rule</h1><h2>The Daily</h2>", "Cats rule"),

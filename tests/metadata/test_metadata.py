@@ -305,6 +305,14 @@ def test_json_escapes_of_half_a_character_are_replaced() -> None:
         ("23 lutego 2024", None, "2024-02-23"),
         ("3 Temmuz 2024", None, "2024-07-03"),
         ("24 октября 2025", None, "2025-10-24"),
+        ("12024-05-03", None, "2024-05-03"),
+        ("v2024.05.03", None, None),
+        ("v20240503", None, None),
+        ("v1.2.2024", None, None),
+        ("131.1.2024", None, None),
+        ("131/1/2024", True, None),
+        ("v31/1/2024", True, "2024-01-31"),
+        ("v2024 May 3", None, None),
     ],
 )
 def test_dates_of_numbers_and_of_other_languages(text: str, day_first: bool | None, expected: str | None) -> None:  # noqa: FBT001 (a parameter of the test)
