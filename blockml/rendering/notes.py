@@ -55,11 +55,11 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
         for node in sorted({node for held in nodes.with_words(_IDS).values() for node in held}):
             attributes = nodes.attributes[node]
             targets.setdefault(attributes.get("id") or attributes.get("name") or "", node)
-    leads = {node: targets.get(name, -1) for node, name in names.items()}
+    leads = {node: targets.get(name, -1) if name else -1 for node, name in names.items()}
     order = sorted(marks)
     for node in texts:
         if node not in marks and _leads_back(node, leads, order):
-            shown[node : nodes.end[node]] = False
+            shown[node : node + 1 if _is_in_brackets(nodes, node) else nodes.end[node]] = False
     n_shown, lines = text_sums(shown & (nodes.tag == 0)), dict[int, int]()
     for node, text in marks.items():
         target = leads[node]

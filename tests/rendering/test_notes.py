@@ -68,6 +68,18 @@ def test_links_back_may_have_words(mark: str, back: str) -> None:
     assert "](#n1)" in written(page)
 
 
+def test_brackets_around_a_link_back_do_not_become_empty() -> None:
+    """Of a link back with words in brackets outside of it, the words stay."""
+    page = "<p>Cats<sup id=r1><a href='#n1'>1</a></sup> rule.</p><p id=n1>Ask one (<a href='#r1'>back</a>).</p>"
+    assert written(page).endswith("Ask one (back).")
+
+
+def test_links_to_the_top_lead_to_no_element_without_a_name() -> None:
+    """The address "#" leads to no element whose id or name is empty, and such a link stays."""
+    page = "<p>Cats <a href='#'>x</a> rule <a href='#y'>as said</a>.</p><form id=''>Ask one.</form><p id=y>So.</p>"
+    assert "[x](#)" in written(page, "Ask")
+
+
 def test_other_links_within_the_page_are_kept() -> None:
     """Links with words, and marks whose target is unknown, are kept."""
     assert "[See below](#x)" in written("<p><a href='#x'>See below</a> or <a href='#y'>1</a>.</p><p id=x>So.", "So")

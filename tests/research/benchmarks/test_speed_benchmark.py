@@ -21,6 +21,7 @@ from research.benchmarks.speed.__main__ import main
 from research.benchmarks.speed.chart import picture
 from research.benchmarks.speed.clock import FLOOR, WHOLE, Laps, Subject, Times, cpu_seconds, in_python, measured
 from research.benchmarks.speed.growth import Curve, Growth, exponent
+from research.benchmarks.speed.instructions import main as count_instructions
 from research.benchmarks.speed.pages import Source, blocks, long_page, nested, sample
 from research.benchmarks.speed.processes import blas_table, child, memory_table
 from research.benchmarks.speed.stages import REST, SHARED, TIMED, Stopwatch, watched
@@ -366,3 +367,9 @@ def test_every_table_of_the_document_is_one_that_is_measured() -> None:
         "Threads that share a model", "Processes that share the pages", "Matrix products",
     }  # fmt: skip
     assert len(titles) == len({*titles} & measured_titles)
+
+
+def test_unknown_statements_are_refused() -> None:
+    """An unknown name is refused with the known ones, before anything is counted."""
+    with pytest.raises(UnknownNameError, match="text and Markdown"):
+        count_instructions(["texts"])
