@@ -15,7 +15,7 @@ _LARGEST = 2**31 - 1
 #: Open elements, summed over tags, allowed on any page, and per byte on longer pages. libxml2 takes two nanoseconds
 #: to compare an end tag with an open element. None of 7,001 labelled pages needs more than 2 million and 7 per byte
 #: as well; a page that nests to the default depth and out again needs 16 million.
-_STEPS, _STEPS_PER_BYTE = 48_000_000, 100
+_STEPS, _STEPS_PER_BYTE = 64_000_000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,6 @@ class Limits:
         Examples
         --------
         >>> Limits().steps_of(10_000), Limits().steps_of(2_000_000), Limits(depth=100_000).steps_of(10_000)
-        (48000000, 200000000, 10000000000)
+        (64000000, 200000000, 10000000000)
         """
         return max(_STEPS, n_bytes * _STEPS_PER_BYTE, self.depth**2)
