@@ -22,6 +22,7 @@ from blockml._kernel.protocol import Addresses
 from blockml.errors import needed
 from blockml.parsing.builder import DROPPED, NodesBuilder
 from blockml.parsing.libraries import usable_addresses
+from blockml.parsing.tags import count_attributes
 
 __all__ = ["feed", "has_many_attributes", "is_costly", "lexbor_addresses", "parse_selectolax"]
 
@@ -96,11 +97,18 @@ def is_costly(source: bytes) -> bool:
 
 
 def has_many_attributes(source: bytes, most: int = _MAX_ATTRIBUTES) -> bool:
-    """Tell whether a tag has more than ``most`` attributes, so that comparing each with those before it is slow."""
+    """Tell whether a tag has more than ``most`` attributes, so that comparing each with those before it is slow.
+
+    Examples
+    --------
+    >>> has_many_attributes(b"<p" + b" a" * 30 + b">", 20), has_many_attributes(b"<p id='" + b"a " * 30 + b"'>", 20)
+    (True, False)
+    """
     for run in _long_runs(source, 2 * most):
         tag = _START_TAG.search(run)
         rest = run[tag.start() :] if tag else b""
-        if len(rest) - len(rest.translate(None, _SEPARATORS)) > most:
+        n_separators = len(rest) - len(rest.translate(None, _SEPARATORS))
+        if n_separators > most and count_attributes(rest) > most:  # a long value has separators too
             return True
     return False
 

@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Iterator
 
-__all__ = ["attributes", "lowered", "names", "tags"]
+__all__ = ["attributes", "count_attributes", "lowered", "names", "tags"]
 
 #: Parts of the expressions below: white space (as members of a set), the end of a name, attributes and the end of a
 #: tag, and the content of a script, which may contain ``<!-- <script> ... </script> -->``.
@@ -79,6 +79,18 @@ def attributes(tag: re.Match[bytes]) -> dict[bytes, bytes]:
     for found in _compiled(_ATTRIBUTE, re.VERBOSE).finditer(tag[0], len(tag["name"]) + 1):
         held.setdefault(lowered(found["name"]), found["double"] or found["single"] or found["bare"] or b"")
     return held
+
+
+def count_attributes(tag: bytes) -> int:
+    """Count the attributes of a start tag, also repeated ones; its end may be missing.
+
+    Examples
+    --------
+    >>> count_attributes(b"<p a='b c' d=e='f g/h"), count_attributes(b"<p")
+    (4, 0)
+    """
+    name = re.match(rb"<[^\t\n\f\r />]*+", tag)
+    return sum(1 for _ in _compiled(_ATTRIBUTE, re.VERBOSE).finditer(tag, name.end() if name else 0))
 
 
 def lowered(name: bytes) -> bytes:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +24,6 @@ _BACK = re.compile(r"\s*(?:[\^↑⇑↩↵⤴⏎]\ufe0e?\s*)+")
 _BEFORE, _AFTER = re.compile(r"[\[(]\s*\Z|\A\s*[,;]\s*\Z"), re.compile(r"\s*[\]),;]")
 _LETTERS = re.compile(r"\s*[a-z]{1,2}\s*")
 _MAX_LENGTH = 20  # maximum characters of a mark's text
-_MAX_BESIDE = 3  # maximum nodes from a target to its mark
 
 
 def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
@@ -49,17 +46,13 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
     marks = {node: text for node, text in texts.items() if _MARK.fullmatch(text) or _BACK.fullmatch(text)}
     if not marks:
         return
-    names = {node: nodes.attributes[node].get("href", "").strip()[1:] for node in texts}
+    names = {node: nodes.attributes[node].get("href", "").strip()[1:] for node in marks}
     targets: dict[str, int] = {}
     if any(names.values()):  # "#" leads to the top of the page
         for node in sorted({node for held in nodes.with_words(_IDS).values() for node in held}):
             attributes = nodes.attributes[node]
             targets.setdefault(attributes.get("id") or attributes.get("name") or "", node)
     leads = {node: targets.get(name, -1) if name else -1 for node, name in names.items()}
-    order = sorted(marks)
-    for node in texts:
-        if node not in marks and _leads_back(node, leads, order):
-            shown[node : node + 1 if _is_in_brackets(nodes, node) else nodes.end[node]] = False
     n_shown, lines = text_sums(shown & (nodes.tag == 0)), dict[int, int]()
     for node, text in marks.items():
         target = leads[node]
@@ -73,18 +66,6 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
         elif is_back or not is_written:
             shown[node : nodes.end[node]] = False
             shown[sign] &= not has_sign
-
-
-def _leads_back(node: int, leads: Mapping[int, int], marks: Sequence[int]) -> bool:
-    """Tell whether a link with words, such as "back to text", leads to a mark that leads to the note before the link.
-
-    The target is the mark, an element directly around or before it, or one directly in it.
-    """
-    target = leads[node]
-    if not 0 <= target < node:
-        return False
-    place = bisect_left(marks, target - 1)
-    return place < len(marks) and marks[place] <= target + _MAX_BESIDE and target < leads[marks[place]] <= node
 
 
 def _is_in_brackets(nodes: Nodes, node: int) -> bool:

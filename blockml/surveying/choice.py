@@ -78,7 +78,7 @@ def choose_pages(
     for name, value in (("pages", pages), ("per_site", per_site)):
         if value < 1:
             raise UsageError(f"{name} must be positive, got {value}")
-    done = {page_id for _, page_id in labelled}
+    done = {record_id(page_id) for _, page_id in labelled}
     n_done = Counter(site for site, _ in labelled)
     sites: dict[str, _Site] = {}
     n_records = n_rated = 0

@@ -455,6 +455,15 @@ def test_html5lib_has_a_budget_of_copied_characters(html: str) -> None:
     assert page.blocks.texts == blockml.parse(html).blocks.texts
 
 
+@pytest.mark.parametrize(
+    "html", [f"<meta name=description content='{'w ' * 2_100}'>", f"<path d='M {'1 2 ' * 2_000}'>"]
+)
+def test_long_values_are_not_many_attributes(html: str) -> None:
+    """White space in a value doesn't count as that between attributes."""
+    pytest.importorskip("html5lib", reason="needs the extra html5lib")
+    assert blockml.parse(html + "<p>text", backend="html5lib").warnings == ()
+
+
 def test_long_tags_are_within_the_budget() -> None:
     """A value of 30,000 characters with many references, and a picture of a megabyte, are within the budget."""
     pytest.importorskip("html5lib", reason="needs the extra html5lib")

@@ -17,7 +17,7 @@ from blockml.labelling.store import LabelStore, labelled_pages
 from blockml.page import Label
 from blockml.surveying import survey
 from blockml.surveying.choice import choose_pages, chosen_pages
-from blockml.surveying.records import RunOutput
+from blockml.surveying.records import RunOutput, record_id
 
 PAGE = "<title>{0}</title><a href=/>Home</a><h1>Cats {0}</h1><p>Cats rule the world, and nobody has asked them to.</p>"
 
@@ -161,3 +161,12 @@ def test_the_command_refuses_options_without_effect(
     call = ["label", inputs, "--survey", output, "--per-site", "2", "-o", str(tmp_path / "labelled"), "--no-browser"]
     assert main(call) == 0
     assert "nothing to label: every site has 2 labelled pages already" in capsys.readouterr().err
+
+
+def test_pages_with_long_ids_are_never_chosen_twice() -> None:
+    """Labels name a page by its whole id, and records by a shortened one."""
+    rows = [row | {"id": f"{number}{'x' * 600}"} for number, row in enumerate(rows_of({"a.example": (6, 0.9)}))]
+    done = [("a.example", rows[5]["id"])]
+    chosen = choose_pages(RunOutput(rows), per_site=3, labelled=done)
+    assert len(chosen) == 2
+    assert not {page.id for page in chosen} & {record_id(rows[5]["id"])}
