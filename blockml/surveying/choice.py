@@ -14,7 +14,7 @@ from blockml.labelling.sources import in_own_folders, page_of_item
 from blockml.labelling.store import PageToLabel
 from blockml.storage.names import safe_file_name
 from blockml.storage.spool import Spool
-from blockml.surveying.records import RunOutput, record_id
+from blockml.surveying.records import Record, RunOutput, record_id
 from blockml.surveying.sites import NO_SITE
 from blockml.text.sketches import min_hashes
 
@@ -38,9 +38,27 @@ class _Site:
 
     n_pages: int = 0
     loss: float = 0.0
-    #: Their -confidence, -number, id, and MinHashes of the text.
+    #: The least sure pages: their -confidence, -number, id, and MinHashes of the text.
     least: list[tuple[float, int, str, frozenset[tuple[int, ...]]]] = field(default_factory=list)
     texts: set[tuple[int, ...]] = field(default_factory=set)  #: MinHashes of the texts of these pages.
+
+    def consider(self, place: tuple[float, int], record: Record, wanted: int) -> None:
+        """Add a page to the ``wanted`` least sure ones if it is one of them, and neither a copy nor repeats an id."""
+        same = next((page for page in self.least if page[2] == record.id), None)  # a hostile output may repeat ids
+        if place <= same[:2] if same else len(self.least) >= wanted and place <= self.least[0][:2]:
+            return
+        hashes = min_hashes((record.text or "").split()).tolist()
+        text = frozenset({tuple(hashes[:3]), tuple(hashes[3:])})
+        others = self.texts - same[3] if same else self.texts
+        if not others.isdisjoint(text):
+            return
+        if same:
+            self.least.remove(same)
+            heapq.heapify(self.least)
+        self.texts = others | text
+        heapq.heappush(self.least, (*place, record.id, text))
+        if len(self.least) > wanted:
+            self.texts -= heapq.heappop(self.least)[3]
 
 
 def choose_pages(
@@ -90,24 +108,14 @@ def choose_pages(
         site = sites.setdefault(record.site, _Site())
         site.n_pages += 1
         site.loss += 1 - record.confidence
-        wanted = per_site - n_done[record.site]
-        if record.id in done or wanted <= 0:
-            continue
-        place = (-record.confidence, -number)
-        if len(site.least) < wanted or place > site.least[0][:2]:
-            hashes = min_hashes((record.text or "").split()).tolist()
-            text = frozenset({tuple(hashes[:3]), tuple(hashes[3:])})
-            if site.texts.isdisjoint(text):
-                site.texts |= text
-                heapq.heappush(site.least, (*place, record.id, text))
-                if len(site.least) > wanted:
-                    site.texts -= heapq.heappop(site.least)[3]
+        if record.id not in done and (wanted := per_site - n_done[record.site]) > 0:
+            site.consider((-record.confidence, -number), record, wanted)
     if not n_rated:
         output.refuse_without_records(n_records)
         raise UsageError("pages are chosen by confidence, but no record has one", source=output.name)
     ranked = sorted(sites.items(), key=lambda item: (-item[1].loss, item[0]))
     chosen: list[ChosenPage] = []
-    taken: set[str] = set()  # a hostile output may repeat ids
+    taken: set[str] = set()  # sites may share ids too
     for name, site in ranked:
         if site.n_pages < per_site:
             continue

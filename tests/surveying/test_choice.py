@@ -170,3 +170,14 @@ def test_pages_with_long_ids_are_never_chosen_twice() -> None:
     chosen = choose_pages(RunOutput(rows), per_site=3, labelled=done)
     assert len(chosen) == 2
     assert not {page.id for page in chosen} & {record_id(rows[5]["id"])}
+
+
+def test_repeated_ids_of_a_site_cost_no_other_page_its_place() -> None:
+    """Of records with equal ids one is chosen, the others leave their places, and ranks follow the confidence."""
+    rows = rows_of({"a.example": (12, 0.8)})
+    for row in rows[:6]:
+        row |= {"id": "same", "confidence": 0.1}
+    chosen = choose_pages(RunOutput(rows), per_site=3)
+    assert [(page.id, page.rank, page.of) for page in chosen] == [
+        ("same", 1, 3), ("a.example/11", 2, 3), ("a.example/10", 3, 3),
+    ]  # fmt: skip
