@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     for name, pattern in VERSIONS.items():
         if (found := version_of((ROOT / name).read_text(encoding="utf-8"), pattern)) != version:
-            print(f"the tag names {version}, {name} {found or 'no version'}", file=sys.stderr)
+            print(f"the tag names {version}, but {name} names {found or 'no version'}", file=sys.stderr)
             return 1
     if options.action == "notes":
         print(text, end="")

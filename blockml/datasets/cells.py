@@ -24,6 +24,8 @@ __all__ = ["gold_text", "is_empty", "page_content", "page_path"]
 _SHOWN = 60
 #: A text in base64 of at least 40 characters, with line ends or without.
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]{38,}+={0,2}\s*")
+#: The start of an address.
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 #: Gold that is markup from its first to its last character.
 _MARKUP = re.compile(r"\s*<(?:[a-z][a-z0-9]*\b|!)[^<>]*>.*>\s*", re.DOTALL | re.IGNORECASE)
 
@@ -83,7 +85,7 @@ def page_path(name: str, folder: Path) -> Path:
     DatasetError
         There is no such file; the message is the reason.
     """
-    scheme = name.partition("://")[0].lower() if "://" in name else ""
+    scheme = found[1].lower() if (found := _SCHEME.match(name)) else ""
     if scheme == "file":
         with suppress(ValueError):  # not a URL
             name = url2pathname(urlsplit(name).path)

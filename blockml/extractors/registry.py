@@ -107,8 +107,9 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
                 f"{name} is another tool, which only a comparison runs: blockml compare {name} default --dataset DIR "
                 "-o OUT, or blockml.compare"
             ) from None
-        if plug_in is None and (name.endswith(".blockml") or Path(name).name != name):
-            raise ModelError("no such file", source=name) from None
+        is_path = name.endswith(".blockml") or (Path(name).name != name and ":" not in name)
+        if plug_in is None and is_path:
+            raise ModelError("not a model" if Path(name).exists() else "no such file", source=name) from None
         if plug_in is None:
             places = [*EXTRACTORS, *plug_ins(), "(module:Class)"]
             raise UnknownNameError("extractor or model", name, [*places, *error.legal]) from None

@@ -40,6 +40,8 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+#: Headers of answers that are plain text, which may contain words of the request.
+_TEXT_HEADERS = _HEADERS | {"Content-Type": "text/plain; charset=utf-8"}
 
 
 class _Server(ThreadingMixIn, WSGIServer):
@@ -177,10 +179,11 @@ class LabelServer:
         try:
             change = _read_change(request)
             page = self._page(change["id"])
-            labels, done = _labels(change["labels"]), change["done"]
+            names, done = change["labels"], change["done"]
+            labels = [None if name == IGNORE else Label(name) for name in names]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UsageError(f"not a change of labels: {error}") from error
-        if labels is None or not isinstance(done, bool):
+        if not isinstance(names, list) or not isinstance(done, bool):
             raise UsageError("not a change of labels: labels must be a list, and done true or false")
         self.store.save(page, self.store.parse(page), labels, done=done)
         return {"state": page.state}
@@ -196,12 +199,12 @@ def _refused(message: str, status: int) -> Any:  # noqa: ANN401 (bottle has no t
     """Return an answer with a message, which may contain words of the request."""
     import bottle
 
-    return bottle.HTTPResponse(message, status, _HEADERS | {"Content-Type": "text/plain; charset=utf-8"})
+    return bottle.HTTPResponse(message, status, _TEXT_HEADERS)
 
 
 def _unanswered(error: Any) -> str:  # noqa: ANN401 (bottle has no types)
     """Return the message of an error that bottle found, such as an unknown address, and set its headers."""
-    for name, value in (_HEADERS | {"Content-Type": "text/plain; charset=utf-8"}).items():
+    for name, value in (_TEXT_HEADERS).items():
         error.set_header(name, value)
     return str(error.status_line)
 
@@ -216,11 +219,6 @@ def _read_change(request: Any) -> Any:  # noqa: ANN401 (bottle has no types)
     if request.content_length > _MAX_BODY:
         raise ValueError("the change is too large")
     return json.loads(request.environ["wsgi.input"].read(request.content_length))
-
-
-def _labels(names: object) -> list[Label | None] | None:
-    """Return the labels of a change; None if it has no list of them."""
-    return [None if name == IGNORE else Label(name) for name in names] if isinstance(names, list) else None
 
 
 def _static(name: str) -> bytes:

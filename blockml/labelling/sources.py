@@ -28,6 +28,8 @@ __all__ = ["in_own_folders", "labels_folder", "page_of_item", "pages_to_label"]
 
 #: Files of a page folder, beside that of the page.
 _FILES = frozenset({"labels.jsonl", "meta.json"})
+#: Maximum characters of the path of a page folder.
+_MAX_PATH = 1_000
 
 
 def labels_folder(source: Path) -> Path:
@@ -98,13 +100,20 @@ def _page_of_row(page: LabelledPage) -> PageToLabel:
 
 
 def _folder_of(page_id: str) -> str:
-    """Return the page folder of an id, in which no folder has the name of a file of page folders."""
+    """Return the page folder of an id, in which no folder has the name of a file of page folders.
+
+    Examples
+    --------
+    >>> _folder_of("cats/1"), len(_folder_of("cats/" * 3000)) < 100  # no path may be longer than some 4,000 bytes
+    ('cats/1', True)
+    """
     steps = [f"{step}/" if is_page_of_folder(step) or step in _FILES else step for step in page_id.split("/") if step]
-    return "/".join(map(safe_file_name, steps)) or safe_file_name(page_id)
+    path = "/".join(map(safe_file_name, steps))
+    return path if 0 < len(path) <= _MAX_PATH else safe_file_name(page_id)
 
 
 def in_own_folders(pages: Sequence[PageToLabel]) -> list[PageToLabel]:
-    """Give each page a folder of its own: a crawl may repeat ids, and different ids may have equal file names.
+    """Give each page its own folder: a crawl may repeat ids, and different ids may have equal file names.
 
     Examples
     --------

@@ -13,8 +13,8 @@ _BYTES_PER_BLOCK = 50
 #: Largest limit: nodes and offsets in a page are 32-bit integers.
 _LARGEST = 2**31 - 1
 #: Open elements, summed over tags, allowed on any page, and per byte on longer pages. libxml2 takes two nanoseconds
-#: to compare an end tag with an open element. None of 7,001 labelled pages needs more than 2 million and 7 per byte
-#: as well; a page that nests to the default depth and out again needs 16 million.
+#: to compare an end tag with an open element. Each of 7,001 labelled pages needs at most 2 million, or at most 7 per
+#: byte; one that nests to the default depth and out again needs 16 million.
 _STEPS, _STEPS_PER_BYTE = 64_000_000, 100
 
 

@@ -52,10 +52,9 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
         for node in sorted({node for held in nodes.with_words(_IDS).values() for node in held}):
             attributes = nodes.attributes[node]
             targets.setdefault(attributes.get("id") or attributes.get("name") or "", node)
-    leads = {node: targets.get(name, -1) if name else -1 for node, name in names.items()}
     n_shown, lines = text_sums(shown & (nodes.tag == 0)), dict[int, int]()
     for node, text in marks.items():
-        target = leads[node]
+        target = targets.get(names[node], -1) if names[node] else -1
         sign = nodes.parent.item(node) + 1  # a sign before several links back
         has_sign = bool(_BACK.fullmatch(nodes.texts[sign]))
         is_back = _BACK.fullmatch(text) or (_LETTERS.fullmatch(text) and (has_sign or 0 <= target < node))

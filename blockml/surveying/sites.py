@@ -15,7 +15,7 @@ from blockml.surveying.records import Record
 #: Maximum number of sites counted separately; pages of further sites are counted as ``(other sites)``.
 MOST_SITES = 20_000
 OTHER_SITES, NO_SITE = "(other sites)", "(no site)"
-#: Name that stands for those beyond the maximum.
+#: Name for all names beyond the maximum.
 OTHER = "other"
 #: Number of lowest-confidence pages to show of a site, of typical ones, and of sampled pages to choose these from.
 N_LEAST, N_TYPICAL, SAMPLED_PAGES = 3, 3, 16
@@ -211,9 +211,9 @@ class Sites:
             stats.add(record, n_words)
         site.note_page(record, number, n_words)
         for counter, name in ((self.statuses, record.status), (self.models, record.model)):
-            count_name(counter, name)
+            _count_name(counter, name)
         if not record.failed:
-            count_name(self.languages, record.language or "unknown")
+            _count_name(self.languages, record.language or "unknown")
             if record.confidence is not None:
                 self.histogram[min(int(record.confidence * CONFIDENCE_BINS), CONFIDENCE_BINS - 1)] += 1
         return site
@@ -227,7 +227,7 @@ class Sites:
         return found
 
     def find(self, record: Record) -> SiteStats | None:
-        """Return what :meth:`of` returned for a record of this site; None if there was no such record."""
+        """Return the statistics of a record's site, like :meth:`of`; None if no record of the site was added."""
         name = record.site or NO_SITE
         if name not in self.by_name and len(self.by_name) >= MOST_SITES:
             name = OTHER_SITES
@@ -238,7 +238,7 @@ class Sites:
         return sorted(self.by_name.values(), key=lambda site: (-site.expected_loss, -site.n_pages, site.name))
 
 
-def count_name(counter: Counter[str], name: str) -> None:
+def _count_name(counter: Counter[str], name: str) -> None:
     """Count a name; hostile records may contain any number of different names, of which 1,000 are counted."""
     counter[bounded_name(counter, name)] += 1
 

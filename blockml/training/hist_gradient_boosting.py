@@ -96,6 +96,8 @@ def _grown(
     matrix: NDArray[np.float32], y: NDArray[np.int64], n_classes: int, weight: ArrayLike | None, settings: Boosting
 ) -> tuple[Trees, ...]:
     """Grow the trees of each class, or of the second of two classes."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn brings it
+
     chosen = _checked(settings)
     if matrix.ndim != 2 or y.shape != matrix.shape[:1]:
         raise UsageError(f"{y.shape} classes don't fit a matrix of shape {matrix.shape}")
@@ -109,8 +111,6 @@ def _grown(
         if not np.bincount(y, weights, minlength=n_classes).all():
             raise UsageError("training needs rows with non-zero weight in each class")
         weights = weights / weights.mean()  # so that l2 has the same effect for any unit
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn brings it
-
     edges = [bin_edges(column, chosen["max_bins"], chosen["seed"]) for column in matrix.T]
     with threadpool_limits(1, user_api="openmp"):  # threads wait busily for each other, at every node of every tree
         learner = _learner(chosen).fit(_codes(matrix, edges), y, weights)

@@ -202,6 +202,7 @@ BAD: Mapping[str, tuple[str, bytes, str]] = {
         b"html,text\nfile://[a.html,x\n",
         "names a file that does not exist, 'file://.a.html'",
     ),
+    "text with an address": ("t.csv", b"html,text\nsee http://x.example/,x\n", "^((?!has the address).)*$"),
     "addresses": ("t.csv", b"html,text\nhttps://x.example/,x\n", "has the address .* pages are not downloaded"),
     "JSON array": ("t.jsonl", b'[{"html": "<p>x", "text": "x"}]', "each line must be one object"),
     "carriage return": ("t.csv", b"html,text\n<p>x,a\rb\n", "line 2 is not CSV"),

@@ -165,3 +165,11 @@ def test_a_missing_model_file_is_no_unknown_name(name: str) -> None:
     """What looks like the path of a file is reported as missing, without a list of names."""
     with pytest.raises(ModelError, match=r"^[^;]*no such file$"):
         resolve(name)
+
+
+def test_other_names_with_a_slash(tmp_path: Path) -> None:
+    """A folder is not a missing file, and a class in a module that can't be imported is no file."""
+    with pytest.raises(ModelError, match="not a model"):
+        resolve(str(tmp_path))
+    with pytest.raises(UnknownNameError, match="module:Class"):
+        resolve("cats/dogs:Class")

@@ -61,7 +61,7 @@ def test_a_copy_of_a_page_that_was_replaced_is_chosen() -> None:
 
 
 def test_ids_that_repeat_are_chosen_once() -> None:
-    """Records with one id, of one site or of two, stand for one page: the first that the inputs have."""
+    """Records with equal ids, of one site or of two, are one page: the first with the id in the inputs."""
     rows = rows_of({"a.example": (6, 0.6), "b.example": (6, 0.7)})
     for row in rows[::2]:
         row["id"] = "same"

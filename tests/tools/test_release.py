@@ -44,7 +44,7 @@ def test_a_tag_of_the_package_is_accepted(
     assert capsys.readouterr().out == "- Cats\n"
 
 
-@pytest.mark.parametrize(("tag", "message"), [("v0.1.0", "blockml/__init__.py 0.2.0"), ("v9", "no notes for 9")])
+@pytest.mark.parametrize(("tag", "message"), [("v0.1.0", "blockml/__init__.py names 0.2.0"), ("v9", "no notes for 9")])
 def test_another_tag_is_refused(
     tag: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -55,7 +55,9 @@ def test_another_tag_is_refused(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("version", "message"), [("0.1.0", "CITATION.cff 0.1.0"), ("", "CITATION.cff no version")])
+@pytest.mark.parametrize(
+    ("version", "message"), [("0.1.0", "CITATION.cff names 0.1.0"), ("", "CITATION.cff names no version")]
+)
 def test_another_version_in_the_citation_is_refused(
     version: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

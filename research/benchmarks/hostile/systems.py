@@ -46,8 +46,8 @@ def _blockml(backend: str) -> Extract:
 
     def extract(html: bytes) -> str:
         result = blockml.extract(html, model=extractor)
-        text, *_ = result.text, result.metadata, blockml.render(result, "markdown")
-        return text
+        outputs = result.text, result.metadata, blockml.render(result, "markdown")
+        return outputs[0]
 
     return extract
 

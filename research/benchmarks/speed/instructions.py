@@ -38,7 +38,7 @@ from pathlib import Path
 from lxml import etree
 import blockml
 checkout, folder, n_passes = sys.argv[1:]
-if not blockml.__file__.startswith(checkout):
+if not Path(blockml.__file__).is_relative_to(checkout):
     sys.exit(f"{{blockml.__file__}} is not below {{checkout}}")
 pages = [path.read_bytes() for path in sorted(Path(folder).iterdir())]
 extract = partial(blockml.extract, model=blockml.load("{model}"))

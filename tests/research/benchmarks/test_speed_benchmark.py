@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from research.benchmarks.speed.__main__ import main
 from research.benchmarks.speed.chart import picture
 from research.benchmarks.speed.clock import FLOOR, WHOLE, Laps, Subject, Times, cpu_seconds, in_python, measured
 from research.benchmarks.speed.growth import Curve, Growth, exponent
+from research.benchmarks.speed.instructions import _COUNTED, _PROGRAM
 from research.benchmarks.speed.instructions import main as count_instructions
 from research.benchmarks.speed.pages import Source, blocks, long_page, nested, sample
 from research.benchmarks.speed.processes import blas_table, child, memory_table
@@ -373,3 +376,13 @@ def test_unknown_statements_are_refused() -> None:
     """An unknown name is refused with the known ones, before anything is counted."""
     with pytest.raises(UnknownNameError, match="text and Markdown"):
         count_instructions(["texts"])
+
+
+def test_counted_statements_run() -> None:
+    """Each counted statement is a program that runs on pages of a folder, with another pass or without."""
+    for model, statement in _COUNTED.values():
+        program = _PROGRAM.format(model=model, statement=statement)
+        for n_passes in ("0", "1"):
+            folder = str(DATA / "pages" / "short-article")
+            command = [sys.executable, "-c", program.replace("iterdir()", "glob('*.html')"), str(DATA.parent), folder]
+            subprocess.run([*command, n_passes], check=True)  # noqa: S603 (this Python)
