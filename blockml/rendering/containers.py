@@ -21,7 +21,7 @@ LISTS = frozenset({"ul", "ol", "menu", "dir"})
 #: Values of ``list-style-type`` for lists by letters and Roman numbers, and their values of ``type``.
 _STYLES = {"lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A", "lower-roman": "i",
            "upper-roman": "I"}  # fmt: skip
-_STYLE = re.compile(r"list-style(?:-type)?+\s*+:([^;]*+)", re.IGNORECASE)
+_STYLE = re.compile(r"list-style(?:-type)?\s*+:([^;]*+)", re.IGNORECASE)
 _STYLE_NAME = re.compile(rf"\b(?:{'|'.join(_STYLES)})\b", re.IGNORECASE)
 _ROMAN = {"m": 1000, "cm": 900, "d": 500, "cd": 400, "c": 100, "xc": 90, "l": 50, "xl": 40, "x": 10, "ix": 9, "v": 5,
           "iv": 4, "i": 1}  # fmt: skip
