@@ -166,6 +166,7 @@ fuzz-guided:
 hostile: $(VENV)/.peers
 	$(BIN)/python -m research.benchmarks.hostile --report research/robustness.md
 	$(BIN)/python -m research.benchmarks.hostile.outputs --backends lxml lexbor html5lib --report research/robustness.md
+	$(BIN)/python -m research.benchmarks.hostile.crossed --report research/robustness.md
 	$(BIN)/python -m research.benchmarks.hostile.batches --report research/robustness.md
 
 # All places with SAMPLE=0, which takes hours.
