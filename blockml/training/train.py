@@ -21,7 +21,7 @@ from blockml.predictors.tree_ensemble import Trees
 from blockml.progress import ProgressCallback, ignore_progress
 from blockml.text.plurals import counted
 from blockml.training.block_types import block_type_rows, fit_block_types
-from blockml.training.checks import check_classes, check_gold
+from blockml.training.checks import check_classes, check_gold, pages_with_gold
 from blockml.training.cross_validation import check_protocols, cross_validate, gaps
 from blockml.training.ensemble import Ensemble, fit_ensemble
 from blockml.training.lightgbm_trees import check_lightgbm
@@ -102,7 +102,7 @@ def train(
         learner is not installed; only folds by site are requested, but no page's site is known; or an argument has no
         effect together with ``base``.
     DatasetError
-        A page has no gold or can't be read.
+        No page of a data set has gold, or a page can't be read. Single pages without gold are left out, and reported.
     UnknownNameError
         No such recipe, parameter or protocol.
 
@@ -182,6 +182,7 @@ def train_model(
     check_protocols(recipe, protocols, n_folds)
     if recipe.learner == "lightgbm":
         check_lightgbm()
+    datasets = pages_with_gold(datasets, report)
     checked = [filtered(dataset, jobs=jobs, progress=progress) for dataset in datasets]
     if not accept_defects:
         check_gold(checked, left_out=recipe.filter_gold)
