@@ -102,7 +102,8 @@ class Comparison:
 
         with Store(self.directory).locked():
             parsings = {system.name: system.parsing for system in self.systems if system.kind == "own"}
-            write_comparison_views(self.tables, self.samples, Store(self.directory), parsings)
+            trained = [system.name for system in self.systems if system.training]
+            write_comparison_views(self.tables, self.samples, Store(self.directory), parsings, trained)
             return write_comparison(self.tables, self.directory)
 
     def show(self) -> Path:

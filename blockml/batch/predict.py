@@ -93,8 +93,8 @@ def predict(
     Parameters
     ----------
     inputs
-        A page file, folder, glob or file of many pages (JSON lines, WARC, ARC or Parquet), or a list of these; a data
-        set, or its folder; or an iterable of pages: ``bytes``, mappings with the fields ``columns``, or
+        A page file, folder, glob or file of many pages (JSON lines, CSV, TSV, WARC, ARC or Parquet), or a list of
+        these; a data set, or its folder; or an iterable of pages: ``bytes``, mappings with the fields ``columns``, or
         :class:`blockml.batch.Item`.
     model
         A model as accepted by :func:`blockml.load`.

@@ -32,8 +32,8 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml predict``."""
     add = parser.add_argument
     text = (
-        "page file, folder (with all page, WARC and ARC files below it), glob, or file of many pages: .jsonl, WARC, "
-        "ARC or Parquet; - for standard input"
+        "page file, folder (with all page, WARC and ARC files below it), glob, or file of many pages: .jsonl, .csv, "
+        ".tsv, WARC, ARC or Parquet; - for standard input"
     )
     add("inputs", metavar="INPUT", nargs="*", help=text)
     add("--files-from", metavar="FILE", help="read the names of inputs from FILE, one per line; - for standard input")

@@ -30,11 +30,12 @@ from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, R
 from blockml.batch.readers.lines import line_blocks, line_ranges
 from blockml.batch.readers.pages import PageFile, file_size, labelled_page, page_file, page_units
 from blockml.batch.readers.parquet import parquet_units
+from blockml.batch.readers.tables import table_units
 from blockml.batch.readers.warc import WarcRange, arc_units, stream_units, warc_ranges, without_overlap
 from blockml.datasets import open_dataset
 from blockml.datasets.base import LabelledPage
 from blockml.datasets.corpus import find_table
-from blockml.errors import InputError, UsageError
+from blockml.errors import DatasetError, InputError, UsageError
 
 __all__ = [
     "InputFile",
@@ -63,10 +64,7 @@ _JSON_DOCUMENT = re.compile(rb"\[\s*\{|\{[ \t\r]*\n")
 #: Start of an object, also with Python's quotes. Pages may begin with ``{%`` or ``{{`` of a template language.
 _JSON_OBJECT = re.compile(rb"\{[ \t]*[\"'}]")
 #: Kinds of files that hold many pages but would be read as one, and why they are rejected.
-_REFUSED = {
-    "json": "JSON, but not JSON lines, which have one object with one page per line",
-    "table": "CSV and TSV files aren't read; write the pages as JSON lines or Parquet",
-}
+_REFUSED = {"json": "JSON, but not JSON lines, which have one object with one page per line"}
 #: Compressions of WARC files that are read in ranges.
 _WITH_RANGES = ("", ".gz")
 #: Name of standard input.
@@ -179,12 +177,14 @@ class Inputs:
                 yield from arc_units(path, reading)
             elif kind == "parquet":
                 yield from parquet_units(path, self.fields, reading.limit)
+            elif kind == "table":
+                yield from table_units(path, self.fields, reading.limit)
             elif compression_of(path):
                 with open_decompressed(path) as stream:
                     yield from line_blocks(name, stream, self.fields, reading.limit)
             else:
                 yield from line_ranges(path, self.fields)
-        except OSError as error:
+        except (OSError, DatasetError) as error:
             yield Items(name, (Item(name, error=f"cannot read the file ({error})"),), 0)
 
 
@@ -202,9 +202,9 @@ def find_inputs(
         Files; folders, for all page files and WARC and ARC files below them, or for the pages of a data set with the
         ids that it gives them; globs, in which ``**`` crosses folders; and ``-`` for standard input. All except Parquet
         may be compressed. WARC, ARC and Parquet files are recognised by their content, JSON lines by content or by the
-        suffix ``.jsonl`` or ``.ndjson``.
+        suffix ``.jsonl`` or ``.ndjson``, tables by the suffix ``.csv`` or ``.tsv``.
     fields
-        Names of the fields of JSON lines and of the columns of Parquet files.
+        Names of the fields of JSON lines and of the columns of Parquet files and tables.
     listed
         Whether the names come from a list, so that the id of a page is its name without suffix; otherwise it is the
         path below the folder or glob, or the last part of a file's name.
