@@ -10,7 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -26,6 +26,7 @@ from blockml.archives.suffixes import (
     split_compression,
 )
 from blockml.batch.items import Item
+from blockml.batch.readers.addresses import PageAddresses
 from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, RecordFields, Unit, in_units
 from blockml.batch.readers.lines import line_blocks, line_ranges
 from blockml.batch.readers.pages import PageFile, file_size, labelled_page, page_file, page_units
@@ -36,6 +37,7 @@ from blockml.datasets import open_dataset
 from blockml.datasets.base import LabelledPage
 from blockml.datasets.corpus import find_table
 from blockml.errors import DatasetError, InputError, UsageError
+from blockml.text.public_suffixes import split_host
 
 __all__ = [
     "InputFile",
@@ -99,6 +101,14 @@ class Inputs:
     passed_over: Counter[str] = field(default_factory=Counter)
     #: Whether the names come from a list, so that the id of a page is its whole name, not only its last part.
     listed: bool = False
+    addresses: PageAddresses | None = None  #: PageAddresses of page files; see :meth:`add_addresses`.
+    n_without_address: int = 0  #: Page files that have none there, in the last reading.
+
+    def add_addresses(self, addresses: PageAddresses) -> None:
+        """Use addresses for the page files; raises UsageError if none of the first files has one."""
+        pages = ((file.path, file.page().id) for file in self.files() if _kind(file) == "page")
+        addresses.check((os.fspath(path), page_id) for path, page_id in pages)
+        self.addresses = addresses
 
     def files(self) -> Iterator[InputFile]:
         """Yield the files; files of a folder are sorted by path."""
@@ -141,9 +151,10 @@ class Inputs:
                 if (kind := _kind(found)) != "page":
                     other.append((found, kind))
                     return
-                yield found.page()
+                yield self._page(found)
 
         files = self.files()
+        self.n_without_address = 0
         other: list[tuple[InputFile, str]] = []
         while True:
             yield from page_units(plain_pages())
@@ -156,10 +167,19 @@ class Inputs:
         """Yield the pages of one of the files, as :func:`read_items` yields them."""
         kind = _kind(file)
         if kind == "page":
-            units: Iterator[Unit] = iter(page_units(iter([file.page()])))
+            units: Iterator[Unit] = iter(page_units(iter([self._page(file)])))
         else:
             units = self._units_of(file.path, kind, reading)
         yield from _items(units, reading)
+
+    def _page(self, file: InputFile) -> PageFile:
+        """Describe a page file, with its address and the site of that."""
+        page = file.page()
+        if self.addresses is None:
+            return page
+        url = self.addresses.of(page.path, page.id)
+        self.n_without_address += url is None
+        return page if url is None else replace(page, url=url, site=split_host(url)[0] or page.site)
 
     def _units_of(self, path: Path, kind: str, reading: Reading) -> Iterator[Unit]:
         name = name_text(path.name)
