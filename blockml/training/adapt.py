@@ -152,7 +152,7 @@ def adapt(
     checked = [filtered(dataset, progress=progress) for dataset in datasets]
     if not accept_defects:
         check_gold(checked, left_out=True)
-    by_dataset = _different_pages(base, checked)
+    by_dataset = different_pages(base, checked)
     pages = [page for its_pages in by_dataset for page in its_pages]
     left = sum(map(len, checked)) - len(pages)
     why = f"; left out {counted(left, 'page')}: flagged, defective, or repeating others" if left else ""
@@ -197,8 +197,8 @@ def check_base(base: Model) -> None:
         raise UsageError(f"model {base.name} reads other pages of the site; detect the site's template instead")
 
 
-def _different_pages(base: Model, datasets: Sequence[Dataset]) -> list[list[PageForAdaptation]]:
-    """Prepare the pages of each data set, except flagged ones and those that repeat an earlier page.
+def different_pages(base: Model, datasets: Sequence[Dataset]) -> list[list[PageForAdaptation]]:
+    """Prepare the pages of each data set for ``base``, except flagged ones and those that repeat an earlier page.
 
     A repeated page would be evaluated with a correction learnt from its copy.
     """
