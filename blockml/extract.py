@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TextIO, TypeAlias
 import numpy as np
 
 from blockml.archives.compression import read_file
-from blockml.archives.suffixes import PAGE_FILES, is_list_of_pages, pattern
+from blockml.archives.suffixes import PAGE_FILES, is_list_of_pages, is_table_of_pages, pattern
 from blockml.decision.decide import Decision, decide
 from blockml.errors import InputError, UsageError
 from blockml.extractors import Extractor
@@ -144,6 +144,8 @@ def _read(source: Any, limit: int) -> bytes | str:  # noqa: ANN401 (a path or an
         raise InputError(getattr(error, "strerror", None) or str(error), source=source) from error
     if isinstance(source, os.PathLike) and is_list_of_pages(data):
         raise UsageError("html must be a page, but is a list of pages; pass them to blockml.predict", source=source)
+    if isinstance(source, os.PathLike) and is_table_of_pages(os.fsdecode(source), data):
+        raise UsageError("html must be a page, but is a table of pages; pass it to blockml.predict", source=source)
     if not isinstance(data, bytes | str):
         raise UsageError(f"html must be an open file of bytes or text, got {type(source).__name__}")
     return data

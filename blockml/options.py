@@ -45,6 +45,7 @@ _FIELDS_HELP = (
     f"{', '.join(item.name for item in OPTIONAL)})"
 )
 _LANGUAGE_HELP = "keep only pages in these languages, such as en,de: as declared, else as detected (extra 'language')"
+_DECLARED_HELP = "give pages without an address the one that they declare (canonical or og:url)"
 _DEDUPLICATE_HELP = "leave out near duplicates of earlier pages"
 _ON, _OFF = True, False
 _POLICY = DecisionPolicy()
@@ -132,6 +133,9 @@ class Options:
         None, "--min-confidence", "give pages below this confidence the status unsure", "number", "X", of_records=True
     )
 
+    #: Whether pages without an address get the one that they declare, so that their links become absolute.
+    declared_urls: bool = _option(_OFF, "--declared-urls", _DECLARED_HELP, "switch", of_records=True)
+
     def __post_init__(self) -> None:
         self._check_records()
         if self.threshold is not None:
@@ -160,7 +164,7 @@ class Options:
         check_type("fields", self.fields, tuple, list, legal="a tuple of names")
         for name in self.fields:
             check_name("field", name, _LEGAL_FIELDS)
-        for name in ("links", "images", "tables", "formatting", "deduplicate"):
+        for name in ("links", "images", "tables", "formatting", "deduplicate", "declared_urls"):
             check_type(name, getattr(self, name), bool, legal="True or False")
         check_type("languages", self.languages, tuple, list, legal="a tuple of language codes, such as ('en', 'de')")
         for code in self.languages:

@@ -10,6 +10,7 @@ from typing import Any
 from blockml.batch.finishing import SKETCH, finishing_fields, language_of
 from blockml.batch.items import Item
 from blockml.batch.readers.base import printable
+from blockml.datasets.base import declared_url
 from blockml.errors import MissingExtraError, check_type
 from blockml.extract import extract_with
 from blockml.extractors import Extractor
@@ -103,7 +104,8 @@ class PageExtractor:
 
     def _extracted(self, item: Item, html: bytes | str) -> dict[str, Any]:
         extractor = self.at_sites.get(item.site, self.extractor)
-        result = extract_with(self.options, extractor, html, url=item.url, charset=item.charset)
+        url = item.url or (declared_url(html) if self.options.declared_urls else None)
+        result = extract_with(self.options, extractor, html, url=url, charset=item.charset)
         options = self.options
         text = render(result, options.format, **options.switches)  # first, because it may add warnings
         record = page_record(result, metadata=self._metadata) | {"text": text}

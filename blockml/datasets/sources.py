@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from blockml.archives.compression import DAMAGED, open_file
-from blockml.archives.suffixes import LINES, split_compression
+from blockml.archives.suffixes import LINES, is_table_file, split_compression
 from blockml.datasets.records import MAX_LINE, text_lines
 from blockml.errors import DatasetError, UsageError, needed
 
@@ -42,7 +42,7 @@ def is_table(path: Path) -> bool:
     >>> is_table(Path("labels.CSV.gz")), is_table(Path("page.html"))
     (True, False)
     """
-    return _suffix(path) in TABLE_READERS
+    return is_table_file(path.name)
 
 
 def table_parts(folder: Path) -> list[Path]:

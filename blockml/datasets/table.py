@@ -32,7 +32,7 @@ from blockml.errors import DatasetError, UsageError, check_name
 from blockml.storage.spool import Spool
 from blockml.text.plurals import counted
 
-__all__ = ["COLUMNS", "dataset_of_rows", "read_table"]
+__all__ = ["COLUMNS", "dataset_of_rows", "page_columns", "read_table"]
 
 #: Names recognised for each kind of column, in order of preference; case, spaces and hyphens don't matter. A column
 #: is used once: ``content`` is the page in a table with ``main_text``, and the gold in one with ``html``.
@@ -157,6 +157,29 @@ def dataset_of_rows(
     return Dataset(name, source, "table", tuple(pages.values()), failures=tuple(failures))
 
 
+def page_columns(names: Sequence[str], columns: Mapping[str, str], source: Path) -> dict[str, str]:
+    """Return the columns of a table that hold pages or their fields, by kind.
+
+    Parameters
+    ----------
+    names
+        Names of all columns.
+    columns
+        Names by kind (a key of :data:`COLUMNS`) of columns that are not to be recognised by their names.
+    source
+        Name of the table in messages.
+
+    Raises
+    ------
+    DatasetError
+        There is no column of pages.
+    UsageError
+        A column that ``columns`` names does not exist.
+    """
+    chosen = _chosen_columns(names, columns, source, needs_gold=False)
+    return {kind: chosen[kind] for kind in ("html", "path", "id", "url", "site", "encoding") if kind in chosen}
+
+
 def _chosen_columns(
     names: Sequence[str], columns: Mapping[str, str], source: Path, *, needs_gold: bool
 ) -> dict[str, str]:
@@ -175,13 +198,13 @@ def _chosen_columns(
         free = (plain[item] for item in known if item in plain and plain[item] not in chosen.values())
         if kind not in chosen and not (kind == "path" and "html" in chosen) and (found := next(free, None)):
             chosen[kind] = found
-    how = "name it in columns, such as {'%s': …} (in commands: --columns %s=…)"
+    how = "name it by columns={'%s': …}"
     if not {"html", "path"} & chosen.keys():
-        raise DatasetError(f"no column of pages was recognised; {there}; {how % ('html', 'html')}", source=source)
+        raise DatasetError(f"no column of pages was recognised; {there}; {how % 'html'}", source=source)
     if needs_gold and not {"text", "with", "without", "xpath"} & chosen.keys():
-        raise DatasetError(f"no column of gold was recognised; {there}; {how % ('text', 'text')}", source=source)
+        raise DatasetError(f"no column of gold was recognised; {there}; {how % 'text'}", source=source)
     if "xpath" in chosen and "label" not in chosen:
-        raise DatasetError(f"XPaths need a column of labels; {there}; {how % ('label', 'label')}", source=source)
+        raise DatasetError(f"XPaths need a column of labels; {there}; {how % 'label'}", source=source)
     return chosen
 
 

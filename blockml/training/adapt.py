@@ -36,7 +36,7 @@ from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.rendering.text import render_text
 from blockml.text.plurals import counted
 from blockml.text.sketches import token_sketch
-from blockml.training.checks import check_classes, check_gold
+from blockml.training.checks import check_classes, check_gold, pages_with_gold
 from blockml.training.splits import duplicate_groups
 
 #: Minimum number of labelled pages: with fewer, none would be left for evaluation.
@@ -119,8 +119,8 @@ def adapt(
     base
         The model, such as ``blockml.load("default").model``.
     datasets
-        Labelled pages of one site or kind; pages that are flagged, have defective gold, or repeat others are left
-        out.
+        Labelled pages of one site or kind; pages without gold for the whole text and pages that are flagged, have
+        defective gold, or repeat others are left out.
     name
         Name of the adapted model.
     command
@@ -144,14 +144,15 @@ def adapt(
         Fewer than four labelled pages are left; all or none of their blocks are content; the gold of many pages is
         defective; two data sets have the same name; the model is adapted already or reads other pages of the site.
     DatasetError
-        A page has no gold, or only snippets.
+        No page of a data set has gold for its whole text, or a page can't be read.
     """
     check_base(base)
     check_names(datasets)
+    datasets = pages_with_gold(datasets, report, whole_text=True)
     checked = [filtered(dataset, progress=progress) for dataset in datasets]
     if not accept_defects:
         check_gold(checked, left_out=True)
-    by_dataset = _different_pages(base, checked)
+    by_dataset = different_pages(base, checked)
     pages = [page for its_pages in by_dataset for page in its_pages]
     left = sum(map(len, checked)) - len(pages)
     why = f"; left out {counted(left, 'page')}: flagged, defective, or repeating others" if left else ""
@@ -196,8 +197,8 @@ def check_base(base: Model) -> None:
         raise UsageError(f"model {base.name} reads other pages of the site; detect the site's template instead")
 
 
-def _different_pages(base: Model, datasets: Sequence[Dataset]) -> list[list[PageForAdaptation]]:
-    """Prepare the pages of each data set, except flagged ones and those that repeat an earlier page.
+def different_pages(base: Model, datasets: Sequence[Dataset]) -> list[list[PageForAdaptation]]:
+    """Prepare the pages of each data set for ``base``, except flagged ones and those that repeat an earlier page.
 
     A repeated page would be evaluated with a correction learnt from its copy.
     """

@@ -93,8 +93,6 @@ ROW = '{"id": "a", "html": "<p>x"}'
         ("pages.json", f"[{ROW}, {ROW}]", "JSON, but not JSON lines"),
         ("pages.jsonl", f"[\n  {ROW}\n]", "JSON, but not JSON lines"),
         ("meta.json", '{\n  "id": "a"\n}', "JSON, but not JSON lines"),
-        ("pages.csv", "id,html\na,<p>x\n", "CSV and TSV files aren't read"),
-        ("pages.tsv.gz", "id\thtml\na\t<p>x\n", "CSV and TSV files aren't read"),
     ],
 )
 def test_many_pages_are_never_read_as_one(tmp_path: Path, name: str, text: str, expected: str | None) -> None:
@@ -107,6 +105,50 @@ def test_many_pages_are_never_read_as_one(tmp_path: Path, name: str, text: str, 
     else:
         assert [item.id for item in items] == [name]
         assert expected in (items[0].error or "")
+
+
+TABLES = [
+    ("pages.csv", "id,html,url\na,<p>x,http://cats.example/1\nb,<p>y,\n", RecordFields()),
+    ("pages.tsv.gz", "id\thtml\turl\na\t<p>x\thttp://cats.example/1\nb\t<p>y\t\n", RecordFields()),
+    ("pages.csv", "Key;Page Source;Link\na;<p>x;http://cats.example/1\nb;<p>y;\n", RecordFields()),
+    ("pages.csv", "n,seite,ort\na,<p>x,http://cats.example/1\nb,<p>y,\n", RecordFields("seite", "n", "ort")),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "fields"), TABLES)
+def test_tables_have_a_page_per_row(tmp_path: Path, name: str, text: str, fields: RecordFields) -> None:
+    """Columns of CSV and TSV files are recognised by their names, or named."""
+    data = text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    items = items_of(tmp_path / name, fields=fields)
+    assert [(item.id, item.html, item.url, item.site) for item in items] == [
+        ("a", "<p>x", "http://cats.example/1", "cats.example"),
+        ("b", "<p>y", None, ""),
+    ]
+
+
+def test_rows_of_a_table_may_name_files_and_lack_pages(tmp_path: Path) -> None:
+    """Every row of a table gives an item: of its page, of the file that it names, or with the reason why not."""
+    (tmp_path / "one.html").write_text("<p>One", encoding="utf-8")
+    (tmp_path / "t.csv").write_text("file,encoding\none.html,latin1\nnone.html,\n,utf-8\n", encoding="utf-8")
+    first, second, third = items_of(tmp_path / "t.csv")
+    assert (first.id, first.read(), first.charset) == ("t.csv:1", b"<p>One", "latin1")
+    assert (second.id, second.error) == ("t.csv:2", "the row names a file that does not exist, 'none.html'")
+    assert (third.id, third.error) == ("t.csv:3", "the row has no page")
+    (tmp_path / "t.csv").write_text("html\n<p>x\n<p>a,<p>b,<p>c\n<p>y\n", encoding="utf-8")
+    first, second = items_of(tmp_path / "t.csv")
+    assert first.html == "<p>x"
+    assert second.id == "t.csv:2"
+    assert "row 2 has 3 cells" in (second.error or "")
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="no column of pages was recognised; the columns are: a, b"):
+        items_of(tmp_path / "t.csv")
+    with pytest.raises(UsageError, match="no column 'c'; the columns are: a, b"):
+        items_of(tmp_path / "t.csv", fields=RecordFields(html="c"))
+    (tmp_path / "t.csv").write_bytes(b"PK\x03\x04 a workbook")
+    assert ["an Excel file" in (item.error or "") for item in items_of(tmp_path / "t.csv")] == [True]
+    (tmp_path / "t.csv").write_text("html\n", encoding="utf-8")
+    assert items_of(tmp_path / "t.csv") == []
 
 
 @pytest.mark.parametrize("name", ["none.html", "none/*.html", "empty"])

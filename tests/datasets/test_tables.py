@@ -171,11 +171,11 @@ def test_columns_can_be_named() -> None:
     columns = {"html": "seite", "text": "inhalt"}
     assert content(open_dataset(rows, columns=columns)) == [("1", None, CATS, GOLD)]
     with pytest.raises(
-        DatasetError, match=r"no column of pages was recognised; the columns are: seite, inhalt; .*html="
+        DatasetError, match=r"no column of pages was recognised; the columns are: seite, inhalt; .*html':"
     ):
         open_dataset(rows)
     with pytest.raises(
-        DatasetError, match=r"no column of gold was recognised; the columns are: seite, inhalt; .*text="
+        DatasetError, match=r"no column of gold was recognised; the columns are: seite, inhalt; .*text':"
     ):
         open_dataset(rows, columns={"html": "seite"})
     with pytest.raises(UsageError, match="no column 'page'; the columns are: seite, inhalt"):

@@ -25,17 +25,19 @@ class PageFile:
     site: str
     size: int
     labelled: LabelledPage | None = None  #: The page, if it belongs to a data set.
+    url: str | None = None  #: Its address, if a table of addresses has one.
 
     def item(self) -> Item:
         """Return the page, to be read later, or read now if its data set has its own way of reading it."""
         if (page := self.labelled) is None:
-            return Item(self.id, path=Path(self.path), site=self.site)
+            return Item(self.id, path=Path(self.path), url=self.url, site=self.site)
+        url = self.url or page.url
         try:
             html = page.load()[0] if page.reader else None
         except BlockmlError as error:
-            return Item(self.id, url=page.url, site=self.site, error=str(error))
+            return Item(self.id, url=url, site=self.site, error=str(error))
         path = None if page.reader else page.path
-        return Item(self.id, path, html, page.url, page.charset, self.site)
+        return Item(self.id, path, html, url, page.charset, self.site)
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ def row_item(row: dict[str, Any], default_id: str, fields: RecordFields, limit: 
         kind = "nothing" if html is None or html != html else type(html).__name__  # noqa: PLR0124 (NaN)
         error = f"the column {fields.html!r} holds {kind}, not bytes or text"
         if fields.html not in row:
-            error = f"no column {fields.html!r}, only {', '.join(map(str, row))}; name the column of pages in columns"
+            error = f"no column {fields.html!r}, only {', '.join(map(str, row))}; name the column that has the pages"
         return Item(page_id, url=url, error=error)
     return Item(page_id, html=html[:limit], url=url, charset=charset, site=site or site_of(url, ""))
 
