@@ -184,7 +184,12 @@ def _response(content: Content, fields: Mapping[str, str], limit: int) -> Respon
     block = content.read(int(digits), 0 if skipped else limit + MAX_HEADER)
     if skipped:
         return Response(skipped=skipped)
-    response = Response(block[:limit], charset_of(declared)) if kind == "resource" else read_response(block, limit)
-    if (reason := fields.get("warc-truncated")) and not response.skipped:
+    is_response = kind == "response"
+    response = read_response(block) if is_response else Response(block[:limit], charset=charset_of(declared))
+    if response.skipped or response.error:
+        return response
+    if reason := fields.get("warc-truncated"):
         return replace(response, truncated=f"the crawler truncated the page ({reason})")
+    if fields.get("warc-segment-number"):  # ISO 28500, section 7: the others are continuation records
+        return replace(response, truncated="only the first segment of the page is read")
     return response

@@ -97,11 +97,12 @@ def _pages(name: str, captures: Iterable[Capture], reading: Reading) -> Iterator
         if response.skipped:
             reading.skipped[printable(response.skipped)] += 1
             continue
-        page_id = printable(capture.id) or f"{name}@{capture.offset}"
+        page_id = printable(capture.id) or f"{name}@{capture.offset or capture.position}"
         url = printable(capture.url or "") or None
         if response.error:
             yield Item(page_id, url=url, error=response.error)
-        else:
-            truncated = response.truncated and printable(response.truncated)
-            site = site_of(url, "")
-            yield Item(page_id, html=response.body, url=url, charset=response.charset, site=site, truncated=truncated)
+            continue
+        truncated = response.truncated and printable(response.truncated)
+        html = response.body if response.codings else response.body[: reading.limit]
+        page = Item(page_id, None, html, url, response.charset, site_of(url, ""), None, truncated, response.codings)
+        yield page
