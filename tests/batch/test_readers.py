@@ -430,6 +430,38 @@ def test_a_wrong_length_loses_only_its_record(tmp_path: Path) -> None:
         ) in [(item.id, item.url, item.error) for item in items]
 
 
+def skippable(content: bytes, kind: int = 0) -> bytes:
+    """Return a skippable frame of Zstandard."""
+    return bytes([0x50 + kind]) + b"\x2a\x4d\x18" + len(content).to_bytes(4, "little") + content
+
+
+@pytest.mark.parametrize("kind", [0, 13, 15])
+@pytest.mark.parametrize("length", [0, 4, 4096, 1_000_000])
+def test_skippable_frames(tmp_path: Path, kind: int, length: int) -> None:
+    """Zstandard files may have frames that are skipped, such as those that pzstd writes."""
+    extra = skippable(bytes(length), kind)
+    row, record = f"{ROW}\n".encode(), warc_record(1, response(page(1)))
+    starts = (b"", extra, extra * 3) if kind != 13 or length == 0 else (zstandard.compress(b"") + extra,)
+    for start in starts:
+        (tmp_path / "a.jsonl").write_bytes(start + zstandard.compress(row) + extra + zstandard.compress(row) + extra)
+        (tmp_path / "b").write_bytes(start + zstandard.compress(record) + extra + zstandard.compress(record))
+        assert [(item.id, item.error) for item in items_of(tmp_path / "a.jsonl")] == [("a", None)] * 2
+        assert [(item.id, item.error) for item in items_of(tmp_path / "b")] == [("urn:uuid:1", None)] * 2
+    (tmp_path / "c.jsonl").write_bytes(extra[:-1] if length else extra[:7])
+    assert "cannot read the rest of the file" in str([item.error for item in items_of(tmp_path / "c.jsonl")])
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_archives_with_a_dictionary(tmp_path: Path, is_compressed: bool) -> None:  # noqa: FBT001
+    """The first frame of a ``.warc.zst`` file may hold the dictionary of the others."""
+    records = [warc_record(n, response(page(n, 300))) for n in range(300)]
+    words = zstandard.train_dictionary(4000, records).as_bytes()
+    compressor = zstandard.ZstdCompressor(dict_data=zstandard.ZstdCompressionDict(words))
+    frames = [skippable(zstandard.compress(words) if is_compressed else words, 13), *map(compressor.compress, records)]
+    (tmp_path / "a.warc.zst").write_bytes(b"".join(frames))
+    assert [item.html for item in items_of(tmp_path)] == [page(n, 300) for n in range(300)]
+
+
 @pytest.mark.parametrize("n_records", [1, 3, 300])
 def test_no_record_of_a_zstandard_file_is_lost(tmp_path: Path, n_records: int) -> None:
     """The records that are still buffered at the end of the file are read as well."""
