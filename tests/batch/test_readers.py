@@ -441,7 +441,9 @@ def test_skippable_frames(tmp_path: Path, kind: int, length: int) -> None:
     """Zstandard files may have frames that are skipped, such as those that pzstd writes."""
     extra = skippable(bytes(length), kind)
     row, record = f"{ROW}\n".encode(), warc_record(1, response(page(1)))
-    starts = (b"", extra, extra * 3) if kind != 13 or length == 0 else (zstandard.compress(b"") + extra,)
+    starts: tuple[bytes, ...] = (
+        (b"", extra, extra * 3) if kind != 13 or length == 0 else (zstandard.compress(b"") + extra,)
+    )
     for start in starts:
         (tmp_path / "a.jsonl").write_bytes(start + zstandard.compress(row) + extra + zstandard.compress(row) + extra)
         (tmp_path / "b").write_bytes(start + zstandard.compress(record) + extra + zstandard.compress(record))
@@ -455,7 +457,7 @@ def test_skippable_frames(tmp_path: Path, kind: int, length: int) -> None:
 def test_archives_with_a_dictionary(tmp_path: Path, is_compressed: bool) -> None:  # noqa: FBT001
     """The first frame of a ``.warc.zst`` file may hold the dictionary of the others."""
     records = [warc_record(n, response(page(n, 300))) for n in range(300)]
-    words = zstandard.train_dictionary(4000, records).as_bytes()
+    words = zstandard.train_dictionary(4000, list(records)).as_bytes()
     compressor = zstandard.ZstdCompressor(dict_data=zstandard.ZstdCompressionDict(words))
     frames = [skippable(zstandard.compress(words) if is_compressed else words, 13), *map(compressor.compress, records)]
     (tmp_path / "a.warc.zst").write_bytes(b"".join(frames))
