@@ -28,7 +28,7 @@ _OVERLAP = 112
 #: than that of the largest page. A longer compressed record is taken as damaged if it contains the start of a record.
 LOOKAHEAD = 100 << 20
 
-_PIECE = 1 << 18  # bytes decompressed at a time
+_PIECE = 1 << 16  # bytes read or decompressed at a time
 _INPUT = 1 << 14  # compressed bytes read at a time; the bytes after a short member are copied
 _RECORD = b"WARC/1."
 _VERSION = re.compile(rb"WARC/\d\.\d+\s*")
@@ -195,8 +195,7 @@ class Content:
             raise self._lost(self._damage, here)
         if not line:
             return False
-        end = line.find(b"\n") + 1 or len(line)
-        if not _VERSION.fullmatch(line, 0, end):
+        if not _is_version(line):
             in_record = self._in_record and n_ends <= 1
             if not in_record:
                 self._begin(here)
@@ -204,7 +203,7 @@ class Content:
             raise DamageError("the next bytes are not a record", in_record=in_record)
         self._begin(here)
         self._in_record = True
-        self._cursor += end
+        self._cursor += line.find(b"\n") + 1 or len(line)
         return True
 
     def fields(self) -> dict[str, str]:
@@ -250,8 +249,8 @@ class Content:
         DamageError
             It is damaged, or its length extends past the file or into the next record.
         """
-        if self._file and length > _PIECE:
-            self._check_end(self._base + self._cursor + length)
+        if self._file and length > len(self._buffer) - self._cursor:
+            return self._read_file(self._file, length, limit)
         if length > LOOKAHEAD and not self._members:
             return self._read_long(length, limit)
         end = self._base + self._cursor + length
@@ -288,7 +287,7 @@ class Content:
             if n_bytes == 0:
                 raise self._end()
             searched = max(self._cursor - _OVERLAP, first - self._base)
-            if not self._file and (found := RECORD_START.search(self._buffer, searched, self._cursor + n_bytes)):
+            if (found := RECORD_START.search(self._buffer, searched, self._cursor + n_bytes)):
                 self._next = self._base + found.start()
                 raise DamageError("the record's length extends past the next record")
             kept += self._buffer[self._cursor : self._cursor + min(n_bytes, limit - len(kept))]
@@ -296,18 +295,26 @@ class Content:
             self._drop(max(0, self._cursor - _OVERLAP))
         return bytes(kept)
 
-    def _check_end(self, end: int) -> None:
-        """Raise DamageError if an uncompressed file has no end of a record at a position."""
-        assert self._file is not None  # noqa: S101 (for the type checker)
+    def _read_file(self, file: BinaryIO, length: int, limit: int) -> bytes:
+        """Read a record of an uncompressed file, after a look at what follows it."""
+        here = self._base + self._cursor
+        end = here + length
         if end > self._size:
             raise DamageError("the file ends inside this record")
-        place = self._file.tell()
-        self._file.seek(end)
-        after = self._file.read(_MAX_VERSION)
-        self._file.seek(place)
+        file.seek(end)
+        after = file.read(_MAX_VERSION)
         line = after.lstrip(b"\r\n")
-        if line and not line.startswith(_RECORD[:4]) and after[: len(after) - len(line)].count(b"\n") <= 1:
+        n_ends = after.count(b"\n", 0, len(after) - len(line))
+        if line and n_ends <= 1 and not _is_version(line):
+            file.seek(self._base + len(self._buffer))
             raise DamageError("the next bytes are not a record")
+        block = bytes(self._buffer[self._cursor : self._cursor + min(length, limit)])
+        file.seek(here + len(block))
+        block += file.read(min(length, limit) - len(block))
+        file.seek(end)
+        self._drop(len(self._buffer))
+        self._base, self._cursor = end, 0
+        return block
 
     def _begin(self, position: int) -> None:
         """Set the current record, and forget what is before it."""
@@ -365,3 +372,8 @@ class Content:
             self.offset = self._members.offset
         self._next = here
         return DamageError(error, in_record=in_record)
+
+
+def _is_version(start: bytes) -> bool:
+    """Tell whether some bytes start with the first line of a record."""
+    return _VERSION.fullmatch(start, 0, start.find(b"\n") + 1 or len(start)) is not None
