@@ -287,7 +287,7 @@ class Content:
             if n_bytes == 0:
                 raise self._end()
             searched = max(self._cursor - _OVERLAP, first - self._base)
-            if (found := RECORD_START.search(self._buffer, searched, self._cursor + n_bytes)):
+            if found := RECORD_START.search(self._buffer, searched, self._cursor + n_bytes):
                 self._next = self._base + found.start()
                 raise DamageError("the record's length extends past the next record")
             kept += self._buffer[self._cursor : self._cursor + min(n_bytes, limit - len(kept))]
