@@ -88,6 +88,7 @@ class PageExtractor:
         """
         try:
             try:
+                item = item.decoded(self.options.read_limit)
                 html = item.read(self.options.read_limit)
             except OSError as error:
                 return self.failed(item.id, item.url, UNREADABLE, str(error))
