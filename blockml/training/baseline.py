@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage
+from blockml.datasets.gold import ignored_text
 from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Difference, paired_difference
 from blockml.evaluation.seen import page_hashes
 from blockml.evaluation.words import bag_scores
@@ -113,4 +114,6 @@ def _page_f1(model: Extractor, recipe: Recipe, labelled: LabelledPage, kept: NDA
     else:
         other = parse(html, url=labelled.url, charset=labelled.charset, **model.parsing.options())
     found = extract_page(other, model).text
-    return bag_scores(text, render_text(page, kept)).f1, bag_scores(text, found).f1
+    ignored = "" if gold is None else ignored_text(gold)
+    own = bag_scores(text, render_text(page, kept), ignored=ignored).f1
+    return own, bag_scores(text, found, ignored=ignored).f1
