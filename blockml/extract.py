@@ -17,6 +17,7 @@ import numpy as np
 from blockml.archives.compression import read_file
 from blockml.archives.suffixes import PAGE_FILES, is_list_of_pages, pattern
 from blockml.decision.decide import Decision, decide
+from blockml.document.text import render_text
 from blockml.errors import InputError, UsageError
 from blockml.extractors import Extractor
 from blockml.extractors.registry import AnyModel, load
@@ -30,7 +31,6 @@ from blockml.parsing.decoding import Detector
 from blockml.parsing.trees import ParserTree, is_tree, tree_bytes
 from blockml.rendering import render
 from blockml.rendering.record import page_record
-from blockml.rendering.text import render_text
 
 __all__ = ["AnyHtml", "extract", "extract_page", "extract_with"]
 
@@ -194,8 +194,8 @@ def _metadata(page: Page) -> Metadata:
 
 def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:
     """Group the kept or the removed blocks into paragraphs; imports the modules on first use."""
-    from blockml.rendering.bounds import Budget
     from blockml.rendering.paragraphs import find_paragraphs
+    from blockml.writers.bounds import Budget
 
     budget = Budget(page)
     found = find_paragraphs(page, decision.kept, decision.scores, decision.labels, removed=removed, budget=budget)
@@ -213,8 +213,8 @@ def _comments(page: Page, decision: Decision) -> str:
 
 def _images(page: Page, decision: Decision, warnings: dict[str, None]) -> tuple[Image, ...]:
     """Find the pictures of the content; imports the modules on first use."""
-    from blockml.rendering.bounds import Budget
-    from blockml.rendering.pictures import find_images
+    from blockml.document.pictures import find_images
+    from blockml.writers.bounds import Budget
 
     budget = Budget(page)
     found = find_images(page, decision.kept, budget=budget)

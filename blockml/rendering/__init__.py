@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blockml.document.text import render_text
 from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Extraction
-from blockml.rendering.bounds import MAX_RATIO, Budget
 from blockml.rendering.record import (
     SCHEMA_VERSION,
     block_records,
@@ -25,8 +25,8 @@ from blockml.rendering.record import (
     page_record,
     paragraph_record,
 )
-from blockml.rendering.text import render_text
 from blockml.text.tokens import metric_tokens
+from blockml.writers.bounds import MAX_RATIO, Budget
 
 if TYPE_CHECKING:
     from blockml.rendering.html import render_html
@@ -119,9 +119,10 @@ def _html(extraction: Extraction, **_: object) -> str:
 
 
 def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
-    from blockml.rendering.escapes import heading_line
-    from blockml.rendering.inline import inline_markdown
+    from blockml.document.inline import normalised
     from blockml.rendering.markdown import render_markdown
+    from blockml.writers.escapes import heading_line
+    from blockml.writers.markdown_inline import InlineWriter
 
     title = extraction.title if with_title else None
     budget = Budget(extraction.page)
@@ -129,7 +130,7 @@ def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
     extraction.add_warnings(budget.warnings)
     if not title:
         return text
-    heading = heading_line(1, inline_markdown([title], heading=True))
+    heading = heading_line(1, InlineWriter(str, budget)(normalised([title], heading=True), heading=True))
     if not (starts_with(extraction.text, title) or _has_heading(extraction, title)):
         return f"{heading}\n\n{text}".rstrip()
     first = text.partition("\n")[0]

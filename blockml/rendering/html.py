@@ -9,21 +9,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.document.code import code_language, code_lines, line_starts, listings, with_line_elements
+from blockml.document.lists import list_kind
+from blockml.document.mathematics import formula_of_image
+from blockml.document.notes import hide_dead_marks
+from blockml.document.pictures import find_pictures
+from blockml.document.roles import with_roles
+from blockml.document.shown import content_span, layout_parts, shown_nodes
+from blockml.document.spaces import KEEPS_ALL, has_indent, kept_spaces, with_indent
 from blockml.page import Flag, Nodes, Page
 from blockml.page.lazy import Lazy
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
-from blockml.rendering.bounds import Budget
-from blockml.rendering.code import code_language, code_lines, line_starts, listings, with_line_elements
-from blockml.rendering.containers import list_kind
-from blockml.rendering.links import is_safe
-from blockml.rendering.mathematics import formula_of_image
-from blockml.rendering.notes import hide_dead_marks
-from blockml.rendering.pictures import find_pictures
-from blockml.rendering.roles import with_roles
-from blockml.rendering.shown import content_span, layout_parts, shown_nodes
-from blockml.rendering.spaces import KEEPS_ALL, has_indent, kept_spaces, with_indent
-from blockml.text.addresses import read_address
+from blockml.text.addresses import is_safe, read_address
+from blockml.writers.bounds import Budget
 
 __all__ = ["WRITTEN_ATTRIBUTES", "WRITTEN_ELEMENTS", "render_html"]
 
@@ -52,7 +51,7 @@ def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, budget:
     Code with an element for each line is written as plain lines. Pictures of the content are written with the address
     that is loaded and their captions. Layout tables are written as ``div`` elements. Only the text of elements is
     written if the output would become larger than
-    :class:`~blockml.rendering.bounds.Budget` allows; ``budget.warnings`` then has a warning.
+    :class:`~blockml.writers.bounds.Budget` allows; ``budget.warnings`` then has a warning.
 
     Examples
     --------

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.document.shown import layout_parts, line_element, shown_nodes, text_sums
+from blockml.document.text import text_pieces
 from blockml.errors import UsageError
 from blockml.page import Chunk, Label, Nodes, Page, Paragraph, ParagraphKind, Separator
 from blockml.parsing.segmentation import BREAKING
-from blockml.rendering.bounds import Budget
-from blockml.rendering.shown import layout_parts, line_element, shown_nodes, text_sums
-from blockml.rendering.text import text_pieces
+from blockml.writers.bounds import Budget
 
 __all__ = ["find_chunks", "find_paragraphs"]
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.document.mathematics import formula_of_image
+from blockml.document.shown import layout_parts, shown_nodes
 from blockml.page import Extraction, Page
-from blockml.rendering.mathematics import formula_of_image
-from blockml.rendering.shown import layout_parts, shown_nodes
 
 __all__ = ["SWITCHES", "without"]
 

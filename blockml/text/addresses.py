@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
-__all__ = ["MAX_BASE", "MAX_BASE_SLASHES", "is_long_base", "read_address"]
+__all__ = ["MAX_BASE", "MAX_BASE_SLASHES", "is_long_base", "is_safe", "read_address"]
 
 #: Maximum characters and slashes of a base address: thousands of links are resolved against it, and each may repeat it.
 MAX_BASE, MAX_BASE_SLASHES = 2_048, 64
 
+#: Links with these schemes, or relative; others might run scripts.
+_SAFE = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 _AROUND = "".join(map(chr, range(0x21)))
 _WITHIN = re.compile(r"[\t\n\r]+")
 
@@ -36,3 +39,18 @@ def is_long_base(base: str) -> bool:
     (False, True)
     """
     return len(base) > MAX_BASE or base.count("/") > MAX_BASE_SLASHES
+
+
+def is_safe(address: str) -> bool:
+    """Tell whether a link runs no script, even if a reader decodes its character references a second time.
+
+    ``address`` must be what will be written, from :func:`read_address`.
+
+    Examples
+    --------
+    >>> is_safe("tel:1"), is_safe("a?b:c"), is_safe("JavaScript:x()"), is_safe("javascript&colon;x()")
+    (True, True, False, False)
+    """
+    return _SAFE.match(address) is not None and (
+        "&" not in address or _SAFE.match(read_address(unescape(address))) is not None
+    )

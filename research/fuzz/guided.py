@@ -46,8 +46,8 @@ with atheris.instrument_imports(include=["blockml.rendering", "blockml.labelling
     from blockml.rendering import html as html_output
     from blockml.rendering.markdown import render_markdown
 
-from blockml.rendering.bounds import MAX_RATIO, page_size
 from blockml.reports.pageview import VIEW_SPARE, write_view
+from blockml.writers.bounds import MAX_RATIO, page_size
 from research.fuzz.mutations import HTML_TOKENS
 from research.fuzz.rendered import check_outputs, foreign
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import blockml
+from blockml.document.image_addresses import image_address
+from blockml.document.pictures import find_images
 from blockml.page import Image
 from blockml.rendering import render, render_html, render_markdown
-from blockml.rendering.bounds import Budget
-from blockml.rendering.image_addresses import image_address
-from blockml.rendering.pictures import find_images
+from blockml.writers.bounds import Budget
 from tests.rendering.reported import reported
 
 WORDS = " ".join(["word"] * 40)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from html import unescape
 from urllib.parse import urljoin, urlsplit
 
-from blockml.rendering.bounds import Budget
-from blockml.text.addresses import MAX_BASE, MAX_BASE_SLASHES, is_long_base, read_address
+from blockml.text.addresses import MAX_BASE, MAX_BASE_SLASHES, is_long_base, is_safe, read_address
+from blockml.writers.bounds import Budget
 
-__all__ = ["absolute_addresses", "is_safe", "resolver"]
+__all__ = ["absolute_addresses", "resolver"]
 
 _ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
-#: Links with these schemes, or relative; others might run scripts.
-SAFE_LINK = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 #: Characters that end an address in Markdown or start code; parentheses are allowed in pairs.
 _UNSAFE = re.compile(r"[\s<>\\`\0-\x1f\x7f]")
 #: An absolute address in which nothing needs to change.
@@ -78,21 +75,6 @@ def absolute_addresses(base: str, budget: Budget | None = None) -> Callable[[str
         return address
 
     return absolute
-
-
-def is_safe(address: str) -> bool:
-    """Tell whether a link runs no script, even if a reader decodes its character references a second time.
-
-    ``address`` must be what will be written, from :func:`~blockml.text.addresses.read_address`.
-
-    Examples
-    --------
-    >>> is_safe("tel:1"), is_safe("a?b:c"), is_safe("JavaScript:x()"), is_safe("javascript&colon;x()")
-    (True, True, False, False)
-    """
-    return SAFE_LINK.match(address) is not None and (
-        "&" not in address or SAFE_LINK.match(read_address(unescape(address))) is not None
-    )
 
 
 def _written(address: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Set
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.document.words import IN_TEXT, OF_CODE
 from blockml.page import Flag, Nodes
-from blockml.rendering.words import IN_TEXT, OF_CODE
 
 __all__ = ["CODE", "LINE_ELEMENTS", "code_language", "code_lines", "line_starts", "listings", "with_line_elements"]
 

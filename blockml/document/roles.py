@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.document.lists import LISTS
+from blockml.document.shown import text_sums
+from blockml.document.words import IN_MARKUP
 from blockml.page import Nodes, Page
 from blockml.parsing.segmentation import BREAKING
-from blockml.rendering.containers import LISTS
-from blockml.rendering.shown import text_sums
-from blockml.rendering.words import IN_MARKUP
 
 __all__ = ["own_lines", "with_roles"]
 

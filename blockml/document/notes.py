@@ -7,9 +7,9 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.document.shown import line_element, text_sums
+from blockml.document.words import IN_MARKUP
 from blockml.page import Nodes, Page
-from blockml.rendering.shown import line_element, text_sums
-from blockml.rendering.words import IN_MARKUP
 
 __all__ = ["hide_dead_marks"]
 

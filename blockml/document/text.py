@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.document.code import line_starts
+from blockml.document.code_text import write_code
+from blockml.document.roles import own_lines
+from blockml.document.spaces import KEEPS_LINES, kept_spaces, verse_indent, verses
+from blockml.document.words import IN_TEXT, OF_TEX_IMAGES, may_have_formulas
 from blockml.page import Flag, Page, Separator
-from blockml.rendering.code import line_starts
-from blockml.rendering.code_text import write_code
-from blockml.rendering.roles import own_lines
-from blockml.rendering.spaces import KEEPS_LINES, kept_spaces, verse_indent, verses
-from blockml.rendering.words import IN_TEXT, OF_TEX_IMAGES, TEX_SCRIPT
 
-__all__ = ["may_have_formulas", "node_separators", "render_text", "text_pieces"]
+__all__ = ["node_separators", "render_text", "text_pieces"]
 
 _PREFORMATTED, _SPACE, _CELL = int(Flag.PREFORMATTED), int(Separator.SPACE), int(Separator.CELL)
 #: Text between two blocks, by :class:`~blockml.page.Separator`.
@@ -104,7 +104,7 @@ def text_pieces(
     _begin_own_lines(page, rows, gaps)
     held = page.nodes.with_words(IN_TEXT)
     if may_have_formulas(page) or any(held[word] for word in OF_TEX_IMAGES):
-        from blockml.rendering.formula_text import write_formulas
+        from blockml.document.formula_text import write_formulas
 
         write_formulas(page, rows, gaps, texts)
     gaps[0] = ""
@@ -178,11 +178,6 @@ def _indent_verses(page: Page, rows: NDArray[np.intp], texts: list[str]) -> None
     for place in verses(page.nodes, owners).tolist():
         if indent := verse_indent(page.nodes.texts[owners[place]]):
             texts[place] = indent + texts[place].lstrip()
-
-
-def may_have_formulas(page: Page) -> bool:
-    """Tell whether a page has MathML or scripts of TeX."""
-    return "math" in page.nodes.names or len(page.nodes.with_words(IN_TEXT)[TEX_SCRIPT]) > 0
 
 
 def _source_of(page: Page) -> Callable[[int, int], str]:

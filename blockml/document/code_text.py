@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.document.code import CODE, LINE_ELEMENTS, code_lines, line_starts, listings, with_line_elements
+from blockml.document.shown import shown_texts
 from blockml.page import Flag, Nodes, Page
-from blockml.rendering.code import CODE, LINE_ELEMENTS, code_lines, line_starts, listings, with_line_elements
-from blockml.rendering.shown import shown_texts
 
 __all__ = ["write_code"]
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.document.words import IN_TEXT, OF_SPACES
 from blockml.page import Flag, Nodes
-from blockml.rendering.words import IN_TEXT, OF_SPACES
 
 __all__ = ["KEEPS_ALL", "KEEPS_LINES", "NO_BREAK", "has_indent", "kept_spaces", "verse_indent", "verses", "with_indent"]
 

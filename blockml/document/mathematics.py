@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence, Set
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.document.mathml import tex_of_mathml
+from blockml.document.shown import line_element, text_sums
+from blockml.document.words import TEX_SCRIPT, may_have_formulas
 from blockml.page import Flag, Nodes, Page
-from blockml.rendering.mathml import tex_of_mathml
-from blockml.rendering.shown import line_element, text_sums
-from blockml.rendering.text import may_have_formulas
-from blockml.rendering.words import TEX_SCRIPT
 
 __all__ = ["Formulas", "find_formula_images", "find_formulas", "formula_of_image", "shown_formulas", "writes_dollars"]
 

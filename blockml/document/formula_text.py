@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.document.mathematics import Formulas, find_formula_images, find_formulas, shown_formulas
+from blockml.document.shown import line_element, shown_texts
 from blockml.page import Page
-from blockml.rendering.mathematics import Formulas, find_formula_images, find_formulas, shown_formulas
-from blockml.rendering.shown import line_element, shown_texts
 
 __all__ = ["write_formulas"]
 

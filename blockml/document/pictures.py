@@ -10,12 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Flag, Image, Page
-from blockml.rendering.bounds import Budget
-from blockml.rendering.image_addresses import image_address, is_placeholder
-from blockml.rendering.links import absolute_addresses, is_safe
-from blockml.rendering.mathematics import formula_of_image
-from blockml.rendering.picture_kinds import (
+from blockml.document.image_addresses import image_address, is_placeholder
+from blockml.document.mathematics import formula_of_image
+from blockml.document.picture_kinds import (
     DECORATION,
     ELSEWHERE,
     PERSONS,
@@ -29,9 +26,13 @@ from blockml.rendering.picture_kinds import (
     picture_sides,
     shown_person,
 )
-from blockml.rendering.shown import shown_texts, text_sums
-from blockml.rendering.words import IN_MARKUP
+from blockml.document.shown import shown_texts, text_sums
+from blockml.document.words import IN_MARKUP
+from blockml.page import Flag, Image, Page
+from blockml.text.addresses import is_safe
 from blockml.text.characters import readable
+from blockml.writers.addresses import absolute_addresses
+from blockml.writers.bounds import Budget
 
 __all__ = ["Pictures", "alternative_text", "find_images", "find_pictures"]
 
@@ -98,7 +99,7 @@ def find_pictures(page: Page, rows: NDArray[np.intp]) -> Pictures:
 def find_images(page: Page, kept: NDArray[np.bool_], *, budget: Budget | None = None) -> tuple[Image, ...]:
     """Describe the pictures that belong to the kept blocks, given by a mask of shape (n_blocks,).
 
-    Addresses and captions that would make the result larger than :class:`~blockml.rendering.bounds.Budget` allows are
+    Addresses and captions that would make the result larger than :class:`~blockml.writers.bounds.Budget` allows are
     left out with their pictures, and ``budget.warnings`` says so.
 
     Examples
