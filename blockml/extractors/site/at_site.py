@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.lines import line_numbers, line_weights
+from blockml.decision.lines import line_weights
 from blockml.decision.prediction import Prediction
 from blockml.extractors.base import Extractor
 from blockml.extractors.combinations import LEAST_SCORE, Combination, Member, remaining_scores
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.site.methods import TextFrequency
+from blockml.outline import line_numbers
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
 from blockml.templates.site import SiteTemplate, loaded
