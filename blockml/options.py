@@ -23,7 +23,7 @@ from blockml.page import Label
 from blockml.parsing import BACKENDS, Limits
 from blockml.parsing.decoding import Detector
 from blockml.predictors.log_odds import log_odds, sigmoid
-from blockml.rendering.record import OPTIONAL, RECORD, RECORD_FIELDS
+from blockml.records import OPTIONAL, RECORD, RECORD_FIELDS
 
 __all__ = ["FAVOURED", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
@@ -120,7 +120,7 @@ class Options:
     images: bool = _option(_ON, "--no-images", "leave out pictures", "switch", of_records=True)
     tables: bool = _option(_ON, "--no-tables", "leave out data tables", "switch", of_records=True)
     formatting: bool = _option(_ON, "--no-formatting", "leave out bold, italics and so on", "switch", of_records=True)
-    #: Fields of a record, in this order; :data:`blockml.rendering.record.RECORD` if empty. ``metadata.authors`` is a
+    #: Fields of a record, in this order; :data:`blockml.records.RECORD` if empty. ``metadata.authors`` is a
     #: field of the metadata.
     fields: tuple[str, ...] = _option((), "--fields", _FIELDS_HELP, "names", "NAME,…", of_records=True)
     #: Language codes; pages in other languages are left out of a batch.

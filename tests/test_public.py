@@ -353,7 +353,7 @@ def test_plain_text_imports_no_other_output() -> None:
     plain, later = (set(part.split()) for part in run.stdout.split("|"))
     unwanted = {f"blockml.rendering.{name}" for name in LATER_OUTPUTS} | {f"blockml.{name}" for name in LATER}
     assert not plain & unwanted
-    assert {"blockml.rendering.html", "blockml.rendering.markdown", "blockml.rendering.paragraphs"} <= later
+    assert {"blockml.rendering.html", "blockml.rendering.markdown", "blockml.document.paragraphs"} <= later
 
 
 def test_the_package_shows_its_public_names_only() -> None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 from blockml.batch.records import PageRecord
 from blockml.errors import needed
-from blockml.rendering.record import FAILURES
+from blockml.records import FAILURES
 
 __all__ = ["CsvLines", "Encoder", "End", "JsonLines", "Packer", "Piece", "Records"]
 

@@ -14,10 +14,10 @@ from blockml.errors import MissingExtraError, check_type
 from blockml.extract import extract_with
 from blockml.extractors import Extractor
 from blockml.extractors.site.at_site import at_site
+from blockml.formats import check_options, render
 from blockml.options import Options
 from blockml.page import Status
-from blockml.rendering import check_options, render
-from blockml.rendering.record import CRASHED, OPTIONAL, RECORD, UNREADABLE, UNSURE, page_record
+from blockml.records import CRASHED, OPTIONAL, RECORD, UNREADABLE, UNSURE, page_record
 from blockml.templates.site import SiteTemplate
 from blockml.text.sketches import token_sketch
 from blockml.text.tokens import metric_tokens

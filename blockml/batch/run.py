@@ -28,7 +28,7 @@ from blockml.errors import BlockmlError, UsageError, check_name
 from blockml.extractors import Extractor
 from blockml.model import model_digest
 from blockml.options import Options
-from blockml.rendering.record import FAILURES
+from blockml.records import FAILURES
 from blockml.storage.atomic import atomic_write
 from blockml.storage.lock import locked_output
 from blockml.templates.site import SiteTemplate

@@ -36,7 +36,7 @@ from blockml.document.nodes import (
 )
 from blockml.document.notes import hide_dead_marks
 from blockml.document.picture_kinds import picture_sides
-from blockml.document.pictures import alternative_text, find_pictures
+from blockml.document.pictures import Pictures, alternative_text, find_pictures
 from blockml.document.roles import with_roles
 from blockml.document.shown import ROW_PARENTS, content_span, layout_parts, shown_nodes
 from blockml.document.spaces import KEEPS_ALL, NO_BREAK, has_indent, kept_spaces, verse_indent, verses, with_indent
@@ -80,22 +80,27 @@ _LINE, _GLUED, _CODE_MARK = int(Separator.LINE), int(Separator.GLUED), Mark.CODE
 _DISPLAYED = re.compile(r"\s*\\\[((?:(?!\\[\[\]]).)+)\\\]\s*", re.DOTALL)
 
 
-def build_document(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> Document:
+def build_document(
+    page: Page, kept: NDArray[np.bool_] | Sequence[bool], pictures: Lazy[Pictures] | None = None
+) -> Document:
     """Build the document of the kept blocks, given by a mask of shape (n_blocks,).
+
+    ``pictures`` are those of :func:`blockml.document.pictures.find_pictures`, which are found if they are not given.
 
     Examples
     --------
     >>> import blockml
     >>> page = blockml.parse("<h1>Cats</h1><p>Cats <b>rule</b> the world.</p>")
     >>> for block in build_document(page, [True] * len(page.blocks)).walk():
-    ...     print(block)
-    Heading(first=0, last=0, node=3, level=1, content=('Cats',))
-    Paragraph(first=1, last=3, node=5, content=('Cats ', Span(mark=<Mark.STRONG: 'strong'>, content=('rule',)), ' the world.'), removed=False)
+    ...     print(type(block).__name__, block.first, block.last, block.content)
+    Heading 0 0 ('Cats',)
+    Paragraph 1 3 ('Cats ', Span(mark=<Mark.STRONG: 'strong'>, content=('rule',)), ' the world.')
     """
     rows = np.flatnonzero(np.asarray(kept, dtype=bool))
     if not len(rows):
         return Document(())
-    return _Builder(with_roles(page), rows).build()
+    found = find_pictures(page, rows) if pictures is None else pictures.value
+    return _Builder(with_roles(page), rows, found).build()
 
 
 class _Frame:
@@ -126,10 +131,9 @@ class _Table(_Frame):
 class _Builder:
     """State of the walk over the shown nodes of a page."""
 
-    def __init__(self, page: Page, rows: NDArray[np.intp]) -> None:
+    def __init__(self, page: Page, rows: NDArray[np.intp], found: Pictures) -> None:
         self.page, self.nodes, self.blocks = page, page.nodes, page.blocks
         self.formulas, self.copies = find_formulas(page)
-        found = find_pictures(page, rows)
         self.pictures, self.captions = found.addresses, found.captions
         kept_rows, rows = rows, found.with_captions(rows)
         self.removed = frozenset(np.setdiff1d(rows, kept_rows).tolist()) if self.captions else frozenset[int]()

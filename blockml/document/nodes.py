@@ -2,8 +2,8 @@
 
 The tree is in a normal form, so that no writer has to clean anything.
 
-Inline content has single spaces, and none at its start, its end or around a line break. White space is outside of marks. No mark
-is empty, and no mark is inside of an equal one. Adjacent equal marks are one, except links and code.
+Inline content has single spaces, and none at its start, its end or around a line break. White space is outside of
+marks. No mark is empty, and no mark is inside of an equal one. Adjacent equal marks are one, except links and code.
 
 No block is empty. An item of a list may hold further lists, a cell of a table any blocks. Containers are at most
 :data:`MAX_DEPTH` deep.
@@ -11,15 +11,15 @@ No block is empty. An item of a list may hold further lists, a cell of a table a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
 __all__ = [
-    "BREAK", "MAX_DEPTH", "Block", "Break", "Cell", "Code", "Definitions", "Description", "Document", "Figure", "Formula",
-    "Heading", "Inline", "InlineFormula", "Item", "Link", "List", "Mark", "Note", "NoteReference", "Paragraph", "Picture",
-    "Quotation", "Row", "Rule", "Span", "Table", "Term", "children_of",
+    "BREAK", "MAX_DEPTH", "Block", "Break", "Cell", "Code", "Definitions", "Description", "Document", "Figure",
+    "Formula", "Heading", "Inline", "InlineFormula", "Item", "Link", "List", "Mark", "Note", "NoteReference",
+    "Paragraph", "Picture", "Quotation", "Row", "Rule", "Span", "Table", "Term", "children_of", "inline_text", "text_of",
 ]  # fmt: skip
 
 #: Maximum depth of lists, quotations, notes and definitions; the content of deeper ones is in their parent.
@@ -222,6 +222,37 @@ class Table(Block):
     rows: tuple[Row, ...]
     caption: tuple[Block, ...] = ()
 
+    def to_rows(self) -> list[list[str]]:
+        """Return the text of each cell by row, the header first; cells that are spanned from above or the left are empty.
+
+        All rows are equally long. ``pandas.DataFrame(rows[1:], columns=rows[0])`` makes a data frame of a table with a
+        header.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> result = blockml.extract("<table><tr><th>a<th>b<tr><td rowspan=2>1<td>2<tr><td>3</table>", model="plain")
+        >>> result.tables[0].to_rows()
+        [['a', 'b'], ['1', '2'], ['', '3']]
+        """
+        grid: list[list[str]] = []
+        taken: dict[int, int] = {}  # rows for which a column is still spanned from above
+        for row in self.rows:
+            line: list[str] = []
+            below: dict[int, int] = {}
+            for cell in row.cells:
+                while taken.get(len(line), 0):
+                    line.append("")
+                if cell.rows > 1:
+                    below.update(dict.fromkeys(range(len(line), len(line) + cell.columns), cell.rows - 1))
+                line += [text_of(cell.children), *[""] * (cell.columns - 1)]
+            while taken.get(len(line), 0):
+                line.append("")
+            taken = {column: count - 1 for column, count in taken.items() if count > 1} | below
+            grid.append(line)
+        width = max(map(len, grid), default=0)
+        return [line + [""] * (width - len(line)) for line in grid]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Note(Block):
@@ -255,6 +286,48 @@ def children_of(block: Block) -> tuple[Block, ...]:
     return ()
 
 
+def text_of(blocks: Iterable[Block]) -> str:
+    """Return the text of some blocks, one line each; formulas are TeX.
+
+    Examples
+    --------
+    >>> text_of([Paragraph(0, 0, 2, ("Cats ", Span(Mark.STRONG, ("rule",)), BREAK, "the world")), Code(1, 1, 3, ("x",), "")])
+    'Cats rule\\nthe world\\nx'
+    """
+    lines = []
+    for block in blocks:
+        if isinstance(block, Paragraph | Heading | Term):
+            lines.append(inline_text(block.content))
+        elif isinstance(block, Code):
+            lines += block.lines
+        elif isinstance(block, Formula):
+            lines.append(block.source or block.tex)
+        elif inner := text_of(children_of(block)):
+            lines.append(inner)
+    return "\n".join(lines)
+
+
+def inline_text(content: Iterable[Inline]) -> str:
+    """Return the text of inline content, without pictures.
+
+    Examples
+    --------
+    >>> inline_text(("Cats ", Link("/w", ("rule",)), InlineFormula("x^2")))
+    'Cats rulex^2'
+    """
+    pieces = []
+    for item in content:
+        if isinstance(item, str):
+            pieces.append(item)
+        elif isinstance(item, Break):
+            pieces.append("\n")
+        elif isinstance(item, InlineFormula):
+            pieces.append(item.source or item.tex)
+        elif not isinstance(item, Picture):
+            pieces.append(inline_text(item.content))
+    return "".join(pieces)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
     """The main content of a page as a tree."""
@@ -278,3 +351,59 @@ class Document:
             block = left.pop()
             yield block
             left += reversed(children_of(block))
+
+    def sections(self) -> Iterator[tuple[tuple[Heading, ...], tuple[Block, ...]]]:
+        """Iterate over the sections: the headings above each, outermost first, and the blocks below the last of them.
+
+        The blocks before the first heading have no headings. Headings inside of lists and quotations start no section.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> document = blockml.extract("<h1>Cats</h1><p>They rule.<h2>Food</h2><p>Fish.", model="plain").document
+        >>> for headings, blocks in document.sections():
+        ...     print([heading.content for heading in headings], len(blocks))
+        [('Cats',)] 1
+        [('Cats',), ('Food',)] 1
+        """
+        above: list[Heading] = []
+        blocks: list[Block] = []
+        for block in self.children:
+            if isinstance(block, Heading):
+                if above or blocks:
+                    yield tuple(above), tuple(blocks)
+                above, blocks = [*[item for item in above if item.level < block.level], block], []
+            else:
+                blocks.append(block)
+        if above or blocks:
+            yield tuple(above), tuple(blocks)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables of data, in order."""
+        return tuple([block for block in self.walk() if isinstance(block, Table)])
+
+    def without(self, *kinds: str) -> Document:
+        """Return the document without some kinds of content.
+
+        Parameters
+        ----------
+        kinds
+            ``links`` (their text stays), ``images`` (with captions that the decision removed), ``tables`` of data with
+            their text, or ``formatting``: bold, italic and deleted text, which stays as text.
+
+        Raises
+        ------
+        UnknownNameError
+            A kind has another name.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> document = blockml.extract("<p>A <b>bold</b> <a href=/b>link</a>.", model="plain").document
+        >>> document.without("links", "formatting").children[0].content
+        ('A bold link.',)
+        """
+        from blockml.document.without import without  # it builds nodes
+
+        return without(self, kinds)

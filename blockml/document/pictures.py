@@ -96,8 +96,12 @@ def find_pictures(page: Page, rows: NDArray[np.intp]) -> Pictures:
     return _Finder(page, rows, images).find()
 
 
-def find_images(page: Page, kept: NDArray[np.bool_], *, budget: Budget | None = None) -> tuple[Image, ...]:
+def find_images(
+    page: Page, kept: NDArray[np.bool_], *, found: Pictures | None = None, budget: Budget | None = None
+) -> tuple[Image, ...]:
     """Describe the pictures that belong to the kept blocks, given by a mask of shape (n_blocks,).
+
+    ``found`` are those of :func:`find_pictures`, if they are known already.
 
     Addresses and captions that would make the result larger than :class:`~blockml.writers.bounds.Budget` allows are
     left out with their pictures, and ``budget.warnings`` says so.
@@ -110,7 +114,8 @@ def find_images(page: Page, kept: NDArray[np.bool_], *, budget: Budget | None = 
     (Image(address='https://a.example/b/a.jpg', alt='cat', caption='', width=400, height=None, block=0),)
     """
     budget, rows = budget or Budget(page), np.flatnonzero(kept)
-    found, blocks, absolute = find_pictures(page, rows), page.blocks, absolute_addresses(page.base_url, budget)
+    found = find_pictures(page, rows) if found is None else found
+    blocks, absolute = page.blocks, absolute_addresses(page.base_url, budget)
     images: list[Image] = []
     for node, given in found.addresses.items():
         attributes, address = page.nodes.attributes[node], absolute(given)

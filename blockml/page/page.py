@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.errors import UsageError
 from blockml.page.blocks import Blocks
 from blockml.page.images import Image
 from blockml.page.labels import Label, Reason, Status
@@ -19,6 +20,9 @@ from blockml.page.nodes import Nodes
 from blockml.page.paragraphs import Paragraph
 from blockml.text.addresses import read_address
 from blockml.text.plurals import counted
+
+if TYPE_CHECKING:
+    from blockml.document.nodes import Document, Table
 
 #: Number of lines of the text that notebooks show.
 _SHOWN_LINES = 50
@@ -64,6 +68,8 @@ class Deferred:
     """Values that an extraction computes on first access, functions that render it, and warnings of its outputs."""
 
     metadata: Lazy[Metadata] = field(default_factory=lambda: Lazy(Metadata))
+    title: Lazy[str | None] = field(default_factory=lambda: Lazy(lambda: None))
+    document: Lazy[Document] | None = None  #: None for an extraction that was made by hand
     paragraphs: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
     removed: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
     images: Lazy[tuple[Image, ...]] = field(default_factory=lambda: Lazy(tuple))
@@ -112,6 +118,18 @@ class Extraction:
         return self._deferred.removed.value
 
     @property
+    def document(self) -> Document:
+        """The main content as a tree of headings, paragraphs, lists, tables and so on, built on first access."""
+        if self._deferred.document is None:
+            raise UsageError("the extraction has no document, because blockml.extract did not make it")
+        return self._deferred.document.value
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables of data of the document; :meth:`~blockml.document.nodes.Table.to_rows` gives their text."""
+        return self.document.tables
+
+    @property
     def images(self) -> tuple[Image, ...]:
         """Pictures of the main content, in order, found on first access: those that Markdown and HTML contain."""
         return self._deferred.images.value
@@ -142,8 +160,8 @@ class Extraction:
 
     @property
     def title(self) -> str | None:
-        """The headline of the page, whether or not it is part of the text."""
-        return self.metadata.title
+        """The headline of the page, whether or not it is part of the text; that of the metadata."""
+        return self._deferred.title.value
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ class Budget:
     Parameters
     ----------
     page
-        The page.
+        The page; None for an output without one.
     ratio, spare
         Bytes per byte of the page, and a constant added to that.
 
@@ -41,8 +41,8 @@ class Budget:
     ('some addresses are left out: the output would be more than 8 times as large as the page',)
     """
 
-    def __init__(self, page: Page, ratio: int = _REPEATED, spare: int = SPARE) -> None:
-        self.left = ratio * page_size(page) + spare
+    def __init__(self, page: Page | None, ratio: int = _REPEATED, spare: int = SPARE) -> None:
+        self.left = spare if page is None else ratio * page_size(page) + spare
         self._cut: dict[str, str] = {}  # what was left out, in order, and why
 
     def spend(self, amount: int, what: str) -> bool:

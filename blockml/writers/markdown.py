@@ -35,7 +35,7 @@ from blockml.writers.bounds import Budget
 from blockml.writers.escapes import heading_line
 from blockml.writers.markdown_inline import InlineWriter
 
-__all__ = ["write_markdown"]
+__all__ = ["write_heading", "write_markdown"]
 
 _EMPTY = "empty cells of tables"
 _NO_LISTS: AbstractSet[int] = frozenset()
@@ -66,6 +66,18 @@ def write_markdown(document: Document, budget: Budget) -> str:
     writer = _Writer(document, budget)
     writer.blocks(document.children)
     return "\n".join(writer.lines).strip("\n")
+
+
+def write_heading(title: str) -> str:
+    """Write a title as a heading of the first level.
+
+    Examples
+    --------
+    >>> write_heading("Cats & #1 <b>")
+    '# Cats & #1 \\\\<b>'
+    """
+    writer = InlineWriter(str, Budget(None))
+    return heading_line(1, writer((title,), heading=True))
 
 
 @dataclass(slots=True, eq=False)

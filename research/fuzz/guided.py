@@ -41,10 +41,10 @@ from blockml.predictors.tree_ensemble import Trees
 from blockml.text.words import TOKENIZERS
 
 # Modules imported above are not instrumented, because that would cost more than it finds.
-with atheris.instrument_imports(include=["blockml.rendering", "blockml.labelling"]):
+with atheris.instrument_imports(include=["blockml.document", "blockml.writers", "blockml.labelling"]):
     from blockml.labelling import sanitised as shown_page
-    from blockml.rendering import html as html_output
-    from blockml.rendering.markdown import render_markdown
+    from blockml.writers import html as html_output
+    from tests.rendered import render_markdown
 
 from blockml.reports.pageview import VIEW_SPARE, write_view
 from blockml.writers.bounds import MAX_RATIO, page_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import blockml
-from blockml.rendering import render
+from blockml.formats import render
 from blockml.writers.bounds import MAX_RATIO, SPARE
 from research.benchmarks.hostile.outputs import OUTPUTS, extraction
 from research.benchmarks.hostile.shapes import OUTPUT_SHAPES

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.rendering import render, render_markdown, render_text
+from blockml.formats import render
+from tests.rendered import render_markdown, render_text
 from tests.rendering.reported import reported
 
 MATH = "<math><msup><mi>x</mi><mn>2</mn></msup></math>"

@@ -8,7 +8,7 @@ import blockml
 from blockml.document.image_addresses import image_address, is_placeholder
 from blockml.document.mathematics import find_formulas
 from blockml.page import Page
-from blockml.rendering import render_markdown
+from tests.rendered import render_markdown
 
 N = 100_000
 WORD = "<p>The cat sat on the mat.</p>"

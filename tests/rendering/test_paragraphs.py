@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 import blockml
+from blockml.document.paragraphs import find_chunks
 from blockml.errors import UsageError
+from blockml.formats import render
 from blockml.page import Extraction, ParagraphKind
-from blockml.rendering import find_chunks, json_schema, render
+from blockml.records import json_schema
 
 HTML = (
     "<nav><a href=/>Home</a></nav><h1>Cats</h1><p>They <b>sleep</b> well.<br>A lot.<br><br>And eat.</p><h2>Food</h2>"

@@ -10,9 +10,10 @@ import pytest
 import blockml
 from blockml.document.image_addresses import image_address
 from blockml.document.pictures import find_images
+from blockml.formats import render
 from blockml.page import Image
-from blockml.rendering import render, render_html, render_markdown
 from blockml.writers.bounds import Budget
+from tests.rendered import render_html, render_markdown
 from tests.rendering.reported import reported
 
 WORDS = " ".join(["word"] * 40)

@@ -3,7 +3,7 @@
 import pytest
 
 import blockml
-from blockml.rendering import render_html, render_markdown, render_text
+from tests.rendered import render_html, render_markdown, render_text
 from tests.rendering.reported import reported
 
 

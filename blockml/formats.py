@@ -1,11 +1,10 @@
-"""Output formats of an extraction: text, Markdown, HTML and JSON."""
+"""Output formats of an extraction."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from itertools import compress
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -15,39 +14,15 @@ import numpy as np
 from blockml.document.text import render_text
 from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Extraction
-from blockml.rendering.record import (
-    SCHEMA_VERSION,
-    block_records,
-    chunk_record,
-    each_block_record,
-    image_record,
-    json_schema,
-    page_record,
-    paragraph_record,
-)
+from blockml.records import SCHEMA_VERSION, chunk_record, each_block_record, image_record, page_record, paragraph_record
 from blockml.text.tokens import metric_tokens
 from blockml.writers.bounds import MAX_RATIO, Budget
 
 if TYPE_CHECKING:
-    from blockml.rendering.html import render_html
-    from blockml.rendering.markdown import render_markdown
-    from blockml.rendering.paragraphs import find_chunks
+    from blockml.document.nodes import Document
 
-__all__ = [
-    "FORMATS",
-    "block_records",
-    "check_options",
-    "find_chunks",
-    "json_schema",
-    "page_record",
-    "render",
-    "render_html",
-    "render_markdown",
-    "render_text",
-]
+__all__ = ["FORMATS", "check_options", "render", "starts_with"]
 
-#: Names whose modules are imported on first access, because plain text needs none of them.
-_LATER = {"find_chunks": "paragraphs", "render_html": "html", "render_markdown": "markdown"}
 #: A line of Markdown that starts a heading, quotation, list item, table or code block.
 _MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
 #: Bytes reserved for the JSON around lists, and for warnings.
@@ -57,14 +32,8 @@ _MAX_BLOCKS = 100
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-
-
 def _json(extraction: Extraction, *, chunk_size: int | None, **_: object) -> str:
-    from blockml.rendering.paragraphs import find_chunks
+    from blockml.document.paragraphs import find_chunks
 
     lists: dict[str, Iterable[dict[str, Any]]] = {
         "paragraphs": map(paragraph_record, extraction.paragraphs),
@@ -109,28 +78,25 @@ def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool, **_: ob
     return f"{title}\n\n{text}" if title and not starts_with(extraction.text, title) else text
 
 
-def _html(extraction: Extraction, **_: object) -> str:
-    from blockml.rendering.html import render_html
+def _html(extraction: Extraction, *, document: Document, **_: object) -> str:
+    from blockml.writers.html import write_html
 
     budget = Budget(extraction.page)
-    text = render_html(extraction.page, extraction.kept, budget=budget)
+    text = write_html(document, budget)
     extraction.add_warnings(budget.warnings)
     return text
 
 
-def _markdown(extraction: Extraction, *, with_title: bool, **_: object) -> str:
-    from blockml.document.inline import normalised
-    from blockml.rendering.markdown import render_markdown
-    from blockml.writers.escapes import heading_line
-    from blockml.writers.markdown_inline import InlineWriter
+def _markdown(extraction: Extraction, *, document: Document, with_title: bool, **_: object) -> str:
+    from blockml.writers.markdown import write_heading, write_markdown
 
     title = extraction.title if with_title else None
     budget = Budget(extraction.page)
-    text = render_markdown(extraction.page, extraction.kept, budget=budget)
+    text = write_markdown(document, budget)
     extraction.add_warnings(budget.warnings)
     if not title:
         return text
-    heading = heading_line(1, InlineWriter(str, budget)(normalised([title], heading=True), heading=True))
+    heading = write_heading(title)
     if not (starts_with(extraction.text, title) or _has_heading(extraction, title)):
         return f"{heading}\n\n{text}".rstrip()
     first = text.partition("\n")[0]
@@ -173,6 +139,8 @@ def starts_with(text: str, title: str) -> bool:
 
 #: Output formats by name.
 FORMATS: Mapping[str, Callable[..., str]] = {"text": _text, "markdown": _markdown, "html": _html, "json": _json}
+#: Formats that are written from the document.
+_OF_DOCUMENTS = frozenset({"markdown", "html"})
 #: Formats in which an option has an effect.
 _OPTIONS: Mapping[str, Sequence[str]] = {"with_title": ("text", "markdown"), "paragraphs": ("text",),
                                          "chunk_size": ("json",), **dict.fromkeys(("links", "images", "tables",
@@ -225,12 +193,12 @@ def render(
         check_type(name, value, bool, legal="True or False")
     omitted = {name: False for name, value in switches.items() if not value}
     check_options(format, with_title=with_title, paragraphs=paragraphs, chunk_size=chunk_size, **omitted)
-    if omitted:
-        from blockml.rendering.switches import without
-
-        extraction = without(extraction, omitted)
-    wanted = format == "markdown" if with_title is None else with_title
-    return FORMATS[format](extraction, with_title=wanted, paragraphs=bool(paragraphs), chunk_size=chunk_size)
+    options: dict[str, Any] = {"with_title": format == "markdown" if with_title is None else with_title}
+    options |= {"paragraphs": bool(paragraphs), "chunk_size": chunk_size}
+    if format in _OF_DOCUMENTS:
+        document = extraction.document
+        options["document"] = document.without(*omitted) if omitted else document
+    return FORMATS[format](extraction, **options)
 
 
 def check_options(output_format: str, **options: object) -> None:
