@@ -360,7 +360,8 @@ class _Builder:
         if self.heading:
             return self._flush
         if name in _PARTS:
-            return self._flush if node in self.layout else self._open_part(node, name)
+            is_data = node not in self.layout if name == "table" else bool(self.tables)  # data tables contain no tables
+            return self._open_part(node, name) if is_data else self._flush
         if name in _HEADINGS:
             if self._in_cell():
                 return self._flush
@@ -486,8 +487,6 @@ class _Builder:
             self.tables.append(_Table(node))
             self.frames.append(self.tables[-1])
             return self._end_table
-        if not self.tables:
-            return self._flush
         table = self.tables[-1]
         if name == "caption":
             self.frames.append(_Frame(node))

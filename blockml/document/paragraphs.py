@@ -74,6 +74,11 @@ def find_paragraphs(
     text = whole.strip("\n")
     units = _units(page, rows)
     xpaths = page.nodes.xpaths([node for _, _, node in units])
+    weights = np.maximum(page.blocks.n_words[rows], 1e-3)
+    starts = [members[0] for members, _, _ in units]
+    means = np.add.reduceat(weights * scores[rows], starts) / np.add.reduceat(weights, starts)
+    score_of = dict(zip(starts, means.round(4).tolist(), strict=True))
+    words = weights.tolist()
     numbers = (page.nodes.tag != 0).cumsum()
     is_quoted = _are_quoted(page.nodes, page.blocks.parent[rows])
     found: list[Paragraph] = []
@@ -98,13 +103,10 @@ def find_paragraphs(
             headings = ()
         if kind is ParagraphKind.HEADING:
             above.append((level, " ".join(own.split())[:_MAX_HEADING]))
-        blocks = rows[members]
-        weights = np.maximum(page.blocks.n_words[blocks], 1e-3)
-        score = round(float(np.average(scores[blocks], weights=weights)), 4)
-        label = _label(labels, blocks.tolist(), weights)
+        blocks = tuple(rows[first : last + 1].tolist())
+        label = None if labels is None else _label([labels[row] for row in blocks], words[first : last + 1])
         place = (start, end) if not removed else (None, None)
-        own_blocks = tuple(blocks.tolist())
-        found.append(Paragraph(kind, own, place[0], place[1], headings, xpath, own_blocks, score, label))
+        found.append(Paragraph(kind, own, place[0], place[1], headings, xpath, blocks, score_of[first], label))
     return tuple(found)
 
 
@@ -146,7 +148,7 @@ def _elements(page: Page, rows: NDArray[np.intp]) -> NDArray[np.int64]:
     """Return (n_nodes,) the heading, list, table or code block that a node is part of; -1 without one."""
     nodes = page.nodes
     found = np.full(len(nodes), -1, dtype=np.int64)
-    layout = layout_parts(nodes, shown_nodes(page, rows, BREAKING))
+    layout = layout_parts(nodes, shown_nodes(page, rows, BREAKING)) if "table" in nodes.names else frozenset[int]()
     sections = text_sums(nodes.named(_SECTIONS))
     stop = 0
     for node in np.flatnonzero(nodes.named(frozenset(_KINDS))).tolist():
@@ -175,13 +177,13 @@ def _are_quoted(nodes: Nodes, elements: NDArray[np.int32]) -> NDArray[np.bool_]:
     return np.asarray(begun.searchsorted(elements, side="right") > n_ended)
 
 
-def _label(labels: Sequence[Label] | None, blocks: Sequence[int], weights: NDArray[np.float64]) -> Label | None:
+def _label(labels: Sequence[Label], weights: Sequence[float]) -> Label:
     """Return the label with the most words."""
-    if labels is None:
-        return None
+    if labels.count(labels[0]) == len(labels):
+        return labels[0]
     counts: Counter[Label] = Counter()
-    for block, weight in zip(blocks, weights.tolist(), strict=True):
-        counts[labels[block]] += weight
+    for label, weight in zip(labels, weights, strict=True):
+        counts[label] += weight  # type: ignore[assignment]  # weights are not integers
     return counts.most_common(1)[0][0]
 
 
