@@ -22,9 +22,9 @@ _TRANSPARENT = re.compile(
 )
 #: Maximum characters of such a name, because the time grows with the square of its length.
 _MAX_NAME = 200
-#: A candidate of ``srcset``: an address, which may have commas, and what follows it up to the next comma. Every
-#: repetition is possessive, so that the time grows with the length of the text only.
-_CANDIDATE = re.compile(r"(?P<address>[^\s,]\S*+)(?P<descriptor>(?:(?<!,)[^,]++)?+)")
+#: A candidate of ``srcset``: an address, which may have commas, and what follows it up to the next comma. Repeats of
+#: characters are possessive, so that the time grows with the length of the text only.
+_CANDIDATE = re.compile(r"(?P<address>[^\s,]\S*+)(?P<descriptor>(?:(?<!,)[^,]++)?)")
 _DESCRIPTOR = re.compile(r"\s*+([0-9]{1,9}+(?:\.[0-9]{1,9}+)?)[wx](?:\s++[0-9]++h)?\s*+")
 
 

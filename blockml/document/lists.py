@@ -18,7 +18,7 @@ LISTS = frozenset({"ul", "ol", "menu", "dir"})
 #: Values of ``list-style-type`` for lists by letters and Roman numbers, and their values of ``type``.
 _STYLES = {"lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A", "lower-roman": "i",
            "upper-roman": "I"}  # fmt: skip
-_STYLE = re.compile(r"list-style(?:-type)?+\s*+:([^;]*+)", re.IGNORECASE)
+_STYLE = re.compile(r"list-style(?:-type)?\s*+:([^;]*+)", re.IGNORECASE)
 _STYLE_NAME = re.compile(rf"\b(?:{'|'.join(_STYLES)})\b", re.IGNORECASE)
 #: Maximum number of lists directly in lists that are distinguished.
 _MAX_OUTER = 12
