@@ -21,7 +21,7 @@ from blockml.document.text import render_text
 from blockml.errors import InputError, UsageError
 from blockml.extractors import Extractor
 from blockml.extractors.registry import AnyModel, load
-from blockml.formats import render
+from blockml.formats import find_chunks, render
 from blockml.options import Options
 from blockml.page import Extraction, Image, Label, Page, Paragraph, Status
 from blockml.page.lazy import Lazy
@@ -174,7 +174,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
     deferred.images = Lazy(partial(_images, page, decision, pictures, deferred.warnings))
     deferred.comments = Lazy(partial(_comments, page, decision))
-    deferred.render, deferred.record = render, page_record
+    deferred.render, deferred.record, deferred.chunks = render, page_record, find_chunks
     return Extraction(
         status=status,
         text=render_text(page, decision.kept),

@@ -4,37 +4,38 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import compress
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blockml.document.text import render_text
+from blockml.document.text import render_text, text_places
 from blockml.errors import UsageError, check_name, check_type
-from blockml.page import Extraction
+from blockml.page import Chunk, Extraction
 from blockml.records import SCHEMA_VERSION, chunk_record, each_block_record, image_record, page_record, paragraph_record
 from blockml.text.tokens import metric_tokens
 from blockml.writers.bounds import MAX_RATIO, Budget
 
 if TYPE_CHECKING:
-    from blockml.document.nodes import Document
+    from blockml.document.nodes import Block, Document
 
-__all__ = ["FORMATS", "check_options", "render", "starts_with"]
+__all__ = ["CHUNK_FORMATS", "FORMATS", "check_options", "find_chunks", "render", "starts_with"]
 
 #: A line of Markdown that starts a heading, quotation, list item, table or code block.
 _MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
 #: Bytes reserved for the JSON around lists, and for warnings.
 _FRAME = 1000
+#: Bytes for each byte of the page that may be written to measure parts of blocks in blocks.
+_MEASURED = 60
 #: Maximum number of blocks in a headline; a heading around a whole page is not read.
 _MAX_BLOCKS = 100
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
 def _json(extraction: Extraction, *, chunk_size: int | None, **_: object) -> str:
-    from blockml.document.paragraphs import find_chunks
-
     lists: dict[str, Iterable[dict[str, Any]]] = {
         "paragraphs": map(paragraph_record, extraction.paragraphs),
         "removed": map(paragraph_record, extraction.removed),
@@ -42,7 +43,7 @@ def _json(extraction: Extraction, *, chunk_size: int | None, **_: object) -> str
         "blocks": each_block_record(extraction),
     }
     if chunk_size is not None:
-        lists["chunks"] = map(chunk_record, find_chunks(extraction.text, extraction.paragraphs, chunk_size))
+        lists["chunks"] = map(chunk_record, find_chunks(extraction, chunk_size))
     budget = Budget(extraction.page, MAX_RATIO)
     record = page_record(extraction)
     budget.spend(_size(_dumped(record)) + _FRAME, "fields")
@@ -137,6 +138,75 @@ def starts_with(text: str, title: str) -> bool:
     return any(metric_tokens(line) == words for line in text.splitlines()[:3])
 
 
+def find_chunks(
+    extraction: Extraction,
+    size: int,
+    format: str = "text",  # noqa: A002 (same name as in render)
+    *,
+    overlap: int = 0,
+    length: Callable[[str], int] = len,
+    without: Collection[str] = (),
+) -> tuple[Chunk, ...]:
+    """Split the main content into chunks: see :meth:`blockml.page.Extraction.chunks`.
+
+    ``without`` are kinds of content that chunks of Markdown and HTML leave out.
+    """
+    from blockml.document.chunks import split_document
+
+    check_name("format", format, CHUNK_FORMATS)
+    check_type("size", size, int, legal="a positive integer")
+    check_type("overlap", overlap, int, legal="an integer")
+    if size < 1:
+        raise UsageError(f"size must be at least 1, got {size}")
+    if not 0 <= 2 * overlap <= size:
+        raise UsageError(f"overlap must be between 0 and half of size, got {overlap}")
+    page, document = extraction.page, extraction.document.without(*without)
+    text, starts, ends = text_places(page, extraction.kept)
+    rows = np.flatnonzero(extraction.kept).tolist()
+    start_of, end_of = dict(zip(rows, starts.tolist(), strict=True)), dict(zip(rows, ends.tolist(), strict=True))
+
+    def places(block: Block) -> tuple[int, int]:
+        return start_of.get(block.first, -1), end_of.get(block.last, -1)
+
+    def written(blocks: Sequence[Block], budget: Budget) -> str:
+        return _writer(format)(replace(document, children=tuple(blocks)), budget)
+
+    measuring, budget = Budget(page, _MEASURED), Budget(page)
+    parts = split_document(
+        document,
+        size,
+        write=None if format == "text" else lambda blocks: written(blocks, measuring),
+        length=length,
+        places=places,
+        text=text,
+        overlap=overlap,
+        repeats_header=lambda n: budget.spend(n, "headers of tables in chunks"),
+    )
+    found: list[Chunk] = []
+    for part in parts:
+        own = text[part.start : part.end] if format == "text" else written(part.blocks, budget)
+        if own.strip():
+            paid = budget.spend(sum(map(len, part.headings)), "headings above chunks")
+            own_rows = [row for block in part.blocks if block.first >= 0 for row in range(block.first, block.last + 1)]
+            blocks = tuple(filter(start_of.__contains__, dict.fromkeys(own_rows)))
+            found.append(Chunk(own, part.headings if paid else (), blocks, part.start, part.end))
+    extraction.add_warnings(budget.warnings)
+    return tuple(found)
+
+
+def _writer(output_format: str) -> Callable[[Document, Budget], str]:
+    """Return the writer of a format of documents."""
+    if output_format == "html":
+        from blockml.writers.html import write_html
+
+        return write_html
+    from blockml.writers.markdown import write_markdown
+
+    return write_markdown
+
+
+#: Formats of chunks.
+CHUNK_FORMATS = ("text", "markdown", "html")
 #: Output formats by name.
 FORMATS: Mapping[str, Callable[..., str]] = {"text": _text, "markdown": _markdown, "html": _html, "json": _json}
 #: Formats that are written from the document.

@@ -14,6 +14,7 @@ from typing import Any
 from blockml.page import Chunk, Extraction, Image, Label, Metadata, Paragraph, ParagraphKind, Status
 
 __all__ = [
+    "CHUNK_FIELDS",
     "CRASHED",
     "FAILURES",
     "OPTIONAL",
@@ -177,10 +178,10 @@ _PARAGRAPH = (
 )
 _CHUNK = (
     Field("text", TEXT),
-    Field("start", COUNT),
-    Field("end", COUNT),
-    Field("headings", TEXTS, value=lambda chunk: list(chunk.headings)),
-    Field("paragraphs", COUNTS, "Indices of its paragraphs.", lambda chunk: list(chunk.paragraphs)),
+    Field("headings", TEXTS, "Headings above its first block, outermost first.", lambda chunk: list(chunk.headings)),
+    Field("blocks", COUNTS, "Indices of its blocks.", lambda chunk: list(chunk.blocks)),
+    Field("start", COUNT, "Index of its first character in `text` of the page."),
+    Field("end", COUNT, "Index after its last character."),
 )
 _IMAGE = (
     Field("address", TEXT, "Absolute if the page has an address."),
@@ -199,8 +200,10 @@ _ANNOTATED = {"str | None": TEXT.or_null(), "tuple[str, ...]": TEXTS, "Mapping[s
 _METADATA: tuple[Field, ...] = tuple(
     Field(item.name, _ANNOTATED[str(item.type)], _METADATA_DESCRIPTIONS.get(item.name, "")) for item in fields(Metadata)
 )
+#: Fields of a chunk of a page of a batch, besides its text and those of the page.
+CHUNK_FIELDS = (Field("number", COUNT, "Number of the chunk in its page, from 0."), _CHUNK[1], *_CHUNK[3:])
 #: All fields of a page of a batch by name, with metadata fields as ``metadata.NAME``.
-RECORD_FIELDS: Mapping[str, Field] = {item.name: item for item in (*RECORD, *OPTIONAL)} | {
+RECORD_FIELDS: Mapping[str, Field] = {item.name: item for item in (*RECORD, *OPTIONAL, *CHUNK_FIELDS)} | {
     f"metadata.{item.name}": item for item in _METADATA
 }
 
@@ -293,7 +296,7 @@ def json_schema() -> dict[str, Any]:
             "block": _object("A text block.", _BLOCK),
             "paragraph": _object("A paragraph, heading, list, table or code block.", _PARAGRAPH),
             "image": _object("A picture.", _IMAGE),
-            "chunk": _object("Consecutive paragraphs, or a part of a long one.", _CHUNK),
+            "chunk": _object("Consecutive blocks that belong together, or a part of a long one.", _CHUNK),
             "record": _object(about_record, RECORD, in_batch=True, optional=OPTIONAL),
         },
     }

@@ -32,7 +32,7 @@ HTML = (Path(__file__).parents[1] / PAGE).read_bytes()
 #: Options with their defaults; options of records are not options of a single extraction.
 DEFAULTS = {item.name: item.default for item in fields(Options)}
 OF_RECORDS = {
-    "format", "links", "images", "tables", "formatting", "fields", "languages", "deduplicate",
+    "format", "links", "images", "tables", "formatting", "chunks", "fields", "languages", "deduplicate",
     "min_confidence",
 }  # fmt: skip
 SWITCHES = {"links", "images", "tables", "formatting"}
@@ -51,6 +51,7 @@ VALUES: dict[str, Any] = {
     "deduplicate": True,
     **dict.fromkeys(("links", "images", "tables", "formatting"), False),
     "min_confidence": 0.5,
+    "chunks": 100,
 }
 
 

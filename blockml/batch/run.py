@@ -140,7 +140,7 @@ def _records(
         for item in items:
             with one_thread():
                 record = pages.record(item)
-            yield record.values
+            yield from record.rows
         return
     setup = Setup(pages, Records(), guard, pages.options.read_limit)
     for result in run_units(setup, in_units("items", items), jobs):

@@ -41,8 +41,11 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
     ['Cats', '[1]', ' rule.', 'Ask one. ']
     """
     nodes = page.nodes
-    links = [node for node in nodes.with_words(IN_MARKUP)[_WITHIN] if shown[node + 1 : nodes.end[node]].any()]
-    texts = {node: _text(nodes, node) for node in links if nodes.name(node) == "a"}
+    named = [node for node in nodes.with_words(IN_MARKUP)[_WITHIN] if nodes.name(node) == "a"]
+    if not named:
+        return
+    sums = text_sums(shown)
+    texts = {node: _text(nodes, node) for node in named if sums[nodes.end[node]] > sums[node + 1]}
     marks = {node: text for node, text in texts.items() if _MARK.fullmatch(text) or _BACK.fullmatch(text)}
     if not marks:
         return
@@ -53,10 +56,13 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
             attributes = nodes.attributes[node]
             targets.setdefault(attributes.get("id") or attributes.get("name") or "", node)
     n_shown, lines = text_sums(shown & (nodes.tag == 0)), dict[int, int]()
+    signs: dict[int, bool] = {}  # whether the first text of an element is a sign of links back
     for node, text in marks.items():
         target = targets.get(names[node], -1) if names[node] else -1
         sign = nodes.parent.item(node) + 1  # a sign before several links back
-        has_sign = bool(_BACK.fullmatch(nodes.texts[sign]))
+        if sign not in signs:
+            signs[sign] = _BACK.fullmatch(nodes.texts[sign]) is not None
+        has_sign = signs[sign]
         is_back = _BACK.fullmatch(text) or (_LETTERS.fullmatch(text) and (has_sign or 0 <= target < node))
         note = line_element(nodes, target, lines) if target >= 0 else -1  # a target may be empty, before its note
         is_written = note < 0 or n_shown[nodes.end[note]] > n_shown[note]

@@ -1,22 +1,20 @@
-"""Grouping of blocks into paragraphs, and of paragraphs into chunks."""
+"""Grouping of blocks into paragraphs."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.document.shown import layout_parts, line_element, shown_nodes, text_sums
-from blockml.document.text import text_pieces
-from blockml.errors import UsageError
-from blockml.page import Chunk, Label, Nodes, Page, Paragraph, ParagraphKind, Separator
+from blockml.document.text import text_places
+from blockml.page import Label, Nodes, Page, Paragraph, ParagraphKind, Separator
 from blockml.parsing.segmentation import BREAKING
 from blockml.writers.bounds import Budget
 
-__all__ = ["find_chunks", "find_paragraphs"]
+__all__ = ["find_paragraphs"]
 
 _KINDS = {
     **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), ParagraphKind.HEADING),
@@ -29,8 +27,6 @@ _SECTIONS = frozenset("h1 h2 h3 h4 h5 h6 pre table blockquote article section".s
 #: Maximum characters of a heading that paragraphs below it repeat; otherwise thousands of paragraphs could repeat a
 #: page.
 _MAX_HEADING = 500
-#: Where a paragraph that is longer than a chunk is cut, best first.
-_CUTS = (re.compile(r"\n"), re.compile(r"[.!?…。！？]['\"”’)]*\s|[。！？]"), re.compile(r"\s"))
 
 
 def find_paragraphs(
@@ -66,12 +62,7 @@ def find_paragraphs(
     rows = np.flatnonzero(mask)
     if not len(rows):
         return ()
-    gaps, texts = text_pieces(page, mask)
-    lengths = np.array([len(piece) for pair in zip(gaps, texts, strict=True) for piece in pair], dtype=np.int64)
-    ends = np.cumsum(lengths)[1::2]
-    whole = "".join(piece for pair in zip(gaps, texts, strict=True) for piece in pair)
-    lead = len(whole) - len(whole.lstrip("\n"))
-    text = whole.strip("\n")
+    text, begins, ends = text_places(page, mask)
     units = _units(page, rows)
     xpaths = page.nodes.xpaths([node for _, _, node in units])
     weights = np.maximum(page.blocks.n_words[rows], 1e-3)
@@ -87,9 +78,9 @@ def find_paragraphs(
         is_paid = budget.spend(len(path), "long XPaths of paragraphs")
         xpath = path if is_paid or node < 0 else f"/descendant::*[{numbers[node]}]"
         first, last = members[0], members[-1]
-        start, end = int(ends[first]) - len(texts[first]) - lead, min(int(ends[last]) - lead, len(text))
-        own = text[max(start, 0) : end]
-        start, end = max(start, 0) + len(own) - len(own.lstrip("\n")), end - len(own) + len(own.rstrip("\n"))
+        start, end = int(begins[first]), int(ends[last])
+        own = text[start:end]
+        start, end = start + len(own) - len(own.lstrip("\n")), end - len(own) + len(own.rstrip("\n"))
         own = own.strip("\n")
         if not own.strip():
             continue
@@ -185,69 +176,3 @@ def _label(labels: Sequence[Label], weights: Sequence[float]) -> Label:
     for label, weight in zip(labels, weights, strict=True):
         counts[label] += weight  # type: ignore[assignment]  # weights are not integers
     return counts.most_common(1)[0][0]
-
-
-def find_chunks(text: str, paragraphs: Sequence[Paragraph], size: int) -> tuple[Chunk, ...]:
-    """Join consecutive paragraphs into chunks of at most ``size`` characters.
-
-    A heading starts a chunk if the previous chunk is at least half full, and never ends one. A longer paragraph is cut
-    at the end of a line, else of a sentence, else of a word.
-
-    Raises
-    ------
-    UsageError
-        ``size`` is less than 1.
-
-    Examples
-    --------
-    >>> import blockml
-    >>> result = blockml.extract("<h2>Cats</h2><p>They sleep. They eat.</p>", model="plain")
-    >>> [chunk.text for chunk in find_chunks(result.text, result.paragraphs, 20)]
-    ['Cats\\nThey sleep.', 'They eat.']
-    """
-    if size < 1:
-        raise UsageError(f"size must be at least 1, got {size}")
-    found: list[Chunk] = []
-    parts = list(_parts(text, paragraphs, size))
-    first = 0
-    while first < len(parts):
-        last = first + 1
-        while last < len(parts) and parts[last][1] - parts[first][0] <= size:
-            is_heading = paragraphs[parts[last][2]].kind is ParagraphKind.HEADING
-            if is_heading and 2 * (parts[last - 1][1] - parts[first][0]) >= size:
-                break
-            last += 1
-        while last < len(parts) and last - first > 1 and paragraphs[parts[last - 1][2]].kind is ParagraphKind.HEADING:
-            last -= 1
-        start, end = parts[first][0], parts[last - 1][1]
-        members = tuple(dict.fromkeys(part[2] for part in parts[first:last]))
-        found.append(Chunk(text[start:end], start, end, paragraphs[members[0]].headings, members))
-        first = last
-    return tuple(found)
-
-
-def _parts(text: str, paragraphs: Sequence[Paragraph], size: int) -> Iterator[tuple[int, int, int]]:
-    """Iterate over start, end and index of paragraphs; those longer than ``size`` are cut."""
-    for index, paragraph in enumerate(paragraphs):
-        if paragraph.start is None or paragraph.end is None:
-            continue
-        start, end = paragraph.start, paragraph.end
-        while start < end:
-            stop = end if end - start <= size else _cut(text, start, start + size)
-            length = len(text[start:stop].rstrip())
-            if length:
-                yield start, start + length, index
-            start = stop
-            while start < end and text[start].isspace():
-                start += 1
-
-
-def _cut(text: str, start: int, limit: int) -> int:
-    """Return the best place at or before ``limit`` to cut a text."""
-    for pattern in _CUTS:
-        ends = [match.end() for match in pattern.finditer(text, start, min(limit + 1, len(text)))]
-        while ends and len(text[start : ends[-1]].rstrip()) > limit - start:
-            ends.pop()
-        if ends:
-            return ends[-1]
-    return limit

@@ -29,6 +29,7 @@ from blockml.document.picture_kinds import (
 from blockml.document.shown import shown_texts, text_sums
 from blockml.document.words import IN_MARKUP
 from blockml.page import Flag, Image, Page
+from blockml.page.lazy import Lazy
 from blockml.text.addresses import is_safe
 from blockml.text.characters import readable
 from blockml.writers.addresses import absolute_addresses
@@ -160,7 +161,8 @@ class _Finder:
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
         self.in_figure: dict[int, bool] = {}  # by the element around a picture
         self.is_other: dict[tuple[int, int], bool] = {}  # by the element around a picture, and its box
-        self.sources: dict[int, str] = {}  # addresses of the ``source`` elements, by element around them
+        self.sources = Lazy(self._sources)
+        self.traits: dict[int, tuple[bool, bool, bool, bool]] = {}  # see _traits, by element
         self.last = -1, ""  # node and address of the previous picture
         self.named = page.nodes.with_words(IN_MARKUP)
 
@@ -237,10 +239,7 @@ class _Finder:
         attributes = self.nodes.attributes[node]
         address = image_address(attributes)
         if not address or is_placeholder(address):
-            parent = self.nodes.parent.item(node)
-            if parent not in self.sources:
-                self.sources[parent] = self._address_of_sources(parent)
-            address = self.sources[parent]
+            address = self._address_of_sources(self.nodes.parent.item(node))
             if not address or is_placeholder(address):
                 return ""
         if not is_safe(address) or is_decoration(attributes, address) or formula_of_image(attributes):
@@ -249,12 +248,17 @@ class _Finder:
 
     def _address_of_sources(self, parent: int) -> str:
         """Return the address of the first ``source`` of a ``picture`` element."""
-        nodes = self.nodes
-        if parent >= 0 and nodes.name(parent) == "picture":
-            for node in range(parent + 1, int(nodes.end[parent])):
-                if nodes.name(node) == "source" and (address := image_address(nodes.attributes[node])):
-                    return address
-        return ""
+        if parent < 0 or self.nodes.name(parent) != "picture":
+            return ""
+        places, addresses = self.sources.value
+        place = bisect_left(places, parent)
+        return addresses[place] if place < len(places) and places[place] < self.nodes.end[parent] else ""
+
+    def _sources(self) -> tuple[list[int], list[str]]:
+        """Return the ``source`` elements that have an address, and these."""
+        attributes = self.nodes.attributes
+        found = [(node, image_address(attributes[node])) for node in self.nodes.indices("source").tolist()]
+        return [node for node, address in found if address], [address for _, address in found if address]
 
     def _is_elsewhere(self, node: int) -> bool:
         """Tell whether an element around a picture, with less than half of the kept texts, has other content."""
@@ -293,23 +297,35 @@ class _Finder:
 
     def _is_other_element(self, element: int, box: int, levels: range) -> bool:
         """Tell from names whether one of an element and those around it, at some levels above a picture, is other."""
-        nodes, words = self.nodes, self.words.item
+        words = self.words.item
         for level in levels:
             if element < 0:
                 break
-            attributes = nodes.attributes[element]
-            names = class_and_id_words(attributes) if attributes else _NO_NAMES
+            if element not in self.traits:
+                self.traits[element] = self._traits(element)
+            has_others, other, is_person, is_decoration = self.traits[element]
             if element >= box:
-                if self._has_others(element, names) or (level < _NEAR and attributes and is_other(attributes)):
+                if has_others or (level < _NEAR and other):
                     return True
-            elif level >= _NEAR and words(nodes.end.item(element)) - words(element) > _MAX_PERSON:
+            elif level >= _NEAR and words(self.nodes.end.item(element)) - words(element) > _MAX_PERSON:
                 break
-            elif not names.isdisjoint(PERSONS):
+            elif is_person:
                 return True
-            if level < _NEAR and not names.isdisjoint(DECORATION):
+            if level < _NEAR and is_decoration:
                 return True
-            element = nodes.parent.item(element)
+            element = self.nodes.parent.item(element)
         return False
+
+    def _traits(self, element: int) -> tuple[bool, bool, bool, bool]:
+        """Tell whether an element has content of another kind, is other, or is named after persons or decoration."""
+        attributes = self.nodes.attributes[element]
+        names = class_and_id_words(attributes) if attributes else _NO_NAMES
+        return (
+            self._has_others(element, names),
+            bool(attributes) and is_other(attributes),
+            not names.isdisjoint(PERSONS),
+            not names.isdisjoint(DECORATION),
+        )
 
     def _badge(self, node: int) -> str:
         """Return the address of a drawing with a text in a paragraph, such as a program's badge; else empty."""

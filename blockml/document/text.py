@@ -15,7 +15,7 @@ from blockml.document.spaces import KEEPS_LINES, kept_spaces, verse_indent, vers
 from blockml.document.words import IN_TEXT, OF_TEX_IMAGES, may_have_formulas
 from blockml.page import Flag, Page, Separator
 
-__all__ = ["node_separators", "render_text", "text_pieces"]
+__all__ = ["node_separators", "render_text", "text_pieces", "text_places"]
 
 _PREFORMATTED, _SPACE, _CELL = int(Flag.PREFORMATTED), int(Separator.SPACE), int(Separator.CELL)
 #: Text between two blocks, by :class:`~blockml.page.Separator`.
@@ -46,6 +46,25 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragra
     pieces = gaps + texts  # has the size of both
     pieces[::2], pieces[1::2] = gaps, texts
     return "".join(pieces).strip("\n")
+
+
+def text_places(page: Page, kept: NDArray[np.bool_]) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the text of :func:`render_text`, and (n_kept,) the start and end of each kept block in it.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>One <b>bold</b>ly said.</p><p>Two</p>")
+    >>> [places.tolist() for places in text_places(page, np.ones(4, dtype=bool))[1:]]
+    [[0, 4, 8, 17], [3, 8, 16, 20]]
+    """
+    gaps, texts = text_pieces(page, kept)
+    whole = "".join([piece for pair in zip(gaps, texts, strict=True) for piece in pair])
+    text = whole.strip("\n")
+    lengths = np.array([[len(gap), len(own)] for gap, own in zip(gaps, texts, strict=True)], dtype=np.int64)
+    ends = lengths.reshape(-1).cumsum()[1::2] - (len(whole) - len(whole.lstrip("\n")))
+    starts = ends - lengths.reshape(-1)[1::2]
+    return text, starts.clip(0, len(text)), ends.clip(0, len(text))
 
 
 def node_separators(page: Page, rows: NDArray[np.intp], shown: NDArray[np.bool_]) -> dict[int, int]:

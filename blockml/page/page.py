@@ -17,7 +17,7 @@ from blockml.page.labels import Label, Reason, Status
 from blockml.page.lazy import Lazy
 from blockml.page.metadata import Metadata
 from blockml.page.nodes import Nodes
-from blockml.page.paragraphs import Paragraph
+from blockml.page.paragraphs import Chunk, Paragraph
 from blockml.text.addresses import read_address
 from blockml.text.plurals import counted
 
@@ -77,6 +77,7 @@ class Deferred:
     comments: Lazy[str] = field(default_factory=lambda: Lazy(str))
     render: Callable[[Extraction, str], str] | None = None  #: Returns the extraction in an output format.
     record: Callable[[Extraction], dict[str, Any]] | None = None  #: Returns the extraction as a record.
+    chunks: Callable[..., tuple[Chunk, ...]] | None = None  #: Splits the extraction.
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -148,6 +149,51 @@ class Extraction:
     def html(self) -> str:
         """The main content as HTML; :func:`blockml.render` has options."""
         return self._rendered("html")
+
+    def chunks(
+        self,
+        size: int,
+        format: str = "text",  # noqa: A002 (same name as in blockml.render)
+        *,
+        overlap: int = 0,
+        length: Callable[[str], int] = len,
+    ) -> tuple[Chunk, ...]:
+        """Split the main content into chunks for retrieval.
+
+        A chunk ends before a heading of the same or a higher level as the one that it starts with, unless both sections
+        are small and have the same heading above. Whole items, rows, lines and sentences stay together where they fit,
+        and a heading never ends a chunk.
+
+        Parameters
+        ----------
+        size
+            Maximum size of a chunk; only a picture, formula or address that is longer makes a larger one.
+        format
+            ``text``, ``markdown`` or ``html``. In Markdown and HTML each part of a long table repeats its header, if that is
+            short, and each part of a listing has its own fences.
+        overlap
+            Size of the sentences, items or rows that a chunk repeats from the one before it in the same section.
+        length
+            Returns the size of a text, for example the number of its tokens; by default its characters.
+
+        Raises
+        ------
+        UsageError
+            ``size`` is less than 1, or ``overlap`` is negative or more than half of ``size``.
+        UnknownNameError
+            The format has another name.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> result = blockml.extract("<h2>Cats</h2><p>They sleep. They eat.</p><h2>Dogs</h2><p>Bark.", model="plain")
+        >>> [(chunk.headings, chunk.text) for chunk in result.chunks(22, "markdown")]
+        [((), '## Cats\\n\\nThey sleep.'), (('Cats',), 'They eat.'), ((), '## Dogs\\n\\nBark.')]
+        """
+        chunks = self._deferred.chunks
+        if chunks is None:
+            raise UsageError("the extraction has no chunks, because blockml.extract did not make it")
+        return chunks(self, size, format, overlap=overlap, length=length)
 
     def _rendered(self, output_format: str) -> str:
         render = self._deferred.render

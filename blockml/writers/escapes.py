@@ -155,19 +155,25 @@ def _add_brackets(line: Line, places: set[int], *, begins_line: bool, in_cell: b
     if not brackets:
         return
     opened: list[int] = []
+    fixed: list[int] = []  # brackets of formulas before all of these, which are not escaped
     for place in brackets:
         if kinds[place] == _ALT:
             places.add(place)
         elif text[place] == "[":
             opened.append(place)
         elif text[place + 1 : place + 2] in ("(", "[") and kinds[place + 1] in "tmf":
-            # Brackets of formulas are not escaped; in a table, one in another cell may be the partner.
-            fixed = [start for start in opened if kinds[start] == _FORMULA]
-            is_fixed = in_cell or kinds[place] == _FORMULA or bool(fixed)
-            places.update([*opened, place] if is_fixed else opened)
-            opened = fixed
+            for start in opened:
+                if kinds[start] == _FORMULA:
+                    fixed.append(start)
+                else:
+                    places.add(start)
+            opened = []
+            if in_cell or kinds[place] == _FORMULA or fixed:  # in a table, one in another cell may be the partner
+                places.add(place)
         elif opened:
             opened.pop()
+        elif fixed:
+            fixed.pop()
         elif in_cell and kinds[place] != _FORMULA:
             places.add(place)
     if in_cell:
