@@ -239,9 +239,7 @@ def _comments(page: Page, decision: Decision) -> str:
     return render_text(page, is_comment & ~decision.kept)
 
 
-def _images(
-    page: Page, decision: Decision, pictures: Lazy[Pictures], warnings: dict[str, None]
-) -> tuple[Image, ...]:
+def _images(page: Page, decision: Decision, pictures: Lazy[Pictures], warnings: dict[str, None]) -> tuple[Image, ...]:
     """Describe the pictures of the content; imports the modules on first use."""
     from blockml.document.pictures import find_images
     from blockml.writers.bounds import Budget

@@ -14,6 +14,7 @@ import numpy as np
 
 from blockml.document.text import render_text, text_places
 from blockml.errors import UsageError, check_name, check_type
+from blockml.options import CHUNK_FORMATS
 from blockml.page import Chunk, Extraction
 from blockml.records import SCHEMA_VERSION, chunk_record, each_block_record, image_record, page_record, paragraph_record
 from blockml.text.tokens import metric_tokens
@@ -22,7 +23,7 @@ from blockml.writers.bounds import MAX_RATIO, Budget
 if TYPE_CHECKING:
     from blockml.document.nodes import Block, Document
 
-__all__ = ["CHUNK_FORMATS", "FORMATS", "check_options", "find_chunks", "render", "starts_with"]
+__all__ = ["FORMATS", "check_options", "find_chunks", "render", "starts_with"]
 
 #: A line of Markdown that starts a heading, quotation, list item, table or code block.
 _MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
@@ -84,6 +85,17 @@ def _html(extraction: Extraction, *, document: Document, **_: object) -> str:
 
     budget = Budget(extraction.page)
     text = write_html(document, budget)
+    extraction.add_warnings(budget.warnings)
+    return text
+
+
+def _tei(extraction: Extraction, *, document: Document, **_: object) -> str:
+    from blockml.writers.tei import write_tei
+
+    budget, metadata = Budget(extraction.page), extraction.metadata
+    names = ("title", "authors", "published", "site_name", "description", "language", "keywords")
+    header = {name: getattr(metadata, name) for name in names} | {"url": metadata.canonical_url or extraction.page.url}
+    text = write_tei(document, budget, header=header)
     extraction.add_warnings(budget.warnings)
     return text
 
@@ -205,16 +217,20 @@ def _writer(output_format: str) -> Callable[[Document, Budget], str]:
     return write_markdown
 
 
-#: Formats of chunks.
-CHUNK_FORMATS = ("text", "markdown", "html")
 #: Output formats by name.
-FORMATS: Mapping[str, Callable[..., str]] = {"text": _text, "markdown": _markdown, "html": _html, "json": _json}
+FORMATS: Mapping[str, Callable[..., str]] = {
+    "text": _text,
+    "markdown": _markdown,
+    "html": _html,
+    "tei": _tei,
+    "json": _json,
+}
 #: Formats that are written from the document.
-_OF_DOCUMENTS = frozenset({"markdown", "html"})
+_OF_DOCUMENTS = ("markdown", "html", "tei")
 #: Formats in which an option has an effect.
 _OPTIONS: Mapping[str, Sequence[str]] = {"with_title": ("text", "markdown"), "paragraphs": ("text",),
                                          "chunk_size": ("json",), **dict.fromkeys(("links", "images", "tables",
-                                         "formatting"), ("markdown", "html"))}  # fmt: skip
+                                         "formatting"), _OF_DOCUMENTS)}  # fmt: skip
 
 
 def render(
@@ -275,4 +291,8 @@ def check_options(output_format: str, **options: object) -> None:
     """Raise UsageError if an option of :func:`render` that is not None has no effect in an output format."""
     for name, value in options.items():
         if value is not None and output_format not in _OPTIONS[name]:
-            raise UsageError(f"{name} only has an effect in {' and '.join(_OPTIONS[name])}, not in {output_format}")
+            raise UsageError(f"{name} only has an effect in {_joined(_OPTIONS[name])}, not in {output_format}")
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]

@@ -28,7 +28,9 @@ from blockml.records import CHUNK_FIELDS, OPTIONAL, RECORD, RECORD_FIELDS
 __all__ = ["FAVOURED", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
 #: Formats of the field ``text`` of a record.
-TEXT_FORMATS = ("text", "markdown", "html")
+TEXT_FORMATS = ("text", "markdown", "html", "tei")
+#: Those of chunks.
+CHUNK_FORMATS = TEXT_FORMATS[:3]
 #: Shift of the log odds that a block needs, for each value of ``favour``. Chosen on the curve of ``default`` on
 #: collections that it was not trained on (``python -m research.benchmarks.presets --dataset dragnet-2012 --dataset
 #: cleaneval``).
@@ -169,6 +171,8 @@ class Options:
             check_type("chunks", self.chunks, int, legal="a positive integer or None")
             if self.chunks < 1:
                 raise UsageError(f"chunks must be at least 1, got {self.chunks}")
+            if self.format not in CHUNK_FORMATS:
+                raise UsageError(f"chunks must have one of the formats {', '.join(CHUNK_FORMATS)}, not {self.format}")
             if self.deduplicate or "duplicate_of" in self.fields:
                 raise UsageError("chunks can't be combined with deduplicate and duplicate_of, which compare pages")
         elif not _CHUNKS_ONLY.isdisjoint(self.fields):

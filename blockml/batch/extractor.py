@@ -32,8 +32,9 @@ __all__ = ["BatchExtractor"]
 
 @dataclass(frozen=True)
 class BatchExtractor:
-    """Extracts the pages of tables, partitions and iterables: one row in, one row out, in order; with the option ``chunks``, a row out
-    for each chunk.
+    """Extracts the pages of tables, partitions and iterables: one row in, one row out, in order.
+
+    With the option ``chunks`` there is a row for each chunk instead.
 
     It is pickled as the name of a model and the options; each process that uses it loads the model once. A page never
     raises: for any content of a cell, the row has a ``status`` and, if the page failed, an ``error``.

@@ -108,10 +108,11 @@ class PageExtractor:
         extractor = self.at_sites.get(item.site, self.extractor)
         result = extract_with(self.options, extractor, html, url=item.url, charset=item.charset)
         options = self.options
-        text = render(result, options.format, **options.switches)  # first, because it may add warnings
         chunks: tuple[Chunk, ...] | None = None
-        if options.chunks is not None:
-            chunks = find_chunks(result, options.chunks, options.format, without=options.switches)
+        if options.chunks is None:
+            text = render(result, options.format, **options.switches)  # first, because it may add warnings
+        else:
+            text, chunks = result.text, find_chunks(result, options.chunks, options.format, without=options.switches)
         record = page_record(result, metadata=self._metadata) | {"text": text, CHUNKS: chunks}
         if "comments" in self._read:
             record["comments"] = result.comments

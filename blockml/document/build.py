@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.document.code import CODE, code_language, code_lines, line_starts, listings
-from blockml.document.inline import LINE, LINK, Content, RawSpan
+from blockml.document.inline import LINE, LINK, NOTE, Content, RawSpan
 from blockml.document.lists import Lists, Part, grouped, rows_of
 from blockml.document.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
 from blockml.document.nodes import (
@@ -26,6 +26,7 @@ from blockml.document.nodes import (
     InlineFormula,
     Item,
     Mark,
+    Note,
     Paragraph,
     Picture,
     Quotation,
@@ -34,7 +35,7 @@ from blockml.document.nodes import (
     Table,
     Term,
 )
-from blockml.document.notes import hide_dead_marks
+from blockml.document.notes import find_notes
 from blockml.document.picture_kinds import picture_sides
 from blockml.document.pictures import Pictures, alternative_text, find_pictures
 from blockml.document.roles import with_roles
@@ -143,7 +144,7 @@ class _Builder:
         if self.formulas:
             self.shown[shown_formulas(page, self.shown, self.formulas)] = True
             self.shown[list(self.copies)] = True
-        hide_dead_marks(page, self.shown)
+        self.notes = find_notes(page, self.shown)
         self.listings = listings(page.nodes)
         self.layout = layout_parts(page.nodes, self.shown)
         self.start, stop = content_span(page.nodes, page.blocks.parent[rows], list(self.pictures))
@@ -188,7 +189,7 @@ class _Builder:
         breaks[1:] = (n_begun[1:] != n_begun[:-1]) | (n_ended[1:] != n_ended[:-1])
         return order, breaks
 
-    def build(self) -> Document:
+    def build(self) -> Document:  # noqa: PLR0912 (one loop over nodes, without calls where texts are plain)
         """Walk over the nodes and return the document."""
         nodes, order = self.nodes, self.order
         names, raw, texts, separators, whole = nodes.names, nodes.texts, self.texts, self.separators, self.whole
@@ -304,8 +305,12 @@ class _Builder:
         self.content.inner.append(RawSpan(mark, address, [text]) if mark is not LINK or address else text)
         return True
 
-    def _link(self, attributes: Mapping[str, str]) -> Callable[[], object] | None:
+    def _link(self, node: int) -> Callable[[], object] | None:
         """Start a link; a heading's link to itself gets no address."""
+        if (anchor := self.notes.marks.get(node)) and not (self.heading or self.content.has(LINK)):
+            self.content.open(NOTE, anchor)
+            return partial(self.content.close, NOTE)
+        attributes = self.nodes.attributes[node]
         address = attributes.get("href", "")
         if self.heading and address.startswith("#"):
             start = len(self.content.inner)
@@ -353,7 +358,7 @@ class _Builder:
     def _open(self, node: int, name: str) -> Callable[[], object] | None:
         """Start an element, and return a function that ends it; None if nothing needs to be done."""
         if name == "a":
-            return self._link(self.nodes.attributes[node])
+            return self._link(node)
         if name in _MARKS:
             return None if name == "cite" and self._marks_title(node) else self._begin_mark(_MARKS[name])
         self._flush()
@@ -403,9 +408,10 @@ class _Builder:
         if content:
             first, last = self.first, self.last
             is_caption = bool(self.caption_rows) and first in self.caption_rows
-            self.frames[-1].entries.append(
-                Paragraph(first, last, self._around(first, last), content, is_caption and first in self.removed)
-            )
+            node = self._around(first, last)
+            paragraph = Paragraph(first, last, node, content, is_caption and first in self.removed)
+            is_note = node in self.notes.notes and self.frames[-1].node != node
+            self._emit(Note(first, last, node, self.notes.notes[node], (paragraph,)) if is_note else paragraph)
             self.frames[-1].has_parts |= is_caption
         self.first = self.last = -1
         self.caption_of = False
@@ -434,11 +440,11 @@ class _Builder:
         found: list[Block | Part] = []
         for entry in entries:
             before = found[-1] if found else None
-            if isinstance(entry, Paragraph) and entry.first in self.caption_rows and isinstance(before, Paragraph):
-                if before.first < 0:
-                    found[-1] = Figure(entry.first, entry.last, self.nodes.parent.item(entry.node), (before,), (entry,))
-                    continue
-            found.append(entry)
+            is_caption = isinstance(entry, Paragraph) and entry.first in self.caption_rows
+            if is_caption and isinstance(entry, Paragraph) and isinstance(before, Paragraph) and before.first < 0:
+                found[-1] = Figure(entry.first, entry.last, self.nodes.parent.item(entry.node), (before,), (entry,))
+            else:
+                found.append(entry)
         return found
 
     def _end_heading(self, node: int) -> None:
@@ -461,7 +467,7 @@ class _Builder:
             outer.entries.append(Quotation(*rows, node, children))
             return
         if frame.name == "li":
-            part = self.lists.part(Item(*rows, node, children, checked=self._check_mark(node)))
+            part = self.lists.part(Item(*rows, node, children, None, self._check_mark(node), self.notes.notes.get(node, "")))
         elif frame.name == "dd":
             part = Part(Description(*rows, node, children), frame.definitions)
         elif len(children) == 1 and isinstance(children[0], Paragraph):

@@ -301,7 +301,9 @@ class _Splitter:
             for piece in [line[at : at + most] for at in range(0, len(line), most)] or [""]:
                 size = self.length(piece) + 1
                 if run and used + size > most:
-                    start = yield from self._cut(replace(code, lines=tuple(run)), "\n".join(run), start, end, is_last=False)
+                    start = yield from self._cut(
+                        replace(code, lines=tuple(run)), "\n".join(run), start, end, is_last=False
+                    )
                     run, used = [], 0
                 run.append(piece)
                 used += size
@@ -373,7 +375,7 @@ class _Splitter:
                 return ()
             part = replace(block, content=content)
             start, end = self._place(block)
-            left = sum(map(len, inline_text(_trimmed([item for piece in pieces[:first] for item in piece])).split()))
+            left = sum(sum(map(len, inline_text(piece).split())) for piece in pieces[:first])
             for match in _LETTERS.finditer(self.text, start, end):
                 start = match.start() + left
                 left -= len(match[0])

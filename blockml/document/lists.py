@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,8 +48,8 @@ class _Open:
 def grouped(entries: Sequence[Block | Part], room: int) -> tuple[Block, ...]:
     """Return the blocks of a container, with consecutive parts of a list as one list.
 
-    A list directly inside another one belongs to the item before it; any other block between items splits the list. Lists
-    are at most ``room`` deep, and at least one.
+    A list directly inside another one belongs to the item before it; any other block between items splits the list.
+    Lists are at most ``room`` deep, and at least one.
     """
     found: list[Block] = []
     lists: list[_Open] = []  # from the outermost to the innermost
@@ -95,7 +95,8 @@ def _list(open_list: _Open) -> Block:
         item = blocks[place]
         assert isinstance(item, Item)  # noqa: S101 (parts of definitions have no outer lists)
         children = (*item.children, *inner)
-        blocks[place] = Item(*rows_of(children), item.node, children, item.number, item.checked, item.anchor, item.style)
+        first, last = rows_of(children)
+        blocks[place] = replace(item, first=first, last=last, children=children)
     part = open_list.part
     return List(*rows_of(blocks), open_list.list_node, tuple(blocks), part.ordered, part.style)  # type: ignore[arg-type]
 

@@ -19,7 +19,8 @@ from typing import TypeAlias
 __all__ = [
     "BREAK", "MAX_DEPTH", "Block", "Break", "Cell", "Code", "Definitions", "Description", "Document", "Figure",
     "Formula", "Heading", "Inline", "InlineFormula", "Item", "Link", "List", "Mark", "Note", "NoteReference",
-    "Paragraph", "Picture", "Quotation", "Row", "Rule", "Span", "Table", "Term", "children_of", "inline_text", "text_of",
+    "Paragraph", "Picture", "Quotation", "Row", "Rule", "Span", "Table", "Term", "children_of", "inline_text",
+    "text_of",
 ]  # fmt: skip
 
 #: Maximum depth of lists, quotations, notes and definitions; the content of deeper ones is in their parent.
@@ -223,7 +224,7 @@ class Table(Block):
     caption: tuple[Block, ...] = ()
 
     def to_rows(self) -> list[list[str]]:
-        """Return the text of each cell by row, the header first; cells that are spanned from above or the left are empty.
+        """Return the text of each cell by row, the header first; those spanned from above or the left are empty.
 
         All rows are equally long. ``pandas.DataFrame(rows[1:], columns=rows[0])`` makes a data frame of a table with a
         header.
@@ -287,24 +288,30 @@ def children_of(block: Block) -> tuple[Block, ...]:
 
 
 def text_of(blocks: Iterable[Block]) -> str:
-    """Return the text of some blocks, one line each; formulas are TeX.
+    """Return the text of some blocks, one line each, without captions that were removed.
+
+    Cells of a row are separated by tabs. Formulas are TeX.
 
     Examples
     --------
-    >>> text_of([Paragraph(0, 0, 2, ("Cats ", Span(Mark.STRONG, ("rule",)), BREAK, "the world")), Code(1, 1, 3, ("x",), "")])
-    'Cats rule\\nthe world\\nx'
+    >>> text_of([Paragraph(0, 0, 2, ("Cats ", Span(Mark.STRONG, ("rule",)))), Code(1, 1, 3, ("x",), "")])
+    'Cats rule\\nx'
     """
     lines = []
     for block in blocks:
+        if isinstance(block, Paragraph) and block.removed:
+            continue
         if isinstance(block, Paragraph | Heading | Term):
             lines.append(inline_text(block.content))
+        elif isinstance(block, Row):
+            lines.append("\t".join([text_of(cell.children) for cell in block.cells]))
         elif isinstance(block, Code):
             lines += block.lines
         elif isinstance(block, Formula):
             lines.append(block.source or block.tex)
-        elif inner := text_of(children_of(block)):
-            lines.append(inner)
-    return "\n".join(lines)
+        else:
+            lines.append(text_of(children_of(block)))
+    return "\n".join([line for line in lines if line])
 
 
 def inline_text(content: Iterable[Inline]) -> str:

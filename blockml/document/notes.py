@@ -1,8 +1,9 @@
-"""Hides footnote marks whose note is not written, and links from notes back to their marks."""
+"""Footnotes: marks and their notes; marks whose note is not written and links back are hidden."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from blockml.document.shown import line_element, text_sums
 from blockml.document.words import IN_MARKUP
 from blockml.page import Nodes, Page
 
-__all__ = ["hide_dead_marks"]
+__all__ = ["Notes", "find_notes"]
 
 #: Parts of the attributes of links within the page, and of the elements they may lead to.
 _WITHIN, _IDS = b"href\0#", (b"id\0", b"name\0")
@@ -26,8 +27,15 @@ _LETTERS = re.compile(r"\s*[a-z]{1,2}\s*")
 _MAX_LENGTH = 20  # maximum characters of a mark's text
 
 
-def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
-    """Clear in ``shown`` (n_nodes,) links back from notes, and marks whose notes aren't written.
+class Notes(NamedTuple):
+    """Footnotes that are shown."""
+
+    marks: dict[int, str]  #: anchor of the note that each mark refers to, by the node of its link
+    notes: dict[int, str]  #: anchor of each note, by its element
+
+
+def find_notes(page: Page, shown: NDArray[np.bool_]) -> Notes:
+    """Find footnotes; clear in ``shown`` (n_nodes,) links back from notes, and marks whose notes aren't written.
 
     Of a mark in brackets outside of the link, only the link is cleared, because the brackets would otherwise be empty.
 
@@ -36,19 +44,20 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
     >>> import blockml
     >>> page = blockml.parse("<p>Cats<a href='#n1'>[1]</a> rule.</p><ol><li id=n1>Ask one. <a href='#r1'>↩</a></ol>")
     >>> shown = page.nodes.tag == 0
-    >>> hide_dead_marks(page, shown)
+    >>> list(find_notes(page, shown).marks.values())
+    ['n1']
     >>> [text for text, is_shown in zip(page.nodes.texts, shown) if is_shown]
     ['Cats', '[1]', ' rule.', 'Ask one. ']
     """
     nodes = page.nodes
     named = [node for node in nodes.with_words(IN_MARKUP)[_WITHIN] if nodes.name(node) == "a"]
     if not named:
-        return
+        return Notes({}, {})
     sums = text_sums(shown)
     texts = {node: _text(nodes, node) for node in named if sums[nodes.end[node]] > sums[node + 1]}
     marks = {node: text for node, text in texts.items() if _MARK.fullmatch(text) or _BACK.fullmatch(text)}
     if not marks:
-        return
+        return Notes({}, {})
     names = {node: nodes.attributes[node].get("href", "").strip()[1:] for node in marks}
     targets: dict[str, int] = {}
     if any(names.values()):  # "#" leads to the top of the page
@@ -56,6 +65,7 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
             attributes = nodes.attributes[node]
             targets.setdefault(attributes.get("id") or attributes.get("name") or "", node)
     n_shown, lines = text_sums(shown & (nodes.tag == 0)), dict[int, int]()
+    found = Notes({}, {})
     signs: dict[int, bool] = {}  # whether the first text of an element is a sign of links back
     for node, text in marks.items():
         target = targets.get(names[node], -1) if names[node] else -1
@@ -71,6 +81,9 @@ def hide_dead_marks(page: Page, shown: NDArray[np.bool_]) -> None:
         elif is_back or not is_written:
             shown[node : nodes.end[node]] = False
             shown[sign] &= not has_sign
+        elif note >= 0:
+            found.marks[node] = found.notes[note] = names[node]
+    return found
 
 
 def _is_in_brackets(nodes: Nodes, node: int) -> bool:

@@ -169,8 +169,8 @@ class Extraction:
         size
             Maximum size of a chunk; only a picture, formula or address that is longer makes a larger one.
         format
-            ``text``, ``markdown`` or ``html``. In Markdown and HTML each part of a long table repeats its header, if that is
-            short, and each part of a listing has its own fences.
+            ``text``, ``markdown`` or ``html``. In Markdown and HTML each part of a long table repeats its header, if
+            that is short, and each part of a listing has its own fences.
         overlap
             Size of the sentences, items or rows that a chunk repeats from the one before it in the same section.
         length

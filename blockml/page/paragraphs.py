@@ -39,7 +39,9 @@ class Chunk:
     """Consecutive blocks of a document of at most a given size, or a part of a longer one."""
 
     text: str  #: In the format that was asked for.
-    headings: tuple[str, ...]  #: Texts of the headings above its first block, outermost first; at most 500 characters.
+    headings: tuple[str, ...]  #: Texts of the headings above its first block; at most 500 characters.
     blocks: tuple[int, ...]  #: Indices of its blocks of the page.
-    start: int  #: Index of its first character in ``Extraction.text``, so that chunks of other formats can be cited too.
+    start: (
+        int  #: Index of its first character in ``Extraction.text``, so that chunks of other formats can be cited too.
+    )
     end: int  #: Index after its last character.

@@ -148,7 +148,9 @@ def escaped(line: Line, *, begins_line: bool = True, in_cell: bool = False) -> s
     return "".join([*pieces, text[done:]])
 
 
-def _add_brackets(line: Line, places: set[int], *, begins_line: bool, in_cell: bool) -> None:
+def _add_brackets(  # noqa: PLR0912 (one pass over brackets)
+    line: Line, places: set[int], *, begins_line: bool, in_cell: bool
+) -> None:
     """Add the brackets that would start or end a link, picture or definition, or end the text of a link."""
     text, kinds = line.written, line.kinds
     brackets = [match.start() for match in _BRACKET.finditer(text) if kinds[match.start()] not in "oc"]

@@ -39,8 +39,8 @@ __all__ = ["WRITTEN_ATTRIBUTES", "WRITTEN_ELEMENTS", "write_html"]
 
 #: Elements of a fragment.
 WRITTEN_ELEMENTS = frozenset(
-    "a blockquote br caption code dd del div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr img input li ol p pre strong "
-    "sub sup table td th tr ul".split()
+    "a blockquote br caption code dd del div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr img input li ol p pre "
+    "strong sub sup table td th tr ul".split()
 )
 #: Attributes of its elements.
 WRITTEN_ATTRIBUTES = frozenset("alt checked class colspan dir disabled href id rowspan src start type value".split())
@@ -50,8 +50,8 @@ _TAGS = "tags"
 def write_html(document: Document, budget: Budget) -> str:
     """Write a document as HTML.
 
-    Addresses are those of the page, and formulas are TeX between ``\\\\(`` and ``\\\\)``. Only the text of an element is written if
-    the budget does not pay for its tags; ``budget.warnings`` then has a warning.
+    Addresses are those of the page, and formulas are TeX between brackets as MathJax reads them. Only the text of an
+    element is written if the budget does not pay for its tags; ``budget.warnings`` then has a warning.
 
     Examples
     --------
@@ -103,7 +103,8 @@ class _Writer:
                 self._link(f"#{item.anchor}", item.content)
             elif isinstance(item, Picture):
                 if is_safe(item.address):
-                    self.void("img", f' src="{escape(item.address)}"' + (f' alt="{escape(item.alt)}"' if item.alt else ""))
+                    alt = f' alt="{escape(item.alt)}"' if item.alt else ""
+                    self.void("img", f' src="{escape(item.address)}"{alt}')
             else:
                 self._formula(item.tex, display=item.display)
 
@@ -136,6 +137,14 @@ class _Writer:
         else:
             self.element("p", "", self.inline, block.content)
 
+    def note(self, block: Note) -> None:
+        """Write a note, which mostly is a paragraph."""
+        anchor, first = f' id="{escape(block.anchor)}"', block.children[0]
+        if len(block.children) == 1 and isinstance(first, Paragraph):
+            self.element("p", anchor, self.inline, first.content)
+        else:
+            self.element("div", anchor, self.blocks, block.children)
+
     def code(self, block: Code) -> None:
         """Write a listing."""
         text = escape("\n".join(block.lines), quote=False)
@@ -154,7 +163,8 @@ class _Writer:
 
     def _in_figure(self, block: Figure) -> None:
         self.blocks(block.children)
-        self.element("figcaption", "", self.children, block.caption)
+        if block.caption:
+            self.element("figcaption", "", self.children, block.caption)
 
     def list(self, block: List) -> None:
         """Write a list; the numbers of items that don't follow from the one before are given."""
@@ -210,7 +220,7 @@ _WRITERS: Mapping[type[Block], Callable[[_Writer, Any], None]] = {
     Description: lambda writer, block: writer.element("dd", "", writer.children, block.children),
     Table: _Writer.table,
     Cell: lambda writer, block: writer.children(block.children),
-    Note: lambda writer, block: writer.element("div", f' id="{escape(block.anchor)}"', writer.blocks, block.children),
+    Note: _Writer.note,
 }
 
 

@@ -109,18 +109,18 @@ class _Writer:
 
     def paragraph(self, block: Paragraph) -> None:
         """Write a paragraph."""
-        self._text(self.inline(block.content))
+        self.text(self.inline(block.content))
 
     def heading(self, block: Heading) -> None:
         """Write a heading."""
         if text := self.inline(block.content, heading=True):
-            self._write([heading_line(block.level, text)])
+            self.write([heading_line(block.level, text)])
 
     def code(self, block: Code) -> None:
         """Write a listing between fences that are longer than all runs of backticks in it."""
         longest = max((len(run) for line in block.lines if "`" in line for run in re.findall("`+", line)), default=0)
         fence = "`" * max(3, longest + 1)
-        self._write([fence + block.language, *block.lines, fence])
+        self.write([fence + block.language, *block.lines, fence])
 
     def quotation(self, block: Quotation) -> None:
         """Write a quotation."""
@@ -153,11 +153,11 @@ class _Writer:
                 is_short = len(_plain(part.content)) < _MAX_TERM
                 term = (Span(_STRONG, tuple(_without(_STRONG, part.content))),) if is_short else ()
                 if not is_short:
-                    self._text(self.inline(part.content))
+                    self.text(self.inline(part.content))
                 continue
             children = part.children
             if term and isinstance(children[0], Paragraph):
-                self._text(self.inline((*term, BREAK, *children[0].content)))
+                self.text(self.inline((*term, BREAK, *children[0].content)))
                 term, children = (), children[1:]
             self._end_term(term)
             term = ()
@@ -169,28 +169,28 @@ class _Writer:
         self.blocks(block.caption)
         lines = self._rows(block)
         if lines:
-            self._write(lines)
+            self.write(lines)
 
     def _end_term(self, term: tuple[Inline, ...]) -> None:
         if term:
-            self._text(self.inline(term))
+            self.text(self.inline(term))
 
     def _within(self, container: _Container, blocks: Iterable[Block]) -> None:
         self.containers.append(container)
         self.blocks(blocks)
         self.containers.pop()
 
-    def _text(self, text: str) -> None:
+    def text(self, text: str) -> None:
         """Write the text of a paragraph."""
         if self.containers or "\n" in text:
-            self._write(text.split("\n"))
+            self.write(text.split("\n"))
         elif text:
             if self.lines:
                 self.lines.append("")
             self.lines.append(text)
             self.last, self.last_lists = [], _NO_LISTS
 
-    def _write(self, lines: Sequence[str]) -> None:
+    def write(self, lines: Sequence[str]) -> None:
         """Write the lines of a paragraph, heading, table or listing, with the marks of lists and quotations."""
         first = rest = blank = ""
         starts: _Container | None = None
@@ -241,7 +241,7 @@ class _Writer:
         """Write a table with its separator row; a cell over several columns or rows is followed by empty ones.
 
         The first row is the header, unless it starts with a header cell followed by other cells: then the header is
-        empty. If the budget is too small for them, empty cells at the end of rows are left out, because readers add them.
+        empty. If the budget is too small, empty cells at the end of rows are left out, because readers add them.
         """
         spend = self.budget.spend
         grid: list[list[str]] = []
@@ -290,8 +290,8 @@ _WRITERS: Mapping[type[Block], Callable[[_Writer, Any], None]] = {
     Paragraph: _Writer.paragraph,
     Heading: _Writer.heading,
     Code: _Writer.code,
-    Formula: lambda writer, block: writer._text(writer.inline((InlineFormula(block.tex, display=True),))),
-    Rule: lambda writer, _: writer._write(["---"]),
+    Formula: lambda writer, block: writer.text(writer.inline((InlineFormula(block.tex, display=True),))),
+    Rule: lambda writer, _: writer.write(["---"]),
     Quotation: _Writer.quotation,
     List: _Writer.list,
     Definitions: _Writer.definitions,

@@ -19,6 +19,8 @@ _TEXT, _MARKED, _ALT, _FORMULA, _CODE, _OWN = (kind.value for kind in Kind)
 #: Marks of CommonMark. Others are written as tags, and so are these where CommonMark would not see them.
 _SIGNS = {Mark.STRONG: "**", Mark.EMPHASIS: "*", Mark.DELETED: "~~"}
 _LINKED = "link"
+#: A line break among tokens.
+_LINE = "\n"
 _ADDRESSES, _MARKS = "addresses", "links and emphasis"
 
 
@@ -63,31 +65,23 @@ class InlineWriter:
         begins_line = not (heading or cell)
         if len(content) == 1 and isinstance(content[0], str):
             text = content[0]
-            return text if not needs_escape(text, begins_line=begins_line) else self._escaped([text], text, cell, begins_line)
+            if not needs_escape(text, begins_line=begins_line):
+                return text
+            return _joined([text], text, cell=cell, begins_line=begins_line)
         if (written := self._simple(content, begins_line=begins_line)) is not None:
             return written
         tokens = _Tokens(self.absolute, self.budget)
         tokens.add(content)
-        return self._escaped(tokens.tokens, "".join(tokens.page), cell, begins_line, has_emphasis=tokens.has_emphasis)
+        page = "".join(tokens.page)
+        return _joined(tokens.tokens, page, cell=cell, begins_line=begins_line, has_emphasis=tokens.has_emphasis)
 
-    def _escaped(
-        self, tokens: Sequence[str | _Token], page: str, cell: bool, begins_line: bool, *, has_emphasis: bool = False
-    ) -> str:
-        """Join tokens, given the text of the page in them, and escape the text."""
-        if has_emphasis:
-            tokens = _visible_to_commonmark(tokens)
-        if cell and "\n" in page:
-            tokens = [_BREAK_TAG if token == "\n" else token for token in tokens]
-        if not (needs_escape(page, begins_line=begins_line) or "!" in page):  # it may be before a link
-            return "".join([token if isinstance(token, str) else token.text for token in tokens])
-        text = escaped(_line(tokens, has_emphasis=has_emphasis), begins_line=begins_line, in_cell=cell)
-        return text.replace("\n", "  \n") if "\n" in text else text
-
-    def _simple(self, content: Sequence[Inline], *, begins_line: bool) -> str | None:
+    def _simple(  # noqa: PLR0912 (one loop over items)
+        self, content: Sequence[Inline], *, begins_line: bool
+    ) -> str | None:
         """Write content with marks like :class:`_Tokens`, but several times faster; None if it isn't simple.
 
-        It is simple if each mark contains one text and is visible to CommonMark, if there is text between two marks, and
-        if nothing may need an escape. Most paragraphs with marks are simple.
+        It is simple if each mark contains one text and is visible to CommonMark, if there is text between two marks,
+        and if nothing may need an escape. Most paragraphs with marks are simple.
         """
         written, page = list[str](), list[str]()
         last, cost = " ", 0  # the last character; bytes of marks and addresses
@@ -151,8 +145,8 @@ class _Tokens:
                 self.tokens.append(item)
                 self.page.append(item)
             elif isinstance(item, Break):
-                self.tokens.append("\n")
-                self.page.append("\n")
+                self.tokens.append(_LINE)
+                self.page.append(_LINE)
             elif isinstance(item, Span):
                 self._add_span(item)
             elif isinstance(item, InlineFormula):
@@ -204,12 +198,27 @@ class _Tokens:
     def _add_raw(self, *tokens: _Token) -> None:
         """Append a picture, formula or code, with a space after another one."""
         last = self.tokens[-1] if self.tokens else ""
-        if isinstance(last, _Token) and (last.kind in (_FORMULA, _CODE) or (last.mark is None and last.text[:1] == "]")):
+        is_picture = isinstance(last, _Token) and last.mark is None and last.text[:1] == "]"
+        if is_picture or (isinstance(last, _Token) and last.kind in (_FORMULA, _CODE)):
             self.tokens.append(" ")
         self.tokens += tokens
 
 
 _BREAK_TAG = _Token(_OWN, "<br>")
+
+
+def _joined(
+    tokens: Sequence[str | _Token], page: str, *, cell: bool, begins_line: bool, has_emphasis: bool = False
+) -> str:
+    """Join tokens, given the text of the page in them, and escape the text."""
+    if has_emphasis:
+        tokens = _visible_to_commonmark(tokens)
+    if cell and _LINE in page:
+        tokens = [_BREAK_TAG if item == _LINE else item for item in tokens]
+    if not (needs_escape(page, begins_line=begins_line) or "!" in page):  # it may be before a link
+        return "".join([token if isinstance(token, str) else token.text for token in tokens])
+    text = escaped(_line(tokens, has_emphasis=has_emphasis), begins_line=begins_line, in_cell=cell)
+    return text.replace("\n", "  \n") if "\n" in text else text
 
 
 def _line(tokens: Sequence[str | _Token], *, has_emphasis: bool) -> Line:

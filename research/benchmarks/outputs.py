@@ -4,8 +4,8 @@
 blocks, text, Markdown, HTML and the JSON of everything else (reasons, labels, confidence, metadata), by extractor.
 ``python -m research.benchmarks.outputs compare BEFORE AFTER`` counts, for each corpus and extractor, the pages whose
 scores, decisions or outputs differ. Run ``record`` in two checkouts to see what a change does to outputs.
-``record --outputs`` also keeps the outputs, and ``compare --diffs 10 --part markdown`` then shows lines that differ. Such
-a record contains the text of the pages: keep it out of the repository.
+``record --outputs`` also keeps the outputs, and ``compare --diffs 10 --part markdown`` then shows lines that differ.
+Such a record contains the text of the pages: keep it out of the repository.
 """
 
 from __future__ import annotations

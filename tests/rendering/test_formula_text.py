@@ -6,7 +6,7 @@ import pytest
 import blockml
 from blockml.formats import render
 from tests.rendered import render_markdown, render_text
-from tests.rendering.reported import reported
+from tests.reported import reported
 
 MATH = "<math><msup><mi>x</mi><mn>2</mn></msup></math>"
 KATEX = (

@@ -7,7 +7,7 @@ import pytest
 
 import blockml
 from tests.rendered import render_html, render_markdown
-from tests.rendering.reported import reported
+from tests.reported import reported
 
 MARK = "<p>Cats rule<sup><a href='#n1'>1</a></sup> the world.</p>"
 

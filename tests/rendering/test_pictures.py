@@ -14,7 +14,7 @@ from blockml.formats import render
 from blockml.page import Image
 from blockml.writers.bounds import Budget
 from tests.rendered import render_html, render_markdown
-from tests.rendering.reported import reported
+from tests.reported import reported
 
 WORDS = " ".join(["word"] * 40)
 

@@ -4,7 +4,7 @@ import pytest
 
 import blockml
 from tests.rendered import render_html, render_markdown, render_text
-from tests.rendering.reported import reported
+from tests.reported import reported
 
 
 def markdown(html: str) -> str:

@@ -112,7 +112,7 @@ def _check(content: tuple[Inline, ...], around: frozenset[str]) -> None:
 
 
 def test_normal_form() -> None:
-    """Random content is in the normal form and has the same text; the normal form of nested equal marks isn't needed."""
+    """Random content is in the normal form, with the same text."""
     draw = random.Random(8)  # noqa: S311 (not for cryptography)
     n_checked = 0
     for _ in range(4000):

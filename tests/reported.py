@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[1] / "reported_pages"
+FOLDER = Path(__file__).parent / "reported_pages"
 
 
 def reported(name: str) -> tuple[bytes, str]:
