@@ -223,7 +223,7 @@ def _document(page: Page, decision: Decision, pictures: Lazy[Pictures]) -> Docum
 def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:
     """Group the kept or the removed blocks into paragraphs; imports the modules on first use."""
     from blockml.document.paragraphs import find_paragraphs
-    from blockml.writers.bounds import Budget
+    from blockml.page.bounds import Budget
 
     budget = Budget(page)
     found = find_paragraphs(page, decision.kept, decision.scores, decision.labels, removed=removed, budget=budget)
@@ -242,7 +242,7 @@ def _comments(page: Page, decision: Decision) -> str:
 def _images(page: Page, decision: Decision, pictures: Lazy[Pictures], warnings: dict[str, None]) -> tuple[Image, ...]:
     """Describe the pictures of the content; imports the modules on first use."""
     from blockml.document.pictures import find_images
-    from blockml.writers.bounds import Budget
+    from blockml.page.bounds import Budget
 
     budget = Budget(page)
     found = find_images(page, decision.kept, found=pictures.value, budget=budget)

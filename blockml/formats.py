@@ -14,16 +14,15 @@ import numpy as np
 
 from blockml.document.text import render_text, text_places
 from blockml.errors import UsageError, check_name, check_type
-from blockml.options import CHUNK_FORMATS
 from blockml.page import Chunk, Extraction
+from blockml.page.bounds import MAX_RATIO, Budget
 from blockml.records import SCHEMA_VERSION, chunk_record, each_block_record, image_record, page_record, paragraph_record
 from blockml.text.tokens import metric_tokens
-from blockml.writers.bounds import MAX_RATIO, Budget
 
 if TYPE_CHECKING:
     from blockml.document.nodes import Block, Document
 
-__all__ = ["FORMATS", "check_options", "find_chunks", "render", "starts_with"]
+__all__ = ["CHUNK_FORMATS", "FORMATS", "check_options", "find_chunks", "render", "starts_with"]
 
 #: A line of Markdown that starts a heading, quotation, list item, table or code block.
 _MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
@@ -81,10 +80,10 @@ def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool, **_: ob
 
 
 def _html(extraction: Extraction, *, document: Document, **_: object) -> str:
-    from blockml.writers.html import write_html
+    from blockml.writers.html import write_fragment
 
     budget = Budget(extraction.page)
-    text = write_html(document, budget)
+    text = write_fragment(document, budget)
     extraction.add_warnings(budget.warnings)
     return text
 
@@ -209,14 +208,16 @@ def find_chunks(
 def _writer(output_format: str) -> Callable[[Document, Budget], str]:
     """Return the writer of a format of documents."""
     if output_format == "html":
-        from blockml.writers.html import write_html
+        from blockml.writers.html import write_fragment
 
-        return write_html
+        return write_fragment
     from blockml.writers.markdown import write_markdown
 
     return write_markdown
 
 
+#: Formats of chunks.
+CHUNK_FORMATS = ("text", "markdown", "html")
 #: Output formats by name.
 FORMATS: Mapping[str, Callable[..., str]] = {
     "text": _text,

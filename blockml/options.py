@@ -19,6 +19,7 @@ from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError, check_name, check_type
 from blockml.extractors.base import Extractor
 from blockml.extractors.parsed_by import ParsedBy
+from blockml.formats import CHUNK_FORMATS, FORMATS
 from blockml.page import Label
 from blockml.parsing import BACKENDS, Limits
 from blockml.parsing.decoding import Detector
@@ -28,9 +29,7 @@ from blockml.records import CHUNK_FIELDS, OPTIONAL, RECORD, RECORD_FIELDS
 __all__ = ["FAVOURED", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
 #: Formats of the field ``text`` of a record.
-TEXT_FORMATS = ("text", "markdown", "html", "tei")
-#: Those of chunks.
-CHUNK_FORMATS = TEXT_FORMATS[:3]
+TEXT_FORMATS = tuple(name for name in FORMATS if name != "json")
 #: Shift of the log odds that a block needs, for each value of ``favour``. Chosen on the curve of ``default`` on
 #: collections that it was not trained on (``python -m research.benchmarks.presets --dataset dragnet-2012 --dataset
 #: cleaneval``).

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from blockml.document.build import build_document
 from blockml.document.text import render_text
 from blockml.page import Page
-from blockml.writers.bounds import Budget
-from blockml.writers.html import write_html
+from blockml.page.bounds import Budget
+from blockml.writers.html import write_fragment
 from blockml.writers.markdown import write_markdown
 
 __all__ = ["render_html", "render_markdown", "render_text"]
@@ -22,4 +22,4 @@ def render_markdown(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str
 
 def render_html(page: Page, kept: NDArray[np.bool_] | Sequence[bool]) -> str:
     """Return the kept blocks of a page as HTML."""
-    return write_html(build_document(page, kept), Budget(page))
+    return write_fragment(build_document(page, kept), Budget(page))

@@ -124,7 +124,7 @@ def test_a_switch_without_effect_is_refused_before_any_page(name: str, tmp_path:
         lambda: list(predict_items([Item("a", html=HTML)], resolve("default"), options)),
         lambda: list(BatchExtractor(options=options).records([{"html": HTML}])),
     ):
-        with pytest.raises(UsageError, match=f"{name} only has an effect in markdown and html, not in text"):
+        with pytest.raises(UsageError, match=f"{name} only has an effect in markdown, html and tei, not in text"):
             call()
     assert main(["predict", PAGE, f"--no-{name}", "-o", str(output)]) == 2
     assert not list(tmp_path.iterdir())

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.document.code import CODE, code_language, code_lines, line_starts, listings
-from blockml.document.inline import LINE, LINK, NOTE, Content, RawSpan
-from blockml.document.lists import Lists, Part, grouped, rows_of
+from blockml.document.inline import LINE, LINK, REFERENCE, Content, RawSpan
+from blockml.document.lists import ListPart, Lists, block_span, grouped
 from blockml.document.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
 from blockml.document.nodes import (
     MAX_DEPTH,
@@ -112,7 +112,7 @@ class _Frame:
     def __init__(self, node: int, name: str = "") -> None:
         self.node, self.name = node, name
         self.definitions = -1  # element around a term or description
-        self.entries: list[Block | Part] = []
+        self.entries: list[Block | ListPart] = []
         self.has_parts = False  # whether entries are more than blocks, or may become a figure
 
 
@@ -308,8 +308,8 @@ class _Builder:
     def _link(self, node: int) -> Callable[[], object] | None:
         """Start a link; a heading's link to itself gets no address."""
         if (anchor := self.notes.marks.get(node)) and not (self.heading or self.content.has(LINK)):
-            self.content.open(NOTE, anchor)
-            return partial(self.content.close, NOTE)
+            self.content.open(REFERENCE, anchor)
+            return partial(self.content.close, REFERENCE)
         attributes = self.nodes.attributes[node]
         address = attributes.get("href", "")
         if self.heading and address.startswith("#"):
@@ -435,9 +435,9 @@ class _Builder:
         entries = self._with_figures(frame.entries) if self.caption_rows else frame.entries
         return grouped(entries, MAX_DEPTH + 1 - len(self.frames))
 
-    def _with_figures(self, entries: Sequence[Block | Part]) -> list[Block | Part]:
+    def _with_figures(self, entries: Sequence[Block | ListPart]) -> list[Block | ListPart]:
         """Return entries with pictures and the caption before or after them as figures."""
-        found: list[Block | Part] = []
+        found: list[Block | ListPart] = []
         for entry in entries:
             before = found[-1] if found else None
             is_caption = isinstance(entry, Paragraph) and entry.first in self.caption_rows
@@ -462,16 +462,18 @@ class _Builder:
         self.frames.pop()
         if not children:
             return
-        outer, node, rows = self.frames[-1], frame.node, rows_of(children)
+        outer, node, rows = self.frames[-1], frame.node, block_span(children)
         if frame.name == "blockquote":
             outer.entries.append(Quotation(*rows, node, children))
             return
         if frame.name == "li":
-            part = self.lists.part(Item(*rows, node, children, None, self._check_mark(node), self.notes.notes.get(node, "")))
+            part = self.lists.part(
+                Item(*rows, node, children, None, self._check_mark(node), self.notes.notes.get(node, ""))
+            )
         elif frame.name == "dd":
-            part = Part(Description(*rows, node, children), frame.definitions)
+            part = ListPart(Description(*rows, node, children), frame.definitions)
         elif len(children) == 1 and isinstance(children[0], Paragraph):
-            part = Part(Term(*rows, node, children[0].content), frame.definitions)
+            part = ListPart(Term(*rows, node, children[0].content), frame.definitions)
         else:
             outer.entries += children
             return
@@ -521,7 +523,7 @@ class _Builder:
         attributes = self.nodes.attributes[frame.node]
         is_header = name == "th" or "thead" in {self.nodes.name(item) for item in self.nodes.ancestors(frame.node, 2)}
         spans = (_span(attributes, "colspan"), _span(attributes, "rowspan")) if attributes else ()
-        table.rows[-1][1].append(Cell(*rows_of(children), frame.node, children, is_header, *spans))
+        table.rows[-1][1].append(Cell(*block_span(children), frame.node, children, is_header, *spans))
 
     def _end_table(self) -> None:
         self._flush()
@@ -529,9 +531,9 @@ class _Builder:
         beside = self._children(table)
         self.frames.pop()
         self.frames[-1].entries += beside
-        rows = tuple(Row(*rows_of(cells), node, tuple(cells)) for node, cells in table.rows if cells)
+        rows = tuple(Row(*block_span(cells), node, tuple(cells)) for node, cells in table.rows if cells)
         if any(cell.children for row in rows for cell in row.cells):
-            self._emit(Table(*rows_of((*table.caption, *rows)), table.node, rows, table.caption))
+            self._emit(Table(*block_span((*table.caption, *rows)), table.node, rows, table.caption))
         else:
             self.frames[-1].entries += table.caption
 

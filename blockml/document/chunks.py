@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from blockml.document.lists import rows_of
+from blockml.document.lists import block_span
 from blockml.document.nodes import (
     Block,
     Break,
@@ -35,7 +35,7 @@ from blockml.document.nodes import (
     inline_text,
 )
 
-__all__ = ["Part", "split_document"]
+__all__ = ["ChunkBlocks", "split_document"]
 
 #: Ends of sentences, and of words.
 _LETTERS = re.compile(r"\S+")
@@ -49,7 +49,7 @@ Around = Callable[[Block], Block]
 _Content = tuple[Inline, ...]
 
 
-class Part(NamedTuple):
+class ChunkBlocks(NamedTuple):
     """The blocks of a chunk."""
 
     headings: tuple[str, ...]  #: above the first block, outermost first
@@ -78,7 +78,7 @@ def split_document(
     text: str,
     overlap: int = 0,
     repeats_header: Callable[[int], bool] = lambda _: False,
-) -> list[Part]:
+) -> list[ChunkBlocks]:
     """Split a document into chunks.
 
     A chunk goes on below a lower heading if the whole section fits; below one of the same level only if both sections
@@ -117,13 +117,13 @@ class _Splitter:
         self.found: dict[int, tuple[Block, int, int]] = {}  # places of parts of blocks
         self.headings: dict[int, str] = {}
 
-    def split(self, document: Document) -> list[Part]:
+    def split(self, document: Document) -> list[ChunkBlocks]:
         """Return the chunks of a document."""
         sections = [
             _Section(above[:-1], (*above[-1:], *blocks), above[-1].level if above else 0)
             for above, blocks in document.sections()
         ]
-        parts: list[Part] = []
+        parts: list[ChunkBlocks] = []
         for group in self._joined(sections):
             blocks = [block for section in group for block in section.blocks]
             above = tuple(self._heading(heading) for heading in group[0].above)
@@ -132,11 +132,26 @@ class _Splitter:
             for place, packed in enumerate(self._packed(blocks)):
                 names = above if not place else (*above, *map(self._heading, own))
                 repeated = self._repeated(before) if self.overlap else ()
-                start, end = self._place_of((*repeated, *packed))
+                own_blocks = self._merged((*repeated, *packed))
+                start, end = self._place_of(own_blocks)
                 start, end = (start, end) if start >= 0 else (parts[-1].end,) * 2 if parts else (0, 0)
-                parts.append(Part(names, (*repeated, *packed), start, end))
+                parts.append(ChunkBlocks(names, own_blocks, start, end))
                 before = packed
         return parts
+
+    def _merged(self, blocks: Iterable[Block]) -> tuple[Block, ...]:
+        """Return blocks with adjacent parts of one list or table as one."""
+        found: list[Block] = []
+        for block in blocks:
+            before = found[-1] if found else None
+            if isinstance(block, List | Table) and type(before) is type(block) and before.node == block.node:
+                start, end = self._place_of((before, block))
+                merged = _with_children(block, (*children_of(before), *children_of(block)))
+                self.found[id(merged)] = (merged, start, end)
+                found[-1] = merged
+            else:
+                found.append(block)
+        return tuple(found)
 
     def _slice(self, blocks: Sequence[Block]) -> str:
         """Return the text of some blocks."""
@@ -310,7 +325,7 @@ class _Splitter:
         if run:
             yield from self._cut(replace(code, lines=tuple(run)), "\n".join(run), start, end, is_last=True)
 
-    def _cut(self, part: Block, text: str, start: int, end: int, *, is_last: bool) -> Iterator[Block]:
+    def _cut(self, part: Block, text: str, start: int, end: int, *, is_last: bool) -> Generator[Block, None, int]:
         """Give a part of a block its place in the text, which begins at ``start``, and return the end of that.
 
         Only letters and signs are counted, because the white space of a listing or verse differs.
@@ -336,7 +351,7 @@ class _Splitter:
         run: list[_Content] = []
         used = 0
 
-        def ended(*, is_last: bool) -> Iterator[Block]:
+        def ended(*, is_last: bool) -> Generator[Block, None, int]:
             content = _trimmed([item for piece in run for item in piece])
             if content:
                 part = replace(block, content=content)
@@ -414,7 +429,7 @@ def _inside(wrap: Callable[[tuple[Block, ...]], Block], around: Around, part: Bl
 
 def _with_children(block: Block, children: Sequence[Block]) -> Block:
     """Return a container with other children."""
-    first, last = rows_of(children)
+    first, last = block_span(children)
     name, inner = "children", tuple(children)
     match block:
         case List():

@@ -12,12 +12,12 @@ from blockml.document.nodes import BREAK, Break, Inline, InlineFormula, Link, Ma
 from blockml.document.spaces import NO_BREAK
 from blockml.page.lazy import Lazy
 
-__all__ = ["LINE", "LINK", "NOTE", "Content", "RawSpan", "normalised"]
+__all__ = ["LINE", "LINK", "REFERENCE", "Content", "RawSpan", "normalised"]
 
 #: A line break of the page, among its texts.
 LINE = "\n"
 #: Kinds of spans besides marks.
-LINK, NOTE = "link", "note"
+LINK, REFERENCE = "link", "note"
 #: Enum members are slow to look up in Python 3.11.
 _CODE, _STRONG = Mark.CODE, Mark.STRONG
 #: White space around line breaks, which are one.
@@ -139,7 +139,7 @@ class Content:
         if opened:
             self.opened = []
             for span in opened:
-                if span.kind not in (LINK, NOTE) or not _is_visible(span.content):
+                if span.kind not in (LINK, REFERENCE) or not _is_visible(span.content):
                     self.open(span.kind, span.address)
         return normalised(content, heading=heading, has_tex=self.has_tex)
 
@@ -302,7 +302,7 @@ class _NormalForm:
     def _settle(self) -> None:
         """End and begin the spans before a visible item, with the white space between them."""
         closing, opening, space = self.closing, self.opening, self.space
-        if closing and opening and closing[-1].kind == opening[0].kind not in (LINK, NOTE) and LINE not in space:
+        if closing and opening and closing[-1].kind == opening[0].kind not in (LINK, REFERENCE) and LINE not in space:
             del closing[-1], opening[0]  # one mark continues
         for _ in closing:
             self._end_span()
@@ -337,13 +337,13 @@ class _NormalForm:
 def _span(span: RawSpan, content: tuple[Inline, ...]) -> Inline:
     if span.kind == LINK:
         return Link(span.address, content)
-    return NoteReference(span.address, content) if span.kind == NOTE else Span(Mark(span.kind), content)
+    return NoteReference(span.address, content) if span.kind == REFERENCE else Span(Mark(span.kind), content)
 
 
 def _without_marks(content: Iterable[RawInline]) -> Iterable[RawInline]:
     """Iterate over the items in spans, and over links."""
     for item in content:
-        if isinstance(item, RawSpan) and item.kind not in (LINK, NOTE):
+        if isinstance(item, RawSpan) and item.kind not in (LINK, REFERENCE):
             yield from _without_marks(item.content)
         else:
             yield item

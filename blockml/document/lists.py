@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from blockml.document.nodes import Block, Definitions, Description, Item, List, Term
+from blockml.document.shown import LISTS
 from blockml.page import Nodes
 
-__all__ = ["LISTS", "Lists", "Part", "grouped", "item_numbers", "list_kind", "rows_of"]
+__all__ = ["ListPart", "Lists", "block_span", "grouped", "item_numbers", "list_kind"]
 
-LISTS = frozenset({"ul", "ol", "menu", "dir"})
 #: Values of ``list-style-type`` for lists by letters and Roman numbers, and their values of ``type``.
 _STYLES = {"lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A", "lower-roman": "i",
            "upper-roman": "I"}  # fmt: skip
@@ -25,7 +25,7 @@ _MAX_OUTER = 12
 
 
 @dataclass(slots=True, eq=False)
-class Part:
+class ListPart:
     """An item, term or description, and the list that it belongs to."""
 
     block: Item | Term | Description
@@ -39,13 +39,13 @@ class Part:
 class _Open:
     """A list whose items are collected."""
 
-    part: Part  #: its first item
+    part: ListPart  #: its first item
     list_node: int
-    items: list[Part]
+    items: list[ListPart]
     inner: dict[int, list[Block]]  #: lists that follow the children of an item, by its place
 
 
-def grouped(entries: Sequence[Block | Part], room: int) -> tuple[Block, ...]:
+def grouped(entries: Sequence[Block | ListPart], room: int) -> tuple[Block, ...]:
     """Return the blocks of a container, with consecutive parts of a list as one list.
 
     A list directly inside another one belongs to the item before it; any other block between items splits the list.
@@ -54,7 +54,7 @@ def grouped(entries: Sequence[Block | Part], room: int) -> tuple[Block, ...]:
     found: list[Block] = []
     lists: list[_Open] = []  # from the outermost to the innermost
     for entry in entries:
-        if not isinstance(entry, Part):
+        if not isinstance(entry, ListPart):
             _close(lists, 0, found)
             found.append(entry)
         else:
@@ -63,7 +63,7 @@ def grouped(entries: Sequence[Block | Part], room: int) -> tuple[Block, ...]:
     return tuple(found)
 
 
-def _add(part: Part, lists: list[_Open], found: list[Block], room: int) -> None:
+def _add(part: ListPart, lists: list[_Open], found: list[Block], room: int) -> None:
     """Append a part to one of the open lists, or begin another one."""
     place = len(lists)
     while place and lists[place - 1].list_node != part.list_node and lists[place - 1].list_node not in part.outers:
@@ -90,23 +90,23 @@ def _close(lists: list[_Open], place: int, found: list[Block]) -> None:
 def _list(open_list: _Open) -> Block:
     blocks = [part.block for part in open_list.items]
     if not isinstance(blocks[0], Item):
-        return Definitions(*rows_of(blocks), open_list.list_node, tuple(blocks))  # type: ignore[arg-type]
+        return Definitions(*block_span(blocks), open_list.list_node, tuple(blocks))  # type: ignore[arg-type]
     for place, inner in open_list.inner.items():
         item = blocks[place]
         assert isinstance(item, Item)  # noqa: S101 (parts of definitions have no outer lists)
         children = (*item.children, *inner)
-        first, last = rows_of(children)
+        first, last = block_span(children)
         blocks[place] = replace(item, first=first, last=last, children=children)
     part = open_list.part
-    return List(*rows_of(blocks), open_list.list_node, tuple(blocks), part.ordered, part.style)  # type: ignore[arg-type]
+    return List(*block_span(blocks), open_list.list_node, tuple(blocks), part.ordered, part.style)  # type: ignore[arg-type]
 
 
-def rows_of(blocks: Iterable[Block]) -> tuple[int, int]:
+def block_span(blocks: Iterable[Block]) -> tuple[int, int]:
     """Return the first and the last block of the page in some blocks of a document; -1 without one.
 
     Examples
     --------
-    >>> rows_of([Paragraph(-1, -1, 3, ()), Paragraph(2, 4, 5, ())])
+    >>> block_span([Paragraph(-1, -1, 3, ()), Paragraph(2, 4, 5, ())])
     (2, 4)
     """
     first = last = -1
@@ -145,7 +145,7 @@ class Lists:
         self._numbers: dict[int, int] | None = None
         self._known: dict[int, tuple[tuple[int, ...], bool, str]] = {}
 
-    def part(self, item: Item) -> Part:
+    def part(self, item: Item) -> ListPart:
         """Return an item with its list, and with its number if the list is ordered."""
         nodes, parent = self.nodes, self.nodes.parent.item(item.node)
         if parent not in self._known:
@@ -157,7 +157,7 @@ class Lists:
             own = list_kind(held) if (held := nodes.attributes[item.node]) else ""
             number = self._numbers[item.node]
             item = Item(item.first, item.last, item.node, item.children, number, item.checked, item.anchor, own)
-        return Part(item, parent, outers, ordered, style)
+        return ListPart(item, parent, outers, ordered, style)
 
     def _list(self, node: int) -> tuple[tuple[int, ...], bool, str]:
         """Return the lists that directly contain a list, whether it is ordered, and its style."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from blockml.document.shown import layout_parts, line_element, shown_nodes, text_sums
 from blockml.document.text import text_places
 from blockml.page import Label, Nodes, Page, Paragraph, ParagraphKind, Separator
+from blockml.page.bounds import Budget
 from blockml.parsing.segmentation import BREAKING
-from blockml.writers.bounds import Budget
 
 __all__ = ["find_paragraphs"]
 

@@ -29,11 +29,11 @@ from blockml.document.picture_kinds import (
 from blockml.document.shown import shown_texts, text_sums
 from blockml.document.words import IN_MARKUP
 from blockml.page import Flag, Image, Page
+from blockml.page.absolute import absolute_addresses
+from blockml.page.bounds import Budget
 from blockml.page.lazy import Lazy
 from blockml.text.addresses import is_safe
 from blockml.text.characters import readable
-from blockml.writers.addresses import absolute_addresses
-from blockml.writers.bounds import Budget
 
 __all__ = ["Pictures", "alternative_text", "find_images", "find_pictures"]
 
@@ -104,7 +104,7 @@ def find_images(
 
     ``found`` are those of :func:`find_pictures`, if they are known already.
 
-    Addresses and captions that would make the result larger than :class:`~blockml.writers.bounds.Budget` allows are
+    Addresses and captions that would make the result larger than :class:`~blockml.page.bounds.Budget` allows are
     left out with their pictures, and ``budget.warnings`` says so.
 
     Examples

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.document.lists import LISTS
-from blockml.document.shown import text_sums
+from blockml.document.shown import LISTS, text_sums
 from blockml.document.words import IN_MARKUP
 from blockml.page import Nodes, Page
 from blockml.parsing.segmentation import BREAKING

@@ -11,7 +11,7 @@ from blockml.page import Flag, Nodes, Page
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 
-__all__ = ["ROW_PARENTS", "content_span", "layout_parts", "line_element", "shown_nodes", "shown_texts"]
+__all__ = ["LISTS", "ROW_PARENTS", "content_span", "layout_parts", "line_element", "shown_nodes", "shown_texts"]
 __all__ += ["text_sums"]
 
 #: Enum members are slow to look up in Python 3.11.
@@ -21,6 +21,7 @@ _BLOCKS = BREAKING - VOID
 #: Elements that may be left out around the whole fragment; a paragraph or list keeps its element.
 _CONTAINERS = frozenset({"html", "body", "div", "article", "main", "section"})
 _TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
+LISTS = frozenset({"ul", "ol", "menu", "dir"})
 #: Parents of rows, and of cells whose row is left out.
 ROW_PARENTS = frozenset({"table", "thead", "tbody", "tfoot"})
 #: Elements that don't occur in cells of data tables.

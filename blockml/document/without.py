@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from blockml.document.inline import LINE, LINK, NOTE, RawInline, RawSpan, normalised
-from blockml.document.lists import rows_of
+from blockml.document.inline import LINE, LINK, REFERENCE, RawInline, RawSpan, normalised
+from blockml.document.lists import block_span
 from blockml.document.nodes import (
     Block,
     Break,
@@ -74,7 +74,7 @@ class _Filter:
                 name = _FIELDS.get(type(block), "children")
                 inner = tuple(self.blocks(getattr(block, name)))
                 if inner:
-                    first, last = rows_of(inner)
+                    first, last = block_span(inner)
                     changes: dict[str, Any] = {name: inner}
                     yield replace(block, first=first, last=last, **changes)
 
@@ -93,7 +93,7 @@ class _Filter:
                 if "images" not in self.kinds:
                     yield item
             elif isinstance(item, Link | NoteReference):
-                kind, address = (LINK, item.address) if isinstance(item, Link) else (NOTE, item.anchor)
+                kind, address = (LINK, item.address) if isinstance(item, Link) else (REFERENCE, item.anchor)
                 inner = [*self.raw(item.content)]
                 if "links" in self.kinds:
                     yield from inner

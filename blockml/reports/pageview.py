@@ -22,13 +22,13 @@ from blockml.extractors.page_curve import PageCurve
 from blockml.labelling.sanitised import sanitised
 from blockml.options import Options
 from blockml.page import Extraction, Page
+from blockml.page.bounds import MAX_RATIO, Budget
 from blockml.parsing import parse
 from blockml.reports.curve_figure import curve_svg
 from blockml.reports.figures import profile
 from blockml.reports.liveview import live_view, script_policy
 from blockml.reports.templating import NONE, figure, shorten, write_html
 from blockml.storage.names import safe_file_name
-from blockml.writers.bounds import MAX_RATIO, Budget
 
 #: Bytes that a view may have in addition to 8 for each byte of its page.
 VIEW_SPARE = 1 << 20

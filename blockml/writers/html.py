@@ -32,10 +32,10 @@ from blockml.document.nodes import (
     Table,
     Term,
 )
+from blockml.page.bounds import Budget
 from blockml.text.addresses import is_safe
-from blockml.writers.bounds import Budget
 
-__all__ = ["WRITTEN_ATTRIBUTES", "WRITTEN_ELEMENTS", "write_html"]
+__all__ = ["WRITTEN_ATTRIBUTES", "WRITTEN_ELEMENTS", "write_fragment"]
 
 #: Elements of a fragment.
 WRITTEN_ELEMENTS = frozenset(
@@ -47,7 +47,7 @@ WRITTEN_ATTRIBUTES = frozenset("alt checked class colspan dir disabled href id r
 _TAGS = "tags"
 
 
-def write_html(document: Document, budget: Budget) -> str:
+def write_fragment(document: Document, budget: Budget) -> str:
     """Write a document as HTML.
 
     Addresses are those of the page, and formulas are TeX between brackets as MathJax reads them. Only the text of an
@@ -57,7 +57,7 @@ def write_html(document: Document, budget: Budget) -> str:
     --------
     >>> import blockml
     >>> result = blockml.extract("<h1>A</h1><p onclick='x()'>B <a href='/c'>c</a> &lt;</p>", model="plain")
-    >>> write_html(result.document, Budget(result.page))
+    >>> write_fragment(result.document, Budget(result.page))
     '<h1>A</h1><p>B <a href="/c">c</a> &lt;</p>'
     """
     writer = _Writer(budget)

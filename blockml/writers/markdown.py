@@ -30,8 +30,8 @@ from blockml.document.nodes import (
     Term,
     children_of,
 )
+from blockml.page.bounds import Budget
 from blockml.writers.addresses import resolver
-from blockml.writers.bounds import Budget
 from blockml.writers.escapes import heading_line
 from blockml.writers.markdown_inline import InlineWriter
 
@@ -126,7 +126,7 @@ class _Writer:
         """Write a quotation."""
         self._within(_Container("> ", "> ", -1), block.children)
 
-    def list(self, block: List) -> None:
+    def items(self, block: List) -> None:
         """Write a list; an item that begins with a list has no marker."""
         number = len(self.signs)
         for item in block.items:
@@ -293,7 +293,7 @@ _WRITERS: Mapping[type[Block], Callable[[_Writer, Any], None]] = {
     Formula: lambda writer, block: writer.text(writer.inline((InlineFormula(block.tex, display=True),))),
     Rule: lambda writer, _: writer.write(["---"]),
     Quotation: _Writer.quotation,
-    List: _Writer.list,
+    List: _Writer.items,
     Definitions: _Writer.definitions,
     Table: _Writer.table,
     Figure: lambda writer, block: writer.blocks(children_of(block)),

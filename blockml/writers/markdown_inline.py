@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from blockml.document.nodes import Break, Inline, InlineFormula, Link, Mark, NoteReference, Picture, Span
-from blockml.writers.bounds import Budget
+from blockml.page.bounds import Budget
 from blockml.writers.escapes import Kind, Line, escaped, needs_escape
 
 __all__ = ["InlineWriter"]

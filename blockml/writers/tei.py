@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from blockml.document.nodes import (
     Block,
@@ -32,9 +32,9 @@ from blockml.document.nodes import (
     Table,
     Term,
 )  # fmt: skip
+from blockml.page.absolute import absolute_addresses
+from blockml.page.bounds import Budget
 from blockml.text.addresses import is_safe
-from blockml.writers.addresses import absolute_addresses
-from blockml.writers.bounds import Budget
 
 __all__ = ["write_tei"]
 
@@ -244,8 +244,8 @@ def _header(fields: Mapping[str, str | Sequence[str] | None]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return escape(_FORBIDDEN.sub("", text))
+    return escape(_FORBIDDEN.sub("", text), quote=False)
 
 
 def _quoted(text: str) -> str:
-    return quoteattr(_FORBIDDEN.sub("", text))
+    return f'"{escape(_FORBIDDEN.sub("", text))}"'

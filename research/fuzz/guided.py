@@ -44,10 +44,10 @@ from blockml.text.words import TOKENIZERS
 with atheris.instrument_imports(include=["blockml.document", "blockml.writers", "blockml.labelling"]):
     from blockml.labelling import sanitised as shown_page
     from blockml.writers import html as html_output
-    from tests.rendered import render_markdown
+    from tests.rendered import render_html, render_markdown
 
+from blockml.page.bounds import MAX_RATIO, page_size
 from blockml.reports.pageview import VIEW_SPARE, write_view
-from blockml.writers.bounds import MAX_RATIO, page_size
 from research.fuzz.mutations import HTML_TOKENS
 from research.fuzz.rendered import check_outputs, foreign
 
@@ -100,7 +100,7 @@ def rendering(data: bytes) -> None:
     elif number % _CHECKED == 0:
         _check(page)
     elif number % 4 == 0:
-        written = html_output.render_html(page, page.blocks.n_words >= 0)
+        written = render_html(page, page.blocks.n_words >= 0)
         assert not (found := foreign(written, html_output.WRITTEN_ELEMENTS, html_output.WRITTEN_ATTRIBUTES)), found
     elif number % 4 == 1:
         written = shown_page.sanitised(page)

@@ -189,7 +189,7 @@ def test_fields_and_formats() -> None:
     ("options", "words"),
     [
         ({"fields": ("txt",)}, "choose one of: article_probability, comments, confidence"),
-        ({"format": "pdf"}, "choose one of: html, markdown, text"),
+        ({"format": "pdf"}, "choose one of: html, markdown, tei, text"),
         ({"include": "main"}, "no block labels"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 import blockml
 from blockml.formats import render
-from blockml.writers.bounds import MAX_RATIO, SPARE
+from blockml.page.bounds import MAX_RATIO, SPARE
 from research.benchmarks.hostile.outputs import OUTPUTS, extraction
 from research.benchmarks.hostile.shapes import OUTPUT_SHAPES
 

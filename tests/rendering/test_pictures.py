@@ -12,7 +12,7 @@ from blockml.document.image_addresses import image_address
 from blockml.document.pictures import find_images
 from blockml.formats import render
 from blockml.page import Image
-from blockml.writers.bounds import Budget
+from blockml.page.bounds import Budget
 from tests.rendered import render_html, render_markdown
 from tests.reported import reported
 

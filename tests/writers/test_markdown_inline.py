@@ -10,7 +10,7 @@ import pytest
 import blockml
 from blockml.document.inline import LINE, LINK, RawInline, RawSpan, normalised
 from blockml.document.nodes import Break, Inline, Link, Mark, Picture, Span
-from blockml.writers.bounds import Budget
+from blockml.page.bounds import Budget
 from blockml.writers.markdown_inline import InlineWriter
 
 _TEXTS = [
