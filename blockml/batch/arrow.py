@@ -11,7 +11,7 @@ from typing import Any
 
 from blockml.batch.readers.base import printable
 from blockml.errors import needed
-from blockml.rendering.record import RECORD_FIELDS
+from blockml.records import RECORD_FIELDS
 
 __all__ = ["ArrowBatches", "arrow_row", "read_batches", "record_batch", "schema"]
 

@@ -24,7 +24,7 @@ from blockml.batch.readers import Unit, without_overlap
 from blockml.batch.records import PageRecord
 from blockml.batch.worker import EXIT_MEMORY, Setup
 from blockml.errors import BlockmlError, UsageError, check_type
-from blockml.rendering.record import CRASHED, TIMEOUT
+from blockml.records import CRASHED, TIMEOUT
 
 __all__ = ["Result", "WorkerError", "WorkerPool", "check_jobs", "run_units"]
 

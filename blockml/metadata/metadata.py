@@ -127,6 +127,23 @@ def page_metadata(page: Page) -> Metadata:
     return found.finish()
 
 
+def page_headline(page: Page) -> str | None:
+    """Return the headline of a page, the title of its metadata, without reading the others.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page_headline(blockml.parse("<title>Cats rule - The Daily Cat</title><h1>Cats rule</h1>"))
+    'Cats rule'
+    """
+    found = _Found(page)
+    found.read_json_ld()
+    found.read_meta()
+    site_name, _ = found.site_name()
+    canonical, _ = found.canonical_url()
+    return found.headline(site_name, canonical)[0]
+
+
 class _Found:
     """Values by field, best source first."""
 
@@ -282,6 +299,24 @@ class _Found:
     def first(self, name: str) -> tuple[Any, str]:
         return self.values.get(name, [(None, "")])[0]
 
+    def site_name(self) -> tuple[str | None, str]:
+        """Return the name of the site and its source."""
+        named = [item for item in self.values.get("site_name", ()) if not item[0].startswith(_ADDRESSES)]
+        site_name = name_in_title([name for name, _ in named], self.page.title)
+        return next((item for item in named if item[0] == site_name), (None, ""))
+
+    def canonical_url(self) -> tuple[str | None, str]:
+        """Return the canonical address and its source."""
+        canonical = self.canonical()
+        return _absolute((canonical, "html") if canonical else self.first("canonical_url"), self.page)
+
+    def headline(self, site_name: str | None, canonical: str | None) -> tuple[str | None, str]:
+        """Return the headline and its source, given the name of the site and the canonical address."""
+        declared = self.values.get("title", [])
+        host = _host(canonical or self.page.url or "")
+        title, source = headline(self.page, [value for value, _ in declared], site_name, host)
+        return title, declared[0][1] if source == "declared" else source
+
     def finish(self) -> Metadata:
         page, sources = self.page, dict[str, str]()
         fields: dict[str, Any] = {}
@@ -290,13 +325,10 @@ class _Found:
             if value:
                 fields[name], sources[name] = value, source
 
-        named = [item for item in self.values.get("site_name", ()) if not item[0].startswith(_ADDRESSES)]
-        site_name = name_in_title([name for name, _ in named], page.title)
-        keep("site_name", *next((item for item in named if item[0] == site_name), (None, "")))
+        keep("site_name", *self.site_name())
         description, source = self.first("description")
         keep("description", _plain(description or ""), source)
-        canonical = self.canonical()
-        keep("canonical_url", *_absolute((canonical, "html") if canonical else self.first("canonical_url"), page))
+        keep("canonical_url", *self.canonical_url())
         keep("language", *self._language())
         language = fields.get("language", "")  # outside the United States the day comes first
         day_first = None if language in ("", "en") else language != "en-us"
@@ -313,10 +345,8 @@ class _Found:
         keep("script", main_script(longest), "visible")
         if self.page_type is not None:
             keep("page_type", *self.page_type)
-        declared = self.values.get("title", [])
-        host = _host(fields.get("canonical_url") or page.url or "")
-        title, source = headline(page, [value for value, _ in declared], fields.get("site_name"), host)
-        keep("title", title, declared[0][1] if source == "declared" else source)
+        title, source = self.headline(fields.get("site_name"), fields.get("canonical_url"))
+        keep("title", title, source)
         visible = VisibleMetadata(page, title, day_first=day_first, other_dates=frozenset(other_dates(self.objects)))
         if "published" not in fields:
             shown_dates = visible.dates()

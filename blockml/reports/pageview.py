@@ -23,8 +23,8 @@ from blockml.extractors.page_curve import PageCurve
 from blockml.labelling.sanitised import sanitised
 from blockml.options import Options
 from blockml.page import Extraction, Page
+from blockml.page.bounds import MAX_RATIO, Budget
 from blockml.parsing import parse
-from blockml.rendering.bounds import MAX_RATIO, Budget
 from blockml.reports.curve_figure import curve_svg
 from blockml.reports.figures import profile
 from blockml.reports.liveview import live_view, script_policy

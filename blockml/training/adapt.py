@@ -21,6 +21,7 @@ from blockml.datasets.gold import block_tokens, ignored_text
 from blockml.datasets.gold_defects import filtered
 from blockml.datasets.validation import content_hash
 from blockml.decision.decide import decide
+from blockml.document.text import render_text
 from blockml.errors import DatasetError, UsageError, check_type
 from blockml.evaluation.bootstrap import Difference, paired_difference
 from blockml.evaluation.seen import training_hashes
@@ -33,7 +34,6 @@ from blockml.parsing import parse
 from blockml.predictors.correction import BlockKeys, Correction, block_keys
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.rendering.text import render_text
 from blockml.text.plurals import counted
 from blockml.text.sketches import token_sketch
 from blockml.training.checks import check_classes, check_gold, pages_with_gold

@@ -18,7 +18,7 @@ from blockml.extract import extract_page
 from blockml.extractors import Extractor
 from blockml.parsing import parse
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.rendering.text import render_text
+from blockml.document.text import render_text
 from blockml.text.plurals import counted
 from blockml.training.cross_validation import CrossValidation
 from blockml.training.recipes import Recipe

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import blockml
-from blockml.rendering import FORMATS, render
+from blockml.formats import FORMATS, render
 
 DATA = Path(__file__).parents[2] / "data"
 #: Pieces of random pages: tags and quotes that are not closed, raw text, scripts in comments, declared metadata with
