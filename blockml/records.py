@@ -80,7 +80,10 @@ SOURCES = FieldType(
     lambda pa: pa.list_(pa.struct([("field", pa.string()), ("source", pa.string())])),
 )
 ITEMS = FieldType(
-    "list of objects", {"type": "array", "items": {"type": "object"}}, lambda pa: pa.list_(pa.string()), list
+    "list of objects",
+    {"type": "array", "items": {"type": "object", "additionalProperties": {}}},
+    lambda pa: pa.list_(pa.string()),
+    list,
 )
 _METADATA_REFERENCE: _Schema = {"$ref": "#/$defs/metadata"}
 METADATA = FieldType(

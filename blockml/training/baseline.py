@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.gold import ignored_text
+from blockml.document.text import render_text
 from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Difference, paired_difference
 from blockml.evaluation.seen import page_hashes
 from blockml.evaluation.words import bag_scores
@@ -18,7 +19,6 @@ from blockml.extract import extract_page
 from blockml.extractors import Extractor
 from blockml.parsing import parse
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.document.text import render_text
 from blockml.text.plurals import counted
 from blockml.training.cross_validation import CrossValidation
 from blockml.training.recipes import Recipe
