@@ -29,6 +29,7 @@ from blockml.page.metadata import Metadata
 from blockml.page.page import Deferred
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
+from blockml.parsing.scripted import MAX_WORDS, content_in_scripts
 from blockml.parsing.trees import ParserTree, is_tree, tree_bytes
 from blockml.records import page_record
 
@@ -188,10 +189,19 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
         confidence=decision.confidence,
         model=extractor.id,
         article_probability=prediction.p_article,
-        remarks=prediction.remarks,
+        remarks=(*prediction.remarks, *_about_scripts(page, decision)),
         labels=decision.labels,
         _deferred=deferred,
     )
+
+
+def _about_scripts(page: Page, decision: Decision) -> tuple[str, ...]:
+    """Return a remark if there is hardly any text because scripts have it."""
+    n_words = int(page.blocks.n_words[decision.kept].sum())
+    if n_words > MAX_WORDS:
+        return ()
+    remark = content_in_scripts(page, n_words)
+    return (remark,) if remark else ()
 
 
 def _metadata(page: Page) -> Metadata:
