@@ -9,7 +9,7 @@ import json
 import pickle
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ import blockml
 from blockml.cli import main
 from blockml.datasets import Dataset, LabelledPage, open_dataset
 from blockml.datasets.cells import page_content
+from blockml.datasets.label_studio import SpanGold, label_studio_task
 from blockml.errors import BlockmlError, DatasetError, MissingExtraError, UnknownNameError, UsageError
+from blockml.page import Label, Nodes
 
 CATS = '<h1>Cats</h1>\n<p>Cats rule; "really",\nthe world.</p><ul><li>Home</ul>'
 GOLD = 'Cats\nCats rule; "really", the world.'
@@ -462,6 +464,39 @@ def test_label_studio_round_trip(tmp_path: Path) -> None:
     assert [str(label) for label in found.labels or ()][:2] == labels[:2]
     assert found.known.tolist() == [True, True, False, True]
     assert gold.text() == "Cats\nCats rule."
+
+
+@pytest.mark.parametrize("form", ["<p>{{}}</p>", "<{0}>{{}}</{0}>"])
+def test_tasks_of_many_lines_are_linear(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Siblings are numbered once for all regions, and long names of elements are not repeated in each of them."""
+    n_lines, calls = 4000, 0
+    xpaths = Nodes.xpaths
+
+    def counted(nodes: Nodes, found: Sequence[int]) -> list[str]:
+        nonlocal calls
+        calls += 1
+        return xpaths(nodes, found)
+
+    monkeypatch.setattr(Nodes, "xpaths", counted)
+    html = form.format("x-" + "y" * 600).format("some words<br>" * n_lines)
+    page = blockml.parse(html)
+    task = label_studio_task("a", html, page, [Label.MAIN] * n_lines, is_done=True)
+    result = task["annotations"][0]["result"]
+    assert len(result) == n_lines
+    path = "/p" if form.startswith("<p") else "/descendant::*[4]"
+    assert result[-1]["value"]["start"] == f"{path}/text()[{n_lines}]"
+    assert calls == 1
+    gold = SpanGold(tuple((r["value"]["start"], r["value"]["end"], "some words", Label.MAIN) for r in result[:3]))
+    assert gold.missing(page) == []
+
+
+def test_numbers_of_thousands_of_digits_in_a_path() -> None:
+    """An XPath with a number that Python refuses to read finds nothing, and its text is searched for."""
+    page = blockml.parse("<p>One</p><p>Two</p>")
+    assert page.nodes.find(f"/html/body/p[{'9' * 5000}]") is None
+    path = f"/p[{'1' * 5000}]/text()[1]"
+    assert SpanGold(((path, path, "Two", Label.MAIN),)).label(page).main.tolist() == [False, True]
+    assert SpanGold(((path, path, "Three", Label.MAIN),)).missing(page) == [path]
 
 
 def test_label_studio_damage(tmp_path: Path) -> None:
