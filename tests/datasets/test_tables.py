@@ -6,6 +6,7 @@ import base64
 import csv
 import gzip
 import json
+import os
 import pickle
 import re
 import warnings
@@ -333,13 +334,53 @@ def test_quotes_with_backslashes(tmp_path: Path) -> None:
 
 
 def test_names_of_files(tmp_path: Path) -> None:
-    """Pages are found by addresses of files, names with backslashes and names outside of the table's folder."""
+    """Pages are found by addresses of files and names with backslashes, outside of the table's folder if allowed."""
     page = write(tmp_path / "pages" / "a.html", "<link rel=canonical href=https://www.cat.example/a>" + CATS)
     table = tmp_path / "tables" / "t.csv"
     for name in ("../pages/a.html", "..\\pages\\a.html", page.as_uri(), str(page)):
-        (found,) = open_dataset(write(table, f"file,text\n{name},Cats\n")).pages
+        rows = write(table, f"file,text\n{name},Cats\n")
+        with pytest.raises(DatasetError, match=r"outside of the table's folder.* --outside-files"):
+            open_dataset(rows)
+        (found,) = open_dataset(rows, outside_files=True).pages
         assert found.load()[0] == page.read_bytes()
         assert (found.url, found.site, found.site_known) == ("https://www.cat.example/a", "cat.example", True)
+        (found,) = open_dataset(write(tmp_path / "t.csv", f"file,text\n{name.replace('..', 'tables/..')},Cats\n")).pages
+        assert found.load()[0] == page.read_bytes()
+
+
+def test_nothing_outside_of_the_folder_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither pages nor gold, in files or in memory, through links or exports, come from another folder."""
+    write(tmp_path / "secret.html", CATS)
+    write(tmp_path / "secret.txt", "secret")
+    (tmp_path / "mine").mkdir()
+    if hasattr(os, "symlink"):
+        (tmp_path / "mine" / "link.html").symlink_to(tmp_path / "secret.html")
+    monkeypatch.chdir(tmp_path / "mine")
+    address = (tmp_path / "secret.html").as_uri()
+    for name in (
+        "../secret.html",
+        "../secret",
+        str(tmp_path / "secret.html"),
+        address,
+        "link.html",
+        "x/../../secret.html",
+    ):
+        row = {"html": name, "text": "Cats"}
+        with pytest.raises(DatasetError, match=r"no row has a page: row 1 names a file (outside|that does not exist)"):
+            open_dataset([row])
+        for table, text in (
+            ("t.json", json.dumps([row])),
+            ("t.jsonl", json.dumps(row)),
+            ("e.json", json.dumps([{"data": {"html": name}, "annotations": []}])),
+        ):
+            with pytest.raises(DatasetError, match="no row has a page"):
+                open_dataset(write(tmp_path / "mine" / table, text))
+    for gold in ("../secret.txt", str(tmp_path / "secret.txt")):
+        with pytest.raises(DatasetError, match="row 1: the gold names a file outside"):
+            open_dataset([{"html": CATS, "text": gold}])
+        (page,) = open_dataset([{"html": CATS, "text": gold}], outside_files=True).pages
+        assert page.load()[1] is not None
+    assert main(["label", str(tmp_path / "mine" / "t.jsonl"), "--format", "label-studio", "-o", "x.json"]) == 3
 
 
 def test_the_address_in_a_page_tells_its_site() -> None:
