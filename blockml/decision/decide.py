@@ -99,7 +99,7 @@ def decide(
         by_blocks, threshold = _reach(scores, prediction, by_model, threshold)
         if prediction.removed is not None:
             by_blocks = mean_over_units(scores, outline) >= threshold
-        completed = complete(outline, scores, float(threshold), by_blocks)
+        completed = complete(outline, scores, prediction.scores, float(threshold), by_blocks)
         by_score, changes = completed.kept, completed.reasons
     else:
         by_score = mean_over_units(scores, outline, tables=False) >= threshold

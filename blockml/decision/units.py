@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.outline import Outline, UnitKind, innermost
-from blockml.page import Reason
+from blockml.page import Flag, Reason
 
 __all__ = ["Completed", "compared_units", "complete", "data_tables", "in_quotations", "mean_over_units", "pooled_units"]
 
@@ -37,6 +37,11 @@ _MAX_LINES = 3
 _LABEL_WORDS, _MAX_BETWEEN, _FEW_WORDS = 6, 3, 12
 #: Last characters of a line that announces the next one, and of a sentence.
 _ANNOUNCES, _ENDS_SENTENCE = (":", "：", "…", "..."), '.!?:;…。！？"”»)'
+
+_FIELDS = frozenset({"input", "select", "textarea"})
+#: Maximum blocks of one word, or hidden ones, between a line and what it announces.
+_PASSED = 3
+_HIDDEN = int(Flag.HIDDEN)
 
 _Mask = NDArray[np.bool_]
 
@@ -165,6 +170,7 @@ class Completed:
 
     outline: Outline
     scores: NDArray[np.float32]  #: (n_blocks,)
+    probabilities: NDArray[np.float32]  #: (n_blocks,)
     threshold: float  #: The threshold that they were compared with.
     kept: _Mask  #: (n_blocks,)
     reasons: list[tuple[Reason, NDArray[np.intp]]] = field(default_factory=list)  #: Changed blocks, in order.
@@ -174,10 +180,15 @@ class Completed:
         """(n_blocks,) words."""
         return self.outline.page.blocks.n_words
 
-    def is_likely(self, rows: slice, minimum: float) -> bool:
-        """Tell whether the mean score of some blocks, weighted by words, is at least this share of the threshold."""
-        words = self.words[rows]
-        return float((words * self.scores[rows]).sum()) >= minimum * self.threshold * float(words.sum())
+    def is_likely(self, rows: slice, minimum: float, *, announced: bool = False) -> bool:
+        """Tell whether the mean score of some blocks, weighted by words, is at least this share of the threshold.
+
+        For ``announced`` blocks their probability also counts: on certain pages scores are much lower.
+        """
+        words, scores = self.words[rows], self.scores[rows]
+        if announced:
+            scores = np.maximum(scores, self.probabilities[rows])
+        return float((words * scores).sum()) >= minimum * self.threshold * float(words.sum())
 
     def keep(self, rows: NDArray[np.intp], reason: Reason) -> None:
         """Keep some blocks."""
@@ -188,23 +199,28 @@ class Completed:
         self._set(rows, reason, value=False)
 
     def _set(self, rows: NDArray[np.intp], reason: Reason, *, value: bool) -> None:
+        if (table := data_tables(self.outline)) is not None:  # is never torn
+            around = table[rows]
+            rows = rows[(around < 0) | (np.bincount(around + 1)[around + 1] == np.bincount(table + 1)[around + 1])]
         changed = rows[self.kept[rows] != value]
         if len(changed):
             self.kept[changed] = value
             self.reasons.append((reason, changed))
 
 
-def complete(outline: Outline, scores: NDArray[np.float32], threshold: float, kept: _Mask) -> Completed:
+def complete(
+    outline: Outline, scores: NDArray[np.float32], probabilities: NDArray[np.float32], threshold: float, kept: _Mask
+) -> Completed:
     """Complete the units of a page.
 
     Parameters
     ----------
     outline
         The outline of the page.
-    scores
-        (n_blocks,) scores.
+    scores, probabilities
+        (n_blocks,) scores, and probabilities before the policy.
     threshold
-        The threshold that they were compared with.
+        The threshold that scores were compared with.
     kept
         (n_blocks,) blocks that the scores keep.
 
@@ -213,11 +229,11 @@ def complete(outline: Outline, scores: NDArray[np.float32], threshold: float, ke
     >>> import blockml
     >>> outline = Outline(blockml.parse("<p>We need:<ul><li>flour<li>water and salt<li>yeast</ul><p>Imprint"))
     >>> scores = np.array([.9, .3, .8, .2, .1], np.float32)
-    >>> found = complete(outline, scores, 0.5, scores >= 0.5)
+    >>> found = complete(outline, scores, scores, 0.5, scores >= 0.5)
     >>> found.kept.tolist(), [str(reason) for reason, _ in found.reasons]
     ([True, True, True, True, False], ['kept_with_list'])
     """
-    page = Completed(outline, scores, threshold, kept.copy())
+    page = Completed(outline, scores, probabilities, threshold, kept.copy())
     n_kept = np.count_nonzero(kept)
     if n_kept and n_kept < len(kept):
         plain = _plain_lists(outline)
@@ -257,9 +273,13 @@ def _complete_lines(page: Completed, plain: NDArray[np.int32] | None) -> None:
                 continue
             announced = slice(last, int(line.searchsorted(line[after], side="right")))
             reason, minimum = Reason.KEPT_WITH_LABEL, _MIN_LINE
-        if page.kept[after]:
+        if page.kept[after] and not page.kept[before]:
             page.keep(_rows(lead), Reason.KEPT_WITH_LIST if minimum == _MIN_LIST else Reason.KEPT_WITH_VALUE)
-        elif page.is_likely(announced, minimum) and not page.kept[announced].any():
+        elif (
+            page.kept[before]
+            and page.is_likely(announced, minimum, announced=minimum == _MIN_LIST)
+            and not page.kept[announced].any()
+        ):
             page.keep(_rows(announced), reason)
 
 
@@ -277,12 +297,33 @@ def _rows(blocks: slice) -> NDArray[np.intp]:
 
 
 def _announced(outline: Outline, before: int, after: int, plain: NDArray[np.int32] | None) -> slice | None:
-    """Return the blocks of the plain list, code or data table that begins after a line; None without one."""
-    for unit in (plain, outline.unit(UnitKind.CODE), data_tables(outline)):
-        if unit is not None and unit[after] >= 0 and unit[after] != unit[before]:
-            first, last = outline.blocks_in(unit[after : after + 1])
-            return slice(int(first[0]), int(last[0]))
+    """Return the blocks of the plain list, code or data table that begins after a line; None without one.
+
+    Buttons before it, and hidden copies of it, are passed over.
+    """
+    blocks = outline.page.blocks
+    for block in range(after, min(after + _PASSED + 1, len(blocks))):
+        if blocks.flags[block] & _HIDDEN:
+            continue
+        for unit in (data_tables(outline), plain, _code(outline)):
+            if unit is not None and unit[block] >= 0 and unit[block] != unit[before]:
+                return None if _has_fields(outline, int(unit[block])) else _blocks_of(outline, int(unit[block]))
+        if blocks.n_words[block] > 1:
+            break
     return None
+
+
+def _blocks_of(outline: Outline, element: int) -> slice:
+    """Return the blocks of an element."""
+    first, after = outline.blocks_in(np.array([element]))
+    return slice(int(first[0]), int(after[0]))
+
+
+def _has_fields(outline: Outline, element: int) -> bool:
+    """Tell whether an element has fields of a form."""
+    nodes = outline.page.nodes
+    tags = [tag for tag, name in enumerate(nodes.names) if name in _FIELDS]
+    return bool(np.isin(nodes.tag[element : nodes.end[element]], tags).any())
 
 
 def _complete_sentences(page: Completed) -> None:

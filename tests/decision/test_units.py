@@ -27,7 +27,7 @@ def completed(html: str, scores: list[float], threshold: float = 0.5) -> tuple[s
     """Return the kept texts, and by text the reason of each block that was added or removed."""
     page = blockml.parse(html)
     values = np.array(scores, np.float32)
-    found = complete(Outline(page), values, threshold, values >= threshold)
+    found = complete(Outline(page), values, values, threshold, values >= threshold)
     texts = page.blocks.texts
     reasons = {texts[row]: str(reason) for reason, rows in found.reasons for row in rows.tolist()}
     return " | ".join(itertools.compress(texts, found.kept.tolist())), reasons
