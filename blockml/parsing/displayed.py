@@ -14,7 +14,7 @@ import numpy as np
 
 from blockml.page import Flag, Nodes
 
-__all__ = ["displayed"]
+__all__ = ["as_displayed"]
 
 #: Elements whose content browsers show only if they don't know the element.
 _FALLBACKS = frozenset({"audio", "canvas", "object", "progress", "video"})
@@ -38,7 +38,7 @@ _MARKS: Mapping[str, tuple[str, str, str, str]] = {
 _MAX_ALT, _MAX_NODES = 12, 8
 
 
-def displayed(nodes: Nodes) -> Nodes:
+def as_displayed(nodes: Nodes) -> Nodes:
     """Return the nodes with the texts that browsers show; the same nodes if there is no difference.
 
     Examples
