@@ -163,6 +163,7 @@ class _Builder:
         self.frames = [_Frame(-1)]
         self.tables: list[_Table] = []
         self.lists = Lists(page.nodes)
+        self.has_inputs = "input" in page.nodes.names
         self.heading = 0
         self.line_starts = Lazy(lambda: frozenset(line_starts(page.nodes)))
         #: Builders of elements whose content is not walked over; copies of formulas are not shown.
@@ -213,7 +214,7 @@ class _Builder:
             if breaks and content.content:
                 self._flush()
             if tag == 0:
-                if (separator := separators.get(node, _GLUED)) != _GLUED:
+                if content.content and (separator := separators.get(node, _GLUED)) != _GLUED:
                     self._separate(separator)
                 if self.first < 0:
                     self.first = row
@@ -303,7 +304,7 @@ class _Builder:
             if self.heading or given[:1] == "#" or "headerlink" in attributes.get("class", ""):
                 return False
             address = _address(given)
-        if (separator := self.separators.get(node + 1, _GLUED)) != _GLUED:
+        if self.content.content and (separator := self.separators.get(node + 1, _GLUED)) != _GLUED:
             self._separate(separator)
         self.first, self.last = row if self.first < 0 else self.first, row
         self.content.inner.append(RawSpan(mark, address, [text]) if mark is not LINK or address else text)
@@ -486,6 +487,8 @@ class _Builder:
 
     def _check_mark(self, node: int) -> bool | None:
         """Return the state of the check box that an item of a task list starts with; None for other items."""
+        if not self.has_inputs:
+            return None
         for item in range(node + 1, min(node + 4, int(self.nodes.end[node]))):
             if self.nodes.name(item) == "input" and self.nodes.attributes[item].get("type") == "checkbox":
                 return "checked" in self.nodes.attributes[item]

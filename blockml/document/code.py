@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +40,6 @@ _MAX_GAP = 200
 #: Classes of line numbers.
 _NUMBERS = frozenset("lineno linenos line-number line-numbers ln lnt gutter linenumber blob-num crayon-nums lines-num "
                      "hljs-ln-numbers".split())  # fmt: skip
-#: Each of them has one of these.
-_OF_NUMBERS = (b"line", b"ln", b"gutter", b"-num")
 #: Words in the class of a line of code, or of an element around all lines, where these are not in ``pre``.
 _AROUND_ALL = "syntaxhighlighter"
 _OF_ONE_LINE = ("crayon-line", "blob-code", "lines-code", "hljs-ln-code", "code-line")
@@ -164,7 +163,6 @@ def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[in
 def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -> str:
     """Join the texts of a code block without line numbers; removed texts are replaced by a space or a line break."""
     pieces: list[str] = []
-    numbers = _numbers(nodes)
     skipped, gap, is_empty = 0, "", False
     ends: list[int] = []  # of the open elements that hold one line each
     content = -1  # the next text or line break: the result of the last search
@@ -187,31 +185,30 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
                 gap = "\n" if "\n" in text or gap == "\n" else " "
         elif name == "br" or item in starts:
             pieces.append("\n")
-        elif item in numbers:
+        elif _are_numbers(_classes(nodes, item)[:_MAX_CLASSES]):
             skipped = int(nodes.end[item])
             before = nodes.texts[item + 1] if item + 1 < skipped else ""  # white space between tags is in the next text
             pieces += ["\n"] * before[: len(before) - len(before.lstrip())].count("\n")
         elif name in LINE_ELEMENTS:
             _break(pieces)
             ends.append(int(nodes.end[item]))
-            content = _next_content(nodes, item, int(nodes.end[node]), numbers) if content < item else content
+            content = _next_content(nodes, item, int(nodes.end[node])) if content < item else content
             if pieces and name != "button" and content >= ends[-1]:
                 pieces.append("\n")
                 is_empty, skipped = True, ends.pop()
     return "".join(pieces)
 
 
-def _numbers(nodes: Nodes) -> frozenset[int]:
-    """Return the elements that are line numbers."""
-    held = nodes.with_words(_OF_NUMBERS)
-    found = {node for named in held.values() for node in named}
-    return frozenset(node for node in found if not _NUMBERS.isdisjoint(_classes(nodes, node).split()))
+@lru_cache(maxsize=1024)
+def _are_numbers(classes: str) -> bool:
+    """Tell whether an element with these classes is a line number."""
+    return bool(classes) and not _NUMBERS.isdisjoint(classes.split())
 
 
-def _next_content(nodes: Nodes, item: int, end: int, numbers: Set[int]) -> int:
+def _next_content(nodes: Nodes, item: int, end: int) -> int:
     """Return the first line break, or text that is not a line number, at or after a node; else ``end``."""
     while item < end and nodes.tag[item] != 0 and nodes.name(item) != "br":
-        item = int(nodes.end[item]) if item in numbers else item + 1
+        item = int(nodes.end[item]) if _are_numbers(_classes(nodes, item)[:_MAX_CLASSES]) else item + 1
     return item
 
 

@@ -182,7 +182,11 @@ def normalised(
     >>> normalised(["a ", " b", LINE, " ", RawSpan("link", "/c", ["c "]), "d"])
     ('a b', Break(), Link(address='/c', content=('c',)), ' d')
     """
-    if (simple := _simple_form(content, heading=heading)) is not None:
+    if len(content) == 1 and isinstance(only := content[0], str) and only != LINE:  # single spaces within
+        text = only.strip(" ")
+        found: tuple[Inline, ...] = (text,) if text else ()
+        may_have_tex = "\\" in text or "$" in text
+    elif (simple := _simple_form(content, heading=heading)) is not None:
         found, may_have_tex = simple
     else:
         form = _NormalForm(heading=heading)

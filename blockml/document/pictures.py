@@ -273,8 +273,7 @@ class _Finder:
             node = self.nodes.parent.item(node)
         is_elsewhere = known.get(node, False)
         for element in reversed(chain):
-            names = class_and_id_words(self.nodes.attributes[element])
-            known[element] = is_elsewhere = is_elsewhere or self._has_others(element, names)
+            known[element] = is_elsewhere = is_elsewhere or self._traits(element)[0]
         return is_elsewhere
 
     def _has_others(self, element: int, names: frozenset[str]) -> bool:
@@ -304,9 +303,7 @@ class _Finder:
         for level in levels:
             if element < 0:
                 break
-            if element not in self.traits:
-                self.traits[element] = self._traits(element)
-            has_others, other, is_person, is_decoration = self.traits[element]
+            has_others, other, is_person, is_decoration = self._traits(element)
             if element >= box:
                 if has_others or (level < _NEAR and other):
                     return True
@@ -321,14 +318,17 @@ class _Finder:
 
     def _traits(self, element: int) -> tuple[bool, bool, bool, bool]:
         """Tell whether an element has content of another kind, is other, or is named after persons or decoration."""
+        if (known := self.traits.get(element)) is not None:
+            return known
         attributes = self.nodes.attributes[element]
         names = class_and_id_words(attributes) if attributes else _NO_NAMES
-        return (
+        traits = self.traits[element] = (
             self._has_others(element, names),
             bool(attributes) and is_other(attributes),
             not names.isdisjoint(PERSONS),
             not names.isdisjoint(DECORATION),
         )
+        return traits
 
     def _badge(self, node: int) -> str:
         """Return the address of a drawing with a text in a paragraph, such as a program's badge; else empty."""
