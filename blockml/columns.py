@@ -14,7 +14,7 @@ __all__ = ["extract_column"]
 
 
 def extract_column(column: Any, *, model: AnyModel = "default", **options: Any) -> Any:  # noqa: ANN401
-    """Extract the main texts of a column of pages.
+    r"""Extract the main texts of a column of pages.
 
     Parameters
     ----------
@@ -23,7 +23,9 @@ def extract_column(column: Any, *, model: AnyModel = "default", **options: Any) 
     model
         A model as accepted by :func:`blockml.load`.
     **options
-        Fields of :class:`blockml.options.Options`: ``threshold``, ``format`` …
+        Fields of :class:`blockml.options.Options`, such as ``threshold`` and ``favour``, as in :func:`blockml.extract`.
+        The output format is ``format="markdown"`` or ``"html"`` instead of ``"text"``; :func:`blockml.render` calls it
+        ``output_format``.
 
     Returns
     -------
@@ -41,6 +43,8 @@ def extract_column(column: Any, *, model: AnyModel = "default", **options: Any) 
     --------
     >>> extract_column(["<p>One", b"<p>Two", None], model="kim2013", threshold=0.0)
     ['One', 'Two', '']
+    >>> extract_column(["<h1>One</h1><p>Two"], model="kim2013", threshold=0.0, format="markdown")
+    ['# One\n\nTwo']
     """
     if isinstance(column, str | bytes | bytearray | memoryview | Mapping) or not hasattr(column, "__iter__"):
         raise UsageError(f"column must be a series, an array or another iterable, got {type(column).__name__}")
@@ -60,6 +64,8 @@ def _texts(cells: Iterable[Any], model: AnyModel, options: Mapping[str, Any]) ->
     from blockml.batch import BatchExtractor  # extraction of one page doesn't need it
 
     for name in options:
+        if name == "output_format":
+            raise UsageError("the output format is given by format, not output_format, as in blockml.predict")
         check_name("option", name, [item.name for item in fields(Options)])
     rows = ({"html": cell} for cell in cells)
     return [record["text"] for record in BatchExtractor(model, Options(**options)).records(rows)]

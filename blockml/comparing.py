@@ -7,11 +7,13 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockml.datasets import Dataset, open_datasets
+from blockml.errors import UsageError
 from blockml.evaluation.comparison.grid import OUTCOMES
 from blockml.evaluation.comparison.running import compare_systems
 from blockml.evaluation.comparison.store import PageSample, Store, draw_sample
@@ -19,6 +21,7 @@ from blockml.evaluation.comparison.systems import Comparable, System, choose
 from blockml.evaluation.comparison.tables import PREFERRED
 from blockml.evaluation.frames import html_table, to_frame
 from blockml.evaluation.seen import Seen
+from blockml.extractors import TrainedExtractor
 from blockml.progress import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
@@ -102,7 +105,8 @@ class Comparison:
 
         with Store(self.directory).locked():
             parsings = {system.name: system.parsing for system in self.systems if system.kind == "own"}
-            write_comparison_views(self.tables, self.samples, Store(self.directory), parsings)
+            trained = [system.name for system in self.systems if system.training]
+            write_comparison_views(self.tables, self.samples, Store(self.directory), parsings, trained)
             return write_comparison(self.tables, self.directory)
 
     def show(self) -> Path:
@@ -130,6 +134,8 @@ def compare(
     *,
     output: str | os.PathLike[str] | None = None,
     outputs: str | Iterable[str] | Mapping[str, str | os.PathLike[str]] = (),
+    out_of_fold: bool = False,
+    n_folds: int | None = None,
     limit: int | None = None,
     seed: int = 0,
     jobs: int = 1,
@@ -156,8 +162,15 @@ def compare(
     outputs
         ``NAME=FILE`` for outputs of any other tool: a table (JSON lines, CSV, Parquet …) with the fields ``id`` and
         ``text`` of each page. Several are given as a list, or as a mapping from names to files.
+    out_of_fold
+        Compare models on the pages that they were trained on: each page is extracted by a model that is trained, by the
+        same recipe or adaptation, on the pages of the other folds. Folds keep sites together, if there are several.
+        ``datasets`` have to be all data sets that a model was trained on. Models of which this cannot be done, such as
+        released ones, run unchanged; their training pages are left out of differences, as always.
+    n_folds
+        Maximum number of folds; 5, or 10 for an adapted model, by default.
     limit, seed
-        Compare on a random sample of this many pages of each data set.
+        Compare on a random sample of this many pages of each data set. The seed is also that of folds and training.
     jobs
         Number of processes.
     timeout
@@ -174,7 +187,8 @@ def compare(
     UnknownNameError
         A system or parameter is unknown.
     UsageError
-        No system can be run, two systems or data sets have the same name, or an option is out of range.
+        No system can be run, two systems or data sets have the same name, an option is out of range, or
+        ``out_of_fold`` is true and no model can be trained again from the data sets.
     DatasetError
         A data set can't be read, or has no gold.
 
@@ -185,8 +199,13 @@ def compare(
     >>> [row["system"] for row in report.means]
     ['default', 'plain']
     """
-    chosen = choose(models, outputs)
-    samples = [draw_sample(dataset, limit, seed) for dataset in open_datasets(datasets)]
+    chosen, opened = choose(models, outputs), open_datasets(datasets)
+    samples = [draw_sample(dataset, limit, seed) for dataset in opened]
+    if out_of_fold:
+        systems = _out_of_fold(chosen.systems, opened, n_folds, seed=seed, jobs=jobs, progress=progress, report=report)
+        chosen = chosen._replace(systems=systems)
+    elif n_folds is not None:
+        raise UsageError("n_folds has no effect without out_of_fold=True")
     directory = Path(tempfile.mkdtemp(prefix="blockml-") if output is None else os.fspath(output))
     tables = compare_systems(
         chosen, samples, Store(directory), jobs=jobs, timeout=timeout, command=command, progress=progress, report=report
@@ -196,6 +215,53 @@ def compare(
         weakref.finalize(found, shutil.rmtree, directory, ignore_errors=True)
     else:
         found.write_report()
+    return found
+
+
+def _out_of_fold(
+    systems: Sequence[System],
+    datasets: Sequence[Dataset],
+    n_folds: int | None,
+    *,
+    seed: int,
+    jobs: int,
+    progress: ProgressCallback,
+    report: Callable[[str], None],
+) -> list[System]:
+    """Return the systems, with a model for each fold where the data sets are the training data of their model.
+
+    Raises UsageError if that is so for none of them.
+    """
+    from blockml.training.out_of_fold import has_training_pages, not_trainable, out_of_fold
+
+    found: list[System] = []
+    reasons: dict[str, bool] = {}  # and whether somebody may expect folds
+    for system in systems:
+        extractor = system.extractor()
+        if not system.training or extractor is None:
+            found.append(system)
+            continue
+        if type(extractor) is TrainedExtractor:
+            reason = not_trainable(extractor.model, datasets)
+        else:
+            reason = "only single models, parsed as in training, can be"
+        if reason or not isinstance(extractor, TrainedExtractor):
+            models = extractor.used_models()
+            trained_here = any(has_training_pages(model, datasets) for model in models)
+            reasons[f"{system.name} is not cross-validated: {reason}"] = trained_here
+            found.append(system)
+            continue
+        made = out_of_fold(
+            extractor.model, datasets, n_folds=n_folds, seed=seed, jobs=jobs, progress=progress, report=report
+        )
+        by_fold = {fold.pages: copy(extractor).set_params(model=fold.model) for fold in made.folds}
+        found.append(system.with_folds(str(made), by_fold))
+        report(f"{system.name}: {made}")
+    if not any(system.folds for system in found):
+        raise UsageError("; ".join(reasons) or "no system is a model, so there is nothing to cross-validate")
+    for reason, trained_here in reasons.items():
+        if trained_here:
+            report(reason)
     return found
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 import numpy as np
 
 from blockml.archives.compression import read_file
-from blockml.archives.suffixes import PAGE_FILES, is_list_of_pages, pattern
+from blockml.archives.suffixes import PAGE_FILES, is_list_of_pages, is_table_of_pages, pattern
 from blockml.decision.decide import Decision, decide
 from blockml.document.text import render_text
 from blockml.errors import InputError, UsageError
@@ -29,6 +29,7 @@ from blockml.page.metadata import Metadata
 from blockml.page.page import Deferred
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
+from blockml.parsing.scripted import MAX_WORDS, content_in_scripts
 from blockml.parsing.trees import ParserTree, is_tree, tree_bytes
 from blockml.records import page_record
 
@@ -148,6 +149,8 @@ def _read(source: Any, limit: int) -> bytes | str:  # noqa: ANN401 (a path or an
         raise InputError(getattr(error, "strerror", None) or str(error), source=source) from error
     if isinstance(source, os.PathLike) and is_list_of_pages(data):
         raise UsageError("html must be a page, but is a list of pages; pass them to blockml.predict", source=source)
+    if isinstance(source, os.PathLike) and is_table_of_pages(os.fsdecode(source), data):
+        raise UsageError("html must be a page, but is a table of pages; pass it to blockml.predict", source=source)
     if not isinstance(data, bytes | str):
         raise UsageError(f"html must be an open file of bytes or text, got {type(source).__name__}")
     return data
@@ -186,10 +189,19 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
         confidence=decision.confidence,
         model=extractor.id,
         article_probability=prediction.p_article,
-        remarks=prediction.remarks,
+        remarks=(*prediction.remarks, *_about_scripts(page, decision)),
         labels=decision.labels,
         _deferred=deferred,
     )
+
+
+def _about_scripts(page: Page, decision: Decision) -> tuple[str, ...]:
+    """Return a remark if there is hardly any text because scripts have it."""
+    n_words = int(page.blocks.n_words[decision.kept].sum())
+    if n_words > MAX_WORDS:
+        return ()
+    remark = content_in_scripts(page, n_words)
+    return (remark,) if remark else ()
 
 
 def _metadata(page: Page) -> Metadata:

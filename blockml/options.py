@@ -47,6 +47,7 @@ _FIELDS_HELP = (
 )
 _CHUNKS_HELP = "write a record for each chunk of at most N characters, with its headings and its place in the text"
 _LANGUAGE_HELP = "keep only pages in these languages, such as en,de: as declared, else as detected (extra 'language')"
+_DECLARED_HELP = "give pages without an address the one that they declare (canonical or og:url)"
 _DEDUPLICATE_HELP = "leave out near duplicates of earlier pages"
 _ON, _OFF = True, False
 _POLICY = DecisionPolicy()
@@ -138,6 +139,9 @@ class Options:
         None, "--min-confidence", "give pages below this confidence the status unsure", "number", "X", of_records=True
     )
 
+    #: Whether pages without an address get the one that they declare, so that their links become absolute.
+    declared_urls: bool = _option(_OFF, "--declared-urls", _DECLARED_HELP, "switch", of_records=True)
+
     def __post_init__(self) -> None:
         self._check_records()
         if self.threshold is not None:
@@ -177,7 +181,7 @@ class Options:
         elif not _CHUNKS_ONLY.isdisjoint(self.fields):
             names = ", ".join(name for name in self.fields if name in _CHUNKS_ONLY)
             raise UsageError(f"only records of chunks have the fields {names}; set chunks")
-        for name in ("links", "images", "tables", "formatting", "deduplicate"):
+        for name in ("links", "images", "tables", "formatting", "deduplicate", "declared_urls"):
             check_type(name, getattr(self, name), bool, legal="True or False")
         check_type("languages", self.languages, tuple, list, legal="a tuple of language codes, such as ('en', 'de')")
         for code in self.languages:

@@ -79,6 +79,12 @@ SOURCES = FieldType(
     {"type": "object", "additionalProperties": _STRING},
     lambda pa: pa.list_(pa.struct([("field", pa.string()), ("source", pa.string())])),
 )
+ITEMS = FieldType(
+    "list of objects",
+    {"type": "array", "items": {"type": "object", "additionalProperties": {}}},
+    lambda pa: pa.list_(pa.string()),
+    list,
+)
 _METADATA_REFERENCE: _Schema = {"$ref": "#/$defs/metadata"}
 METADATA = FieldType(
     "object",
@@ -194,9 +200,13 @@ _IMAGE = (
 #: Descriptions of metadata fields whose names don't explain themselves.
 _DATE = "ISO 8601: a date, or a date with time."
 _METADATA_DESCRIPTIONS = {"published": _DATE, "modified": _DATE, "language": "BCP 47.", "script": "ISO 15924."}
-_METADATA_DESCRIPTIONS["sources"] = "Where each field comes from."
+_METADATA_DESCRIPTIONS["sources"] = "Where each of the other fields comes from."
+_METADATA_DESCRIPTIONS["items"] = (
+    "Products, recipes, events, jobs and similar things that the page declares; in Parquet JSON texts."
+)
 #: Types of the metadata fields by annotation.
-_ANNOTATED = {"str | None": TEXT.or_null(), "tuple[str, ...]": TEXTS, "Mapping[str, str]": SOURCES}
+_ANNOTATED = {"str | None": TEXT.or_null(), "tuple[str, ...]": TEXTS, "Mapping[str, str]": SOURCES,
+              "tuple[Mapping[str, Any], ...]": ITEMS}  # fmt: skip
 _METADATA: tuple[Field, ...] = tuple(
     Field(item.name, _ANNOTATED[str(item.type)], _METADATA_DESCRIPTIONS.get(item.name, "")) for item in fields(Metadata)
 )

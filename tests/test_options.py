@@ -33,7 +33,7 @@ HTML = (Path(__file__).parents[1] / PAGE).read_bytes()
 DEFAULTS = {item.name: item.default for item in fields(Options)}
 OF_RECORDS = {
     "format", "links", "images", "tables", "formatting", "chunks", "fields", "languages", "deduplicate",
-    "min_confidence",
+    "min_confidence", "declared_urls",
 }  # fmt: skip
 SWITCHES = {"links", "images", "tables", "formatting"}
 #: A value of each option other than its default.
@@ -51,13 +51,14 @@ VALUES: dict[str, Any] = {
     "deduplicate": True,
     **dict.fromkeys(("links", "images", "tables", "formatting"), False),
     "min_confidence": 0.5,
+    "declared_urls": True,
     "chunks": 100,
 }
 
 
 def test_signatures_agree() -> None:
     """The function ``extract`` has and describes an argument for each option of one page, with its default."""
-    of_runs = {"inputs", "model", "output", "jobs", "resume", "by_site", "columns", "guard", "progress"}
+    of_runs = {"inputs", "model", "output", "jobs", "resume", "by_site", "columns", "urls", "guard", "progress"}
     for verb, own, left_out in (
         (extract, {"html", "url", "charset", "model"}, OF_RECORDS),
         (blockml.predict, of_runs, set[str]()),

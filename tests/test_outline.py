@@ -10,7 +10,8 @@ from blockml.page import Page
 from tests.strategies import messy_html
 
 NAMES = {
-    UnitKind.CELL: "td th", UnitKind.ROW: "tr", UnitKind.TABLE: "table", UnitKind.ITEM: "li", UnitKind.LIST: "ul ol menu dir",
+    UnitKind.CELL: "td th", UnitKind.ROW: "tr", UnitKind.TABLE: "table", UnitKind.ITEM: "li",
+    UnitKind.LIST: "ul ol menu dir",
     UnitKind.DEFINITIONS: "dl", UnitKind.TERM: "dt", UnitKind.DESCRIPTION: "dd", UnitKind.CODE: "pre listing xmp",
     UnitKind.HEADING: "h1 h2 h3 h4 h5 h6", UnitKind.QUOTATION: "blockquote", UnitKind.FIGURE: "figure",
 }  # fmt: skip

@@ -43,7 +43,8 @@ def test_commands_of_the_readme_exist() -> None:
 def test_links_of_the_docs_lead_somewhere() -> None:
     """Relative links in README, docs and research name existing files."""
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "research").rglob("*.md")):
-        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        text = re.sub(r"(`+)(?!`).+?\1", "", page.read_text(encoding="utf-8"))
+        for link in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 

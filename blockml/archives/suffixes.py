@@ -11,13 +11,16 @@ import re
 from pathlib import Path
 
 __all__ = ["ARCHIVES", "COMPRESSIONS", "LINES", "PAGES", "PAGE_FILES", "SERVED", "is_page_file", "is_page_of_folder"]
-__all__ += ["name_text", "page_stem", "pages_below", "pattern", "split_compression", "with_compression"]
+__all__ += ["is_list_of_pages", "is_table_file", "is_table_of_pages", "name_text", "page_stem", "pages_below"]
+__all__ += ["pattern", "split_compression", "with_compression"]
 
 #: Pages.
 PAGES = (".html", ".htm", ".xhtml")
 #: Files with one page per line, and archives of crawlers.
 LINES = (".jsonl", ".ndjson")
 ARCHIVES = (".warc", ".arc")
+#: Tables of pages.
+_TABLES = (".csv", ".tsv", ".json", *LINES, ".parquet")
 #: Compressions, which may follow any other suffix.
 COMPRESSIONS = (".gz", ".zst", ".br")
 #: Suffixes of server-side pages in copies of sites, in addition to :data:`PAGES`.
@@ -109,6 +112,28 @@ def pattern(*groups: tuple[str, ...]) -> str:
     '(?:\\\\.html|\\\\.htm)(?:\\\\.gz|)'
     """
     return "".join(f"(?:{'|'.join(map(re.escape, group))})" for group in groups)
+
+
+def is_table_file(name: str) -> bool:
+    """Tell whether a file name is that of a table.
+
+    Examples
+    --------
+    >>> is_table_file("labels.CSV.gz"), is_table_file("page.html")
+    (True, False)
+    """
+    return split_compression(name)[0].lower().endswith(_TABLES)
+
+
+def is_table_of_pages(name: str, data: bytes) -> bool:
+    """Tell whether a file is a table of pages instead of a page, by its name and the start of its content.
+
+    Examples
+    --------
+    >>> is_table_of_pages("a.csv", b"html,text"), is_table_of_pages("a.json", b"<!doctype html>")
+    (True, False)
+    """
+    return is_table_file(name) and not data[:1_000].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 
 #: A line of a list of page files or addresses, and the maximum bytes of a text that is tested for being a list.

@@ -13,6 +13,7 @@ from blockml.batch.items import Item
 from blockml.batch.packing import End
 from blockml.batch.pool import Result, check_jobs
 from blockml.batch.readers import InputFile, Inputs, Reading, RecordFields, Unit, find_inputs, in_units, read_items
+from blockml.batch.readers.addresses import read_addresses
 from blockml.batch.readers.pages import labelled_page
 from blockml.batch.readers.parquet import row_item
 from blockml.batch.records import PageExtractor
@@ -67,6 +68,7 @@ def predict(
     resume: bool = False,
     by_site: bool = False,
     columns: Mapping[str, str] | None = None,
+    urls: str | os.PathLike[str] | Mapping[str, str] | None = None,
     guard: Guard = Guard(),  # noqa: B008 (frozen)
     progress: ProgressCallback = ignore_progress,
     threshold: float | None = None,
@@ -86,6 +88,7 @@ def predict(
     languages: tuple[str, ...] = (),
     deduplicate: bool = False,
     min_confidence: float | None = None,
+    declared_urls: bool = False,
 ) -> Any:  # noqa: ANN401 (records or a summary)
     """Extract the main content of many pages.
 
@@ -94,8 +97,8 @@ def predict(
     Parameters
     ----------
     inputs
-        A page file, folder, glob or file of many pages (JSON lines, WARC, ARC or Parquet), or a list of these; a data
-        set, or its folder; or an iterable of pages: ``bytes``, mappings with the fields ``columns``, or
+        A page file, folder, glob or file of many pages (JSON lines, CSV, TSV, WARC, ARC or Parquet), or a list of
+        these; a data set, or its folder; or an iterable of pages: ``bytes``, mappings with the fields ``columns``, or
         :class:`blockml.batch.Item`.
     model
         A model as accepted by :func:`blockml.load`.
@@ -111,6 +114,10 @@ def predict(
     columns
         Names of the fields of records and of the columns of tables, if they aren't ``html``, ``id``, ``url``,
         ``charset`` and ``site``: such as ``{"html": "content"}``.
+    urls
+        Addresses of page files: a table with a column of file names or ids and one of addresses, or a mapping. Names
+        are paths below the input folder or as given, with or without suffix. Links become absolute, and the site of a
+        page is that of its address.
     guard
         Limits on the time and memory of a page.
     progress
@@ -133,6 +140,8 @@ def predict(
         Whether near duplicates of earlier pages are left out.
     min_confidence
         Pages below this confidence have the status ``unsure`` instead of ``ok``.
+    declared_urls
+        Whether pages without an address get the one that they declare (``canonical`` or ``og:url``).
 
     Returns
     -------
@@ -145,8 +154,10 @@ def predict(
     ------
     InputError
         A name matches no file.
+    DatasetError
+        The table of addresses can't be read.
     UsageError
-        An option has an invalid value, or the output can't be written.
+        An option has an invalid value, the output can't be written, or no page file has an address in ``urls``.
     WorkerError
         Worker processes can't be started.
 
@@ -161,11 +172,15 @@ def predict(
         threshold=threshold, favour=favour, include=include, exclude=exclude, limits=limits, backend=backend,
         detector=detector, format=format, links=links, images=images, tables=tables,
         formatting=formatting, chunks=chunks, fields=fields, languages=languages, deduplicate=deduplicate,
-        min_confidence=min_confidence,
+        min_confidence=min_confidence, declared_urls=declared_urls,
     )  # fmt: skip
     check_jobs(jobs)
     extractor = load(model)
     found = as_inputs(inputs, record_fields(columns or {}), options.read_limit)
+    if urls is not None:
+        if isinstance(found, GivenPages):
+            raise UsageError("urls are for files; pages in memory have a field url")
+        found.add_addresses(read_addresses(urls))
     if resume and (output is None or isinstance(found, GivenPages)):
         raise UsageError("resume=True needs inputs that are files, and an output")
     sites = site_templates(found, extractor, options, jobs, progress) if by_site else {}

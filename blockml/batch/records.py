@@ -10,6 +10,7 @@ from typing import Any
 from blockml.batch.finishing import SKETCH, finishing_fields, language_of
 from blockml.batch.items import Item
 from blockml.batch.readers.base import printable
+from blockml.datasets.base import declared_url
 from blockml.errors import MissingExtraError, check_type
 from blockml.extract import extract_with
 from blockml.extractors import Extractor
@@ -90,6 +91,7 @@ class PageExtractor:
         """
         try:
             try:
+                item = item.decoded(self.options.read_limit)
                 html = item.read(self.options.read_limit)
             except OSError as error:
                 return self.failed(item.id, item.url, UNREADABLE, str(error))
@@ -106,7 +108,8 @@ class PageExtractor:
 
     def _extracted(self, item: Item, html: bytes | str) -> dict[str, Any]:
         extractor = self.at_sites.get(item.site, self.extractor)
-        result = extract_with(self.options, extractor, html, url=item.url, charset=item.charset)
+        url = item.url or (declared_url(html) if self.options.declared_urls else None)
+        result = extract_with(self.options, extractor, html, url=url, charset=item.charset)
         options = self.options
         chunks: tuple[Chunk, ...] | None = None
         if options.chunks is None:

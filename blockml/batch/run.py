@@ -390,6 +390,7 @@ def _manifest(inputs: Inputs, pages: PageExtractor, guard: Guard) -> dict[str, A
         "inputs": list(inputs.names),
         "files": f"{count} files, {files.hexdigest()[:16]}",
         "record_fields": asdict(inputs.fields),
+        "urls": None if inputs.addresses is None else inputs.addresses.digest(),
         "options": pages.options.record(),
         "site_templates": sites.hexdigest()[:16] if pages.at_sites else None,
         "guard": asdict(guard),

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -18,13 +19,14 @@ from blockml.cli.arguments import HelpFormatter, Parser, check_files
 from blockml.cli.output import note
 from blockml.errors import BlockmlError, DatasetError, InputError, ModelError, missing_extra
 
-__all__ = ["main"]
+__all__ = ["main", "with_flags"]
 
-#: Arguments named in errors of the library, and the options to show instead.
+#: Patterns of arguments that errors of the library name, and the options of the command to show instead.
 _FLAGS: Mapping[str, str] = {
-    "accept_defects=True": "--accept-defects",
-    'protocols="page"': "--cv page",
-    "resume=True": "--resume",
+    r"accept_defects=True": "--accept-defects",
+    r'protocols="page"': "--cv page",
+    r"resume=True": "--resume",
+    r"columns=\{'(\w+)': …\}": r"--columns \1=…",
 }
 
 #: Module and help text of each command. Only the module of the given command is imported; its ``COMMANDS`` has the
@@ -84,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         note(str(missing))
         return 2
     except BlockmlError as error:
-        note(f"blockml: {_with_flags(str(error))}")
+        note(f"blockml: {with_flags(str(error))}")
         return 4 if isinstance(error, ModelError) else 3 if isinstance(error, InputError | DatasetError) else 2
     except OSError as error:  # mostly standard output, for example on a full disk
         note(f"blockml: can't read or write ({error})")
@@ -93,10 +95,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _with_flags(text: str) -> str:
+def with_flags(text: str) -> str:
     """Replace arguments of Python functions in an error with the options of the command."""
     for argument, flag in _FLAGS.items():
-        text = text.replace(argument, flag)
+        text = re.sub(argument, flag, text)
     return text
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
 from blockml.archives.compression import read_file
-from blockml.archives.suffixes import COMPRESSIONS, is_list_of_pages
+from blockml.archives.suffixes import COMPRESSIONS, is_list_of_pages, is_table_of_pages
 from blockml.cli.output import note, one_line, show
 from blockml.errors import InputError, UsageError
 from blockml.options import Options, flags
@@ -40,8 +40,8 @@ _OPTIONS = {
 _MAY_BE_EMPTY = ("url", "charset", "name", "template", "coverage")
 #: Arguments that name files to read, and files to write.
 _READ = (
-    "page", "pages", "inputs", "files_from", "gold", "source", "template", "model", "base", "extractors",
-    "survey", "before",
+    "page", "pages", "inputs", "files_from", "urls", "dataset", "gold", "source", "template", "model", "base",
+    "extractors", "survey", "before",
 )  # fmt: skip
 _WRITTEN = ("output", "view", "curve", "curves", "coverage")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
@@ -155,9 +155,12 @@ def comma_separated(text: str) -> tuple[str, ...]:
     return found
 
 
-def add_page(parser: argparse.ArgumentParser, *, url: str = "URL of the page; it is not fetched") -> None:
-    """Add the page and ``--url``, with its help text."""
-    parser.add_argument("page", metavar="PAGE", help=f"{PAGE_HELP}, or - for standard input")
+def add_page(
+    parser: argparse.ArgumentParser, *, url: str = "URL of the page; it is not fetched", optional: bool = False
+) -> None:
+    """Add the page, which may be ``optional``, and ``--url`` with its help text."""
+    number = "?" if optional else None
+    parser.add_argument("page", metavar="PAGE", nargs=number, help=f"{PAGE_HELP}, or - for standard input")
     parser.add_argument("--url", help=url)
 
 
@@ -176,13 +179,22 @@ def add_datasets(parser: argparse.ArgumentParser, *, required: bool = True) -> N
 
 
 def add_columns(parser: argparse.ArgumentParser) -> None:
-    """Add ``--columns``."""
+    """Add ``--columns`` and ``--outside-files``."""
     text = "column names of tables by kind, such as html=source,text=body; others are recognised by their names"
     parser.add_argument("--columns", type=comma_separated, metavar="KIND=NAME,…", help=text)
+    add_outside_files(parser)
 
 
-def given_datasets(arguments: argparse.Namespace, specs: Sequence[str]) -> list[Dataset]:
+def add_outside_files(parser: argparse.ArgumentParser) -> None:
+    """Add ``--outside-files``."""
+    text = "let tables name files outside of their folder, which may then be shown in reports"
+    parser.add_argument("--outside-files", action="store_true", help=text)
+
+
+def given_datasets(arguments: argparse.Namespace, specs: Sequence[str], *, needs_gold: bool = True) -> list[Dataset]:
     """Open data sets, with ``--columns`` for the tables among them; print which rows are left out.
+
+    With ``needs_gold=False``, a table may have no column of gold.
 
     Raises
     ------
@@ -191,6 +203,7 @@ def given_datasets(arguments: argparse.Namespace, specs: Sequence[str]) -> list[
     """
     from blockml.datasets import open_dataset
     from blockml.datasets.sources import is_table
+    from blockml.datasets.table import read_table
 
     pairs = [pair.partition("=") for pair in arguments.columns or ()]
     if wrong := next((kind for kind, sign, name in pairs if not (kind and sign and name)), None):
@@ -202,7 +215,13 @@ def given_datasets(arguments: argparse.Namespace, specs: Sequence[str]) -> list[
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for spec in specs:
-            opened.append(open_dataset(spec, columns=columns if is_table(Path(spec)) else None))
+            outside = arguments.outside_files
+            if is_table(Path(spec)) and not needs_gold:
+                path = Path(spec)
+                opened.append(read_table(path, path.name, columns, needs_gold=False, outside_files=outside))
+            else:
+                chosen = columns if is_table(Path(spec)) else None
+                opened.append(open_dataset(spec, columns=chosen, outside_files=outside))
             while caught:
                 note(str(caught.pop(0).message))
     return opened
@@ -274,7 +293,7 @@ def read_page(name: str, limit: int = -1) -> bytes:
 
     Standard input is decompressed if its first bytes are those of gzip or Zstandard.
 
-    Raises InputError if it cannot be read or is an archive of many pages.
+    Raises InputError if it cannot be read or is an archive of many pages; UsageError for a list or table of pages.
     """
     try:
         data = _standard_input(limit) if name == "-" else read_file(Path(name), limit)
@@ -291,6 +310,12 @@ def read_page(name: str, limit: int = -1) -> bytes:
         )
     if is_list_of_pages(data):
         raise UsageError("is a list of pages; give it to 'blockml predict --files-from'", source=name)
+    if is_table_of_pages(name, data):
+        raise UsageError(
+            f"is a table of pages; 'blockml predict {name} -o OUT' extracts them, and 'blockml view --dataset {name} "
+            "--id ID -o FILE' shows one of them",
+            source=name,
+        )
     return data
 
 

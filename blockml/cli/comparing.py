@@ -7,9 +7,10 @@ from pathlib import Path
 
 from blockml.cli.arguments import add_datasets, add_format, add_jobs, given_datasets, positive, refuse, seed
 from blockml.cli.output import TerminalProgress, command_line, note, print_rows, writing
-from blockml.comparing import compare, mean_cells
+from blockml.comparing import Comparison, compare, mean_cells
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.systems import choose
+from blockml.text.plurals import counted
 
 __all__ = ["COMMANDS"]
 
@@ -30,10 +31,16 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="DIR", help="directory of outputs, scores, tables and report")
     text = "outputs of another tool: a table (JSON lines, CSV, Parquet) with id and text of each page; may be repeated"
     add("--outputs", action="append", default=[], metavar="NAME=FILE", help=text)
+    text = (
+        "compare models on their training pages: each page is extracted by a model trained, by the same recipe or "
+        "adaptation, on the other folds"
+    )
+    add("--cross-validate", action="store_true", help=text)
+    add("--folds", type=positive, metavar="N", help="with --cross-validate: number of folds (default: 5; adapted: 10)")
     add_jobs(parser)
     add("--timeout", type=positive, default=30, metavar="S", help="seconds per page")
     add("--limit", type=positive, metavar="N", help="compare on a random sample of N pages")
-    add("--seed", type=seed, default=0, metavar="N", help="random seed of the sample")
+    add("--seed", type=seed, default=0, metavar="N", help="random seed of the sample, and of folds and training")
     add("--list", action="store_true", help="list all systems with their version or how to install it")
     add_format(parser)
     add("--quiet", action="store_true", help="print only problems")
@@ -47,7 +54,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
     """Compare systems; return 1 if a system given by name could not be run."""
     if arguments.list:
         refuse(arguments, "with --list", datasets=[], output=None, outputs=[], jobs=1, timeout=30, limit=None, seed=0)
-        refuse(arguments, "with --list", quiet=False)
+        refuse(arguments, "with --list", quiet=False, cross_validate=False, folds=None)
         if arguments.systems:
             raise UsageError(f"--list lists all systems; leave out {' '.join(arguments.systems)}")
         chosen = choose(["all", "peers"])
@@ -57,8 +64,10 @@ def run_compare(arguments: argparse.Namespace) -> int:
         return 0
     if not arguments.datasets or not arguments.output or not (arguments.systems or arguments.outputs):
         raise UsageError("compare needs a system, --dataset and -o; or --list")
-    if arguments.limit is None:
-        refuse(arguments, "without --limit", seed=0)
+    if not arguments.cross_validate:
+        refuse(arguments, "without --cross-validate", folds=None)
+        if arguments.limit is None:
+            refuse(arguments, "without --limit or --cross-validate", seed=0)
 
     with writing(Path(arguments.output)), TerminalProgress(quiet=arguments.quiet) as progress:
         found = compare(
@@ -66,6 +75,8 @@ def run_compare(arguments: argparse.Namespace) -> int:
             given_datasets(arguments, arguments.datasets),
             output=arguments.output,
             outputs=arguments.outputs,
+            out_of_fold=arguments.cross_validate,
+            n_folds=arguments.folds,
             limit=arguments.limit,
             seed=arguments.seed,
             jobs=arguments.jobs,
@@ -78,8 +89,25 @@ def run_compare(arguments: argparse.Namespace) -> int:
     for (dataset, system), seen in found.seen.items():
         if seen.worth_telling:
             note(f"{dataset}: {system}{'†' if seen.pages else ''}, {seen}")
+    _note_differences(found)
     note(f"report: {found.directory / 'report.html'}")
     missing = {row["name"]: row["install"] for row in found.tables["missing_systems"]}
     for name, install in missing.items():
         note(f"{name} could not be run: {install}")
     return 1 if missing.keys() & set(arguments.systems) else 0
+
+
+def _note_differences(found: Comparison) -> None:
+    """Print the differences of the models that were compared out of fold to the other systems."""
+    folded = {system.name for system in found.systems if system.folds}
+    for row in found.differences:
+        if not folded & {row["a"], row["b"]}:
+            continue
+        sign, a, b = (1, row["a"], row["b"]) if row["a"] in folded else (-1, row["b"], row["a"])
+        pages = counted(row["wins"] + row["losses"] + row["ties"], "page")
+        if row["low"] is None:
+            interval = f"on {pages}, too few for an interval"
+        else:
+            low, high = sorted((sign * row["low"], sign * row["high"]))
+            interval = f"[{low:+.3f}, {high:+.3f}] on {pages}, {'' if row['significant'] else 'not '}significant"
+        note(f"{row['dataset']}, {row['metric']} out of fold: {a} - {b} = {sign * row['mean']:+.3f} {interval}")

@@ -57,7 +57,7 @@ def run_by_engine(arguments: argparse.Namespace, inputs: Inputs, options: Option
 def _check(arguments: argparse.Namespace, options: Options) -> None:
     """Reject options that the engine doesn't support."""
     reason = f"with --engine {arguments.engine}"
-    refuse(arguments, reason, parameters=[], template=None, by_site=False)
+    refuse(arguments, reason, parameters=[], template=None, by_site=False, urls=None)
     if arguments.engine == "spark":
         refuse(arguments, f"{reason}; --master sets the number of processes", jobs=1)
         refuse(arguments, f"{reason}, which retries failed tasks", resume=False, tasks=None)

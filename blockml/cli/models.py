@@ -44,15 +44,18 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     text = "print tree N of the model's first ensemble, one line per node"
     what.add_argument("--tree", type=_place, nargs="?", const=0, metavar="N", help=text)
-    text = "print the importance of the columns that its trees read, on the pages of --dataset"
-    what.add_argument("--importance", action="store_true", help=text)
+    text = (
+        "print gain and permutation importance of the columns that its trees read: on the held-out folds of its "
+        "training, or on the pages of --dataset"
+    )
+    what.add_argument("--importances", "--importance", action="store_true", dest="importance", help=text)
     add("--paths", action="store_true", help="with --tree: print one line per leaf, with its whole path")
     add("--depth", type=positive, metavar="N", help="with --tree: levels to print, and to draw (4 if not given)")
     add("-o", "--output", metavar="FILE.html", help="with --tree: draw the tree")
-    add("--dataset", metavar="[NAME=]PATH", help="with --importance: folder or table of labelled pages")
+    add("--dataset", metavar="[NAME=]PATH", help="with --importances: folder or table of labelled pages")
     add_columns(parser)
-    add("--by", choices=["column", "family"], help="with --importance: unit (default: family for boosted trees)")
-    add("--repeats", type=positive, metavar="N", help="with --importance: permutations of each unit (5 if not given)")
+    add("--by", choices=["column", "family"], help="with --importances: unit (default: family for boosted trees)")
+    add("--repeats", type=positive, metavar="N", help="with --importances: permutations of each unit (5 if not given)")
 
 
 def _place(text: str) -> int:
@@ -69,9 +72,9 @@ def run_show(arguments: argparse.Namespace) -> int:
         ("paths", "--tree", arguments.tree is not None),
         ("depth", "--tree", arguments.tree is not None),
         ("output", "--tree", arguments.tree is not None),
-        ("dataset", "--importance", arguments.importance),
-        ("by", "--importance", arguments.importance),
-        ("repeats", "--importance", arguments.importance),
+        ("dataset", "--importances", arguments.importance),
+        ("by", "--importances", arguments.importance),
+        ("repeats", "--importances", arguments.importance),
     ):
         if getattr(arguments, option) and not is_met:
             raise UsageError(f"{'-o' if option == 'output' else f'--{option}'} needs {needs}")
@@ -109,28 +112,40 @@ def _show_tree(arguments: argparse.Namespace, model: Model) -> int:
 
 
 def _show_importance(arguments: argparse.Namespace, model: Model) -> int:
-    """Print impurity and permutation importance."""
-    from blockml.evaluation.importance import by_column, by_family, importance_rows
+    """Print gain and permutation importance."""
+    from blockml.evaluation.importance import Importance, by_column, by_family, importance_rows
 
-    if not arguments.dataset:
-        raise UsageError("--importance needs labelled pages: give --dataset, for example data/sites")
     if not model.ensembles:
         raise UsageError(f"model {model.name} has no trees")
-    rows = importance_rows(model, *given_datasets(arguments, [arguments.dataset]))
     is_single = isinstance(model.ensembles[0], MeanTrees)
-    repeats = arguments.repeats or _REPEATS
     by = arguments.by or ("column" if is_single else "family")
-    found = (by_column if by == "column" else by_family)(model, rows, repeats=repeats)
+    if arguments.dataset:
+        rows = importance_rows(model, *given_datasets(arguments, [arguments.dataset]))
+        repeats = arguments.repeats or _REPEATS
+        found = (by_column if by == "column" else by_family)(model, rows, repeats=repeats)
+        pages = f"{counted(len(rows.main), 'block')}, {int(rows.main.sum())} of them content"
+        spread = f"mean of {repeats}"
+    else:
+        refuse(arguments, "without --dataset", repeats=None, columns=None)
+        summary = model.metrics.get("site") or model.metrics.get("page") or {}
+        if "importance" not in summary:
+            raise UsageError(
+                f"{model.name} has no importances of its own, because it was trained without folds or by an earlier "
+                "version: give --dataset with labelled pages, for example data/sites"
+            )
+        found = [Importance(*row) for row in summary["importance"][by]]
+        pages = f"held-out pages of {summary['folds']} folds by {summary['protocol']}"
+        spread = "mean over folds"
     shown = [
-        {by: item.name, "columns": item.n_columns, "impurity": f"{item.impurity:.1%}"}
+        {by: item.name, "columns": item.n_columns, "gain": f"{item.impurity:.1%}"}
         | {"permutation": f"{item.drop:+.4f}", "sd": f"{item.spread:.4f}"}
         for item in found
     ]
     print_rows(shown, "json" if arguments.format == "json" else "table")
     kind = "entropy of the labels" if is_single else "variance of the trees' output"
     note(
-        f"{counted(len(rows.main), 'block')}, {int(rows.main.sum())} of them content; impurity: share of the {kind} "
-        f"that the tests remove; permutation: loss of average precision of the trees, mean of {repeats}"
+        f"{pages}; gain: share of the {kind} that the tests remove; permutation: loss of average precision of the "
+        f"trees, {spread}"
     )
     return 0
 

@@ -18,6 +18,7 @@ from blockml.cli.extracting import add_choice, chosen_extractor
 from blockml.cli.output import TerminalProgress, note
 from blockml.errors import UsageError
 from blockml.options import Options
+from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
     from blockml.batch import Guard, Inputs, PageExtractor, RecordFields, Summary
@@ -32,8 +33,8 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml predict``."""
     add = parser.add_argument
     text = (
-        "page file, folder (with all page, WARC and ARC files below it), glob, or file of many pages: .jsonl, WARC, "
-        "ARC or Parquet; - for standard input"
+        "page file, folder (with all page, WARC and ARC files below it), glob, or file of many pages: .jsonl, .csv, "
+        ".tsv, WARC, ARC or Parquet; - for standard input"
     )
     add("inputs", metavar="INPUT", nargs="*", help=text)
     add("--files-from", metavar="FILE", help="read the names of inputs from FILE, one per line; - for standard input")
@@ -44,6 +45,11 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="OUT", help=text)
     text = "names of the input's fields, such as html=content,url=link, if not html, id, url, charset and site"
     add("--columns", type=comma_separated, default=(), metavar="FIELD=NAME,…", help=text)
+    text = (
+        "table of the addresses of page files, with a column of file names (path, file …) or ids and one of addresses "
+        "(url, link …)"
+    )
+    add("--urls", metavar="FILE", help=text)
     add_jobs(parser)
     add("--resume", action="store_true", help="continue a run that was stopped or killed")
     text = (
@@ -69,6 +75,7 @@ def run_predict(arguments: argparse.Namespace) -> int:
     """Extract many pages; return 1 if some failed, 3 if all did."""
     from blockml.batch import Guard, find_inputs
     from blockml.batch.readers import read_names
+    from blockml.batch.readers.addresses import read_addresses
 
     if arguments.resume and arguments.output is None:
         raise UsageError("--resume needs -o")
@@ -76,6 +83,8 @@ def run_predict(arguments: argparse.Namespace) -> int:
         raise UsageError("give either INPUTs or --files-from")
     names = read_names(arguments.files_from) if arguments.files_from else arguments.inputs
     inputs = find_inputs(names, _columns(arguments.columns), listed=bool(arguments.files_from))
+    if arguments.urls is not None:
+        inputs.add_addresses(read_addresses(arguments.urls))
     guard = Guard(arguments.timeout, arguments.max_memory << 20)
     if arguments.engine is None:
         refuse(arguments, "without --engine", master=None, tasks=None)
@@ -156,6 +165,8 @@ def _report(arguments: argparse.Namespace, inputs: Inputs, summary: Summary) -> 
         note(str(summary) if _kernel.compiled is not None else f"{summary} (kernel: {_kernel.describe()})")
         if inputs.passed_over:
             note(f"files skipped: {_counts(inputs.passed_over)}")
+        if inputs.n_without_address:
+            note(f"{counted(inputs.n_without_address, 'page file')} without an address in {arguments.urls}")
         if summary.n_failed and arguments.output is not None and failures_path(Path(arguments.output)).is_file():
             with failures_path(Path(arguments.output)).open(encoding="utf-8") as stream:
                 first = json.loads(stream.readline())["error"]

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 
 import webencodings
 
@@ -20,7 +19,7 @@ from blockml.datasets.gold import Gold, SnippetGold, TextGold
 from blockml.errors import DatasetError, UsageError, check_type
 from blockml.parsing.limits import Limits
 from blockml.text.plurals import counted
-from blockml.text.public_suffixes import registrable_domain
+from blockml.text.public_suffixes import split_host
 
 #: Flag of partly labelled pages; their gold is not defective, but must not be used for training either.
 UNFINISHED_FLAG = "unfinished"
@@ -236,7 +235,8 @@ def read_page_file(path: Path) -> bytes:
 def site_of(url: str | None, page_id: str) -> str:
     """Return the registrable domain of a URL, or the page's id if the URL has no host.
 
-    The domain is that of the Public Suffix List: blogs on ``blogspot.com`` are different sites.
+    The domain is that of the Public Suffix List: blogs on ``blogspot.com`` are different sites. A page in a web archive
+    belongs to the site that it was copied from.
 
     Examples
     --------
@@ -244,13 +244,7 @@ def site_of(url: str | None, page_id: str) -> str:
     ('bbc.co.uk', 'example.org', 'p3')
     >>> site_of("https://ann.blogspot.com/2024/cats.html", "p4")
     'ann.blogspot.com'
+    >>> site_of("https://web.archive.org/web/20200131120000/https://news.bbc.co.uk/story", "p5")
+    'bbc.co.uk'
     """
-    try:
-        host = (urlsplit(url).hostname or "") if url else ""
-    except ValueError:  # not a URL
-        host = ""
-    if not host:
-        return page_id
-    if ":" in host or host.rpartition(".")[2].isdigit():
-        return host  # an IP address
-    return registrable_domain(host)
+    return split_host(url)[0] or page_id

@@ -8,9 +8,12 @@
 (2,)
 """
 
-from blockml.estimators.classifier import BlockClassifier
+from blockml.estimators.classifier import BlockClassifier, block_scorer
 from blockml.estimators.features import BlockFeatures
 from blockml.estimators.folds import GroupFolds, page_groups
 from blockml.estimators.pages import AnyPage, block_rows, prepare_pages
 
-__all__ = ["AnyPage", "BlockClassifier", "BlockFeatures", "GroupFolds", "block_rows", "page_groups", "prepare_pages"]
+__all__ = [
+    "AnyPage", "BlockClassifier", "BlockFeatures", "GroupFolds", "block_rows", "block_scorer", "page_groups",
+    "prepare_pages",
+]  # fmt: skip

@@ -1,38 +1,52 @@
-"""Block classifiers as scikit-learn estimators: fitted on labelled pages, one prediction per block."""
+"""Block classifiers as scikit-learn estimators: fitted on labelled pages or on blocks, one prediction per block."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Self, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import average_precision_score, f1_score, precision_score, recall_score, roc_auc_score
+from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from blockml.decision.policy import DecisionPolicy, score_blocks
-from blockml.errors import UsageError
+from blockml.errors import UsageError, check_name
 from blockml.estimators.pages import AnyPage, as_pages, as_recipe, check_prepared, labelled_rows, parsed
+from blockml.evaluation.blocks import block_scores
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.features import feature_set
+from blockml.features.page_matrix import PageMatrix
 from blockml.training.checks import check_classes
-from blockml.training.ensemble import Ensemble
-from blockml.training.recipes import Recipe
+from blockml.training.ensemble import Ensemble, fit_blocks
+from blockml.training.recipes import RECIPES, Recipe
 from blockml.training.sklearn_learners import check_learner, to_predictor
 from blockml.training.table import BlockTable, PageRows
 from blockml.training.train import assembled, fit_model
 
 A = TypeVar("A", bound=np.generic)
+#: Pages, or a matrix or data frame of blocks.
+AnySamples: TypeAlias = "Sequence[AnyPage] | NDArray[Any]"
+#: Start of the names of parameters of the recipe.
+_OF_RECIPE = "recipe__"
 
 
 class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type information
     """Classifies the blocks of a page as content or not. A sample is a page; a prediction has one entry per block.
 
+    With a matrix of :func:`block_rows`, samples are blocks, as for any other classifier of scikit-learn: ``fit`` takes
+    ``y``, predictions have one dimension, and every metric of scikit-learn applies, such as ``scoring="f1"``.
+
     Parameters
     ----------
     recipe
-        A training recipe or its name. Single trees tune threshold and shrinkage by cross-validation on the pages they
-        are fitted on. P(article) and block types of the recipe ``default`` are only trained by ``blockml train``.
+        A training recipe or its name. Its parameters are parameters of the classifier too: ``recipe__rate`` (or
+        ``recipe__learning_rate``), ``recipe__min_leaf`` …; :meth:`get_params` lists them. Single trees tune threshold
+        and shrinkage by cross-validation on the pages they are fitted on. P(article) and block types of the recipe
+        ``default`` are only trained by ``blockml train``.
     estimator
         A tree, a forest, boosted trees or a linear model of scikit-learn, or a pipeline of scalers and one of these, to
         use instead of the recipe's learner. It is fitted on the blocks of all pages, with the recipe's features; blocks
@@ -69,58 +83,135 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         self.estimator = estimator
         self.seed = seed
 
-    def fit(self, X: Sequence[AnyPage], y: object = None) -> Self:  # noqa: ARG002, N803 (scikit-learn's signature)
-        """Fit on labelled pages; ``y`` is ignored because the pages hold the gold.
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 (scikit-learn's signature)
+        """Return the parameters by name; with ``deep`` also those of the recipe, as ``recipe__NAME``."""
+        found: dict[str, Any] = super().get_params(deep)
+        recipe: object = self.recipe  # it may be anything until it is used
+        if deep and (isinstance(recipe, Recipe) or (isinstance(recipe, str) and recipe in RECIPES)):
+            found |= {f"{_OF_RECIPE}{name}": value for name, value in as_recipe(recipe).settable.items()}
+        return found
+
+    def set_params(self, **params: Any) -> Self:  # noqa: ANN401 (scikit-learn's signature)
+        """Set parameters; ``recipe__NAME`` changes a parameter of the recipe.
+
+        Raises
+        ------
+        UnknownNameError
+            The recipe has no such parameter.
+        UsageError
+            A value is outside its range.
+        ValueError
+            The classifier has no such parameter.
+        """
+        own = {name.removeprefix(_OF_RECIPE): params.pop(name) for name in [*params] if name.startswith(_OF_RECIPE)}
+        super().set_params(**params)
+        if own:
+            self.recipe = as_recipe(self.recipe).but(**own)
+        return self
+
+    def fit(self, X: AnySamples, y: Any = None) -> Self:  # noqa: ANN401, N803 (scikit-learn's signature)
+        """Fit on labelled pages, for which ``y`` is ignored, or on a matrix of blocks and their labels ``y``.
 
         Raises
         ------
         UsageError
-            A page has no gold or was prepared for another recipe; all or none of the blocks are content; or
-            ``estimator`` can't be written into a model file.
+            A page has no gold or was prepared for another recipe; all or none of the blocks are content; ``estimator``
+            can't be written into a model file; or blocks are given without ``y``, with another number of columns than
+            the recipe has, or for a recipe with MLPs, which read whole pages.
         UnknownNameError
             No such recipe.
         """
         recipe = as_recipe(self.recipe)
         if self.estimator is not None:
             check_learner(self.estimator)
-        table = BlockTable.stack(labelled_rows(X, recipe))
+        if _is_matrix(X):
+            return self._fit_blocks(recipe, np.asarray(X, dtype=np.float32), y)
+        table = BlockTable.stack(labelled_rows(as_pages(X), recipe))
         self.estimator_ = None
         if self.estimator is None:
             self.model_ = fit_model(table, recipe, self.seed)
         else:
             rows = table.trainable
             check_classes(table.main[rows])
-            self.estimator_ = clone(self.estimator).fit(table.matrix[rows], table.main[rows])
-            predictor = to_predictor(self.estimator_, table.matrix.shape[1])
-            self.model_ = assembled(
-                recipe, Ensemble({"estimator": predictor}, {"estimator": 1.0}), DecisionPolicy(),
-                {"name": recipe.name, "learner": type(self.estimator_).__name__}, self.seed,
-            )  # fmt: skip
+            self._fit_estimator(recipe, table.matrix[rows], table.main[rows])
+        return self._fitted(recipe)
+
+    def _fit_blocks(self, recipe: Recipe, matrix: NDArray[np.float32], y: Any) -> Self:  # noqa: ANN401
+        """Fit on blocks, which all have the same weight; those with a probability of at least 0.5 are content."""
+        if y is None:
+            raise UsageError("blocks need their labels y, as block_rows returns them")
+        main = np.asarray(y).astype(bool)
+        width = len(feature_set(recipe.features).columns)
+        if matrix.shape != (len(main), width):
+            raise UsageError(
+                f"a matrix of shape {matrix.shape} was given with {len(main)} labels; recipe {recipe.name} has {width} "
+                "columns, as block_rows returns them"
+            )
+        check_classes(main)
+        if self.estimator is not None:
+            self._fit_estimator(recipe, matrix, main)
+            return self._fitted(recipe)
+        if recipe.n_mlps:
+            raise UsageError(f"recipe {recipe.name} has MLPs, which read whole pages; fit it on pages, or use boosted")
+        self.estimator_ = None
+        parameters = {"name": recipe.name, "learner": recipe.learner, **recipe.parameters}
+        ensemble = Ensemble({"trees": fit_blocks(recipe, matrix, main, self.seed)}, {"trees": 1.0})
+        policy = DecisionPolicy(threshold=0.5 if recipe.threshold is None else recipe.threshold)
+        self.model_ = assembled(recipe, ensemble, policy, parameters, self.seed)
+        return self._fitted(recipe)
+
+    def _fit_estimator(self, recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_]) -> None:
+        """Fit a copy of ``estimator`` on blocks."""
+        self.estimator_ = clone(self.estimator).fit(matrix, main)
+        predictor = to_predictor(self.estimator_, matrix.shape[1])
+        self.model_ = assembled(
+            recipe, Ensemble({"estimator": predictor}, {"estimator": 1.0}), DecisionPolicy(),
+            {"name": recipe.name, "learner": type(self.estimator_).__name__}, self.seed,
+        )  # fmt: skip
+
+    def _fitted(self, recipe: Recipe) -> Self:
         self.extractor_: Extractor = TrainedExtractor(self.model_)
         self.n_features_in_ = len(feature_set(recipe.features).columns)
         return self
 
-    def predict(self, X: Sequence[AnyPage]) -> NDArray[np.object_]:  # noqa: N803 (scikit-learn's signature)
-        """Decide which blocks are content: (n_pages,) objects, each a boolean array (n_blocks,)."""
+    def predict(self, X: AnySamples) -> NDArray[Any]:  # noqa: N803 (scikit-learn's signature)
+        """Decide which blocks are content: (n_pages,) objects, each a boolean array (n_blocks,).
+
+        For a matrix of blocks, (n_blocks,) booleans.
+        """
         check_is_fitted(self)
+        if _is_matrix(X):
+            return np.asarray(self._of_blocks(X) >= np.float32(self.model_.policy.threshold))
         return _ragged([self._kept(page) for page in as_pages(X)])
 
-    def predict_proba(self, X: Sequence[AnyPage]) -> NDArray[np.object_]:  # noqa: N803 (scikit-learn's signature)
-        """Predict probabilities before the policy: (n_pages,) objects, each (n_blocks, 2) as in :attr:`classes_`."""
+    def predict_proba(self, X: AnySamples) -> NDArray[Any]:  # noqa: N803 (scikit-learn's signature)
+        """Predict probabilities before the policy: (n_pages,) objects, each (n_blocks, 2) as in :attr:`classes_`.
+
+        For a matrix of blocks, (n_blocks, 2).
+        """
         check_is_fitted(self)
+        if _is_matrix(X):
+            likely = self._of_blocks(X)
+            return np.column_stack([1 - likely, likely])
         found = [self._probabilities(page) for page in as_pages(X)]
         return _ragged([np.column_stack([1 - column, column]) for column in found])
 
-    def score(self, X: Sequence[AnyPage], y: object = None) -> float:  # noqa: ARG002, N803 (scikit-learn's signature)
+    def score(self, X: AnySamples, y: Any = None) -> float:  # noqa: ANN401, N803 (scikit-learn's signature)
         """Compute the mean bag-of-words F1 of the pages whose gold is a whole text.
+
+        For a matrix of blocks with labels ``y``, compute the F1 of content blocks.
 
         Raises
         ------
         UsageError
-            A page has no gold, or none of the pages has a whole text as gold.
+            A page has no gold, none of the pages has a whole text as gold, or blocks have no ``y``.
         """
         check_is_fitted(self)
-        rows = [page for page in labelled_rows(X, as_recipe(self.recipe)) if page.gold_counts is not None]
+        if _is_matrix(X):
+            if y is None:
+                raise UsageError("blocks need their labels y, as block_rows returns them")
+            return block_scores(np.asarray(y).astype(bool), self.predict(X)).f1
+        rows = [page for page in labelled_rows(as_pages(X), as_recipe(self.recipe)) if page.gold_counts is not None]
         if not rows:
             raise UsageError("none of these pages has a whole text as gold, so they can't be scored")
         return float(np.mean([page.bag_f1(self._kept(page)) for page in rows]))
@@ -133,6 +224,16 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
             return score_blocks(policy, probabilities, page.policy_columns, None) >= np.float32(policy.threshold)
         return np.asarray(probabilities >= np.float32(policy.threshold))
 
+    def _of_blocks(self, X: Any) -> NDArray[np.float32]:  # noqa: ANN401, N803
+        """Return the probabilities of the rows of a matrix."""
+        matrix = np.asarray(X, dtype=np.float32)
+        if matrix.shape[1] != self.n_features_in_:
+            raise UsageError(f"the matrix has {matrix.shape[1]} columns, the model {self.n_features_in_}")
+        if len(self.model_.predictors) > 1:
+            raise UsageError(f"recipe {self.model_.name} has MLPs, which read whole pages; predict pages instead")
+        [predictor] = self.model_.predictors.values()
+        return predictor.probabilities(_Blocks(matrix))
+
     def _probabilities(self, page: AnyPage) -> NDArray[np.float32]:
         if not isinstance(page, PageRows):
             return self.extractor_.predict(parsed(page, self.extractor_.parsing)).scores
@@ -144,8 +245,68 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         """Return tags: samples are pages, which hold their gold, so no ``y`` is needed."""
         tags = super().__sklearn_tags__()
         tags.no_validation = True
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags(multi_class=False)
         tags.input_tags.two_d_array = False
         return tags
+
+
+#: Metrics of :func:`block_scorer`, and whether they are of probabilities instead of decisions.
+_METRICS: Mapping[str, tuple[Callable[..., float], bool]] = {
+    "f1": (partial(f1_score, zero_division=0), False),
+    "precision": (partial(precision_score, zero_division=0), False),
+    "recall": (partial(recall_score, zero_division=0), False),
+    "average_precision": (average_precision_score, True),
+    "roc_auc": (roc_auc_score, True),
+}
+
+
+def block_scorer(metric: str = "f1") -> Callable[[BlockClassifier, Sequence[AnyPage], Any], float]:
+    """Return a scorer of the blocks of pages, pooled over the pages, for ``scoring`` of scikit-learn's tools.
+
+    scikit-learn's own names of metrics, such as ``scoring="f1"``, need one label for each sample, so they work for
+    blocks as samples and not for pages. Without ``scoring``, the score is the mean bag-of-words F1 of pages.
+
+    Parameters
+    ----------
+    metric
+        ``f1``, ``precision``, ``recall``, ``average_precision`` or ``roc_auc``.
+
+    Raises
+    ------
+    UnknownNameError
+        No such metric.
+
+    Examples
+    --------
+    >>> from blockml.datasets import open_dataset
+    >>> pages = open_dataset("data/pages").pages
+    >>> 0.5 < block_scorer("f1")(BlockClassifier("kim2013").fit(pages), pages, None) <= 1
+    True
+    """
+    check_name("metric", metric, _METRICS)
+    return partial(_block_score, metric)
+
+
+def _block_score(metric: str, classifier: BlockClassifier, X: Sequence[AnyPage], y: object = None) -> float:  # noqa: ARG001, N803
+    function, of_probabilities = _METRICS[metric]
+    rows = labelled_rows(as_pages(X), as_recipe(classifier.recipe))
+    found = list(classifier.predict_proba(rows) if of_probabilities else classifier.predict(rows))
+    found = [item[:, 1] for item in found] if of_probabilities else found
+    truth = np.concatenate([page.main[page.known] for page in rows])
+    return float(function(truth, np.concatenate([kept[page.known] for kept, page in zip(found, rows, strict=True)])))
+
+
+class _Blocks(PageMatrix):
+    """Features of blocks without a page, for predictors that only read features."""
+
+    def __init__(self, values: NDArray[np.float32]) -> None:
+        object.__setattr__(self, "values", values)
+
+
+def _is_matrix(samples: object) -> TypeGuard[Any]:
+    """Return whether samples are rows of features instead of pages."""
+    return getattr(samples, "ndim", 1) == 2
 
 
 def _ragged(items: Sequence[NDArray[A]]) -> NDArray[np.object_]:

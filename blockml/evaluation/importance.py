@@ -1,8 +1,9 @@
-"""Importance, on labelled pages, of the columns that the trees of a model read."""
+"""Importance, on labelled pages or held-out folds, of the columns that the trees of a model read."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -36,11 +37,26 @@ class Importance:
 
     name: str
     n_columns: int
-    #: Share of the impurity that tests of these columns remove: entropy of the labels in averaged trees, variance of
-    #: the output in boosted ones
+    #: Gain: share of the impurity that tests of these columns remove. It is the entropy of the labels in averaged
+    #: trees, the variance of the output in boosted ones.
     impurity: float
     drop: float  #: Mean loss of average precision when the rows of these columns are permuted
-    spread: float  #: Standard deviation of that loss over permutations
+    spread: float  #: Standard deviation of that loss over permutations, or over folds
+
+
+#: Maximum number of rows of a fold, and of columns that are permuted one by one, so that cross-validation takes little
+#: longer; number of columns in a model file.
+_FOLD_ROWS, _FOLD_COLUMNS, _LISTED = 2000, 30, 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldImportance:
+    """Importance on the rows of a test fold, of trees that were grown on the other folds."""
+
+    columns: tuple[str, ...]
+    gains: NDArray[np.float64]  #: (n_columns,) impurity that the tests of each column remove.
+    by_family: Mapping[str, float]  #: Loss of average precision when the columns of a family are permuted.
+    by_column: Mapping[str, float]  #: The same for the columns with the greatest gains.
 
 
 def importance_rows(model: Model, dataset: Dataset) -> LabelledRows:
@@ -114,7 +130,7 @@ def _deviation(values: NDArray[np.float64]) -> float:
 def by_column(model: Model, rows: LabelledRows, *, repeats: int = 5, seed: int = 0) -> list[Importance]:
     """Return the importance of each column that the model's trees read, greatest loss first."""
     groups = {name: [place] for place, name in enumerate(rows.columns)}
-    return _importances(model, rows, groups, repeats, seed)
+    return _importances(_trees(model), rows, groups, repeats, seed)
 
 
 def by_family(model: Model, rows: LabelledRows, *, repeats: int = 5, seed: int = 0) -> list[Importance]:
@@ -122,24 +138,83 @@ def by_family(model: Model, rows: LabelledRows, *, repeats: int = 5, seed: int =
 
     A family consists of the columns that one module computes; each column of Kim et al. 2013 is a family by itself.
     """
+    return _importances(_trees(model), rows, _families(rows.columns), repeats, seed)
+
+
+def _trees(model: Model) -> TreeEnsemble:
+    if not model.ensembles:
+        raise UsageError(f"model {model.name} has no trees, so the importance of its columns can't be computed")
+    return model.ensembles[0]
+
+
+def _families(columns: Sequence[str]) -> dict[str, list[int]]:
+    """Return the places of the columns of each family."""
     groups: dict[str, list[int]] = {}
-    for place, name in enumerate(rows.columns):
+    for place, name in enumerate(columns):
         base, offset, _ = split_name(name)
         family = COLUMNS[base].family
         own = base if family is None else family.__module__.rpartition(".")[2]
         groups.setdefault(f"{own}, neighbours" if offset else own, []).append(place)
-    return _importances(model, rows, groups, repeats, seed)
+    return groups
+
+
+def fold_importance(ensemble: object, rows: LabelledRows, seed: int = 0) -> FoldImportance | None:
+    """Measure importance on the rows of a test fold, or a sample of them, with one permutation of each unit.
+
+    None for a predictor that is not an ensemble of trees, and for rows of one class.
+    """
+    if len(rows.main) > _FOLD_ROWS:
+        chosen = np.sort(np.random.default_rng(seed).choice(len(rows.main), _FOLD_ROWS, replace=False))
+        rows = LabelledRows(rows.columns, rows.matrix[chosen], rows.main[chosen])
+    if not isinstance(ensemble, TreeEnsemble) or not rows.main.any() or rows.main.all():
+        return None
+    gains = impurity_gains(ensemble.trees, rows, averaged=isinstance(ensemble, MeanTrees))
+    best = np.argsort(-gains, kind="stable")[:_FOLD_COLUMNS].tolist()
+    columns = {rows.columns[place]: [place] for place in best if gains[place] > 0}
+    families, single = (
+        {item.name: item.drop for item in _importances(ensemble, rows, groups, 1, seed, gains)}
+        for groups in (_families(rows.columns), columns)
+    )
+    return FoldImportance(rows.columns, gains, families, single)
+
+
+def held_out_importance(folds: Sequence[FoldImportance]) -> dict[str, list[Importance]]:
+    """Average the importance over folds: ``family`` of all families, ``column`` of the columns with most gain."""
+    if not folds:
+        return {}
+    gains = np.mean([fold.gains / max(float(fold.gains.sum()), 1e-300) for fold in folds], axis=0)
+    places = {name: place for place, name in enumerate(folds[0].columns)}
+    groups = {"family": _families(folds[0].columns), "column": {name: [place] for name, place in places.items()}}
+    found: dict[str, list[Importance]] = {}
+    for unit, members in groups.items():
+        drops = defaultdict[str, list[float]](list)
+        for fold in folds:
+            for name, drop in (fold.by_family if unit == "family" else fold.by_column).items():
+                drops[name].append(drop)
+        rows = [
+            Importance(
+                name, int(np.count_nonzero(gains[members[name]])), float(gains[members[name]].sum()),
+                float(np.mean(values)), float(np.std(values)),
+            )
+            for name, values in drops.items()
+        ]  # fmt: skip
+        ordered = sorted(rows, key=lambda item: (-item.impurity, item.name))
+        found[unit] = ordered if unit == "family" else ordered[:_LISTED]
+    return found
 
 
 def _importances(
-    model: Model, rows: LabelledRows, groups: Mapping[str, Sequence[int]], repeats: int, seed: int
+    ensemble: TreeEnsemble,
+    rows: LabelledRows,
+    groups: Mapping[str, Sequence[int]],
+    repeats: int,
+    seed: int,
+    gains: NDArray[np.float64] | None = None,
 ) -> list[Importance]:
-    if not model.ensembles:
-        raise UsageError(f"model {model.name} has no trees, so the importance of its columns can't be computed")
     if repeats < 1:
         raise UsageError(f"repeats must be at least 1, got {repeats}")
-    ensemble: TreeEnsemble = model.ensembles[0]
-    gains = impurity_gains(ensemble.trees, rows, averaged=isinstance(ensemble, MeanTrees))
+    if gains is None:
+        gains = impurity_gains(ensemble.trees, rows, averaged=isinstance(ensemble, MeanTrees))
     used = np.unique(ensemble.trees.feature[ensemble.trees.feature >= 0])
     before = _average_precision(ensemble, rows.matrix, rows.main)
     random = np.random.default_rng(seed)

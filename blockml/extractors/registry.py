@@ -211,7 +211,9 @@ def save(model: AnyModel, path: str | os.PathLike[str]) -> None:
     """
     extractor = trained(model)
     if extractor.template is not None:
-        raise UsageError("a site template is not part of a model file: set template=None, and save the template itself")
+        raise UsageError(
+            "a site template is not part of a model file: remove it from the extractor, and save it itself"
+        )
     save_model(replace(extractor.model, policy=extractor.policy), path)
 
 

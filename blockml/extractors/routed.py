@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ from blockml.model import Model, load_model, save_model
 from blockml.page import Page
 from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.storage.atomic import atomic_write
-from blockml.text.public_suffixes import ascii_host, registrable_domain
+from blockml.text.public_suffixes import split_host
 
 if TYPE_CHECKING:
     from blockml.templates.distances import Metric
@@ -71,17 +70,6 @@ class Route:
     model: Model
     host: str | None = None  #: Host, if the model is for one of several hosts of the site.
     template: RouteTemplate | None = None  #: Template, if the model is for one of several templates.
-
-
-def split_host(url: str | None) -> tuple[str, str]:
-    """Return the registrable domain and the host of a URL, empty if it has none."""
-    try:
-        host = ascii_host(urlsplit(url).hostname or "") if url else ""
-    except ValueError:
-        host = ""
-    if not host or ":" in host or host.rpartition(".")[2].isdigit():  # an IP address is a site
-        return host, host
-    return registrable_domain(host), host
 
 
 @dataclass(eq=False, repr=False)

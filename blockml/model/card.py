@@ -59,6 +59,7 @@ def render_card(model: Model) -> str:
         "## Measured",
         *_measured(model.metrics, _decision(model)),
         *_trust(model.metrics.get("site") or model.metrics.get("page") or {}),
+        *_important(model.metrics.get("site") or model.metrics.get("page") or {}),
         "## Limits",
         "The numbers hold for pages like those it was trained on. "
         + _SCORES[_decision(model)]
@@ -222,6 +223,25 @@ def _trust(summary: Mapping[str, Any]) -> list[str]:
             f"Confidence: rank correlation of predicted and actual F1 of a page {found['correlation']:.2f}; the 10 % "
             f"of pages with the lowest prediction have F1 {found['worst']:.3f}, the others {found['others']:.3f}."
         )
+    return parts
+
+
+def _important(summary: Mapping[str, Any]) -> list[str]:
+    """Describe which families of columns and which columns the trees need on held-out pages."""
+    if not (found := summary.get("importance")):
+        return []
+    parts = [
+        "## Important columns",
+        "On the pages of the held-out folds: gain is the share of the impurity that the tests of the trees remove; "
+        "permutation is the loss of average precision of the trees if the values of these columns are exchanged "
+        "between blocks, with its standard deviation over folds. `blockml features` explains the columns.",
+    ]
+    for unit in ("family", "column"):
+        rows = [
+            [name, *([n_columns] if unit == "family" else []), f"{gain:.1%}", f"{drop:+.4f} ± {spread:.4f}"]
+            for name, n_columns, gain, drop, spread in found[unit]
+        ]
+        parts.append(_table([unit, *(["columns"] if unit == "family" else []), "gain", "permutation"], rows))
     return parts
 
 

@@ -13,6 +13,7 @@ Schema: TypeAlias = type | Mapping[str, "Schema"] | list["Schema"] | tuple["Sche
 
 _INTERVAL: Schema = dict.fromkeys(("mean", "low", "high"), float)
 _MEANS: Schema = {"*": {"f1": float, "pages": int}}
+_IMPORTANCE: Schema = [(str, int, float, float, float)]
 _PROTOCOL: Schema = {
     "protocol": str,
     "folds": int,
@@ -21,6 +22,7 @@ _PROTOCOL: Schema = {
     "page_bag_f1_usable?": _INTERVAL,
     "page_bag_f1_by_dataset?": _MEANS,
     "page_bag_f1_by_type?": _MEANS,
+    "importance?": dict.fromkeys(("family", "column"), _IMPORTANCE),
     "reliability?": [(float, float, float)],
     "confidence?": dict.fromkeys(("correlation", "worst", "others"), float),
 }

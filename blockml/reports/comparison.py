@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from blockml.reports.panels import MIN_PAGES, HeatTable, coloured_by_column, pan
 from blockml.reports.ranking import Index, Row, Standing, index_tables
 from blockml.reports.templating import write_html
 
-#: Number of leading systems whose worst pages have a view.
+#: Number of leading systems whose worst pages have a view, besides trained models.
 _LEADING = 3
 
 
@@ -48,9 +48,13 @@ def write_comparison(tables: Mapping[str, Any], directory: str | os.PathLike[str
 
 
 def write_comparison_views(
-    tables: Mapping[str, Any], samples: Sequence[PageSample], store: Store, parsings: Mapping[str, ParsingOptions]
+    tables: Mapping[str, Any],
+    samples: Sequence[PageSample],
+    store: Store,
+    parsings: Mapping[str, ParsingOptions],
+    trained: Collection[str] = (),
 ) -> None:
-    """Write views of the hardest pages, and of the worst pages of the leading systems.
+    """Write views of the hardest pages, and of the worst pages of the leading systems and of ``trained`` models.
 
     Views of an earlier comparison that the report would link to are replaced.
     """
@@ -61,7 +65,7 @@ def write_comparison_views(
             for row in tables["means"]
             if (row["dataset"], row["metric"], row["slice_kind"]) == (name, "bag_f1", "all") and row["mean"] is not None
         ]
-        leading = {system for _, system in sorted(bag, reverse=True)[:_LEADING]}
+        leading = {system for _, system in sorted(bag, reverse=True)[:_LEADING]} | {*trained}
         wanted = {row["id"] for row in tables["hardest"] if row["dataset"] == name}
         wanted |= {
             row["id"]

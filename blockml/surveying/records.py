@@ -17,6 +17,7 @@ from blockml.batch.readers.base import printable
 from blockml.datasets.base import site_of
 from blockml.errors import InputError, UsageError, needed
 from blockml.records import FAILURES, UNSURE
+from blockml.text.addresses import original_url
 from blockml.text.hashing import stable_hash64
 from blockml.text.plurals import counted
 
@@ -131,7 +132,10 @@ def _count(value: object) -> int:
 
 
 def _site(url: str | None, page_id: str) -> str:
-    if url is not None and (site := _site_of_host(url.split("/", 3)[:3] if "://" in url else [url])):
+    original = None if url is None else original_url(url)
+    if original is not None and (
+        site := _site_of_host(original.split("/", 3)[:3] if "://" in original else [original])
+    ):
         return site
     folder, separator, _ = page_id.partition("/")
     return folder if separator and "://" not in page_id else ""

@@ -1,16 +1,28 @@
-"""Addresses as browsers read them from an attribute."""
+"""Addresses as browsers read them from an attribute, and the original address of a page in a web archive."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["MAX_BASE", "MAX_BASE_SLASHES", "is_long_base", "is_safe", "read_address"]
+__all__ = ["MAX_BASE", "MAX_BASE_SLASHES", "is_long_base", "is_safe", "original_url", "read_address"]
 
 #: Maximum characters and slashes of a base address: thousands of links are resolved against it, and each may repeat it.
 MAX_BASE, MAX_BASE_SLASHES = 2_048, 64
 
 #: Links with these schemes, or relative; others might run scripts.
 _SAFE = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
+#: Maximum characters of an address in which the address of an archived page is looked for.
+_MAX_ARCHIVED = 4_096
+#: Address in a web archive, such as the Wayback Machine or others with its software: a date with time, perhaps with a
+#: mark of how the page is shown (``id_``), and the original address, whose slashes a server may have merged.
+_ARCHIVED = re.compile(r"https?://[^/?#]+/(?:[^?#]*?/)?\d{14}(?:[a-z]{2}_|\*)?/(https?):/{1,2}(?=[^/])", re.IGNORECASE)
+#: Archives that take shorter dates, and original addresses without a scheme.
+_WAYBACK = re.compile(
+    r"https?://(?:web|wayback|www|replay)\.archive\.org/(?:web|wayback)/(?:\d{1,14}|\*)(?:[a-z]{2}_|\*)?/"
+    r"(?:(https?):/{1,2})?(?=[^/?#]+\.[^/?#]+)",
+    re.IGNORECASE,
+)
+
 _AROUND = "".join(map(chr, range(0x21)))
 _WITHIN = re.compile(r"[\t\n\r]+")
 
@@ -38,6 +50,26 @@ def is_long_base(base: str) -> bool:
     (False, True)
     """
     return len(base) > MAX_BASE or base.count("/") > MAX_BASE_SLASHES
+
+
+def original_url(url: str) -> str:
+    """Return the original address of a page in a web archive; other addresses are returned unchanged.
+
+    Archives are recognised by an address with the date of the copy: ``HOST/…/20200131120000/https://…``.
+
+    Examples
+    --------
+    >>> original_url("https://web.archive.org/web/20200131120000id_/http://news.example/a?b=c")
+    'http://news.example/a?b=c'
+    >>> original_url("https://arquivo.pt/wayback/19961013145650/http:/news.example/")
+    'http://news.example/'
+    >>> original_url("http://web.archive.org/web/2020/news.example"), original_url("https://news.example/2020/01/a")
+    ('http://news.example', 'https://news.example/2020/01/a')
+    """
+    found = _ARCHIVED.match(url, 0, _MAX_ARCHIVED) or _WAYBACK.match(url, 0, _MAX_ARCHIVED)
+    if found is None:
+        return url
+    return f"{(found[1] or 'http').lower()}://{url[found.end() :]}"
 
 
 def is_safe(address: str) -> bool:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import functools
 import gzip
 from pathlib import Path
+from urllib.parse import urlsplit
+
+from blockml.text.addresses import original_url
 
 #: The rules, one per line (Public Suffix List, Mozilla Public License 2.0).
 FILE = Path(__file__).with_name("public_suffixes.txt.gz")
@@ -64,3 +67,24 @@ def registrable_domain(host: str) -> str:
             return longer
         longer, suffix = suffix, shorter
     return ".".join(whole.split(".")[-2:])
+
+
+def split_host(url: str | None) -> tuple[str, str]:
+    """Return the registrable domain and the host of a URL, empty if it has none.
+
+    A page in a web archive belongs to the site that it was copied from. An IP address is a site.
+
+    Examples
+    --------
+    >>> split_host("https://news.bbc.co.uk/a"), split_host("http://10.0.0.1/a"), split_host("a.html")
+    (('bbc.co.uk', 'news.bbc.co.uk'), ('10.0.0.1', '10.0.0.1'), ('', ''))
+    >>> split_host("https://web.archive.org/web/2020/https://news.bbc.co.uk/a")
+    ('bbc.co.uk', 'news.bbc.co.uk')
+    """
+    try:
+        host = ascii_host(urlsplit(original_url(url)).hostname or "") if url else ""
+    except ValueError:  # not a URL
+        host = ""
+    if not host or ":" in host or host.rpartition(".")[2].isdigit():
+        return host, host
+    return registrable_domain(host), host

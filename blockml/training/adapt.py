@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.base import check_names
-from blockml.datasets.gold import block_tokens
+from blockml.datasets.gold import block_tokens, ignored_text
 from blockml.datasets.gold_defects import filtered
 from blockml.datasets.validation import content_hash
 from blockml.decision.decide import decide
@@ -36,7 +36,7 @@ from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.text.plurals import counted
 from blockml.text.sketches import token_sketch
-from blockml.training.checks import check_classes, check_gold
+from blockml.training.checks import check_classes, check_gold, pages_with_gold
 from blockml.training.splits import duplicate_groups
 
 #: Minimum number of labelled pages: with fewer, none would be left for evaluation.
@@ -61,6 +61,7 @@ class PageForAdaptation:
     page: Page
     matrix: PageMatrix
     text: str  #: Gold text
+    ignored: str  #: Text that may be content or not
     main: NDArray[np.bool_]  #: (n_blocks,) whether each block is content
     weight: NDArray[np.float64]  #: (n_blocks,) weight in the loss; 0 for blocks without gold
     base: NDArray[np.float64]  #: (n_blocks,) log odds of the model
@@ -119,8 +120,8 @@ def adapt(
     base
         The model, such as ``blockml.load("default").model``.
     datasets
-        Labelled pages of one site or kind; pages that are flagged, have defective gold, or repeat others are left
-        out.
+        Labelled pages of one site or kind; pages without gold for the whole text and pages that are flagged, have
+        defective gold, or repeat others are left out.
     name
         Name of the adapted model.
     command
@@ -144,14 +145,15 @@ def adapt(
         Fewer than four labelled pages are left; all or none of their blocks are content; the gold of many pages is
         defective; two data sets have the same name; the model is adapted already or reads other pages of the site.
     DatasetError
-        A page has no gold, or only snippets.
+        No page of a data set has gold for its whole text, or a page can't be read.
     """
     check_base(base)
     check_names(datasets)
+    datasets = pages_with_gold(datasets, report, whole_text=True)
     checked = [filtered(dataset, progress=progress) for dataset in datasets]
     if not accept_defects:
         check_gold(checked, left_out=True)
-    by_dataset = _different_pages(base, checked)
+    by_dataset = different_pages(base, checked)
     pages = [page for its_pages in by_dataset for page in its_pages]
     left = sum(map(len, checked)) - len(pages)
     why = f"; left out {counted(left, 'page')}: flagged, defective, or repeating others" if left else ""
@@ -196,8 +198,8 @@ def check_base(base: Model) -> None:
         raise UsageError(f"model {base.name} reads other pages of the site; detect the site's template instead")
 
 
-def _different_pages(base: Model, datasets: Sequence[Dataset]) -> list[list[PageForAdaptation]]:
-    """Prepare the pages of each data set, except flagged ones and those that repeat an earlier page.
+def different_pages(base: Model, datasets: Sequence[Dataset]) -> list[list[PageForAdaptation]]:
+    """Prepare the pages of each data set for ``base``, except flagged ones and those that repeat an earlier page.
 
     A repeated page would be evaluated with a correction learnt from its copy.
     """
@@ -234,6 +236,7 @@ def prepare_page(base: Model, labelled: LabelledPage) -> PageForAdaptation:
         page=page,
         matrix=matrix,
         text=text,
+        ignored=ignored_text(gold),
         main=labels.main,
         weight=weight * (_PAGE_WEIGHT / max(float(weight.sum()), 1e-9)),
         base=log_odds(score_page(base, matrix).scores),
@@ -348,7 +351,7 @@ def _page_f1(
     for page, odds in zip(pages, corrected, strict=True):
         prediction = score_page(base, page.matrix, odds - page.base)
         kept = decide(base.policy, page.page, prediction).kept
-        values.append(bag_scores(page.text, render_text(page.page, kept)).f1)
+        values.append(bag_scores(page.text, render_text(page.page, kept), ignored=page.ignored).f1)
     return np.array(values)
 
 

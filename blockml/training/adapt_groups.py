@@ -10,13 +10,15 @@ from typing import Any
 
 from blockml.datasets import Dataset, LabelledPage
 from blockml.errors import BlockmlError, UsageError, check_name
-from blockml.extractors.routed import Route, RouteTemplate, split_host, template_features, write_routed
+from blockml.extractors.routed import Route, RouteTemplate, template_features, write_routed
 from blockml.model import Model
 from blockml.parsing import parse
 from blockml.storage.names import safe_file_name
 from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, cluster_pages
 from blockml.text.plurals import counted
+from blockml.text.public_suffixes import split_host
 from blockml.training.adapt import LEAST_PAGES, Adaptation, adapt, check_base
+from blockml.training.checks import pages_with_gold
 
 #: Legal values of ``by``: groups of pages that get a model.
 ADAPTED_BY = ("site", "template")
@@ -106,11 +108,14 @@ def adapt_groups(
         ``by`` has another value.
     UsageError
         The model can't be adapted, or no page has a URL.
+    DatasetError
+        No page of a data set has gold for its whole text, or a page can't be read.
     """
     check_name("group", by, ADAPTED_BY)
     check_base(base)
     sites: dict[str, list[tuple[Dataset, LabelledPage]]] = defaultdict(list)
     n_unknown = 0
+    datasets = pages_with_gold(datasets, report, whole_text=True)
     for dataset in datasets:
         for page in dataset.pages:
             site = split_host(page.url)[0]

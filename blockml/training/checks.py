@@ -1,20 +1,58 @@
-"""Checks of labelled pages before training."""
+"""Checks of labelled pages before training, and the choice of pages that have gold."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.datasets import Dataset
+from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.base import UNFINISHED_FLAG
-from blockml.errors import UsageError
+from blockml.datasets.gold import SnippetGold
+from blockml.errors import DatasetError, UsageError
 from blockml.text.plurals import counted
 
 #: Share of pages with defective gold above which training is refused: the data sets tried so far have at most .05.
 _MOST_DEFECTIVE = 0.25
+
+
+def pages_with_gold(
+    datasets: Sequence[Dataset], report: Callable[[str], None] = lambda _: None, *, whole_text: bool = False
+) -> list[Dataset]:
+    """Leave out the pages without gold, such as rows of a table that nobody has labelled yet.
+
+    Parameters
+    ----------
+    datasets
+        The data sets.
+    report
+        Called with the number of pages that are left out of each data set.
+    whole_text
+        Whether to leave out pages whose gold is only snippets too.
+
+    Raises
+    ------
+    DatasetError
+        No page of a data set has gold, or a page can't be read.
+    """
+    found = []
+    for dataset in datasets:
+        pages = tuple(page for page in dataset.pages if _has_gold(page, whole_text=whole_text))
+        kind = "gold for its whole text" if whole_text else "gold"
+        if not pages:
+            raise DatasetError(f"no page has {kind}: label some, for example with 'blockml label'", source=dataset.path)
+        if left := len(dataset) - len(pages):
+            report(f"{dataset.name}: left out {counted(left, 'page')} without {kind.replace(' its ', ' a ')}")
+        found.append(replace(dataset, pages=pages) if left else dataset)
+    return found
+
+
+def _has_gold(page: LabelledPage, *, whole_text: bool) -> bool:
+    gold = page.load()[1] if page.reader else page.gold
+    return gold is not None and not (whole_text and isinstance(gold, SnippetGold))
 
 
 def check_gold(datasets: Sequence[Dataset], *, left_out: bool) -> None:

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError, check_name
 from blockml.evaluation import BlockScores, block_scores, bootstrap_mean, means_by
 from blockml.evaluation.calibration import reliability, routing
+from blockml.evaluation.importance import FoldImportance, LabelledRows, fold_importance, held_out_importance
+from blockml.features import feature_set
+from blockml.predictors.tree_ensemble import MeanTrees
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.training.ensemble import fit_ensemble
 from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy
@@ -33,6 +36,7 @@ class CrossValidation:
     tunings: tuple[Tuning, ...]
     kept: NDArray[np.bool_]  #: (n_rows,) decision at the fold's threshold.
     page_policy: PagePolicy | None = None  #: Results of the page policy, for ensembles.
+    importance: tuple[FoldImportance, ...] = ()  #: Importance of columns on the test rows of each fold, for trees.
 
     def block_scores(self, table: BlockTable) -> BlockScores:
         """Count blocks at threshold 0.5, pooled over all folds, as in WEKA and Kim et al. 2013."""
@@ -58,6 +62,14 @@ class CrossValidation:
                 "f1_fold_sd": round(float(per_fold.std(ddof=1)), 4),
             },
         }
+        if self.protocol != "block" and self.importance:
+            result["importance"] = {
+                unit: [
+                    [item.name, item.n_columns, *np.round([item.impurity, item.drop, item.spread], 4).tolist()]
+                    for item in items
+                ]
+                for unit, items in held_out_importance(self.importance).items()
+            }
         if self.protocol != "block" and (scored := table.pages_with_text()):
             f1 = self.page_f1(table)
             types = [table.pages[number].page_type or "unknown" for number in scored]
@@ -132,15 +144,16 @@ def cross_validate(
         return _cross_validate_ensemble(table, recipe, protocol, fold, seed, jobs, progress)
     tasks = (joblib.delayed(_test_fold)(table, recipe, fold, number, protocol, seed) for number in range(n_folds))
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M", return_as="generator") as parallel:
-        results: list[tuple[NDArray[np.float32], Tuning]] = list(
+        results: list[tuple[NDArray[np.float32], Tuning, FoldImportance | None]] = list(
             tracked(parallel(tasks), progress, f"folds by {protocol}", n_folds)
         )
     scores = np.empty(len(table.main), dtype=np.float32)
     kept = np.empty(len(table.main), dtype=bool)
-    for number, (values, tuning) in enumerate(results):
+    for number, (values, tuning, _) in enumerate(results):
         scores[fold == number] = values
         kept[fold == number] = values >= np.float32(tuning.threshold)
-    return CrossValidation(protocol, scores, fold, tuple(tuning for _, tuning in results), kept)
+    importance = tuple([found for *_, found in results if found is not None])
+    return CrossValidation(protocol, scores, fold, tuple(found[1] for found in results), kept, importance=importance)
 
 
 def _cross_validate_ensemble(
@@ -160,31 +173,45 @@ def _cross_validate_ensemble(
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M", return_as="generator") as parallel:
         results = list(tracked(parallel(tasks), progress, f"folds by {protocol}", len(numbers)))
     alone, combined = np.zeros(len(table.main), dtype=np.float32), np.zeros(len(table.main), dtype=np.float32)
-    for number, (first, of_all) in zip(numbers, results, strict=True):
+    for number, (first, of_all, _) in zip(numbers, results, strict=True):
         alone[fold == number], combined[fold == number] = first, of_all
     policy = fit_page_policy(table, recipe, HeldOut(alone, combined, page_fold), seed)
     tunings = (Tuning(0.5, 0.0),) * len(numbers)
-    return CrossValidation(protocol, policy.scores, fold, tunings, policy.scores >= np.float32(0.5), policy)
+    importance = tuple([found for *_, found in results if found is not None])
+    return CrossValidation(protocol, policy.scores, fold, tunings, policy.scores >= np.float32(0.5), policy, importance)
 
 
 def _test_ensemble(
     table: BlockTable, recipe: Recipe, page_fold: NDArray[np.int64], number: int, seed: int
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+) -> tuple[NDArray[np.float32], NDArray[np.float32], FoldImportance | None]:
     """Predict probabilities for the rows of a test fold with only the first predictor, and with the ensemble."""
-    ensemble = fit_ensemble(table, recipe, (page_fold[table.page_of_row] != number) & table.trainable, seed)
+    of_row = page_fold[table.page_of_row]
+    ensemble = fit_ensemble(table, recipe, (of_row != number) & table.trainable, seed)
     found = [ensemble.probabilities(table, page) for page in np.flatnonzero(page_fold == number).tolist()]
-    return np.concatenate([first for first, _ in found]), np.concatenate([of_all for _, of_all in found])
+    importance = _importance(table, recipe, next(iter(ensemble.predictors.values())), of_row == number, seed)
+    return np.concatenate([first for first, _ in found]), np.concatenate([of_all for _, of_all in found]), importance
+
+
+def _importance(
+    table: BlockTable, recipe: Recipe, predictor: object, tested: NDArray[np.bool_], seed: int
+) -> FoldImportance | None:
+    """Measure the importance of columns on the rows of a test fold."""
+    rows = tested & table.known
+    columns = feature_set(recipe.features).columns
+    return fold_importance(predictor, LabelledRows(columns, table.matrix[rows], table.main[rows]), seed)
 
 
 def _test_fold(
     table: BlockTable, recipe: Recipe, fold: NDArray[np.int64], number: int, protocol: str, seed: int
-) -> tuple[NDArray[np.float32], Tuning]:
+) -> tuple[NDArray[np.float32], Tuning, FoldImportance | None]:
     """Score the rows of a test fold with a tree tuned and grown on the others."""
     training = (fold != number) & table.trainable
     # Folds over blocks leave no whole pages for tuning, so the majority in a leaf decides, as in the paper.
     tuning = Tuning(0.5, 0.0) if protocol == "block" else tune(table, recipe, training, seed)
     trees = to_trees(fit_tree(recipe, table.matrix[training], table.main[training], seed), tuning.shrinkage)
-    return trees.predict(table.matrix[fold == number]).astype(np.float32), tuning
+    scores = trees.predict(table.matrix[fold == number]).astype(np.float32)
+    importance = None if protocol == "block" else _importance(table, recipe, MeanTrees(trees), fold == number, seed)
+    return scores, tuning, importance
 
 
 def gaps(results: Mapping[str, CrossValidation], table: BlockTable) -> dict[str, float]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.features.ancestor_words import AncestorWords
 from blockml.features.block_groups import GROUPINGS
-from blockml.predictors import PREDICTORS, Predictor, TreeEnsemble
+from blockml.predictors import PREDICTORS, MeanTrees, Predictor, TreeEnsemble
 from blockml.predictors.base import average_predictors
 from blockml.predictors.mlp import join_mlps
 from blockml.progress import ProgressCallback, ignore_progress
@@ -24,6 +24,7 @@ from blockml.training.hist_gradient_boosting import fit_boosted
 from blockml.training.lightgbm_trees import fit_lightgbm
 from blockml.training.mlp_fit import TrainingPages, factorize_input, fit_mlp
 from blockml.training.recipes import Recipe
+from blockml.training.single_tree import fit_tree, to_trees
 from blockml.training.table import BlockTable
 
 #: Maximum number of rows per page to train on, drawn at random and weighted to represent the rest. Training on all
@@ -80,6 +81,25 @@ def _fit_first(
         raise UsageError(f"predictors of kind {recipe.learner!r} can't be fitted")
     predictor: Predictor = fit(matrix, main, weight, seed=seed, **recipe.parameters)
     return predictor
+
+
+def fit_blocks(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_], seed: int = 0) -> Predictor:
+    """Train a recipe's first predictor on blocks of equal weight, without knowledge of their pages.
+
+    Parameters
+    ----------
+    recipe
+        The recipe; a single tree is shrunk by its shrinkage, if it has one.
+    matrix
+        (n_blocks, n_features) features of the recipe's feature set.
+    main
+        (n_blocks,) whether each block is content.
+    seed
+        Seed of training.
+    """
+    if recipe.is_ensemble:
+        return _fit_first(recipe, matrix, main, np.ones(len(main)), seed)
+    return MeanTrees(to_trees(fit_tree(recipe, matrix, main, seed), recipe.shrinkage or 0.0))
 
 
 def fit_ensemble(

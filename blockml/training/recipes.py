@@ -73,10 +73,19 @@ class Recipe:
         """Whether the learner grows boosted trees."""
         return self.learner in ("boosted", "lightgbm")
 
+    @property
+    def settable(self) -> dict[str, Any]:
+        """Fields and parameters of the learner that :meth:`but` can change, with their values."""
+        names = _SETTABLE if self.is_ensemble else (*_SETTABLE, *_OF_SINGLE_TREES)
+        return {**{name: getattr(self, name) for name in names}, **self.parameters}
+
     def but(self, **parameters: Any) -> Recipe:  # noqa: ANN401 (values of any recipe parameter)
         """Return the recipe with other fields (features, learner) or parameters of the learner.
 
         ``features`` may also be the path of a file of columns: see :func:`blockml.features.feature_sets.read_columns`.
+
+        Parameters of boosted trees may have LightGBM's names, such as ``learning_rate``, which is ``rate``, and
+        ``n_estimators``, which is ``n_trees``.
 
         Another learner has its own default parameters; threshold and shrinkage are fields that single trees have.
 
@@ -87,6 +96,7 @@ class Recipe:
         UsageError
             A value outside its range.
         """
+        parameters = {_ALIASES.get(key, key): value for key, value in parameters.items()}
         fields = {key: parameters.pop(key) for key in (*_SETTABLE, *_OF_SINGLE_TREES) if key in parameters}
         features = fields.get("features")
         if isinstance(features, str) and features not in FEATURE_SETS and Path(features).is_file():
@@ -139,6 +149,17 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "l2": (0.0, 1e9),
     "max_features": (1e-6, 1.0),
     "max_bins": (2, 255),
+}
+
+#: LightGBM's and scikit-learn's names of parameters of boosted trees.
+_ALIASES: Mapping[str, str] = {
+    "learning_rate": "rate",
+    "n_estimators": "n_trees",
+    "num_leaves": "leaves",
+    "min_child_samples": "min_leaf",
+    "reg_lambda": "l2",
+    "colsample_bytree": "max_features",
+    "max_bin": "max_bins",
 }
 
 #: Learners of single trees.

@@ -13,16 +13,17 @@ from blockml.datasets.gold_defects import filtered
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError, check_type
 from blockml.evaluation.seen import training_hashes
-from blockml.extractors import AnyModel, TrainedExtractor, trained
+from blockml.extractors import AnyModel, TrainedExtractor, resolve, trained
 from blockml.features import feature_set
 from blockml.model import Model
 from blockml.predictors import MeanTrees
 from blockml.predictors.tree_ensemble import Trees
 from blockml.progress import ProgressCallback, ignore_progress
 from blockml.text.plurals import counted
+from blockml.training.baseline import compare_with_baseline
 from blockml.training.block_types import block_type_rows, fit_block_types
-from blockml.training.checks import check_classes, check_gold
-from blockml.training.cross_validation import check_protocols, cross_validate, gaps
+from blockml.training.checks import check_classes, check_gold, pages_with_gold
+from blockml.training.cross_validation import CrossValidation, check_protocols, cross_validate, gaps
 from blockml.training.ensemble import Ensemble, fit_ensemble
 from blockml.training.lightgbm_trees import check_lightgbm
 from blockml.training.page_policy import PagePolicy
@@ -32,6 +33,9 @@ from blockml.training.single_tree import fit_tree, to_trees
 from blockml.training.splits import PROTOCOLS, n_groups
 from blockml.training.table import BlockTable, build_table
 from blockml.training.tuning import tune
+
+#: Model that a cross-validated recipe is compared with.
+_RELEASED = "default"
 
 
 def train(
@@ -102,7 +106,7 @@ def train(
         learner is not installed; only folds by site are requested, but no page's site is known; or an argument has no
         effect together with ``base``.
     DatasetError
-        A page has no gold or can't be read.
+        No page of a data set has gold, or a page can't be read. Single pages without gold are left out, and reported.
     UnknownNameError
         No such recipe, parameter or protocol.
 
@@ -182,6 +186,7 @@ def train_model(
     check_protocols(recipe, protocols, n_folds)
     if recipe.learner == "lightgbm":
         check_lightgbm()
+    datasets = pages_with_gold(datasets, report)
     checked = [filtered(dataset, jobs=jobs, progress=progress) for dataset in datasets]
     if not accept_defects:
         check_gold(checked, left_out=recipe.filter_gold)
@@ -193,9 +198,14 @@ def train_model(
         f"{counted(len(table.pages), 'page')}, {counted(len(table.main), 'block')}, {table.main.mean():.2%} content; "
         f"{counted(int(table.trainable.sum()), 'block')} to train on"
     )
-    metrics, page_policy = cross_validated(
+    metrics, page_policy, strictest = cross_validated(
         table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report, progress=progress
     )
+    if strictest is not None and strictest.protocol != "block":
+        released = resolve(_RELEASED)
+        found = compare_with_baseline(released, used, table, strictest, recipe, jobs=jobs, progress=progress)
+        if found is not None:
+            report(str(found))
     model = fit_model(table, recipe, seed, jobs, report, progress)
     for ensemble in model.ensembles:
         _check_splits(ensemble.trees, table)
@@ -301,10 +311,10 @@ def cross_validated(
     jobs: int = 1,
     report: Callable[[str], None] = lambda _: None,
     progress: ProgressCallback = ignore_progress,
-) -> tuple[dict[str, Any], PagePolicy | None]:
+) -> tuple[dict[str, Any], PagePolicy | None, CrossValidation | None]:
     """Cross-validate with each protocol.
 
-    Returns a summary per protocol and, for ensembles, the policy results of the strictest one.
+    Returns a summary per protocol, for ensembles the policy results of the strictest one, and its decisions.
     """
     results = {}
     metrics: dict[str, Any] = {}
@@ -323,7 +333,7 @@ def cross_validated(
         differences = ", ".join(f"{k} {v:+.3f}" for k, v in metrics["gaps"].items())
         report(f"overestimates of block F1 by the laxer protocol: {differences}")
     policies = [result.page_policy for result in results.values() if result.page_policy is not None]
-    return metrics, policies[-1] if policies else None
+    return metrics, policies[-1] if policies else None, [*results.values()][-1] if results else None
 
 
 def _line(summary: dict[str, Any]) -> str:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import blockml
 from blockml.cli import main
 from blockml.datasets import Gold, LabelledPage
+from blockml.errors import UsageError
 
 DATA = Path(__file__).parents[2] / "data"
 PAGE = str(DATA / "pages" / "short-article" / "page.html")
@@ -138,6 +140,10 @@ def test_an_empty_result_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[
         (["train", "--dataset", str(DATA / "pages"), "-o", "x", "--set", "leaf=1"], 2, "choose one of: features, l2"),
         (["train", "--dataset", str(DATA / "pages"), "-o", "x", "--set", "leaf"], 2, "--set takes NAME=VALUE"),
         (["model", "check", PAGE], 4, "not a model file"),
+        (["view", "-o", "x.html"], 2, "give either PAGE or --dataset and --id"),
+        (["view", PAGE, "-o", "x.html", "--id", "1"], 2, "--id has no effect without --dataset"),
+        (["view", "--dataset", str(DATA / "pages"), "-o", "x.html"], 2, "--dataset needs --id; the ids are: "),
+        (["view", "--dataset", str(DATA / "pages"), "--id", "short-articl", "-o", "x.html"], 2, "mean 'short-article'"),
     ],
 )
 def test_wrong_usage_has_a_clear_outcome(
@@ -149,6 +155,33 @@ def test_wrong_usage_has_a_clear_outcome(
     assert words in err
     assert "Traceback" not in err
     assert out == ""
+
+
+def test_a_table_of_pages_is_predicted_and_viewed_by_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Predict takes a table, view shows one of its pages with its gold, and a table is never read as a page."""
+    pytest.importorskip("jinja2", reason="needs the extra report")
+    table, view = str(tmp_path / "labels.csv"), str(tmp_path / "view.html")
+    lines = ["content,main_text,link", *(f"<p>Home</p><p>Text {n}.</p>,Text {n}.,/{n}" for n in range(20)), "<p>x,,"]
+    Path(table).write_text("\n".join(lines), encoding="utf-8")
+    for command in (["extract", table], ["view", table, "-o", view]):
+        assert main(command) == 2
+        assert f"is a table of pages; 'blockml predict {table}" in capsys.readouterr().err
+    with pytest.raises(UsageError, match=r"is a table of pages; pass it to blockml.predict"):
+        blockml.extract(Path(table))
+    assert main(["predict", table, "--model", "plain", "--fields", "id,text", "-o", str(tmp_path / "out.jsonl")]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert rows[16] == {"id": "labels.csv:17", "text": "Home\nText 16."}
+    assert len(rows) == 21
+    assert main(["predict", table, "--columns", "html=page"]) == 2
+    assert "no column 'page'; the columns are: content, main_text, link" in capsys.readouterr().err
+    assert main(["view", "--dataset", table, "--id", "17", "--model", "plain", "-o", view]) == 0
+    page = Path(view).read_text(encoding="utf-8")
+    assert "Text 16." in page
+    assert "superfluous" in page  # the menu, by the gold of the row
+    assert main(["view", "--dataset", table, "--id", "21", "--model", "plain", "-o", view]) == 0
+    assert main(["view", "--dataset", table, "--columns", "html=link", "--id", "1", "-o", view]) == 3
+    assert main(["view", "--dataset", table, "--id", "99", "-o", view]) == 2
+    assert "no page '99'; the ids are: 1, 2, 3, 4, 5, …" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

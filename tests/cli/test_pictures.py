@@ -84,8 +84,9 @@ def test_a_tree_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["--tree", "200"], "from 0 to 199"),
         (["--tree", "x"], "number of a tree"),
         (["--paths"], "--paths needs --tree"),
-        (["--dataset", "data/sites"], "--dataset needs --importance"),
-        (["--importance"], "give --dataset"),
+        (["--dataset", "data/sites"], "--dataset needs --importances"),
+        (["--importances"], "give --dataset"),
+        (["--importances", "--repeats", "3"], "--repeats has no effect without --dataset"),
     ],
 )
 def test_wrong_calls_of_show(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,13 +100,33 @@ def test_wrong_calls_of_show(options: list[str], message: str, capsys: pytest.Ca
 
 
 def test_importance_names_families(capsys: pytest.CaptureFixture[str]) -> None:
-    """Shares of impurity sum to one, and permuting the container features lowers the score."""
-    arguments = ["--importance", "--dataset", DATA / "pages", "--repeats", "1", "--format", "json"]
+    """Gains sum to one, and permuting the container features lowers the score."""
+    arguments = ["--importances", "--dataset", DATA / "pages", "--repeats", "1", "--format", "json"]
     code, printed, told = run(capsys, "model", "show", "default", *arguments)
     assert code == 0, told
     rows = {row["family"]: row for row in json.loads(printed)}
-    assert sum(float(row["impurity"].rstrip("%")) for row in rows.values()) == pytest.approx(100, abs=1)
+    assert sum(float(row["gain"].rstrip("%")) for row in rows.values()) == pytest.approx(100, abs=1)
     assert float(rows["container"]["permutation"]) > 0
+
+
+def test_importances_of_held_out_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model has the importance of its columns on the held-out folds, in its file and in its card."""
+    path = tmp_path / "mine.blockml"
+    command = ["train", "--dataset", DATA / "sites", "--recipe", "kim2013", "--cv", "site", "--folds", "3", "-o", path]
+    assert run(capsys, *command)[0] == 0
+    for unit in ("family", "column"):
+        code, printed, told = run(capsys, "model", "show", path, "--importances", "--by", unit, "--format", "json")
+        assert code == 0, told
+        assert "held-out pages of 3 folds by site; gain: share of the entropy" in told
+        rows = json.loads(printed)
+        gains = [float(row["gain"].rstrip("%")) for row in rows]
+        assert gains == sorted(gains, reverse=True)
+        assert (unit == "column" and len(rows) <= 20) or sum(gains) == pytest.approx(100, abs=1)
+        card = run(capsys, "model", "show", path)[1]
+        assert "## Important columns" in card
+        assert f"| {rows[0][unit]} |" in card
+    permuted = {row["column"]: float(row["permutation"]) for row in rows}
+    assert max(permuted.values()) > 0.01
 
 
 def test_two_pages_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,7 +100,7 @@ def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
             ["train", "--dataset", SITE, "-o", "x", "--recipe", "kim2013", "--block-type-dataset", SITE],
             "--block-type-dataset has no effect with recipe kim2013, which does not learn block types",
         ),
-        (["model", "show", "none", "--repeats", "3"], "--repeats needs --importance"),
+        (["model", "show", "none", "--repeats", "3"], "--repeats needs --importances"),
         (["model", "show", "kim2013", "--tree", "--format", "json"], "--format has no effect with --tree"),
         (["features", "kim2013", "--tags", SITE], "leave out kim2013"),
         (["features", "--backend", "lexbor"], "--backend has no effect without --tags"),

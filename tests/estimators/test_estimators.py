@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -24,8 +25,17 @@ from sklearn.utils import estimator_checks
 import blockml
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import UsageError
-from blockml.estimators import BlockClassifier, BlockFeatures, GroupFolds, block_rows, page_groups, prepare_pages
-from blockml.training.recipes import recipe
+from blockml.estimators import (
+    BlockClassifier,
+    BlockFeatures,
+    GroupFolds,
+    block_rows,
+    block_scorer,
+    page_groups,
+    prepare_pages,
+)
+from blockml.features import FEATURE_SETS
+from blockml.training.recipes import RECIPES, recipe
 from blockml.training.table import PageRows
 from blockml.training.train import train_model
 
@@ -134,6 +144,77 @@ def test_blocks_as_samples(pages: list[PageRows]) -> None:
     assert set(groups.tolist()) <= set(range(len(pages)))
 
 
+def test_parameters_of_a_recipe_can_be_searched(sites: Dataset) -> None:
+    """A grid search tunes boosted trees by the parameters of the recipe, on pages and by any scorer."""
+    pytest.importorskip("lightgbm")
+    classifier = BlockClassifier("boosted")
+    deep = classifier.get_params()
+    assert (deep["recipe__rate"], deep["recipe__learner"], deep["recipe"]) == (0.07, "lightgbm", "boosted")
+    rows = prepare_pages(sites.pages[::2], "boosted")
+    searched = {"recipe__learning_rate": [1e-6, 0.3], "recipe__n_trees": [10]}
+    scorers = {"page F1": None, "AUC": block_scorer("roc_auc"), "F1": block_scorer("f1")}
+    for metric, scorer in scorers.items():
+        search = GridSearchCV(classifier, searched, cv=GroupKFold(2), scoring=scorer, error_score="raise")
+        search.fit(rows, groups=page_groups(rows))
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all(), metric
+    assert search.best_params_ == {"recipe__learning_rate": 0.3, "recipe__n_trees": 10}
+    assert search.best_estimator_.model_.recipe["rate"] == 0.3
+    assert len(search.best_estimator_.model_.ensembles[0].trees.roots) == 10
+    assert clone(search.best_estimator_).get_params()["recipe__rate"] == 0.3
+    assert classifier.get_params()["recipe__rate"] == 0.07
+
+
+@pytest.mark.parametrize("name", ["kim2013", "boosted"])
+def test_blocks_are_samples_for_any_metric(sites: Dataset, name: str, tmp_path: Path) -> None:
+    """On a matrix of blocks every metric of scikit-learn gives a number, and the fitted model can be saved."""
+    classifier = BlockClassifier(name)
+    if name == "boosted":
+        pytest.importorskip("lightgbm")
+        classifier.set_params(recipe__n_trees=20)
+    rows, main, groups = block_rows(sites.pages[::2], name)
+    metrics = ["f1", "precision", "roc_auc", "average_precision"]
+    found = cross_validate(
+        classifier, rows, main, groups=groups, cv=GroupKFold(2), error_score="raise", scoring=metrics
+    )
+    assert all(0.8 < value <= 1 for metric in ("f1", "roc_auc") for value in found[f"test_{metric}"])
+    classifier.fit(rows, main)
+    assert classifier.predict(rows).shape == main.shape
+    assert np.allclose(classifier.predict_proba(rows).sum(axis=1), 1)
+    assert classifier.score(rows, main) == f1_score(main, classifier.predict(rows))
+    blockml.save(classifier, tmp_path / "blocks.blockml")
+    html = sites.pages[0].load()[0]
+    kept = blockml.extract(html, model=tmp_path / "blocks.blockml").kept
+    assert kept.tolist() == classifier.predict([html])[0].tolist()
+    for call, message in (
+        (lambda: classifier.fit(rows), "need their labels y"),
+        (lambda: classifier.score(rows), "need their labels y"),
+        (lambda: classifier.fit(rows[:, :3], main), "columns, as block_rows returns them"),
+        (lambda: classifier.predict(rows[:, :3]), "the matrix has 3 columns"),
+        (lambda: BlockClassifier("default").fit(*block_rows(sites.pages[:3], "default")[:2]), "has MLPs"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            call()
+    linear = BlockClassifier("kim2013", make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss")))
+    if name == "kim2013":
+        assert linear.fit(rows, main).score(rows, main) > 0.8
+
+
+@pytest.mark.parametrize("name", [*RECIPES, *FEATURE_SETS])
+def test_feature_names_are_those_of_the_columns(sites: Dataset, name: str) -> None:
+    """A recipe or feature set has as many names as columns, and a recipe takes the pages prepared for it."""
+    features = BlockFeatures(name)
+    names = features.get_feature_names_out()
+    page = sites.pages[0]
+    if name != "votes":  # slow
+        assert features.transform([page]).shape[1] == len(names)
+    if name in RECIPES and name != "stacking":
+        rows = block_rows([page], name)[0]
+        assert rows.shape[1] == len(names)
+        assert features.transform(prepare_pages([page], name)).shape[1] == len(names)
+    if name == "kim2013":
+        assert len(names) == 140
+
+
 @pytest.mark.parametrize("estimator", [BlockFeatures(), BlockClassifier()], ids=["features", "classifier"])
 @pytest.mark.parametrize(
     "check",
@@ -172,7 +253,15 @@ def test_wrong_calls(sites: Dataset) -> None:
         BlockClassifier("kim").fit(sites.pages)
     with pytest.raises(UsageError, match="by must be"):
         page_groups([], "block")
-    assert clone(BlockClassifier(seed=3)).get_params() == {"recipe": "kim2013", "estimator": None, "seed": 3}
+    shallow = clone(BlockClassifier(seed=3)).get_params(deep=False)
+    assert shallow == {"recipe": "kim2013", "estimator": None, "seed": 3}
+    for wrong in ("recipe__leaf", "recipe__leaves"):
+        with pytest.raises(UsageError, match="unknown recipe parameter 'lea"):
+            BlockClassifier().set_params(**{wrong: 3})
+    with pytest.raises(UsageError, match="'rate' must be a number from 1e-06 to 1, got 2"):
+        BlockClassifier("boosted").set_params(recipe__learning_rate=2)
+    with pytest.raises(UsageError, match="choose one of: average_precision, f1, "):
+        block_scorer("f2")
 
 
 USER = """
@@ -247,7 +336,7 @@ def test_pages_prepared_for_another_recipe(sites: Dataset, prepared: str, fitted
         BlockClassifier(fitted).fit(rows)
     with pytest.raises(UsageError, match="pages were prepared for another recipe"):
         block_rows(rows, fitted)
-    with pytest.raises(UsageError, match="prepared for a feature set other than boilerpipe6"):
+    with pytest.raises(UsageError, match=r"prepared for the feature set .*, not for boilerpipe6"):
         BlockFeatures("boilerpipe6").transform(rows)
     small = BlockClassifier("boilerpipe6").fit(prepare_pages(sites.pages, "boilerpipe6"))
     for call in (small.predict, small.predict_proba, small.score):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,17 @@ import pytest
 
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import DatasetError, UsageError
-from blockml.evaluation.importance import LabelledRows, by_column, by_family, importance_rows, impurity_gains
+from blockml.evaluation.importance import (
+    LabelledRows,
+    by_column,
+    by_family,
+    fold_importance,
+    held_out_importance,
+    importance_rows,
+    impurity_gains,
+)
 from blockml.extractors import trained
-from blockml.predictors.tree_ensemble import Trees, joined
+from blockml.predictors.tree_ensemble import MeanTrees, Trees, joined
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -51,6 +60,27 @@ def test_families_and_columns_of_a_model() -> None:
     assert families["ld"].spread >= 0
     with pytest.raises(UsageError, match="repeats"):
         by_family(model, rows, repeats=0)
+
+
+def test_folds_are_averaged() -> None:
+    """The gain is the mean of the folds' shares, the loss that of the folds in which the column was permuted."""
+    rows = LabelledRows(ROWS.columns, np.tile(ROWS.matrix, (50, 1)), np.tile(ROWS.main, 50))
+    perfect = fold_importance(MeanTrees(STUMP), rows)
+    assert perfect is not None
+    assert list(perfect.by_column) == ["wd_0"]
+    assert perfect.by_column["wd_0"] > 0.2
+    other = replace(perfect, gains=np.array([4.0, 0.0]), by_column={"ld_0": 0.5}, by_family={"ld": 0.5})
+    found = held_out_importance([perfect, other])
+    assert {item.name: item.impurity for item in found["column"]} == {"wd_0": 0.5, "ld_0": 0.5}
+    assert {item.name: item.drop for item in found["column"]} == {"ld_0": 0.5, "wd_0": perfect.by_column["wd_0"]}
+    assert held_out_importance([]) == {}
+    one_class = LabelledRows(ROWS.columns, ROWS.matrix[2:], ROWS.main[2:])
+    assert fold_importance(MeanTrees(STUMP), one_class) is None
+    assert fold_importance(object(), rows) is None
+    many = LabelledRows(ROWS.columns, np.tile(ROWS.matrix, (2000, 1)), np.tile(ROWS.main, 2000))
+    sampled = fold_importance(MeanTrees(STUMP), many, seed=1)
+    assert sampled is not None
+    assert sampled.gains.sum() <= 2000
 
 
 def test_pages_without_both_kinds_of_blocks_are_refused() -> None:

@@ -63,6 +63,8 @@ ROUTED = [
     ("https://10.0.0.1/", TEXT, "kim2013 0.1.0"),
     ("", TEXT, "kim2013 0.1.0"),
     (None, TEXT, "kim2013 0.1.0"),
+    ("https://web.archive.org/web/20200131120000id_/https://www.cats.example/1", TEXT, "all 0.1.0"),
+    ("https://web.archive.org/web/2020/http:/shop.cats.example/1", TEXT, "none 0.1.0"),
 ]
 
 

@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 import blockml
 from blockml.datasets import open_dataset
+from blockml.decision.decide import predicted_f1
 from blockml.errors import ModelError, UsageError
 from blockml.evaluation.run import evaluate_extractor
 from blockml.extract import extract_page
@@ -21,6 +22,7 @@ from blockml.extractors import Extractor, TrainedExtractor, resolve
 from blockml.extractors.combinations import Intersection, Majority, Union
 from blockml.extractors.matrix import page_matrix
 from blockml.extractors.methods import SITE_METHODS
+from blockml.extractors.routed import Route, RoutedExtractor
 from blockml.extractors.site.at_site import at_site
 from blockml.extractors.site.methods import BlockFrequency, TextFrequency, TreeMapping
 from blockml.features import FEATURE_SETS
@@ -160,6 +162,48 @@ def test_other_extractors_get_the_remaining_blocks() -> None:
     etdm = TreeMapping()
     assert isinstance(at_site(etdm, site), TreeMapping)
     assert etdm.template is None
+
+
+def test_a_template_keeps_what_the_model_predicts() -> None:
+    """With a template the confidence is that of the blocks kept then, from the model's probabilities."""
+    files = sorted((DATA / "harbour-courier").glob("*/page.html"))
+    pages = [blockml.parse(path.read_bytes()) for path in files]
+    model = blockml.load("default")
+    knowing = at_site(model, SiteTemplate.learn(pages))
+    changed = 0
+    for page in pages:
+        alone, with_site = extract_page(page, model), extract_page(page, knowing)
+        assert with_site.article_probability == alone.article_probability is not None
+        assert with_site.probabilities.tolist() == alone.probabilities.tolist()
+        assert with_site.labels is not None
+        matrix = model.predict(page).matrix
+        assert matrix is not None
+        if (with_site.kept == alone.kept).all():
+            assert with_site.confidence == alone.confidence
+        else:
+            changed += 1
+            expected = predicted_f1(alone.probabilities, with_site.kept, matrix.context.words)
+            assert with_site.confidence == pytest.approx(expected, abs=0.02)  # comments count as certain
+            assert with_site.confidence != alone.confidence
+    assert 0 < changed < len(pages)
+
+
+def test_a_page_without_content_has_no_confidence_with_a_template() -> None:
+    """Where nothing is kept, a template does not make the model sure."""
+    pages = [blockml.parse(f"<p><a href=/>Home of {name}</a></p>") for name in NAMES]
+    result = extract_page(pages[0], at_site(blockml.load("default"), SiteTemplate.learn(pages)))
+    assert (result.status, result.confidence) == ("no_content", 0)
+
+
+def test_a_template_keeps_the_routes_of_a_folder_of_models() -> None:
+    """With a template, each page still gets the model of its site."""
+    base = blockml.load("kim2013")
+    assert isinstance(base, TrainedExtractor)
+    routed = RoutedExtractor(base.model, routes=[Route("cats.example", replace(base.model, name="cats"))])
+    knowing = at_site(routed, SiteTemplate.learn(animals()))
+    page = replace(animals(("worms",))[0], url="https://cats.example/")
+    assert "cats" in extract_page(page, knowing).model
+    assert knowing.decide(page).kept.tolist() == extract_page(page, knowing).kept.tolist()
 
 
 @pytest.mark.parametrize("kind", [Union, Intersection, Majority])

@@ -70,6 +70,14 @@ def test_sites_are_ranked_by_pages_and_uncertainty() -> None:
     assert sum(row["pages"] for row in found.tables["confidence"]) == 31
 
 
+def test_pages_of_a_web_archive_belong_to_their_sites() -> None:
+    """A copy in a web archive counts as a page of the site that it was copied from."""
+    rows = rows_of({"cats.example": (3, 0.9), "dogs.example": (2, 0.9)})
+    archive = "https://web.archive.org/web/20200131120000/"
+    found = survey([*rows[:2], *(row | {"url": archive + row["url"]} for row in rows[2:])])
+    assert {row["site"]: row["pages"] for row in found.tables["sites"]} == {"cats.example": 3, "dogs.example": 2}
+
+
 def test_lines_that_repeat_are_counted_by_site() -> None:
     """A line that is on many pages of a site is listed with its count, but not texts of single pages."""
     found = survey(rows_of({"cats.example": (12, 0.9), "dogs.example": (2, 0.9)}))

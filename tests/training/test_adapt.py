@@ -192,7 +192,13 @@ def test_wrong_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         adapt(BASE, [pages])
     site(tmp_path / "more", range(4), odd=True)
     (tmp_path / "more" / "p0" / "labels.jsonl").unlink()
-    with pytest.raises(DatasetError, match="has no gold"):
+    lines: list[str] = []
+    with pytest.raises(UsageError, match="at least 4 labelled pages, got 3"):
+        adapt(BASE, [open_dataset(tmp_path / "more")], report=lines.append)
+    assert lines == ["more: left out 1 page without gold for a whole text"]
+    for file in (tmp_path / "more").glob("*/labels.jsonl"):
+        file.unlink()
+    with pytest.raises(DatasetError, match="no page has gold for its whole text"):
         adapt(BASE, [open_dataset(tmp_path / "more")])
     given = ["train", "--base", "default", "--dataset", str(tmp_path / "mine"), "-o", str(tmp_path / "x.blockml")]
     assert main([*given, "--set", "min_leaf=3"]) == 2

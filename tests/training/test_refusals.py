@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
@@ -38,7 +39,8 @@ def write_pages(folder: Path, n: int = 6, menu: str = MENU, meta: dict[str, str]
 
 def trained(folder: Path, *options: str) -> int:
     """Train with the smallest recipe and return the exit code."""
-    return main(["train", "--dataset", str(folder), "-o", str(folder / "m.blockml"), "--recipe", "kim2013", *options])
+    model = (folder if folder.is_dir() else folder.parent) / "m.blockml"
+    return main(["train", "--dataset", str(folder), "-o", str(model), "--recipe", "kim2013", *options])
 
 
 def test_a_folder_as_output_is_refused(tmp_path: Path, capsys: Output) -> None:
@@ -207,3 +209,34 @@ def test_unknown_sites(tmp_path: Path, capsys: Output) -> None:
     known = write_pages(tmp_path / "known", meta={"url": "https://cat.example/a"})
     assert trained(known) == 0
     assert "not measured, because there is only one site" in capsys.readouterr().err
+
+
+def test_rows_without_gold_are_left_out(tmp_path: Path, capsys: Output) -> None:
+    """Pages that nobody has labelled yet are left out of training, and their number is reported."""
+    pages = write_pages(tmp_path / "pages", 8)
+    for name in ("p0", "p5", "p6"):
+        (pages / name / "expected.txt").unlink()
+    assert trained(pages) == 0
+    assert "pages: left out 3 pages without gold" in capsys.readouterr().err
+    for page in pages.glob("*/expected.txt"):
+        page.unlink()
+    assert trained(pages) == 3
+    assert "no page has gold: label some" in capsys.readouterr().err
+
+
+def test_a_table_with_rows_without_gold_is_trained_on(tmp_path: Path, capsys: Output) -> None:
+    """Empty cells of a table are no gold, for training and for adapting."""
+    pages = write_pages(tmp_path / "pages", 8)
+    with (tmp_path / "labels.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["html", "text", "url"])
+        for number, folder in enumerate(sorted(pages.iterdir())):
+            text = (folder / "expected.txt").read_text() if number != 2 else ""
+            writer.writerow([(folder / "page.html").read_text(), text, f"https://cats.example/{number}"])
+    assert trained(tmp_path / "labels.csv") == 0
+    assert "labels: left out 1 page without gold" in capsys.readouterr().err
+    for by in ([], ["--by", "site"]):
+        out = str(tmp_path / "".join(["adapted", *by]))
+        given = ["train", "--base", "default", "--dataset", str(tmp_path / "labels.csv"), "-o", out, *by]
+        assert main(given) == 1  # the model finds all of this text
+        assert "labels: left out 1 page without gold" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -26,15 +26,18 @@ from blockml.archives.suffixes import (
     split_compression,
 )
 from blockml.batch.items import Item
+from blockml.batch.readers.addresses import PageAddresses
 from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, RecordFields, Unit, in_units
 from blockml.batch.readers.lines import line_blocks, line_ranges
 from blockml.batch.readers.pages import PageFile, file_size, labelled_page, page_file, page_units
 from blockml.batch.readers.parquet import parquet_units
+from blockml.batch.readers.tables import table_units
 from blockml.batch.readers.warc import WarcRange, arc_units, stream_units, warc_ranges, without_overlap
 from blockml.datasets import open_dataset
 from blockml.datasets.base import LabelledPage
 from blockml.datasets.corpus import find_table
-from blockml.errors import InputError, UsageError
+from blockml.errors import DatasetError, InputError, UsageError
+from blockml.text.public_suffixes import split_host
 
 __all__ = [
     "InputFile",
@@ -63,10 +66,7 @@ _JSON_DOCUMENT = re.compile(rb"\[\s*\{|\{[ \t\r]*\n")
 #: Start of an object, also with Python's quotes. Pages may begin with ``{%`` or ``{{`` of a template language.
 _JSON_OBJECT = re.compile(rb"\{[ \t]*[\"'}]")
 #: Kinds of files that hold many pages but would be read as one, and why they are rejected.
-_REFUSED = {
-    "json": "JSON, but not JSON lines, which have one object with one page per line",
-    "table": "CSV and TSV files aren't read; write the pages as JSON lines or Parquet",
-}
+_REFUSED = {"json": "JSON, but not JSON lines, which have one object with one page per line"}
 #: Compressions of WARC files that are read in ranges.
 _WITH_RANGES = ("", ".gz")
 #: Name of standard input.
@@ -101,6 +101,14 @@ class Inputs:
     passed_over: Counter[str] = field(default_factory=Counter)
     #: Whether the names come from a list, so that the id of a page is its whole name, not only its last part.
     listed: bool = False
+    addresses: PageAddresses | None = None  #: PageAddresses of page files; see :meth:`add_addresses`.
+    n_without_address: int = 0  #: Page files that have none there, in the last reading.
+
+    def add_addresses(self, addresses: PageAddresses) -> None:
+        """Use addresses for the page files; raises UsageError if none of the first files has one."""
+        pages = ((file.path, file.page().id) for file in self.files() if _kind(file) == "page")
+        addresses.check((os.fspath(path), page_id) for path, page_id in pages)
+        self.addresses = addresses
 
     def files(self) -> Iterator[InputFile]:
         """Yield the files; files of a folder are sorted by path."""
@@ -143,9 +151,10 @@ class Inputs:
                 if (kind := _kind(found)) != "page":
                     other.append((found, kind))
                     return
-                yield found.page()
+                yield self._page(found)
 
         files = self.files()
+        self.n_without_address = 0
         other: list[tuple[InputFile, str]] = []
         while True:
             yield from page_units(plain_pages())
@@ -158,10 +167,19 @@ class Inputs:
         """Yield the pages of one of the files, as :func:`read_items` yields them."""
         kind = _kind(file)
         if kind == "page":
-            units: Iterator[Unit] = iter(page_units(iter([file.page()])))
+            units: Iterator[Unit] = iter(page_units(iter([self._page(file)])))
         else:
             units = self._units_of(file.path, kind, reading)
         yield from _items(units, reading)
+
+    def _page(self, file: InputFile) -> PageFile:
+        """Describe a page file, with its address and the site of that."""
+        page = file.page()
+        if self.addresses is None:
+            return page
+        url = self.addresses.of(page.path, page.id)
+        self.n_without_address += url is None
+        return page if url is None else replace(page, url=url, site=split_host(url)[0] or page.site)
 
     def _units_of(self, path: Path, kind: str, reading: Reading) -> Iterator[Unit]:
         name = name_text(path.name)
@@ -179,12 +197,14 @@ class Inputs:
                 yield from arc_units(path, reading)
             elif kind == "parquet":
                 yield from parquet_units(path, self.fields, reading.limit)
+            elif kind == "table":
+                yield from table_units(path, self.fields, reading.limit)
             elif compression_of(path):
                 with open_decompressed(path) as stream:
                     yield from line_blocks(name, stream, self.fields, reading.limit)
             else:
                 yield from line_ranges(path, self.fields)
-        except OSError as error:
+        except (OSError, DatasetError) as error:
             yield Items(name, (Item(name, error=f"cannot read the file ({error})"),), 0)
 
 
@@ -202,9 +222,9 @@ def find_inputs(
         Files; folders, for all page files and WARC and ARC files below them, or for the pages of a data set with the
         ids that it gives them; globs, in which ``**`` crosses folders; and ``-`` for standard input. All except Parquet
         may be compressed. WARC, ARC and Parquet files are recognised by their content, JSON lines by content or by the
-        suffix ``.jsonl`` or ``.ndjson``.
+        suffix ``.jsonl`` or ``.ndjson``, tables by the suffix ``.csv`` or ``.tsv``.
     fields
-        Names of the fields of JSON lines and of the columns of Parquet files.
+        Names of the fields of JSON lines and of the columns of Parquet files and tables.
     listed
         Whether the names come from a list, so that the id of a page is its name without suffix; otherwise it is the
         path below the folder or glob, or the last part of a file's name.
@@ -261,7 +281,8 @@ def _items(units: Iterator[Unit], reading: Reading) -> Iterator[Item]:
     for unit in units:
         if (left := without_overlap(unit, before, end)) is not None:
             reading.end = None
-            yield from left.items(reading)
+            for item in left.items(reading):
+                yield item.decoded(reading.limit)
             before, end = left, reading.end
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,17 +25,19 @@ class PageFile:
     site: str
     size: int
     labelled: LabelledPage | None = None  #: The page, if it belongs to a data set.
+    url: str | None = None  #: Its address, if a table of addresses has one.
 
     def item(self) -> Item:
         """Return the page, to be read later, or read now if its data set has its own way of reading it."""
         if (page := self.labelled) is None:
-            return Item(self.id, path=Path(self.path), site=self.site)
+            return Item(self.id, path=Path(self.path), url=self.url, site=self.site)
+        url = self.url or page.url
         try:
             html = page.load()[0] if page.reader else None
         except BlockmlError as error:
-            return Item(self.id, url=page.url, site=self.site, error=str(error))
+            return Item(self.id, url=url, site=self.site, error=str(error))
         path = None if page.reader else page.path
-        return Item(self.id, path, html, page.url, page.charset, self.site)
+        return Item(self.id, path, html, url, page.charset, self.site)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,12 @@ class PageFiles:
         """Yield the pages, not read yet."""
         for file in self.files:
             yield file.item()
+
+    def unread(self, n_done: int, offset: int) -> tuple[Iterable[str], PageFiles | None]:  # noqa: ARG002 (as above)
+        """Return the id of the file that was read, and the files after it."""
+        rest = self.files[n_done + 1 :]
+        left = PageFiles(rest[0].path, rest, sum(file.size for file in rest)) if rest else None
+        return [file.id for file in self.files[n_done : n_done + 1]], left
 
 
 def labelled_page(page: LabelledPage) -> PageFile:

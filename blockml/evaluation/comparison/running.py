@@ -6,7 +6,7 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 import joblib
 
-from blockml.datasets import LabelledPage
+from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.base import check_names
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison.fingerprints import scoring_fingerprint
@@ -23,7 +23,7 @@ from blockml.evaluation.comparison.store import PageSample, Store
 from blockml.evaluation.comparison.systems import Chosen, System, check_ids, read_outputs
 from blockml.evaluation.comparison.tables import build_tables, write_tables
 from blockml.evaluation.comparison.workers import CannotRunError, TaskResult, run_pages
-from blockml.evaluation.seen import find_seen, page_hashes
+from blockml.evaluation.seen import Seen, find_seen, page_hashes
 from blockml.model.training_hashes import PageHashes
 from blockml.parsing.options import ParsingOptions
 from blockml.progress import ProgressCallback, ignore_progress, tracked
@@ -164,12 +164,14 @@ def run_system(
     peaks: list[float] = []
     if system.kind == "outputs":
         results = _given(system, sample, report)
+    elif system.folds:
+        results = _by_fold(system, sample, jobs=jobs, timeout=timeout, peaks=peaks)
     else:
         results = run_pages(system, sample.dataset.pages, jobs=jobs, timeout=timeout, peaks=peaks)
     outcomes: Counter[str] = Counter()
     if system.training and hashes is None:
         hashes = page_hashes(sample.dataset)
-    seen = find_seen(system.training, sample.dataset, sample.checksum, hashes or {})
+    seen = _seen(system, sample, hashes or {})
     pages = None if seen.pages is None else list(seen.pages)  # in the form in which it is read from the file
     description = {**wanted, "seen": {**asdict(seen), "pages": pages}, "outcomes": outcomes}
 
@@ -187,6 +189,36 @@ def run_system(
         )
 
     return store.write("outputs", dataset, name, rows(), description)
+
+
+def _by_fold(
+    system: System, sample: PageSample, *, jobs: int, timeout: float, peaks: list[float]
+) -> Iterator[TaskResult]:
+    """Yield the results of all folds in the order of the pages."""
+    found: dict[str, TaskResult] = {}
+    for own, pages in _folds(system, sample):
+        found |= {result.id: result for result in run_pages(own, pages.pages, jobs=jobs, timeout=timeout, peaks=peaks)}
+    return (found[page.id] for page in sample.dataset.pages)
+
+
+def _folds(system: System, sample: PageSample) -> Iterator[tuple[System, Dataset]]:
+    """Yield the system of each fold with pages in the sample, and these pages."""
+    dataset = sample.dataset
+    for keys, own in system.folds:
+        if pages := tuple(page for page in dataset.pages if (dataset.name, page.id) in keys):
+            yield own, replace(dataset, pages=pages)
+
+
+def _seen(system: System, sample: PageSample, hashes: Mapping[str, PageHashes]) -> Seen:
+    """Find the pages that a system was trained on; in folds, those that the model of their own fold was trained on."""
+    whole = find_seen(system.training, sample.dataset, sample.checksum, hashes)
+    if not system.folds:
+        return whole
+    found = [find_seen(own.training, pages, "", hashes) for own, pages in _folds(system, sample)]
+    pages = [item.pages for item in found if item.pages is not None]
+    n_sites = min(sum(item.sites for item in found), whole.n_sites)
+    known = tuple(sorted({page_id for ids in pages for page_id in ids})) if len(pages) == len(found) else None
+    return Seen(known, whole.n_pages, n_sites, whole.n_sites)
 
 
 def _given(system: System, sample: PageSample, report: Callable[[str], None]) -> Iterator[TaskResult]:

@@ -77,10 +77,23 @@ class System:
     parsing: ParsingOptions = field(default_factory=ParsingOptions)
     uses_site: bool = False  #: Whether it learns from other pages of the same site
     training: tuple[Trained, ...] = field(default=(), compare=False)  #: Training data of its models
+    #: Systems for parts of the pages, each given by data set and id, for results out of fold.
+    folds: tuple[tuple[frozenset[tuple[str, str]], System], ...] = field(default=(), compare=False)
 
     def make(self, site_pages: Sequence[LabelledPage] = ()) -> Run:
         """Construct it, fitted to the pages of a site if it uses them; expensive steps run once here, not per page."""
         return self.maker(self.source, dict(self.parameters), site_pages)
+
+    def extractor(self) -> Extractor | None:
+        """Return the extractor of a system of blockml; None for any other."""
+        return None if self.kind != "own" else _resolved(self.source, dict(self.parameters))
+
+    def with_folds(self, name: str, extractors: Mapping[frozenset[tuple[str, str]], Extractor]) -> System:
+        """Return the system with an extractor for each part of the pages; ``name`` tells how they were made."""
+        folds = tuple((pages, _object(extractor)) for pages, extractor in extractors.items())
+        digest = hashlib.sha256(" ".join(system.version for _, system in folds).encode()).hexdigest()[:8]
+        parameters = (*self.parameters, ("trained", name))
+        return replace(self, version=f"{blockml.__version__}+{digest}", parameters=parameters, folds=folds)
 
 
 class Chosen(NamedTuple):

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.decide import Decision, decide
 from blockml.decision.lines import line_weights
+from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
 from blockml.extractors.base import Extractor
-from blockml.extractors.combinations import LEAST_SCORE, Combination, Member, remaining_scores
+from blockml.extractors.combinations import LEAST_SCORE, Combination, Member
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.site.methods import TextFrequency
 from blockml.outline import line_numbers
@@ -54,7 +56,13 @@ class Unrepeated(Combination):
     @property
     def default_threshold(self) -> float:
         """Threshold of the extractor."""
-        return max(self.extractors()[-1].effective_threshold, LEAST_SCORE)
+        return self.extractors()[-1].effective_threshold
+
+    @property
+    def policy(self) -> DecisionPolicy:
+        """Policy of the extractor; its threshold is above 0, so that repeated blocks are not kept."""
+        policy = self.extractors()[-1].policy
+        return replace(policy, threshold=max(self.effective_threshold, LEAST_SCORE))
 
     @property
     def gives_labels(self) -> bool:
@@ -77,16 +85,24 @@ class Unrepeated(Combination):
         return self.decide(page).scores
 
     def predict(self, page: Page) -> Prediction:
-        """Score with the extractor, with the remarks of both."""
+        """Predict with the extractor, with the blocks that are repeated and the remarks of both.
+
+        Probabilities and everything else that the extractor predicts stay, so that the decision computes the
+        confidence from the model's probabilities and the blocks that are kept in the end.
+        """
         self.check()
         site, last = self.extractors()
         rare, found = site.predict(page), last.predict(page)
-        decision = last.decide(page, found)
-        whole = Prediction(remaining_scores(decision, last), (*rare.remarks, *found.remarks), decision.labels)
+        whole = replace(found, remarks=(*rare.remarks, *found.remarks))
         left = replace(whole, removed=_repeated_lines(page, ~site.decide(page, rare).kept))
         if not self.decide(page, left).kept.any() and self.decide(page, whole).kept.any():
             return replace(whole, remarks=("the template matches every kept block and was ignored", *whole.remarks))
         return left
+
+    def decide(self, page: Page, prediction: Prediction | None = None) -> Decision:
+        """Decide with the policy that the extractor has for the page."""
+        chosen = self.at_page(page)
+        return decide(chosen.policy, page, self.predict(page) if prediction is None else prediction)
 
     def explain(self, page: Page) -> tuple[str, ...]:
         """Explain why a block is repeated, or return the explanation of the extractor."""

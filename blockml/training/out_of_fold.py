@@ -1,0 +1,255 @@
+"""Models of folds: each is trained like a given model, without the pages that it is tested on.
+
+A model scores better on its training pages than on others. To compare it with other systems on the pages that it was
+trained on, each page is extracted by a model of the same recipe, or adaptation, that has not seen it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.datasets import Dataset
+from blockml.datasets.gold import block_tokens
+from blockml.datasets.gold_defects import filtered
+from blockml.datasets.validation import content_hash
+from blockml.errors import BlockmlError, UsageError
+from blockml.evaluation.seen import training_hashes
+from blockml.extractors import trained
+from blockml.model import Model
+from blockml.parsing import parse
+from blockml.parsing.options import ParsingOptions
+from blockml.progress import ProgressCallback, ignore_progress, tracked
+from blockml.text.plurals import counted
+from blockml.text.sketches import token_sketch
+from blockml.training.adapt import PageForAdaptation, different_pages, fit_correction
+from blockml.training.checks import pages_with_gold
+from blockml.training.recipes import RECIPES, Recipe
+from blockml.training.splits import duplicate_groups, fold_pages
+from blockml.training.train import train_model
+
+__all__ = ["FoldModel", "OutOfFold", "has_training_pages", "not_trainable", "out_of_fold", "recipe_of"]
+
+#: Maximum number of folds of an adaptation, and number of those of a recipe.
+_ADAPTATION_FOLDS, _FOLDS = 10, 5
+#: Name and id of a page: the data set, and the page's id in it.
+_Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldModel:
+    """A model, and the pages of the fold that it has not been trained on."""
+
+    pages: frozenset[_Key]  #: Data set and id of each page.
+    model: Model
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutOfFold:
+    """Models of all folds, which together test every page."""
+
+    protocol: str  #: ``site`` or ``page``: what the folds keep together.
+    folds: tuple[FoldModel, ...]
+
+    def __str__(self) -> str:
+        return f"out of fold, by {self.protocol}, {len(self.folds)} folds"
+
+
+@dataclass(frozen=True, slots=True)
+class _Fingerprint:
+    """Fingerprints of the text of a page, by which near duplicates stay in one fold."""
+
+    hash: str
+    sketch: frozenset[int]
+
+
+def not_trainable(model: Model, datasets: Sequence[Dataset]) -> str:
+    """Return why a model cannot be trained again from data sets; empty if it can.
+
+    All pages that it was trained on, or adapted to, have to be in the data sets.
+    """
+    known = _checksums(datasets)
+    others = [entry["name"] for entry in model.training if entry["checksum"] not in known]
+    if model.correction is not None:
+        n_own = len(model.training) - len(others)
+        return "" if n_own else f"it was not adapted to these pages, but to {model.training[-1]['name']}"
+    if others:
+        return f"it was trained on {', '.join(others)}; give all of its data sets, unchanged"
+    return "" if recipe_of(model) is not None else f"there is no recipe named {model.recipe.get('name')!r}"
+
+
+def has_training_pages(model: Model, datasets: Sequence[Dataset]) -> bool:
+    """Return whether one of the data sets is one that a model was trained on or adapted to."""
+    known = _checksums(datasets)
+    return any(entry["checksum"] in known for entry in model.training)
+
+
+def _checksums(datasets: Sequence[Dataset]) -> set[str]:
+    """Return the checksums of data sets as they are, and as training sees them."""
+    with_gold = [found for dataset in datasets for found in _trained_on(dataset)]
+    return {dataset.checksum() for dataset in (*datasets, *with_gold)}
+
+
+def _trained_on(dataset: Dataset) -> list[Dataset]:
+    """Return the pages of a data set with gold, and those with gold for the whole text; empty without any."""
+    found = []
+    for whole_text in (False, True):
+        try:
+            found += pages_with_gold([dataset], whole_text=whole_text)
+        except BlockmlError:
+            continue
+    return [item for item in found if len(item) < len(dataset)]
+
+
+def recipe_of(model: Model) -> Recipe | None:
+    """Return the recipe of a model, with its features and parameters; None if its recipe is not one of blockml."""
+    name = model.recipe.get("name")
+    if name not in RECIPES:
+        return None
+    named = RECIPES[str(name)]
+    learner = str(model.recipe["learner"])
+    chosen = named if learner == named.learner else named.but(learner=learner)
+    parameters = {key: model.recipe[key] for key in chosen.parameters if key in model.recipe}
+    chosen = chosen.but(features=model.features, **parameters)
+    n_mlps = model.recipe.get("n_mlps", chosen.n_mlps)
+    return replace(chosen, parsing=model.parsing, n_mlps=int(n_mlps))
+
+
+def out_of_fold(
+    model: Model,
+    datasets: Sequence[Dataset],
+    *,
+    n_folds: int | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    report: Callable[[str], None] = lambda _: None,
+    progress: ProgressCallback = ignore_progress,
+) -> OutOfFold:
+    """Train a model for each fold, by the recipe of a model or like its adaptation.
+
+    Folds keep the pages of a site together if there are several sites, or else near duplicates. An adaptation is for
+    the sites of its pages, so its folds are over pages, and its penalty is the model's.
+
+    Parameters
+    ----------
+    model
+        The model, trained on or adapted to pages of the data sets.
+    datasets
+        All data sets that it was trained on.
+    n_folds
+        Maximum number of folds; 5, or 10 for an adaptation, if None.
+    seed
+        Seed of folds and training.
+    jobs
+        Number of processes; does not affect the result.
+    report
+        Called with lines about findings.
+    progress
+        Called with the name of a stage, how many of its steps are done, and how many there are.
+
+    Raises
+    ------
+    UsageError
+        The model cannot be trained from these pages (see :func:`not_trainable`), or there are too few of them.
+    DatasetError
+        A page can't be read.
+    """
+    if reason := not_trainable(model, datasets):
+        raise UsageError(f"{model.name} can't be cross-validated: {reason}")
+    if n_folds is not None and n_folds < 2:
+        raise UsageError(f"cross-validation needs at least 2 folds, got {n_folds}")
+    if model.correction is not None:
+        return _adapted(model, datasets, n_folds or _ADAPTATION_FOLDS, seed, progress)
+    recipe = recipe_of(model)
+    assert recipe is not None  # noqa: S101 (checked above)
+    pages = [(dataset.name, page) for dataset in datasets for page in dataset.pages]
+    prints = [_fingerprint(page.load()[0], page.charset, recipe.parsing) for _, page in pages]
+    protocol, groups = "page", duplicate_groups(prints, [f"{name}/{page.id}" for name, page in pages])
+    if any(page.site_known for _, page in pages):
+        by_site = duplicate_groups(prints, [page.site for _, page in pages])
+        if len(np.unique(by_site)) > 1:
+            protocol, groups = "site", by_site
+    keys = [(name, page.id) for name, page in pages]
+    found = []
+    folds = _folds(keys, groups, n_folds or _FOLDS, seed)
+    for number, tested in enumerate(folds, start=1):
+        rest = [_without(dataset, tested) for dataset in datasets]
+        made = train_model(
+            [dataset for dataset in rest if dataset.pages], recipe, name=model.name,
+            protocols=_inner_protocols(recipe, rest), n_folds=recipe.n_folds, seed=seed, jobs=jobs, progress=progress,
+            accept_defects=True,
+        )  # fmt: skip
+        report(f"{model.name}: fold {number} of {len(folds)}, {counted(len(tested), 'page')} held out")
+        found.append(FoldModel(tested, made))
+    return OutOfFold(protocol, tuple(found))
+
+
+def _inner_protocols(recipe: Recipe, datasets: Sequence[Dataset]) -> tuple[str, ...]:
+    """Return the protocols from whose held-out scores P(article) is learnt; none for recipes and pages without it."""
+    types = {page.page_type == "article" for dataset in datasets for page in dataset.pages if page.page_type}
+    return recipe.protocols[-1:] if recipe.is_ensemble and recipe.policy.article_penalty and len(types) > 1 else ()
+
+
+def _fingerprint(html: bytes, charset: str | None, parsing: ParsingOptions) -> _Fingerprint:
+    page = parse(html, charset=charset, **parsing.options())
+    return _Fingerprint(content_hash(page), token_sketch(block_tokens(page)[1]))
+
+
+def _folds(keys: Sequence[_Key], groups: NDArray[np.int64], n_folds: int, seed: int) -> list[frozenset[_Key]]:
+    """Distribute pages over folds of groups."""
+    k = min(n_folds, len(np.unique(groups)))
+    if k < 2:
+        raise UsageError("cross-validation needs at least 2 pages that are not copies of each other")
+    fold = fold_pages(groups, k, seed)
+    return [frozenset(keys[i] for i in np.flatnonzero(fold == number).tolist()) for number in range(k)]
+
+
+def _without(dataset: Dataset, tested: frozenset[_Key]) -> Dataset:
+    return replace(dataset, pages=tuple(page for page in dataset.pages if (dataset.name, page.id) not in tested))
+
+
+def _adapted(
+    model: Model, datasets: Sequence[Dataset], n_folds: int, seed: int, progress: ProgressCallback
+) -> OutOfFold:
+    """Adapt the base of a model to the pages outside of each fold."""
+    base = _base(model, datasets)
+    checked = [filtered(dataset, progress=progress) for dataset in pages_with_gold(datasets, whole_text=True)]
+    usable: dict[_Key, PageForAdaptation] = {
+        (dataset.name, page.id): page
+        for dataset, pages in zip(checked, different_pages(base, checked), strict=True)
+        for page in pages
+    }
+    pages = [(dataset.name, page) for dataset in datasets for page in dataset.pages]
+    prints = [_fingerprint(page.load()[0], page.charset, base.parsing) for _, page in pages]
+    keys = [(name, page.id) for name, page in pages]
+    folds = _folds(keys, duplicate_groups(prints, ["/".join(key) for key in keys]), n_folds, seed)
+    found = []
+    for tested in tracked(folds, progress, "folds by page", len(folds)):
+        rest = [page for key, page in usable.items() if key not in tested]
+        if not rest:
+            raise UsageError("no page is left to adapt to outside of a fold")
+        correction = fit_correction(rest, float(model.recipe["penalty"]))
+        hashes = None
+        if base.training_hashes is not None:
+            hashes = base.training_hashes | training_hashes([_without(dataset, tested) for dataset in checked])
+        made = replace(base, name=model.name, correction=correction, recipe=model.recipe, training_hashes=hashes)
+        found.append(FoldModel(tested, made))
+    return OutOfFold("page", tuple(found))
+
+
+def _base(model: Model, datasets: Sequence[Dataset]) -> Model:
+    """Return the base of an adapted model: the released one, or what is left of the model without its correction."""
+    name = str(model.recipe.get("base"))
+    try:
+        released = trained(name.split(" ", maxsplit=1)[0]).model
+    except BlockmlError:
+        released = None
+    if released is not None and released.id == name:
+        return released
+    known = _checksums(datasets)
+    training = tuple(entry for entry in model.training if entry["checksum"] not in known)
+    # The hashes of its own training pages can't be told from those of the pages that it was adapted to.
+    return replace(model, correction=None, training=training, training_hashes=None)
