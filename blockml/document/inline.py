@@ -195,12 +195,12 @@ def normalised(
     return _with_formulas(found, has_tex) if may_have_tex else found
 
 
-def _simple_form(  # noqa: PLR0911 (each return is a reason not to be simple)
+def _simple_form(  # noqa: PLR0912 (each branch is a reason not to be simple)
     content: Sequence[RawInline], *, heading: bool
 ) -> tuple[tuple[Inline, ...], bool] | None:
     """Return content in normal form like :class:`_NormalForm`, but several times faster; None if it isn't simple.
 
-    It is simple if there is no line break between spans, each span contains one text, and none continues the one before.
+    It is simple if there is no line break between spans, each span has one text, and none continues the one before.
     The second value tells whether there may be TeX.
     """
     found: list[Inline] = []
