@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from blockml.page import Blocks, Nodes, Page, Separator
 from blockml.page.cached import cached_property
 
-__all__ = ["Outline", "UnitKind", "line_numbers"]
+__all__ = ["Outline", "UnitKind", "innermost", "line_numbers"]
 
 
 class UnitKind(Enum):
