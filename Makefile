@@ -9,7 +9,7 @@ JOBS ?= 2
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)
 
-.PHONY: help docs sdist reproducible sanitized sanitize fuzz fuzz-sanitized fuzz-guided hostile mutation audit pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
+.PHONY: help docs sdist reproducible sanitized sanitize fuzz fuzz-sanitized fuzz-guided hostile mutation audit pythons test-pythons engines demo test lint format data model wheel oldest peers gate pin bench paper compare parameters templates default backends clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
@@ -24,7 +24,8 @@ help:
 	@echo "make sdist   build the source archive, install from it, extract a page, and run all tests from it"
 	@echo "make engines run the tests of Spark, datatrove, Ray, Hugging Face datasets, DuckDB and polars"
 	@echo "make oldest  run the tests with the oldest dependencies that pyproject.toml allows, without the C extension and with it"
-	@echo "make pythons run the tests with every newer Python on the path, or with those in PYTHONS"
+	@echo "make pythons compare outputs between the system's Python and every newer one on the path, or those in PYTHONS"
+	@echo "make test-pythons run the tests with them"
 	@echo "make gate    no extractor is worse on data/ than pinned; make pin raises the floors"
 	@echo "make compare every extractor, model and third-party tool on the labelled corpora, or on data/ without them"
 	@echo "make fuzz    feed damaged pages, files and arguments of C functions for MINUTES=5 each; fuzz-sanitized: under gcc's sanitizers"
@@ -165,6 +166,7 @@ fuzz-guided:
 hostile: $(VENV)/.peers
 	$(BIN)/python -m research.benchmarks.hostile --report research/robustness.md
 	$(BIN)/python -m research.benchmarks.hostile.outputs --backends lxml lexbor html5lib --report research/robustness.md
+	$(BIN)/python -m research.benchmarks.hostile.crossed --report research/robustness.md
 	$(BIN)/python -m research.benchmarks.hostile.batches --report research/robustness.md
 
 # All places with SAMPLE=0, which takes hours.
@@ -179,15 +181,29 @@ audit:
 	$(OUT)/audit-venv/bin/python -m pip install --quiet --upgrade pip pip-audit
 	$(OUT)/audit-venv/bin/pip-audit --strict --requirement constraints.txt --no-deps --disable-pip
 
-# Every newer Python that is on the path.
-PYTHONS ?= $(notdir $(wildcard $(addsuffix /python3.1[2-9],$(subst :, ,$(PATH)))))
+# The system's Python, and every newer one on the path that runs. 3.11.2, which Debian 12 has, matches some regular
+# expressions differently from later patch releases.
+PYTHONS ?= $(wildcard /usr/bin/python3) $(foreach minor,2 3 4 5 6,$(shell python3.1$(minor) -c "" 2>/dev/null && command -v python3.1$(minor)))
 
-pythons:
+# Outputs in every format must be the same in each; the wheel serves all of them.
+pythons: $(VENV)/.installed
+	@rm -rf $(OUT)/pythons && mkdir -p $(OUT)/pythons
+	$(BIN)/python -m build --wheel --no-isolation --outdir $(OUT)/pythons
+	$(BIN)/python -m research.benchmarks.pythons record $(OUT)/pythons/project.jsonl
+	for python in $(PYTHONS); do \
+	  name=$(OUT)/pythons/$$($$python -c "import platform; print(platform.python_version())") && \
+	  $$python -m venv $$name && \
+	  $$name/bin/python -m pip install --quiet --constraint constraints.txt $(OUT)/pythons/*.whl && \
+	  $$name/bin/python research/benchmarks/pythons.py record $$name.jsonl || exit 1; \
+	done
+	$(BIN)/python -m research.benchmarks.pythons compare $(OUT)/pythons/*.jsonl
+
+test-pythons:
 	@mkdir -p $(OUT)
-	@[ -n "$(strip $(PYTHONS))" ] || { echo "no newer Python on the path: name some in PYTHONS" >&2; exit 1; }
-	for python in $(sort $(PYTHONS)); do \
+	@[ -n "$(strip $(PYTHONS))" ] || { echo "no other Python on the path: name some in PYTHONS" >&2; exit 1; }
+	for python in $(PYTHONS); do \
 	  $$python -c "" || exit 1; \
-	  echo "== $$python" && name=$(OUT)/$$(basename $$python)-venv; $$python -m venv --clear $$name && \
+	  name=$(OUT)/$$($$python -c "import platform; print(platform.python_version())")-venv; $$python -m venv --clear $$name && \
 	  $$name/bin/python -m pip install --quiet --upgrade pip && \
 	  $$name/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group test && \
 	  $$name/bin/python -m pytest -n $(JOBS) -q || exit 1; \

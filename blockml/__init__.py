@@ -11,9 +11,9 @@ import typing
 
 from blockml.extract import extract
 from blockml.extractors.registry import load, save
+from blockml.formats import render
 from blockml.page import Block, Extraction, Label, Page, Status
 from blockml.parsing import Limits, parse
-from blockml.rendering import render
 
 if typing.TYPE_CHECKING:
     from blockml.batch.predict import predict

@@ -10,16 +10,18 @@ import re
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 import numpy as np
 
 from blockml.archives.compression import read_file
 from blockml.archives.suffixes import PAGE_FILES, is_list_of_pages, is_table_of_pages, pattern
 from blockml.decision.decide import Decision, decide
+from blockml.document.text import render_text
 from blockml.errors import InputError, UsageError
 from blockml.extractors import Extractor
 from blockml.extractors.registry import AnyModel, load
+from blockml.formats import find_chunks, render
 from blockml.options import Options
 from blockml.page import Extraction, Image, Label, Page, Paragraph, Status
 from blockml.page.lazy import Lazy
@@ -29,9 +31,11 @@ from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
 from blockml.parsing.scripted import MAX_WORDS, content_in_scripts
 from blockml.parsing.trees import ParserTree, is_tree, tree_bytes
-from blockml.rendering import render
-from blockml.rendering.record import page_record
-from blockml.rendering.text import render_text
+from blockml.records import page_record
+
+if TYPE_CHECKING:
+    from blockml.document.nodes import Document
+    from blockml.document.pictures import Pictures
 
 __all__ = ["AnyHtml", "extract", "extract_page", "extract_with"]
 
@@ -165,12 +169,15 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
-    deferred = Deferred(metadata=Lazy(partial(_metadata, page)))
+    metadata = Lazy(partial(_metadata, page))
+    deferred = Deferred(metadata=metadata, title=Lazy(partial(_title, page, metadata)))
+    pictures = Lazy(partial(_pictures, page, decision))
+    deferred.document = Lazy(partial(_document, page, decision, pictures))
     deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
     deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
-    deferred.images = Lazy(partial(_images, page, decision, deferred.warnings))
+    deferred.images = Lazy(partial(_images, page, decision, pictures, deferred.warnings))
     deferred.comments = Lazy(partial(_comments, page, decision))
-    deferred.render, deferred.record = render, page_record
+    deferred.render, deferred.record, deferred.chunks = render, page_record, find_chunks
     return Extraction(
         status=status,
         text=render_text(page, decision.kept),
@@ -204,10 +211,31 @@ def _metadata(page: Page) -> Metadata:
     return page_metadata(page)
 
 
+def _title(page: Page, metadata: Lazy[Metadata]) -> str | None:
+    """Find the headline only, unless all metadata were read."""
+    from blockml.metadata.metadata import page_headline
+
+    return metadata.value.title if metadata.is_known else page_headline(page)
+
+
+def _pictures(page: Page, decision: Decision) -> Pictures:
+    """Find the pictures of the content, for the document and the list of pictures."""
+    from blockml.document.pictures import find_pictures
+
+    return find_pictures(page, np.flatnonzero(decision.kept))
+
+
+def _document(page: Page, decision: Decision, pictures: Lazy[Pictures]) -> Document:
+    """Build the document; imports the modules on first use."""
+    from blockml.document.build import build_document
+
+    return build_document(page, decision.kept, pictures)
+
+
 def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:
     """Group the kept or the removed blocks into paragraphs; imports the modules on first use."""
-    from blockml.rendering.bounds import Budget
-    from blockml.rendering.paragraphs import find_paragraphs
+    from blockml.document.paragraphs import find_paragraphs
+    from blockml.page.bounds import Budget
 
     budget = Budget(page)
     found = find_paragraphs(page, decision.kept, decision.scores, decision.labels, removed=removed, budget=budget)
@@ -223,12 +251,12 @@ def _comments(page: Page, decision: Decision) -> str:
     return render_text(page, is_comment & ~decision.kept)
 
 
-def _images(page: Page, decision: Decision, warnings: dict[str, None]) -> tuple[Image, ...]:
-    """Find the pictures of the content; imports the modules on first use."""
-    from blockml.rendering.bounds import Budget
-    from blockml.rendering.pictures import find_images
+def _images(page: Page, decision: Decision, pictures: Lazy[Pictures], warnings: dict[str, None]) -> tuple[Image, ...]:
+    """Describe the pictures of the content; imports the modules on first use."""
+    from blockml.document.pictures import find_images
+    from blockml.page.bounds import Budget
 
     budget = Budget(page)
-    found = find_images(page, decision.kept, budget=budget)
+    found = find_images(page, decision.kept, found=pictures.value, budget=budget)
     warnings.update(dict.fromkeys(budget.warnings))
     return found

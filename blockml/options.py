@@ -19,16 +19,17 @@ from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError, check_name, check_type
 from blockml.extractors.base import Extractor
 from blockml.extractors.parsed_by import ParsedBy
+from blockml.formats import CHUNK_FORMATS, FORMATS
 from blockml.page import Label
 from blockml.parsing import BACKENDS, Limits
 from blockml.parsing.decoding import Detector
 from blockml.predictors.log_odds import log_odds, sigmoid
-from blockml.rendering.record import OPTIONAL, RECORD, RECORD_FIELDS
+from blockml.records import CHUNK_FIELDS, OPTIONAL, RECORD, RECORD_FIELDS
 
 __all__ = ["FAVOURED", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
 #: Formats of the field ``text`` of a record.
-TEXT_FORMATS = ("text", "markdown", "html")
+TEXT_FORMATS = tuple(name for name in FORMATS if name != "json")
 #: Shift of the log odds that a block needs, for each value of ``favour``. Chosen on the curve of ``default`` on
 #: collections that it was not trained on (``python -m research.benchmarks.presets --dataset dragnet-2012 --dataset
 #: cleaneval``).
@@ -44,6 +45,7 @@ _FIELDS_HELP = (
     "fields of a record, such as id,text,metadata.authors (default: all except "
     f"{', '.join(item.name for item in OPTIONAL)})"
 )
+_CHUNKS_HELP = "write a record for each chunk of at most N characters, with its headings and its place in the text"
 _LANGUAGE_HELP = "keep only pages in these languages, such as en,de: as declared, else as detected (extra 'language')"
 _DECLARED_HELP = "give pages without an address the one that they declare (canonical or og:url)"
 _DEDUPLICATE_HELP = "leave out near duplicates of earlier pages"
@@ -51,6 +53,8 @@ _ON, _OFF = True, False
 _POLICY = DecisionPolicy()
 _NONE: frozenset[Label] = frozenset()
 _FIELDS, _LEGAL_FIELDS = tuple(item.name for item in RECORD), tuple(RECORD_FIELDS)
+_FIELDS_OF_CHUNKS = ("id", "number", "headings", "text", "start", "end")
+_CHUNKS_ONLY = frozenset(item.name for item in CHUNK_FIELDS)
 
 
 def _shifted(probability: float, shift: float) -> float:
@@ -121,7 +125,9 @@ class Options:
     images: bool = _option(_ON, "--no-images", "leave out pictures", "switch", of_records=True)
     tables: bool = _option(_ON, "--no-tables", "leave out data tables", "switch", of_records=True)
     formatting: bool = _option(_ON, "--no-formatting", "leave out bold, italics and so on", "switch", of_records=True)
-    #: Fields of a record, in this order; :data:`blockml.rendering.record.RECORD` if empty. ``metadata.authors`` is a
+    #: Maximum characters of a chunk: records are chunks of pages instead of pages. None for pages.
+    chunks: int | None = _option(None, "--chunks", _CHUNKS_HELP, "positive", "N", of_records=True)
+    #: Fields of a record, in this order; :data:`blockml.records.RECORD` if empty. ``metadata.authors`` is a
     #: field of the metadata.
     fields: tuple[str, ...] = _option((), "--fields", _FIELDS_HELP, "names", "NAME,…", of_records=True)
     #: Language codes; pages in other languages are left out of a batch.
@@ -164,6 +170,17 @@ class Options:
         check_type("fields", self.fields, tuple, list, legal="a tuple of names")
         for name in self.fields:
             check_name("field", name, _LEGAL_FIELDS)
+        if self.chunks is not None:
+            check_type("chunks", self.chunks, int, legal="a positive integer or None")
+            if self.chunks < 1:
+                raise UsageError(f"chunks must be at least 1, got {self.chunks}")
+            if self.format not in CHUNK_FORMATS:
+                raise UsageError(f"chunks must have one of the formats {', '.join(CHUNK_FORMATS)}, not {self.format}")
+            if self.deduplicate or "duplicate_of" in self.fields:
+                raise UsageError("chunks can't be combined with deduplicate and duplicate_of, which compare pages")
+        elif not _CHUNKS_ONLY.isdisjoint(self.fields):
+            names = ", ".join(name for name in self.fields if name in _CHUNKS_ONLY)
+            raise UsageError(f"only records of chunks have the fields {names}; set chunks")
         for name in ("links", "images", "tables", "formatting", "deduplicate", "declared_urls"):
             check_type(name, getattr(self, name), bool, legal="True or False")
         check_type("languages", self.languages, tuple, list, legal="a tuple of language codes, such as ('en', 'de')")
@@ -190,7 +207,7 @@ class Options:
     @property
     def record_fields(self) -> tuple[str, ...]:
         """Names of the fields of a record, in order."""
-        return tuple(self.fields) or _FIELDS
+        return tuple(self.fields) or (_FIELDS if self.chunks is None else _FIELDS_OF_CHUNKS)
 
     @property
     def read_limit(self) -> int:

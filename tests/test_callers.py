@@ -97,8 +97,8 @@ def test_load_and_save(value: Any, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         ({"extraction": "text"}, r"extraction must be the result of blockml\.extract, got str"),
-        ({"format": ["text"]}, "choose one of: html, json, markdown, text"),
-        ({"format": None}, "choose one of: html, json, markdown, text"),
+        ({"format": ["text"]}, "choose one of: html, json, markdown, tei, text"),
+        ({"format": None}, "choose one of: html, json, markdown, tei, text"),
         ({"with_title": "no"}, "with_title must be True, False or None"),
         ({"paragraphs": 1}, "paragraphs must be True, False or None"),
         ({"format": "json", "chunk_size": 9.0}, "chunk_size must be a positive integer or None"),
@@ -124,7 +124,7 @@ def test_a_column_is_not_a_page(column: Any) -> None:
     [
         *[({name: value}, words) for name, value, words in cases(CHOICE)],
         ({"limits": 5}, r"limits must be blockml\.Limits"),
-        ({"format": "json"}, "choose one of: html, markdown, text"),
+        ({"format": "json"}, "choose one of: html, markdown, tei, text"),
         ({"fields": 5}, "fields must be a tuple of names"),
         ({"fields": ([],)}, "choose one of: article_probability, comments, confidence"),
         ({"url": "x"}, f"choose one of: {', '.join(sorted(Options.__slots__))}$"),

@@ -32,7 +32,7 @@ HTML = (Path(__file__).parents[1] / PAGE).read_bytes()
 #: Options with their defaults; options of records are not options of a single extraction.
 DEFAULTS = {item.name: item.default for item in fields(Options)}
 OF_RECORDS = {
-    "format", "links", "images", "tables", "formatting", "fields", "languages", "deduplicate",
+    "format", "links", "images", "tables", "formatting", "chunks", "fields", "languages", "deduplicate",
     "min_confidence", "declared_urls",
 }  # fmt: skip
 SWITCHES = {"links", "images", "tables", "formatting"}
@@ -52,6 +52,7 @@ VALUES: dict[str, Any] = {
     **dict.fromkeys(("links", "images", "tables", "formatting"), False),
     "min_confidence": 0.5,
     "declared_urls": True,
+    "chunks": 100,
 }
 
 
@@ -124,7 +125,7 @@ def test_a_switch_without_effect_is_refused_before_any_page(name: str, tmp_path:
         lambda: list(predict_items([Item("a", html=HTML)], resolve("default"), options)),
         lambda: list(BatchExtractor(options=options).records([{"html": HTML}])),
     ):
-        with pytest.raises(UsageError, match=f"{name} only has an effect in markdown and html, not in text"):
+        with pytest.raises(UsageError, match=f"{name} only has an effect in markdown, html and tei, not in text"):
             call()
     assert main(["predict", PAGE, f"--no-{name}", "-o", str(output)]) == 2
     assert not list(tmp_path.iterdir())

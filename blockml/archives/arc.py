@@ -44,7 +44,7 @@ def _capture(stream: BinaryIO, line: bytes, capture_id: str, limit: int) -> Capt
     left = length - len(block)
     while left > 0 and (rest := stream.read(min(left, _BLOCK))):
         left -= len(rest)
-    response = read_response(block, limit)
+    response = read_response(block)
     if left > 0 and not response.skipped:
         response = Response(error="the file ends inside this record")
     return Capture(0, response, capture_id, words[0], words[2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import stat
 import zlib
 from abc import abstractmethod
@@ -34,6 +35,11 @@ ZSTD = b"\x28\xb5\x2f\xfd"
 #: Errors raised for a damaged file. Those of zstandard and brotli are raised as OSError.
 _UNZIP_ERRORS = (EOFError, zlib.error)
 DAMAGED = (OSError, *_UNZIP_ERRORS)
+#: Start of a skippable frame of Zstandard (RFC 8878, section 3.1.2), before its length. pzstd writes one before each
+#: frame, and the first one of a ``.warc.zst`` file may hold a dictionary.
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+_DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"
+_DICTIONARY = b"\x37\xa4\x30\xec"
 _RECOGNIZED = {GZIP: ".gz", ZSTD: ".zst"}
 
 _BLOCK = 1 << 18  # bytes read at a time when output is discarded
@@ -41,6 +47,8 @@ _BLOCK = 1 << 18  # bytes read at a time when output is discarded
 _MAX_WINDOW = 1 << 27
 #: Bytes of a Zstandard file decompressed at a time: they give at most 128 MB, because 4 bytes may encode 128 KB.
 _ZSTD_INPUT = 1 << 12
+#: Maximum bytes of a dictionary (our choice); usual ones have a hundred kilobytes.
+_MAX_DICTIONARY = 1 << 24
 
 
 class Decompressed(io.RawIOBase):
@@ -78,27 +86,68 @@ class _Zstandard(Decompressed):
         super().__init__(stream)
         with needed("Reading Zstandard files", "zstd"):
             import zstandard
-        # creates the decompressor of a frame
-        self._begin: Callable[[], Any] = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj
+        self._zstandard = zstandard
+        self._dictionary: Any = None
         self._frame: Any = None
         self._input = b""
+        self._is_first = True
 
     def _next(self) -> bytes | None:
-        import zstandard
-
         self._input = self._input or self._stream.read(_ZSTD_INPUT)
         if self._frame is None or self._frame.eof:
             if not self._input:
                 return None
-            self._frame = self._begin()
+            self._load(8)
+            if _SKIPPABLE.match(self._input):
+                self._skip()
+                return b""
+            self._frame = self._decompressor().decompressobj()
         if not self._input:
             raise EOFError("Compressed file ended before the end of a Zstandard frame was reached")
         try:
             output: bytes = self._frame.decompress(self._input)
-        except zstandard.ZstdError as error:
+        except self._zstandard.ZstdError as error:
             raise OSError(str(error)) from error
         self._input = self._frame.unused_data
+        self._is_first = False
         return output
+
+    def _decompressor(self) -> Any:  # noqa: ANN401 (zstandard's types may be missing)
+        return self._zstandard.ZstdDecompressor(dict_data=self._dictionary, max_window_size=_MAX_WINDOW)
+
+    def _load(self, n_bytes: int) -> None:
+        """Have some bytes of input, unless the file ends."""
+        while len(self._input) < n_bytes and (piece := self._stream.read(_ZSTD_INPUT)):
+            self._input += piece
+
+    def _skip(self) -> None:
+        """Skip a skippable frame, or read the dictionary in it."""
+        left = int.from_bytes(self._input[4:8], "little")
+        may_be_dictionary = self._is_first and self._input.startswith(_DICTIONARY_FRAME) and left <= _MAX_DICTIONARY
+        is_whole = len(self._input) >= 8
+        self._input, self._is_first = self._input[8:], False
+        kept = bytearray()
+        while left > len(self._input) and is_whole:
+            kept += self._input if may_be_dictionary else b""
+            left -= len(self._input)
+            self._input = self._stream.read(_BLOCK)
+            is_whole = bool(self._input)
+        if not is_whole:
+            raise EOFError("Compressed file ended inside a skippable frame of Zstandard")
+        kept += self._input[:left]
+        self._input = self._input[left:]
+        if may_be_dictionary:
+            self._set_dictionary(bytes(kept))
+
+    def _set_dictionary(self, content: bytes) -> None:
+        """Use the dictionary in a skippable frame, compressed or not, for the frames that follow."""
+        try:
+            if content.startswith(ZSTD):
+                content = self._decompressor().decompress(content, max_output_size=_MAX_DICTIONARY)
+            if content.startswith(_DICTIONARY):
+                self._dictionary = self._zstandard.ZstdCompressionDict(content)
+        except self._zstandard.ZstdError as error:
+            raise OSError(f"the dictionary of the file is damaged ({error})") from error
 
 
 class _Brotli(Decompressed):
@@ -136,6 +185,8 @@ _OPENERS: Mapping[str, Callable[[BinaryIO], BinaryIO]] = {
 
 def recognized(start: bytes) -> str:
     """Return the compression of a file that starts with these bytes, as its suffix; empty if it has none."""
+    if _SKIPPABLE.match(start):
+        return ".zst"
     return next((end for mark, end in _RECOGNIZED.items() if start.startswith(mark)), "")
 
 

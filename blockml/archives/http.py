@@ -1,17 +1,22 @@
-"""HTTP responses as stored in archives: status, media type, charset, and the decoded body."""
+"""HTTP responses as stored in archives: status, media type, charset, and the body, decoded separately.
+
+Decoding takes the time that the response asks for, so it belongs where the time of a page is limited.
+"""
 
 from __future__ import annotations
 
 import io
 import re
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from blockml.archives.compression import GZIP, decompressed
 
 __all__ = [
-    "HTML_TYPES", "MAX_HEADER", "REDIRECTS", "Response", "charset_of", "inflated", "media_type", "read_response",
+    "HTML_TYPES", "MAX_HEADER", "REDIRECTS", "Response", "charset_of", "decoded_body", "inflated", "media_type",
+    "read_response",
 ]  # fmt: skip
 
 #: Media types of web pages (HTML standard, section 1.1; RFC 3236). Responses without a media type are also read.
@@ -20,9 +25,15 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: Maximum bytes of a response's header (our choice; servers refuse requests with a quarter of that).
 MAX_HEADER = 1 << 16
+#: Maximum content codings of a body, as in curl; each may need a buffer of the limit of a page.
+_MAX_CODINGS = 5
+#: First bytes of a body that show whether it is text, which crawlers have already decoded.
+_SNIFFED = 1 << 12
 #: Maximum further members of a gzipped body (our choice): empty ones would take quadratic time.
 _MAX_MEMBERS = 16
 
+#: Content codings that are undone, and the suffixes of files compressed in the same way.
+_CODINGS: Mapping[str, str] = {"gzip": "gz", "x-gzip": "gz", "deflate": "", "br": "br", "zstd": "zst"}
 _STATUS = re.compile(rb"HTTP/[0-9.]+\s+(\d{3})")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\"';,\s]+)", re.IGNORECASE)
 
@@ -31,7 +42,8 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?([^\"';,\s]+)", re.IGNORECASE)
 class Response:
     """A server's response."""
 
-    body: bytes = b""
+    body: bytes = b""  #: As sent.
+    codings: tuple[str, ...] = ()  #: Codings of the body, in the order in which :func:`decoded_body` undoes them.
     charset: str | None = None
     skipped: str | None = None  #: Reason why the response is not a page.
     truncated: str | None = None  #: Reason why the body is incomplete.
@@ -39,15 +51,13 @@ class Response:
     location: str | None = None  #: Target of a redirect, as sent.
 
 
-def read_response(block: bytes, limit: int) -> Response:
-    """Read a response.
+def read_response(block: bytes) -> Response:
+    """Read the header of a response, and split off the body without decoding it.
 
     Parameters
     ----------
     block
         Header and body as sent.
-    limit
-        Maximum number of bytes of the body, once decoded.
     """
     status = _STATUS.match(block)
     if status is None:
@@ -60,19 +70,53 @@ def read_response(block: bytes, limit: int) -> Response:
         return Response(skipped="responses with a status other than 200", location=location)
     if media_type(declared) not in {*HTML_TYPES, ""}:
         return Response(skipped="other media types")
+    if body is None:
+        return Response(error=f"the HTTP header has more than {MAX_HEADER:,} bytes")
+    codings = fields.get("content-encoding", "").lower().split(",", _MAX_CODINGS)
+    if len(codings) > _MAX_CODINGS:
+        return Response(error=f"the body has more than {_MAX_CODINGS} content encodings")
+    chunked = ("chunked",) if "chunked" in fields.get("transfer-encoding", "").lower() else ()
+    known = (name for coding in reversed(codings) if (name := coding.strip()) in _CODINGS)
+    return Response(body, (*chunked, *known), charset_of(declared))
+
+
+def decoded_body(body: bytes, codings: Sequence[str], limit: int) -> tuple[bytes, str | None]:
+    """Undo the codings of a response's body.
+
+    Parameters
+    ----------
+    body, codings
+        As in a :class:`Response`.
+    limit
+        Maximum number of bytes to return, and to decompress at each step.
+
+    Returns
+    -------
+    bytes
+        The body.
+    str or None
+        Why it is incomplete.
+
+    Raises
+    ------
+    OSError
+        The body is damaged.
+
+    Examples
+    --------
+    >>> decoded_body(b"3\\r\\n<p>\\r\\n4\\r\\nCats\\r\\n0\\r\\n", ("chunked",), 100)
+    (b'<p>Cats', None)
+    """
     truncated = None
-    if "chunked" in fields.get("transfer-encoding", "").lower():
-        body, whole = _without_chunks(body)
-        truncated = None if whole else "the response ends inside its chunked body"
-    for encoding in reversed(fields.get("content-encoding", "").lower().split(",")):
+    for coding in codings:
         try:
-            body, whole = _decompressed(body, encoding.strip(), limit)
+            body, whole = _without_chunks(body) if coding == "chunked" else _decompressed(body, coding, limit)
         except OSError as error:
-            return Response(error=f"the compressed body is damaged ({error})")
-        truncated = truncated if whole else "the response ends inside its compressed body"
-    if len(body) >= limit:  # the limit is reported
-        truncated = None
-    return Response(body[:limit], charset_of(declared), truncated=truncated)
+            raise OSError(f"the compressed body is damaged ({error})") from error
+        if not whole:
+            truncated = f"the response ends inside its {'chunked' if coding == 'chunked' else 'compressed'} body"
+    # the limit is reported by parsing
+    return body[:limit], None if len(body) >= limit else truncated
 
 
 def media_type(declared: str) -> str:
@@ -98,13 +142,18 @@ def charset_of(declared: str) -> str | None:
     return found[1] if found else None
 
 
-def _split(block: bytes) -> tuple[bytes, bytes]:
-    """Return header and body of a response; some servers end lines, and so the header, with only line feeds."""
+def _split(block: bytes) -> tuple[bytes, bytes | None]:
+    """Return header and body of a response; some servers end lines, and so the header, with only line feeds.
+
+    The body is None if the header is longer than :data:`MAX_HEADER`.
+    """
     end = block.find(b"\r\n\r\n", 0, MAX_HEADER)
     with_feeds = block.find(b"\n\n", 0, end if end >= 0 else MAX_HEADER)
     if with_feeds >= 0:
         return block[:with_feeds], block[with_feeds + 2 :]
-    return (block[:end], block[end + 4 :]) if end >= 0 else (block, b"")
+    if end >= 0:
+        return block[:end], block[end + 4 :]
+    return block[:MAX_HEADER], None if len(block) > MAX_HEADER else b""
 
 
 def _fields(header: bytes) -> dict[str, str]:
@@ -136,7 +185,7 @@ def _without_chunks(body: bytes) -> tuple[bytes, bool]:
     return b"".join(pieces) or body, not pieces
 
 
-def _decompressed(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
+def _decompressed(body: bytes, coding: str, limit: int) -> tuple[bytes, bool]:
     """Decompress a body to at most ``limit`` bytes, and tell whether it is complete.
 
     Crawlers may have already decompressed it, but kept the header field.
@@ -146,20 +195,18 @@ def _decompressed(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
     OSError
         The body is damaged.
     """
-    if encoding in {"gzip", "x-gzip"}:
+    if coding in {"gzip", "x-gzip"}:
         return inflated(body, (31,), limit) if body.startswith(GZIP) else (body, True)
-    if encoding == "deflate":
-        return (body, True) if not body or body.lstrip().startswith(b"<") else inflated(body, (15, -15), limit)
-    if encoding in {"br", "zstd"}:
-        is_text = body.lstrip().startswith(b"<")  # compressed bodies rarely do
-        try:
-            text, whole = _streamed(body, {"br": ".br", "zstd": ".zst"}[encoding], limit)
-        except OSError:
-            if not is_text:
-                raise
-            return body, True
-        return (text, whole) if whole or not is_text else (body, True)
-    return body, True
+    is_text = body[:_SNIFFED].lstrip().startswith(b"<")  # compressed bodies rarely do
+    if coding == "deflate":
+        return (body, True) if not body or is_text else inflated(body, (15, -15), limit)
+    try:
+        text, whole = _streamed(body, f".{_CODINGS[coding]}", limit)
+    except OSError:
+        if not is_text:
+            raise
+        return body, True
+    return (text, whole) if whole or not is_text else (body, True)
 
 
 def _streamed(body: bytes, compression: str, limit: int) -> tuple[bytes, bool]:

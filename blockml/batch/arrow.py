@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 from blockml.batch.readers.base import printable
 from blockml.errors import needed
-from blockml.rendering.record import RECORD_FIELDS
+from blockml.records import RECORD_FIELDS
 
 __all__ = ["ArrowBatches", "arrow_row", "read_batches", "record_batch", "schema"]
 
@@ -54,9 +55,9 @@ def _sources(sources: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"field": name, "source": source} for name, source in sources.items()]
 
 
-def _printable(value: Any) -> Any:  # noqa: ANN401 (a string or a list of strings)
+def _printable(value: Any) -> Any:  # noqa: ANN401 (a string, or a list of strings or JSON objects)
     if isinstance(value, list):
-        return [printable(item) for item in value]
+        return [printable(json.dumps(item, ensure_ascii=False) if isinstance(item, dict) else item) for item in value]
     return printable(value) if isinstance(value, str) else value
 
 

@@ -34,6 +34,8 @@ __all__ = ["BatchExtractor"]
 class BatchExtractor:
     """Extracts the pages of tables, partitions and iterables: one row in, one row out, in order.
 
+    With the option ``chunks`` there is a row for each chunk instead.
+
     It is pickled as the name of a model and the options; each process that uses it loads the model once. A page never
     raises: for any content of a cell, the row has a ``status`` and, if the page failed, an ``error``.
 
@@ -58,6 +60,8 @@ class BatchExtractor:
         check_name("isolation", self.isolation, ISOLATIONS)
         if finishes(self.options):
             raise UsageError("languages, deduplicate and duplicate_of need a whole run: use blockml.predict")
+        if self.keep and self.options.chunks is not None:
+            raise UsageError("keep and chunks can't be combined, because a page has several chunks; join them by id")
 
     def __getstate__(self) -> dict[str, Any]:
         return {item.name: getattr(self, item.name) for item in fields(self)}
@@ -103,7 +107,7 @@ class BatchExtractor:
             for item in items:
                 with one_thread():
                     record = self._pages.record(item)
-                yield record.values
+                yield from record.rows
             return
         for result in self._workers.run(in_units("rows", items)):
             if isinstance(result.part, Piece):

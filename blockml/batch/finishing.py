@@ -8,7 +8,7 @@ from typing import Any
 
 from blockml.options import Options
 from blockml.page import Extraction
-from blockml.rendering.record import FAILURES
+from blockml.records import FAILURES
 from blockml.text.languages import detected_language
 from blockml.text.sketches import DuplicateIndex
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blockml.archives.compression import read_file
+from blockml.archives.http import decoded_body
 from blockml.errors import InputError
+from blockml.parsing import Limits
 
 __all__ = ["Item"]
 
@@ -28,6 +30,18 @@ class Item:
     site: str = ""
     error: str | None = None  #: Reason why the record is invalid.
     truncated: str | None = None  #: Reason why the page is incomplete; gives a warning and the status ``truncated``.
+    #: Codings of ``html``, which is the body of a response as sent, in the order in which they are undone.
+    codings: tuple[str, ...] = ()
+
+    def decoded(self, limit: int = -1) -> Item:
+        """Return the item without codings, with at most ``limit`` bytes; ``error`` tells if the body is damaged."""
+        if not self.codings or not isinstance(self.html, bytes):
+            return self
+        try:
+            html, reason = decoded_body(self.html, self.codings, limit if limit >= 0 else Limits().bytes + 1)
+        except OSError as error:
+            return replace(self, html=None, codings=(), error=str(error))
+        return replace(self, html=html, codings=(), truncated=self.truncated or reason)
 
     def read(self, limit: int = -1) -> bytes | str:
         """Read the page, at most ``limit`` bytes of a file.
@@ -39,6 +53,8 @@ class Item:
         """
         if self.error is not None:
             raise InputError(self.error)
+        if self.codings:
+            return self.decoded(limit).read()
         if self.html is not None:
             return self.html
         if self.path is None:

@@ -67,7 +67,7 @@ def output_for(path: Path, output_format: str, fields: Sequence[str]) -> Output:
     if path.is_dir() or not (path.suffix or path.exists()):
         if not {"id", "text"} <= set(fields):
             raise UsageError("documents in a folder need the fields id and text", source=path)
-        return Folder(path, {"text": ".txt", "markdown": ".md", "html": ".html"}[output_format])
+        return Folder(path, {"text": ".txt", "markdown": ".md", "html": ".html", "tei": ".xml"}[output_format])
     if name.endswith(".parquet"):
         schema(fields)  # fails early without pyarrow
         return ParquetFile(path, tuple(fields))

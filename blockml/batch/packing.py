@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 from blockml.batch.records import PageRecord
 from blockml.errors import needed
-from blockml.rendering.record import FAILURES
+from blockml.records import FAILURES
 
 __all__ = ["CsvLines", "Encoder", "End", "JsonLines", "Packer", "Piece", "Records"]
 
@@ -144,7 +144,7 @@ class Packer:
         """Return the remaining records as a piece, or None if no records are left."""
         if not self._records:
             return None
-        payload = self._encoder.encode([record.values for record in self._records])
+        payload = self._encoder.encode([row for record in self._records for row in record.rows])
         statuses = Counter(record.status for record in self._records)
         failures = [record.failure() for record in self._records if record.status in FAILURES]
         piece = Piece(payload, len(self._records), statuses, failures)

@@ -24,7 +24,7 @@ from blockml.batch.readers import Unit, without_overlap
 from blockml.batch.records import PageRecord
 from blockml.batch.worker import EXIT_MEMORY, Setup
 from blockml.errors import BlockmlError, UsageError, check_type
-from blockml.rendering.record import CRASHED, TIMEOUT
+from blockml.records import CRASHED, TIMEOUT
 
 __all__ = ["Result", "WorkerError", "WorkerPool", "check_jobs", "run_units"]
 
@@ -214,6 +214,7 @@ class WorkerPool:
     def _on_death(self, worker: WorkerProcess, code: int) -> None:
         """Replace a worker, and extract the rest of its unit page by page."""
         self._workers.discard(worker)
+        offset = worker.clock.reached()
         worker.clock.close()
         if worker in self._idle:
             self._idle.remove(worker)
@@ -227,11 +228,11 @@ class WorkerPool:
             if slot.replay is None:
                 slot.replay = Replay(Packer(self._setup.encoder), slot.n_records)
             else:
-                self._blame(slot, slot.replay, worker, code)
+                self._blame(slot, slot.replay, worker, code, offset)
         self._start()
 
-    def _blame(self, slot: Slot, replay: Replay, worker: WorkerProcess, code: int) -> None:
-        """Make a record for the page on which a worker died while extracting page by page."""
+    def _blame(self, slot: Slot, replay: Replay, worker: WorkerProcess, code: int, offset: int) -> None:
+        """Make a record for the page on which a worker died while extracting page by page, or reading the page."""
         was_stopped_by_others = code == -signal.SIGKILL and not worker.overtime if hasattr(signal, "SIGKILL") else False
         if (was_stopped_by_others or replay.page is None) and not replay.tried_again:
             replay.tried_again = True  # the page may not be the cause
@@ -239,14 +240,19 @@ class WorkerPool:
         status = TIMEOUT if worker.overtime else CRASHED
         seconds, megabytes = self._setup.guard.seconds, self._setup.guard.memory >> 20
         reason = f"took longer than {seconds:g} seconds" if worker.overtime else _reason(code, megabytes)
-        if replay.page is None:  # reading itself fails, so the rest can't be read either
-            name = slot.unit.name
-            self._add(slot, self._setup.pages.failed(name, None, status, f"reading the rest: {reason}"))
-            slot.end = End()
-            if piece := replay.packer.flush():
-                slot.pieces.append((piece, None))
+        if replay.page is not None:
+            self._add(slot, self._setup.pages.failed(*replay.page, status, reason))
             return
-        self._add(slot, self._setup.pages.failed(*replay.page, status, reason))
+        names, left = slot.unit.unread(replay.n_done, offset)
+        for name in names:
+            self._add(slot, self._setup.pages.failed(name, None, status, f"reading it: {reason}"))
+        replay.tried_again = False
+        if left is not None:
+            slot.unit, replay.n_done = left, 0
+            return
+        slot.end = End()
+        if piece := replay.packer.flush():
+            slot.pieces.append((piece, None))
 
     def _add(self, slot: Slot, record: PageRecord) -> None:
         """Add a record to a unit that is extracted page by page."""

@@ -83,6 +83,7 @@ def predict(
     images: bool = True,
     tables: bool = True,
     formatting: bool = True,
+    chunks: int | None = None,
     fields: tuple[str, ...] = (),
     languages: tuple[str, ...] = (),
     deduplicate: bool = False,
@@ -128,6 +129,9 @@ def predict(
         Format of the field ``text``: ``text``, ``markdown`` or ``html``.
     links, images, tables, formatting
         Whether Markdown and HTML include them; see :func:`blockml.render`.
+    chunks
+        Maximum characters of a chunk: there is a record for each chunk, as made by
+        :meth:`blockml.page.Extraction.chunks`, instead of each page.
     fields
         Fields of a record, in this order, such as ``("id", "text", "metadata.authors")``; see ``docs/batch.md``.
     languages
@@ -167,7 +171,7 @@ def predict(
     options = Options(
         threshold=threshold, favour=favour, include=include, exclude=exclude, limits=limits, backend=backend,
         detector=detector, format=format, links=links, images=images, tables=tables,
-        formatting=formatting, fields=fields, languages=languages, deduplicate=deduplicate,
+        formatting=formatting, chunks=chunks, fields=fields, languages=languages, deduplicate=deduplicate,
         min_confidence=min_confidence, declared_urls=declared_urls,
     )  # fmt: skip
     check_jobs(jobs)

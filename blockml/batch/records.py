@@ -15,15 +15,18 @@ from blockml.errors import MissingExtraError, check_type
 from blockml.extract import extract_with
 from blockml.extractors import Extractor
 from blockml.extractors.site.at_site import at_site
+from blockml.formats import check_options, find_chunks, render
 from blockml.options import Options
-from blockml.page import Status
-from blockml.rendering import check_options, render
-from blockml.rendering.record import CRASHED, OPTIONAL, RECORD, UNREADABLE, UNSURE, page_record
+from blockml.page import Chunk, Status
+from blockml.records import CRASHED, OPTIONAL, RECORD, UNREADABLE, UNSURE, chunk_record, page_record
 from blockml.templates.site import SiteTemplate
 from blockml.text.sketches import token_sketch
 from blockml.text.tokens import metric_tokens
 
 __all__ = ["PageExtractor", "PageRecord"]
+
+#: Key of the chunks in the record of a page, before its rows are made.
+CHUNKS = "chunks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class PageRecord:
     url: str | None
     status: str
     error: str | None
-    values: dict[str, Any]  #: The chosen fields.
+    rows: tuple[dict[str, Any], ...]  #: The chosen fields of the page, or of each of its chunks.
     n_characters: int  #: Length of the extracted text.
 
     def failure(self) -> dict[str, Any]:
@@ -88,6 +91,7 @@ class PageExtractor:
         """
         try:
             try:
+                item = item.decoded(self.options.read_limit)
                 html = item.read(self.options.read_limit)
             except OSError as error:
                 return self.failed(item.id, item.url, UNREADABLE, str(error))
@@ -107,8 +111,12 @@ class PageExtractor:
         url = item.url or (declared_url(html) if self.options.declared_urls else None)
         result = extract_with(self.options, extractor, html, url=url, charset=item.charset)
         options = self.options
-        text = render(result, options.format, **options.switches)  # first, because it may add warnings
-        record = page_record(result, metadata=self._metadata) | {"text": text}
+        chunks: tuple[Chunk, ...] | None = None
+        if options.chunks is None:
+            text = render(result, options.format, **options.switches)  # first, because it may add warnings
+        else:
+            text, chunks = result.text, find_chunks(result, options.chunks, options.format, without=options.switches)
+        record = page_record(result, metadata=self._metadata) | {"text": text, CHUNKS: chunks}
         if "comments" in self._read:
             record["comments"] = result.comments
         if "language" in self._read:
@@ -125,8 +133,19 @@ class PageExtractor:
         return record
 
     def _chosen(self, record: dict[str, Any]) -> PageRecord:
-        values = {}
-        for name in (*self.options.record_fields, *finishing_fields(self.options)):
-            outer, _, inner = name.partition(".")
-            values[name] = record.get(outer) if not inner or record[outer] is None else record[outer][inner]
-        return PageRecord(record["id"], record["url"], record["status"], record["error"], values, len(record["text"]))
+        names = [*self.options.record_fields, *finishing_fields(self.options)]
+        rows = [record]
+        if self.options.chunks is not None:
+            rows = [record | _chunk_row(number, chunk) for number, chunk in enumerate(record.get(CHUNKS) or ())]
+        chosen = tuple([{name: _value(row, name) for name in names} for row in rows])
+        return PageRecord(record["id"], record["url"], record["status"], record["error"], chosen, len(record["text"]))
+
+
+def _chunk_row(number: int, chunk: Chunk) -> dict[str, Any]:
+    """Return the fields of a chunk, which replace those of its page."""
+    return {"number": number, **chunk_record(chunk)}
+
+
+def _value(record: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 (of any type)
+    outer, _, inner = name.partition(".")
+    return record.get(outer) if not inner or record[outer] is None else record[outer][inner]

@@ -28,7 +28,7 @@ from blockml.errors import BlockmlError, UsageError, check_name
 from blockml.extractors import Extractor
 from blockml.model import model_digest
 from blockml.options import Options
-from blockml.rendering.record import FAILURES
+from blockml.records import FAILURES
 from blockml.storage.atomic import atomic_write
 from blockml.storage.lock import locked_output
 from blockml.templates.site import SiteTemplate
@@ -140,7 +140,7 @@ def _records(
         for item in items:
             with one_thread():
                 record = pages.record(item)
-            yield record.values
+            yield from record.rows
         return
     setup = Setup(pages, Records(), guard, pages.options.read_limit)
     for result in run_units(setup, in_units("items", items), jobs):

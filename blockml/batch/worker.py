@@ -65,9 +65,9 @@ class Setup:
 
 
 class Clock:
-    """Time at which a worker began its current page, in memory that the parent process sees."""
+    """Time at which a worker began its current page, and what it reads, in memory that the parent process sees."""
 
-    SIZE = 8
+    SIZE = 16
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream  #: File through which the worker finds the memory.
@@ -105,6 +105,15 @@ class Clock:
         """End the page."""
         struct.pack_into("d", self._cell, 0, 0.0)
 
+    def reach(self, offset: int) -> None:
+        """Note the offset of the record that is read next."""
+        struct.pack_into("q", self._cell, 8, offset)
+
+    def reached(self) -> int:
+        """Return the offset of the record that was read last; 0 if none was."""
+        (offset,) = struct.unpack_from("q", self._cell, 8)
+        return int(offset)
+
     def seconds(self) -> float:
         """Return how long the worker has been working on its page; 0 if it has none."""
         (start,) = struct.unpack_from("d", self._cell, 0)
@@ -137,7 +146,8 @@ class _Worker:
 
     def replay(self, unit: Unit, skip: int) -> None:
         """Extract the pages of a unit except the first ones, and announce each page before its record."""
-        reading = Reading(self._setup.limit)
+        self._clock.reach(0)
+        reading = Reading(self._setup.limit, reached=self._clock.reach)
         for item in self._items(unit, reading, skip):
             self.send("page", item.id, item.url)
             self._start()

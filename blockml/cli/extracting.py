@@ -9,9 +9,9 @@ from blockml.cli.output import note, write_output
 from blockml.errors import UsageError
 from blockml.extract import extract_with
 from blockml.extractors import Extractor, resolve
+from blockml.formats import FORMATS, check_options, render
 from blockml.page import Status
 from blockml.parsing import parse
-from blockml.rendering import FORMATS, check_options, render
 from blockml.text.plurals import counted
 
 __all__ = ["COMMANDS", "add_choice", "chosen_extractor"]

@@ -12,9 +12,9 @@ import numpy as np
 
 from blockml.cli.arguments import add_format, add_options, add_page, parsing_options, positive, read_page, refuse
 from blockml.cli.output import note, print_json, print_rows, write_output, writing
+from blockml.document.text import render_text
 from blockml.errors import UsageError
 from blockml.parsing import Limits, parse
-from blockml.rendering.text import render_text
 from blockml.templates.linked import ORDERS, PageSource, find_menu, find_subdigraph, menu_candidates, normalise
 from blockml.templates.mapping import (
     EQUALITIES,

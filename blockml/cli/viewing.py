@@ -14,6 +14,7 @@ from blockml.datasets.folders import read_labels
 from blockml.errors import DatasetError, InputError, UsageError
 from blockml.extract import extract_with
 from blockml.parsing import parse
+from blockml.storage.names import refuse_special
 from blockml.text.plurals import counted
 
 __all__ = ["COMMANDS"]
@@ -45,11 +46,12 @@ COMMANDS = {"view": add_view}
 
 def _gold(name: str) -> Gold:
     """Read labels from a JSON lines file, and the main content from any other file."""
-    if name.endswith(".jsonl"):
-        try:
+    try:
+        refuse_special(name)
+        if name.endswith(".jsonl"):
             return read_labels(Path(name))
-        except OSError as error:
-            raise InputError(error.strerror or str(error), source=name) from error
+    except OSError as error:
+        raise InputError(error.strerror or str(error), source=name) from error
     try:
         return TextGold(read_page(name).decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -14,9 +14,9 @@ from urllib.request import url2pathname
 
 from blockml.archives.compression import DAMAGED, decompressed, recognized
 from blockml.archives.suffixes import PAGE_FILES
+from blockml.document.text import render_text
 from blockml.errors import DatasetError
 from blockml.parsing import Limits, parse
-from blockml.rendering.text import render_text
 
 __all__ = ["gold_text", "is_empty", "page_content", "page_path"]
 

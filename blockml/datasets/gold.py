@@ -97,6 +97,19 @@ class TextGold:
         return BlockLabels(is_main, share.astype(np.float32), known)
 
 
+def ignored_text(gold: Gold) -> str:
+    """Return the text that may be content or not according to a gold; empty if the gold decides on all text.
+
+    Examples
+    --------
+    >>> ignored_text(TextGold("Cats rule.", ignored=("By Ann", "Share"))), ignored_text(TextGold("Cats rule."))
+    ('By Ann\\nShare', '')
+    """
+    if isinstance(gold, TextGold):
+        return "\n".join(gold.ignored)
+    return "\n".join(text for text, label in gold.runs if label is None) if isinstance(gold, RunGold) else ""
+
+
 def _as_words(tokens: Sequence[str]) -> str:
     """Join tokens so that a run of tokens is a substring of the result."""
     return f" {' '.join(tokens)} "

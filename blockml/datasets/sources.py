@@ -77,6 +77,14 @@ def table_rows(path: Path) -> Iterator[TableRow]:
         raise DatasetError(f"cannot be read ({getattr(error, 'strerror', None) or error})", source=path) from error
 
 
+#: Reasons of errors, by words of the standard library's messages.
+_CSV_ERRORS: Mapping[str, str] = {
+    "new-line": "a carriage return outside of quotes; end lines with \\n",
+    "unexpected end": "the file ends inside of a quoted cell; it is cut off, or a closing quote is missing",
+    "expected after": "text follows a closing quote; a quote is missing, or one inside of a cell isn't doubled",
+}
+
+
 def _csv_rows(path: Path) -> Iterator[TableRow]:
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))  # pages are longer than the default, 128 KB
     lines = _lines(path)
@@ -90,7 +98,7 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
     rows: Iterator[str] = chain(first, lines)
     if not is_tsv and any(map(_ESCAPED.search, first)):
         rows = (line.replace('\\"', '""') for line in rows)
-    reader = csv.reader(rows, delimiter=delimiter)
+    reader = csv.reader(rows, delimiter=delimiter, strict=True)
     try:
         names = next(reader, [])
         if twice := [name for name, count in Counter(names).items() if count > 1 and name.strip()]:
@@ -102,7 +110,7 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
             if cells:
                 yield dict(zip(names, cells, strict=False))
     except csv.Error as error:
-        why = "a carriage return outside of quotes; end lines with \\n" if "new-line" in str(error) else str(error)
+        why = next((why for words, why in _CSV_ERRORS.items() if words in str(error)), str(error))
         raise DatasetError(f"line {reader.line_num} is not CSV ({why})", source=path) from error
 
 

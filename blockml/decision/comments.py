@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.lines import line_numbers
 from blockml.decision.prediction import ScoredPage
 from blockml.features.named_elements import COMMENTS
 from blockml.features.page_matrix import PageMatrix
 from blockml.features.structure import FAR
+from blockml.outline import line_numbers
 from blockml.page import Flag, Label
 from blockml.page.element_names import blocks_in
 

@@ -13,10 +13,10 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.lines import line_numbers
 from blockml.decision.prediction import Prediction
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
+from blockml.outline import line_numbers
 from blockml.page import Page
 from blockml.text.tokens import token_lists
 

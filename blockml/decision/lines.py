@@ -13,39 +13,13 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Blocks, Flag, Separator
+from blockml.page import Blocks, Flag
 
-__all__ = [
-    "duplicate_penalties",
-    "duplicated_lines",
-    "line_means",
-    "line_numbers",
-    "line_weights",
-    "smooth_lines",
-    "wordless_lines",
-]
+__all__ = ["duplicate_penalties", "duplicated_lines", "line_means", "line_weights", "smooth_lines", "wordless_lines"]
 
-_SAME_LINE = int(Separator.SPACE)
 _PREFORMATTED = int(Flag.PREFORMATTED)
 #: Weight of a block without words in its line: negligible unless no block of the line has words.
 WORDLESS_WEIGHT = 1e-3
-
-
-def line_numbers(blocks: Blocks) -> NDArray[np.intp]:
-    """Return (n_blocks,) number of each block's line, from 0 without gaps.
-
-    A sentence with an emphasis in it, for instance, is one line of three blocks.
-
-    Examples
-    --------
-    >>> import blockml
-    >>> line_numbers(blockml.parse("<p>It is <b>so</b>.</p><p>…</p>").blocks).tolist()
-    [0, 0, 0, 1]
-    """
-    begins = blocks.separators > _SAME_LINE
-    begins[:1] = False
-    number: NDArray[np.intp] = begins.cumsum()
-    return number
 
 
 def line_weights(words: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -110,6 +84,7 @@ def wordless_lines(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.intp] |
     Examples
     --------
     >>> import blockml
+    >>> from blockml.outline import line_numbers
     >>> blocks = blockml.parse("<p>*<p>if (a)<p>{<p>b();<p>}<p>&#8206;<p>c();<p>}").blocks
     >>> wordless_lines(blocks, line_numbers(blocks)).tolist()
     [[2, 4], [1, 3], [3, 6]]
@@ -136,7 +111,7 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
     blocks
         The page's blocks.
     line
-        (n_blocks,) number of each block's line: see :func:`line_numbers`.
+        (n_blocks,) number of each block's line: see :func:`blockml.outline.line_numbers`.
     min_words
         Minimum words of a line that is compared.
 
@@ -148,6 +123,7 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
     Examples
     --------
     >>> import blockml
+    >>> from blockml.outline import line_numbers
     >>> blocks = blockml.parse("<p>One<p>Cats are <b>great</b>.<p>Cats are great<p>Cats").blocks
     >>> duplicated_lines(blocks, line_numbers(blocks), 3).tolist()
     [-1, 1, 1, 1, 1, -1]

@@ -25,7 +25,6 @@ from blockml.decision.lines import (
     duplicate_penalties,
     duplicated_lines,
     line_means,
-    line_numbers,
     line_weights,
     smooth_lines,
     wordless_lines,
@@ -36,6 +35,7 @@ from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.block_groups import GROUPINGS
 from blockml.features.named_elements import SIDEBARS
 from blockml.features.page_context import BlockAmounts, PageContext
+from blockml.outline import line_numbers
 from blockml.page import Reason
 from blockml.page.element_names import blocks_in
 from blockml.page.lazy import Lazy
@@ -204,7 +204,7 @@ class PolicyColumns:
     """Inputs of the policy besides probabilities: columns of the blocks of a page, (n_blocks,) each."""
 
     amounts: BlockAmounts
-    line: NDArray[np.intp]  #: Number of each block's line: see :func:`blockml.decision.lines.line_numbers`.
+    line: NDArray[np.intp]  #: Number of each block's line: see :func:`blockml.outline.line_numbers`.
     text: NDArray[np.int64]  #: Number of the line's text: see :func:`blockml.decision.lines.duplicated_lines`.
     context: NDArray[np.integer]  #: Number of the group of lines whose first blocks have equal ancestors further up.
     #: (n_blocks,) which blocks are in sidebars; None: none are. Computed only if an improbable block is kept.

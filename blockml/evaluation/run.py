@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage, TextGold
+from blockml.datasets.gold import ignored_text
 from blockml.errors import DatasetError, check_type
 from blockml.evaluation.blocks import BlockScores, block_scores
 from blockml.evaluation.bootstrap import bootstrap_mean, mean_of_means, means_by
@@ -110,7 +111,7 @@ def _evaluate_page(extractor: Extractor, labelled: LabelledPage, parsing: Mappin
     result = extract_page(parse(html, url=labelled.url, charset=labelled.charset, **options), extractor)
     seconds = time.process_time() - start
     labels = gold.label(result.page)
-    text = gold.text()
+    text, ignored = gold.text(), ignored_text(gold)
     snippets = snippet_rates(result.text, gold.required, gold.forbidden) if isinstance(gold, TextGold) else None
     return PageResult(
         id=labelled.id,
@@ -118,9 +119,9 @@ def _evaluate_page(extractor: Extractor, labelled: LabelledPage, parsing: Mappin
         page_type=labelled.page_type,
         status=result.status,
         flagged=not labelled.trusted,
-        bag=None if text is None else bag_scores(text, result.text),
-        lcs=None if text is None else lcs_scores(text, result.text),
-        shingle=None if text is None else shingle_scores(text, result.text),
+        bag=None if text is None else bag_scores(text, result.text, ignored=ignored),
+        lcs=None if text is None else lcs_scores(text, result.text, ignored=ignored),
+        shingle=None if text is None else shingle_scores(text, result.text, ignored=ignored),
         with_rate=snippets.with_rate if snippets else None,
         without_rate=snippets.without_rate if snippets else None,
         block=block_scores(labels.main[labels.known], result.kept[labels.known]),

@@ -6,7 +6,7 @@ Scores of a pair of texts are 1, 1, 1 if neither has words, and 0, 0, 0 if exact
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blockml.errors import UsageError
 from blockml.text.characters import readable
@@ -65,12 +65,32 @@ def scores_from_counts(shared: int, found: int, relevant: int) -> WordScores:
     return WordScores(shared / found, shared / relevant, 2 * shared / (found + relevant))
 
 
-def lcs_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
+def count_ignored(found: Counter[Any], relevant: Counter[Any], ignored: Counter[Any]) -> int:
+    """Count the words found that are neither right nor wrong: more than the gold has, and in a text that it ignores.
+
+    Examples
+    --------
+    >>> count_ignored(Counter("aabcc"), Counter("ab"), Counter("acd"))
+    2
+    """
+    return ((found - relevant) & ignored).total()
+
+
+def lcs_scores(gold: str, extracted: str, mode: str = "w", *, ignored: str = "") -> WordScores:
     """Score the words that gold text and extracted text share in the same order (Gottron 2007).
 
     With k the length of the longest common subsequence (LCS) of words, precision is k divided by the number of
-    extracted words, and recall is k divided by the number of gold words. ``mode`` is the token mode of
-    :func:`blockml.text.tokens.metric_tokens`, which raises an error if it is unknown.
+    extracted words, and recall is k divided by the number of gold words.
+
+    Parameters
+    ----------
+    gold, extracted
+        The texts.
+    mode
+        Token mode of :func:`blockml.text.tokens.metric_tokens`, which raises an error if it is unknown.
+    ignored
+        Text that may be content or not, see :func:`blockml.datasets.gold.ignored_text`. Extracted words of it that the
+        gold doesn't have are not counted.
 
     Examples
     --------
@@ -79,10 +99,13 @@ def lcs_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     [0.571, 0.667, 0.615]
     """
     relevant, found = metric_tokens(gold, mode), metric_tokens(extracted, mode)
-    return scores_from_counts(lcs_length(relevant, found), len(found), len(relevant))
+    n_ignored = (
+        count_ignored(*(Counter(metric_tokens(text, mode)) for text in (extracted, gold, ignored))) if ignored else 0
+    )
+    return scores_from_counts(lcs_length(relevant, found), len(found) - n_ignored, len(relevant))
 
 
-def bag_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
+def bag_scores(gold: str, extracted: str, mode: str = "w", *, ignored: str = "") -> WordScores:
     """Score the words that gold text and extracted text share as multisets, in any order.
 
     Never below :func:`lcs_scores`, which has the same parameters.
@@ -92,9 +115,12 @@ def bag_scores(gold: str, extracted: str, mode: str = "w") -> WordScores:
     >>> scores = bag_scores("the cat sat on the mat", "menu the cat on mat the footer")
     >>> [round(value, 3) for value in scores]
     [0.714, 0.833, 0.769]
+    >>> bag_scores("the cat sat on the mat", "the cat sat on the mat by ann", ignored="By Ann").f1
+    1.0
     """
     relevant, found = Counter(metric_tokens(gold, mode)), Counter(metric_tokens(extracted, mode))
-    return scores_from_counts((relevant & found).total(), found.total(), relevant.total())
+    n_ignored = count_ignored(found, relevant, Counter(metric_tokens(ignored, mode))) if ignored else 0
+    return scores_from_counts((relevant & found).total(), found.total() - n_ignored, relevant.total())
 
 
 def shingles(text: str, size: int = 4, *, lower: bool = False) -> Counter[tuple[str, ...]]:
@@ -111,11 +137,11 @@ def shingles(text: str, size: int = 4, *, lower: bool = False) -> Counter[tuple[
     return Counter(zip(*(words[start:] for start in range(size)), strict=False))
 
 
-def shingle_scores(gold: str, extracted: str, size: int = 4, *, lower: bool = False) -> WordScores:
+def shingle_scores(gold: str, extracted: str, size: int = 4, *, lower: bool = False, ignored: str = "") -> WordScores:
     """Score the word n-grams (:func:`shingles`) that gold text and extracted text share as multisets.
 
     This is the per-document score of the public article extraction benchmark of Scrapinghub, which keeps the case of
-    words. ``size`` and ``lower`` are those of :func:`shingles`.
+    words. ``size`` and ``lower`` are those of :func:`shingles`, ``ignored`` that of :func:`lcs_scores`.
 
     Examples
     --------
@@ -124,7 +150,8 @@ def shingle_scores(gold: str, extracted: str, size: int = 4, *, lower: bool = Fa
     [0.667, 0.667, 0.667]
     """
     relevant, found = shingles(gold, size, lower=lower), shingles(extracted, size, lower=lower)
-    return scores_from_counts((relevant & found).total(), found.total(), relevant.total())
+    n_ignored = count_ignored(found, relevant, shingles(ignored, size, lower=lower)) if ignored else 0
+    return scores_from_counts((relevant & found).total(), found.total() - n_ignored, relevant.total())
 
 
 def snippet_rates(extracted: str, with_: Sequence[str], without: Sequence[str]) -> SnippetRates:

@@ -30,7 +30,7 @@ PAGE_KINDS: Mapping[str, tuple[str, ...]] = {
 }
 _KIND_OF = {word: number for number, words in enumerate(PAGE_KINDS.values()) for word in words}
 # Possessive: runs of blanks are scanned once.
-_SCHEMA = re.compile(rb'"@type"\s*+:\s*+(?:\[\s*+)?+"(\w++)"')
+_SCHEMA = re.compile(rb'"@type"\s*+:\s*+\[?+\s*+"(\w++)"')
 #: Kinds of addresses, with words that tell them; the first word counts at each position; # is any digit, and | the end
 #: of a part of the address: a headline with the word "question" makes no forum.
 _URL_KINDS: Mapping[str, str] = {

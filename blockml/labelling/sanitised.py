@@ -13,10 +13,10 @@ from collections.abc import Mapping
 
 from blockml.errors import needed
 from blockml.page import Flag, Page
+from blockml.page.bounds import Budget
 from blockml.page.subtrees import block_of_texts
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
-from blockml.rendering.bounds import Budget
 
 #: Elements to keep; others become ``div`` or ``span``, including ``details`` and ``dialog``, which hide their content.
 SHOWN_ELEMENTS = frozenset(
@@ -51,7 +51,7 @@ _MAX_ALTERNATIVE = 80
 def sanitised(page: Page, budget: Budget | None = None) -> str:
     """Return a page as HTML whose ``span`` elements with ``data-block`` hold the texts of its blocks.
 
-    Once tags and block numbers have used up the :class:`~blockml.rendering.bounds.Budget`, only texts are written, and
+    Once tags and block numbers have used up the :class:`~blockml.page.bounds.Budget`, only texts are written, and
     ``budget.warnings`` reports it.
 
     Raises

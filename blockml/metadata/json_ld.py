@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from blockml.metadata.dates import iso_date
 from blockml.metadata.lenient_json import lenient_json
 from blockml.page import Page
 from blockml.text.characters import readable
 
 _KIND = b"application/ld+json"
 #: Unpaired surrogates: JSON can escape them, but they cannot be encoded.
-_SURROGATES = re.compile("[\ud800-\udfff]")
+SURROGATES = re.compile("[\ud800-\udfff]")
 #: Keywords in ideographs that are separated by spaces, and commas and semicolons of other scripts.
 _IDEOGRAPHS, _OTHER_COMMAS = re.compile("[\u2e80-\u9fff ]+"), re.compile("[，；、،؛]")
 #: Maximum length of the start tag of a script.
@@ -34,6 +35,9 @@ _PREFERENCE = (
     ("website", ("person",)),
     ("website", ("website", "organization", "localbusiness")),  # the site, not the page
 )  # fmt: skip
+#: Properties with dates that are not those of the page.
+_OTHER_DATES = ("startDate", "endDate", "doorTime", "validFrom", "validThrough", "applicationDeadline", "expires",
+                "birthDate", "foundingDate", "availabilityStarts", "priceValidUntil")  # fmt: skip
 _RANK = {name: (rank, kind) for rank, (kind, names) in enumerate(_PREFERENCE) for name in names}
 
 
@@ -153,7 +157,7 @@ def described(objects: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], 
 
     The object is empty if no object has a known type, or only those for the site have one. The site is the publisher of
     that object, or else the first ``WebSite`` with a name; objects after an article with a publisher are not read.
-    Authors and publishers that are given by ``@id`` are looked up among the other objects.
+    Authors, publishers and images that are given by ``@id`` are looked up among the other objects.
     """
     best = len(_PREFERENCE)
     chosen: tuple[Mapping[str, Any], str | None] = ({}, None)
@@ -161,39 +165,62 @@ def described(objects: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], 
     is_complete = False
     by_id: dict[str, Mapping[str, Any]] = {}
     for item in objects:
-        if isinstance(identifier := item.get("@id"), str) and text_of(item):
-            by_id.setdefault(identifier, item)
+        if isinstance(identifier := item.get("@id"), str) and not (
+            _is_reference(item) or text_of(by_id.get(identifier))
+        ):
+            by_id[identifier] = item
         types = item.get("@type")
         for name in types if isinstance(types, list) else [types]:
             rank, kind = _RANK.get(str(name).rpartition("/")[2].lower(), (best, None))
             if rank < best:
                 best, chosen = rank, (item, kind)
                 publisher = text_of(item.get("publisher"))
-                is_complete = best == 0 and publisher is not None and not _references(item.get("author"))
+                is_complete = (
+                    best == 0
+                    and publisher is not None
+                    and not any(_references(item.get(key)) for key in ("author", "image"))
+                )
         if is_complete:
             break
         if site_name is None and str(types).lower() == "website":
             site_name = text_of(item.get("name"))
     item, kind = chosen
     if not is_complete:
-        item = {**item, **{key: _resolved(item[key], by_id) for key in ("author", "publisher") if key in item}}
+        referring = ("author", "publisher", "image")
+        item = {**item, **{key: _resolved(item[key], by_id) for key in referring if key in item}}
         publisher = text_of(item.get("publisher"))
     return item if best < len(_PREFERENCE) - 1 else {}, kind, publisher or site_name
 
 
 def _references(value: Any) -> bool:  # noqa: ANN401 (parsed JSON)
-    """Tell whether a value has objects with only an ``@id`` and no name."""
+    """Tell whether a value has objects with an ``@id``, but without a name or address."""
     return any(map(_is_reference, value if isinstance(value, list) else [value]))
 
 
 def _is_reference(item: Any) -> bool:  # noqa: ANN401 (parsed JSON)
-    return isinstance(item, dict) and "@id" in item and not text_of(item)
+    return isinstance(item, dict) and "@id" in item and not (text_of(item) or item.get("url") or item.get("contentUrl"))
 
 
 def _resolved(value: Any, by_id: Mapping[str, Mapping[str, Any]]) -> list[Any]:  # noqa: ANN401 (parsed JSON)
     """Replace the objects of a value that have only an ``@id`` with the named objects of that id, where found."""
     items = value if isinstance(value, list) else [value]
     return [by_id.get(str(item["@id"]), item) if _is_reference(item) else item for item in items]
+
+
+def other_dates(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the days on which an event takes place, an offer ends or similar, as ISO 8601.
+
+    Examples
+    --------
+    >>> list(other_dates([{"startDate": "2024-06-14T10:00", "offers": {"validThrough": "2024-06-01"}}]))
+    ['2024-06-14', '2024-06-01']
+    """
+    for item in objects:
+        offers = item.get("offers")
+        for part in (item, *(offers if isinstance(offers, list) else [offers])):
+            for key in _OTHER_DATES if isinstance(part, dict) else ():
+                if found := iso_date(text_of(part.get(key))):
+                    yield found[:10]
 
 
 def text_of(value: Any, depth: int = 0) -> str | None:  # noqa: ANN401 (parsed JSON)
@@ -208,7 +235,7 @@ def text_of(value: Any, depth: int = 0) -> str | None:  # noqa: ANN401 (parsed J
     """
     if isinstance(value, str):
         cleaned = " ".join(readable(html.unescape(value)).split())
-        return (cleaned if cleaned.isascii() else _SURROGATES.sub("\ufffd", cleaned)) or None
+        return (cleaned if cleaned.isascii() else SURROGATES.sub("\ufffd", cleaned)) or None
     if depth > _MAX_LISTS:
         return None
     if isinstance(value, list):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["lenient_json"]
@@ -14,13 +15,14 @@ _DECODER = json.JSONDecoder(strict=False)
 _END = (
     r"(?=\s*(?::|[}\]]|[,;]\s*(?:[\"'“”{\[}\]/,;-]|\d|true\b|false\b|null\b|\w{1,40}\s*:|\Z)|//|/\*|\n\s*[\"'“”]|\Z))"
 )
-#: Compiled when it is first used, because most scripts are right.
-_TOKEN = (
-    rf'"(?P<string>(?:[^"\\]|\\.|"(?!{_END}))*+)(?:"|\\?\Z)'
-    rf"|'(?P<single>(?:[^'\\]|\\.|'(?!{_END}))*+)(?:'|\\?\Z)"
-    rf"|[“”](?P<curly>(?:[^“”]|[“”](?!{_END}))*+)(?:[“”]|\Z)"
-    r"|(?P<skipped>//[^\n]*|/\*.*?(?:\*/|\Z)|<!--|-->|<!\[CDATA\[|\]\]>|\s+)"
+#: Compiled when they are first used, because most scripts are right: a token, for a string its first quote; and the end
+#: of a string by its first quote, or an escape before it.
+_PIECE = (
+    r"(?P<quote>[\"'“”])|(?P<skipped>//[^\n]*|/\*.*?(?:\*/|\Z)|<!--|-->|<!\[CDATA\[|\]\]>|\s+)"
     r"|(?P<sign>[{}\[\]:,;])|(?P<word>[^\s{}\[\]:,;\"“”']+)"
+)
+_STRING_END = {quote: rf"\\(?:.|\Z)|(?P<end>{quote}){_END}" for quote in "\"'"} | dict.fromkeys(
+    "“”", rf"(?P<end>[“”]){_END}"
 )
 _ESCAPE = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\(.?)|"', re.DOTALL)
 _LITERAL = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -62,11 +64,8 @@ def _unescaped(text: str) -> str:
 def _mended(text: str) -> str:
     """Return valid JSON: a list of the values in a text."""
     pieces, open_brackets = ["["], ["["]
-    for match in re.finditer(_TOKEN, text, re.DOTALL):
-        found, kind = match[0], match.lastgroup
+    for found in _tokens(text):
         before = pieces[-1]
-        if kind == "skipped":
-            continue
         if found in (",", ";", "}", "]"):
             if before == ":":
                 pieces.append("null")
@@ -78,16 +77,38 @@ def _mended(text: str) -> str:
             pieces.append(",")
         if found in _CLOSING:
             open_brackets.append(found)
-        pieces.append(found if kind == "sign" or _LITERAL.fullmatch(found) else _quoted(match))
+        pieces.append(found)
     if pieces[-1] == ":":
         pieces.append("null")
     pieces += [_CLOSING[bracket] for bracket in reversed(open_brackets)]
     return "".join(pieces)
 
 
-def _quoted(match: re.Match[str]) -> str:
-    """Return a token as a JSON string."""
-    return '"' + _ESCAPE.sub(_escaped, match[match.lastgroup or 0]) + '"'
+def _tokens(text: str) -> Iterator[str]:
+    """Yield brackets, commas, colons and values as JSON."""
+    match, position = re.compile(_PIECE, re.DOTALL).match, 0
+    while token := match(text, position):
+        found, position = token[0], token.end()
+        if token["quote"]:
+            end, position = _end_of_string(text, position, found)
+            yield _quoted(text[token.end() : end])
+        elif token["sign"] or (token["word"] and _LITERAL.fullmatch(found)):
+            yield found
+        elif token["word"]:
+            yield _quoted(found)
+
+
+def _end_of_string(text: str, start: int, quote: str) -> tuple[int, int]:
+    """Return where the content of a string ends, and where the string does: the text may end first."""
+    for found in re.compile(_STRING_END[quote], re.DOTALL).finditer(text, start):
+        if found["end"] or found[0] == "\\":
+            return found.span()
+    return len(text), len(text)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a JSON string."""
+    return f'"{_ESCAPE.sub(_escaped, text)}"'
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -12,7 +12,8 @@ from urllib.parse import urljoin, urlsplit
 from blockml.metadata.dates import iso_date
 from blockml.metadata.declarations import declarations
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, name_in_title
-from blockml.metadata.json_ld import address_of, described, keywords, names_in, page_objects, text_of
+from blockml.metadata.items import declared_items
+from blockml.metadata.json_ld import address_of, described, keywords, names_in, other_dates, page_objects, text_of
 from blockml.metadata.names import clean_names, names_author, surname_last, unjoined
 from blockml.metadata.scripts import main_script
 from blockml.metadata.visible import VisibleMetadata, elements_within
@@ -65,7 +66,7 @@ _SEVERAL: Mapping[str, Callable[[tuple[str, ...], int], tuple[str, ...]]] = {
 _SCHEMA: Mapping[str, tuple[str, ...]] = {
     "title": ("headline", "name"),
     "authors": ("author", "creator"),
-    "published": ("datePublished", "dateCreated", "uploadDate"),
+    "published": ("datePublished", "datePosted", "dateCreated", "uploadDate"),
     "modified": ("dateModified",),
     "description": ("description",),
     "image": ("image", "thumbnailUrl"),
@@ -81,11 +82,14 @@ _FIRST = frozenset({"description", "image", "keywords", "canonical_url"})
 #: Fields by lower-case microdata property. The title is missing because parts of a page have names too.
 _PROPERTIES = {key.lower(): name for name, keys in _SCHEMA.items() if name != "title" for key in keys}
 #: Attribute words that declare something.
-_DECLARING = (b"+json", b"itemprop", b"canonical")
+_DECLARING = (b"+json", b"itemprop", b"itemscope", b"canonical")
 _PAGE_TYPES = {"article": "article", "product": "product", "website": "website", "blog": "list", "book": "product",
                "profile": "website", "video": "product", "og:product": "product"}  # fmt: skip
 #: Maximum nodes and characters between two authors that are joined (our choice: a word and white space).
 _MAX_BETWEEN = 100
+#: Maximum levels above a microdata image that may say what it shows, and nodes in it that may be its picture (our
+#: choices).
+_MAX_UP, _MAX_NEXT = 6, 9
 _URL_DATE = re.compile(r"/((?:19|20)\d\d)(?:[/-]([01]?\d)[/-]([0-3]?\d)|/?([01]\d)([0-3]\d))(?=[/_-]|\Z)")
 _ADDRESSES = ("http:", "https:", "/", "#", "_:")
 #: Markup in a description: evidence that it has some (code may look like a tag), then tags within words, and all tags.
@@ -118,8 +122,26 @@ def page_metadata(page: Page) -> Metadata:
     """
     found = _Found(page)
     found.read_json_ld()
+    found.read_properties()
     found.read_meta()
     return found.finish()
+
+
+def page_headline(page: Page) -> str | None:
+    """Return the headline of a page, the title of its metadata, without reading the others.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page_headline(blockml.parse("<title>Cats rule - The Daily Cat</title><h1>Cats rule</h1>"))
+    'Cats rule'
+    """
+    found = _Found(page)
+    found.read_json_ld()
+    found.read_meta()
+    site_name, _ = found.site_name()
+    canonical, _ = found.canonical_url()
+    return found.headline(site_name, canonical)[0]
 
 
 class _Found:
@@ -131,6 +153,7 @@ class _Found:
         self.values: dict[str, list[tuple[Any, str]]] = {}
         self.page_type: tuple[str, str] | None = None
         self.is_complete = False  # whether microdata were read
+        self.objects: list[Mapping[str, Any]] = []  # of JSON-LD
 
     def add(self, name: str, value: Any, source: str) -> None:  # noqa: ANN401 (text or names)
         if value:
@@ -150,17 +173,23 @@ class _Found:
     def read_json_ld(self) -> None:
         if not self.declaring[b"+json"]:
             return
-        item, kind, site_name = described(page_objects(self.page, self.declaring[b"+json"]))
+        self.objects = list(page_objects(self.page, self.declaring[b"+json"]))
+        item, kind, site_name = described(self.objects)
         self.read_schema(item, "json-ld")
         self.add("site_name", site_name, "json-ld")
         if kind is not None:
             self.page_type = (kind, "json-ld")
 
-    def read_meta(self) -> None:
+    def read_properties(self) -> None:
+        """Read the microdata of ``meta`` elements."""
         nodes = self.page.nodes
         for node in self.declaring[b"itemprop"]:
             if nodes.name(node) == "meta" and (content := nodes.attributes[node].get("content")):
-                self.add_property(nodes.attributes[node].get("itemprop") or "", content)
+                for key in (nodes.attributes[node].get("itemprop") or "").split():
+                    self.add_property(key, content)
+
+    def read_meta(self) -> None:
+        nodes = self.page.nodes
         best: dict[str, list[tuple[int, str, str]]] = {}
         for (name, rank, source), content in declarations(nodes, _KEYS):
             best.setdefault(name, []).append((rank, content, source))
@@ -202,6 +231,9 @@ class _Found:
                 continue
             attributes = nodes.attributes[node]
             for key in (attributes.get("itemprop") or "").lower().split():
+                if key == "image" and n_read < MAX_ELEMENTS:
+                    n_read += 1
+                    self.add(key, self.image_in(place), "microdata")
                 if key in ("author", "datepublished", "datemodified") and n_read < MAX_ELEMENTS:
                     n_read += 1
                     value = attributes.get("content") or attributes.get("datetime")
@@ -226,6 +258,25 @@ class _Found:
                 found.append(attributes.get("content") or element_text(self.page, inner))
         return "; ".join(found) or element_text(self.page, places[place])
 
+    def image_in(self, place: int) -> str | None:
+        """Return the address of a microdata image: its own, or that of a property or picture in it."""
+        nodes, places = self.page.nodes, self.declaring[b"itemprop"]
+        node = places[place]
+        for outer in nodes.ancestors(node, _MAX_UP):
+            if (kind := nodes.attributes[outer].get("itemtype")) is not None:
+                if kind.endswith(("Person", "Organization", "Comment", "Review", "Answer")):
+                    return None
+                break
+        first = range(node + 1, min(int(nodes.end[node]), node + _MAX_NEXT))
+        for inner in (node, *elements_within(nodes, places, node), *first):
+            attributes: Mapping[str, str] = nodes.attributes[inner]
+            address = attributes.get("content") or attributes.get("src") or attributes.get("href")
+            names = (attributes.get("itemprop") or "").lower().split()
+            is_address = inner == node or nodes.name(inner) == "img" or "url" in names or "contenturl" in names
+            if is_address and address:
+                return address
+        return None
+
     def canonical(self) -> str | None:
         """Return the address of the first canonical ``link``."""
         nodes = self.page.nodes
@@ -248,6 +299,24 @@ class _Found:
     def first(self, name: str) -> tuple[Any, str]:
         return self.values.get(name, [(None, "")])[0]
 
+    def site_name(self) -> tuple[str | None, str]:
+        """Return the name of the site and its source."""
+        named = [item for item in self.values.get("site_name", ()) if not item[0].startswith(_ADDRESSES)]
+        site_name = name_in_title([name for name, _ in named], self.page.title)
+        return next((item for item in named if item[0] == site_name), (None, ""))
+
+    def canonical_url(self) -> tuple[str | None, str]:
+        """Return the canonical address and its source."""
+        canonical = self.canonical()
+        return _absolute((canonical, "html") if canonical else self.first("canonical_url"), self.page)
+
+    def headline(self, site_name: str | None, canonical: str | None) -> tuple[str | None, str]:
+        """Return the headline and its source, given the name of the site and the canonical address."""
+        declared = self.values.get("title", [])
+        host = _host(canonical or self.page.url or "")
+        title, source = headline(self.page, [value for value, _ in declared], site_name, host)
+        return title, declared[0][1] if source == "declared" else source
+
     def finish(self) -> Metadata:
         page, sources = self.page, dict[str, str]()
         fields: dict[str, Any] = {}
@@ -256,13 +325,10 @@ class _Found:
             if value:
                 fields[name], sources[name] = value, source
 
-        named = [item for item in self.values.get("site_name", ()) if not item[0].startswith(_ADDRESSES)]
-        site_name = name_in_title([name for name, _ in named], page.title)
-        keep("site_name", *next((item for item in named if item[0] == site_name), (None, "")))
+        keep("site_name", *self.site_name())
         description, source = self.first("description")
         keep("description", _plain(description or ""), source)
-        canonical = self.canonical()
-        keep("canonical_url", *_absolute((canonical, "html") if canonical else self.first("canonical_url"), page))
+        keep("canonical_url", *self.canonical_url())
         keep("language", *self._language())
         language = fields.get("language", "")  # outside the United States the day comes first
         day_first = None if language in ("", "en") else language != "en-us"
@@ -274,16 +340,14 @@ class _Found:
                 keep("authors", cleaned, source)
                 break
         keep("keywords", *self.first("keywords"))
-        keep("image", *_absolute(self.first("image"), page))
+        keep("image", *_absolute(next(self.every("image"), (None, "")), page))
         longest = page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
         keep("script", main_script(longest), "visible")
         if self.page_type is not None:
             keep("page_type", *self.page_type)
-        declared = self.values.get("title", [])
-        host = _host(fields.get("canonical_url") or page.url or "")
-        title, source = headline(page, [value for value, _ in declared], fields.get("site_name"), host)
-        keep("title", title, declared[0][1] if source == "declared" else source)
-        visible = VisibleMetadata(page, title, day_first=day_first)
+        title, source = self.headline(fields.get("site_name"), fields.get("canonical_url"))
+        keep("title", title, source)
+        visible = VisibleMetadata(page, title, day_first=day_first, other_dates=frozenset(other_dates(self.objects)))
         if "published" not in fields:
             shown_dates = visible.dates()
             for name in ("published", "modified"):
@@ -302,6 +366,9 @@ class _Found:
                 keep("published", value, "visible")
         if "authors" not in fields:
             keep("authors", visible.authors(), "visible")
+        if self.objects or self.declaring[b"itemscope"]:
+            scopes, properties = self.declaring[b"itemscope"], self.declaring[b"itemprop"]
+            fields["items"] = declared_items(page, self.objects, scopes, properties)
         return Metadata(**fields, sources=sources)
 
     def _language(self) -> tuple[str | None, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +20,12 @@ __all__ = ["VisibleMetadata", "elements_within"]
 
 #: Parts of the names of elements with other authors, and names of elements that contain only names.
 _OTHERS = ("comment", "review", "-rev_", "testimonial", "quote", "authoriz", "authoris")
+#: Names of elements with texts of readers, quotations, or dates of events and deadlines.
+_OF_OTHERS = re.compile(
+    r"(?<!date-)comment|testimonial|(?<![\w-])(?:reviews?\b|quote|event|deadline|expir|today|current-?date)",
+    re.IGNORECASE,
+)
+_OTHER_PARTS = frozenset({"blockquote", "nav"})
 _OF_NAMES = re.compile(r"name|\Aauthor\b")
 #: Maximum elements in an author element that are tried as its name (our choice: the name is among the first).
 _MAX_INNER = 20
@@ -64,9 +70,10 @@ _STARTS: Mapping[str, tuple[str, ...]] = {
         " zveřejn vydán diterbit dibuat julkais megjelen közzétéve δημοσ đăng نشر النشر".split()
     ),
     "other": tuple(
-        "joined registered member visit login copyright © expir deadline accessed retrieved valid born start ends"
-        " reviewed due beigetreten registriert mitglied dabei abgerufen geboren gültig inscrit membre consult né"
-        " registrado miembro iscritto membro acessado lid geregistreerd geraadpleegd dołączył zarejestr dostęp"
+        "joined registered member visit login copyright © expir deadline apply closing closes accessed retrieved valid"
+        " born start ends reviewed due beigetreten registriert mitglied dabei abgerufen geboren gültig inscrit membre"
+        " consult né registrado"
+        " miembro iscritto membro acessado lid geregistreerd geraadpleegd dołączył zarejestr dostęp"
         " зарегистр регистрац обращения зареєстр katılım kayıt üyelik erişim registr medlem bergabung".split()
     ),
 }
@@ -85,7 +92,7 @@ _WITHIN: Mapping[str, tuple[str, ...]] = {
 #: The time of day after a date, which in Japanese and Chinese precedes the word for its kind.
 _CLOCK = re.compile(r"[\s\d:：日일時时분시分秒()（）]*")
 #: A year, or numbers with points, in a line that may have a date; maximum words of a line that only labels a date.
-_MAYBE_DATE, _MAX_LABEL = re.compile(r"\d(?:(?:(?<=1)9|(?<=2)0)\d\d|[./]\s?\d\d?[./])"), 4
+_MAYBE_DATE, _MAX_LABEL = re.compile(r"\d(?:(?:(?<=1)9|(?<=2)[05])\d\d|(?<![0-9])\d{3}|[./]\s?\d\d?[./]|\s?年)|元年"), 4
 #: A label with a colon at the start of a byline.
 _LABEL = re.compile(r"\s*\w{1,12}\s?[:：]")
 #: Classes of ``time`` elements that say what the date is.
@@ -101,10 +108,15 @@ _Line = tuple[str, int, int]
 
 
 class VisibleMetadata:
-    """Reader of the visible authors and dates of a page, given its headline."""
+    """Reader of the visible authors and dates of a page, given its headline.
 
-    def __init__(self, page: Page, title: str | None, *, day_first: bool | None) -> None:
-        self.page, self.title, self.day_first = page, title, day_first
+    ``other_dates`` are days as ISO 8601 that are not those of the page, such as the day of an event.
+    """
+
+    def __init__(
+        self, page: Page, title: str | None, *, day_first: bool | None, other_dates: Set[str] = frozenset()
+    ) -> None:
+        self.page, self.title, self.day_first, self.other_dates = page, title, day_first, other_dates
 
     @cached_property
     def headline(self) -> int | None:
@@ -172,7 +184,9 @@ class VisibleMetadata:
             if times:
                 text = self.with_times(text, times)  # noqa: PLW2901
             if len(text) <= _MAX_TEXT and text.count(" ") <= _MAX_LINE and (times or _MAYBE_DATE.search(text)):
-                dates = dates_in(text, day_first=self.day_first)
+                dates = [found for found in dates_in(text, day_first=self.day_first) if not self.is_other(found[2])]
+                if dates and self.is_of_others(start):
+                    continue
                 is_short = dates and len(_WORD.findall(_without(text, dates))) <= _MAX_UNNAMED
                 for kind, value in _kinds(text, dates, label if label.count(" ") < _MAX_LABEL else ""):
                     if kind or is_short:
@@ -204,7 +218,8 @@ class VisibleMetadata:
         """Return the date of the first ``time`` element that has one."""
         for node in self.time_elements[:20]:
             declared = self.page.nodes.attributes[node].get("datetime")
-            if value := iso_date(declared or element_text(self.page, node), day_first=self.day_first):
+            value = iso_date(declared or element_text(self.page, node), day_first=self.day_first)
+            if value and not (self.is_other(value) or self.is_of_others(node)):
                 return value
         return None
 
@@ -220,7 +235,8 @@ class VisibleMetadata:
                 label = " ".join([attributes.get(key) or "" for key in ("class", "id", "data-testid")])
                 if word in label and nodes.name(node) not in ("meta", "link", "body", "html", "script"):
                     text = element_text(self.page, node)
-                    if len(text) <= 80 and (value := iso_date(text, day_first=self.day_first)) not in (None, but):
+                    value = iso_date(text, day_first=self.day_first) if len(text) <= 80 else None
+                    if value not in (None, but) and not (self.is_other(value) or self.is_of_others(node)):
                         return value
         return None
 
@@ -259,7 +275,7 @@ class VisibleMetadata:
                 is_short = node == start or len(nodes.texts[node]) <= _MAX_LABEL_LENGTH
                 is_only = node > start and not _LABEL.match(byline)
                 is_byline = line.count(" ") <= _MAX_LINE and is_short and starts_byline(byline, only=is_only)
-                if line and is_byline and not self.is_of_comment(node):
+                if line and is_byline and not self.is_of_others(node):
                     found.append((node, node + _MAX_NAMED))
             yield from sorted(found)
 
@@ -328,11 +344,23 @@ class VisibleMetadata:
             return False
         return any(nodes.name(each) in _PICTURES for each in (node, *nodes.ancestors(node, _MAX_UP)))
 
-    def is_of_comment(self, node: int) -> bool:
-        """Tell whether a node is in an element whose names say that it has comments."""
-        nodes = self.page.nodes
-        above = (nodes.attributes[each] for each in nodes.ancestors(node, _MAX_UP) if nodes.name(each) != "body")
-        return any("comment" in f"{held.get('class')} {held.get('id')}".lower() for held in above)
+    def is_other(self, value: str) -> bool:
+        """Tell whether a date is not that of the page, because of what JSON-LD says of its day."""
+        return value[:10] in self.other_dates
+
+    def is_of_others(self, node: int) -> bool:
+        """Tell whether a node is in a quotation, or in an element whose names say that it has another text.
+
+        An element with the headline has the text of the page.
+        """
+        nodes, headline = self.page.nodes, self.headline
+        for each in (node, *nodes.ancestors(node, _MAX_UP)):
+            name, held = nodes.name(each), nodes.attributes[each]
+            if name == "body" or (headline is not None and each <= headline < nodes.end[each]):
+                return False
+            if name in _OTHER_PARTS or _OF_OTHERS.search(f"{held.get('class')} {held.get('id')}"):
+                return True
+        return False
 
     def byline_text(self, node: int) -> str:
         """Return the text of a short byline, or the texts of the elements in it that are marked as names."""

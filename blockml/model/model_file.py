@@ -116,6 +116,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         return _build(*read_arrays(path, "model file", MODEL_FORMAT, _MARK))
     except ModelError as error:
         raise type(error)(str(error), source=os.fspath(path)) from error
+    except MemoryError as error:
+        raise ModelFormatError("needs more memory than is available", source=os.fspath(path)) from error
 
 
 def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Model:

@@ -130,6 +130,8 @@ class TrainingHashes:
             steps = arrays.get(name)
             if steps is None or steps.dtype != np.uint32 or steps.ndim != 1:
                 raise ModelFormatError(f"the training hashes of {name} must be a list of 32-bit numbers")
+            if len(steps) > _MOST_HASHES:
+                raise ModelFormatError(f"the training hashes of {name} must be at most {_MOST_HASHES:,}")
             hashes = np.cumsum(steps, dtype=np.uint64)
             if (steps[1:] == 0).any() or (len(hashes) and hashes[-1] >= 2**32):
                 raise ModelFormatError(f"the training hashes of {name} must be sorted and below 2**32")
@@ -138,6 +140,8 @@ class TrainingHashes:
 
 
 _NAMES = ("pages", "words", "sites")
+#: Maximum hashes of each kind in a file (our choice).
+_MOST_HASHES = 1 << 24
 
 
 def _sorted(values: list[int]) -> NDArray[np.uint32]:

@@ -87,6 +87,11 @@ class Lazy(Generic[_T]):
             self._compute = None
         return self._values[0]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the value has been computed."""
+        return self._compute is None
+
     def __reduce__(self) -> tuple[Callable[[_T], Lazy[_T]], tuple[_T]]:
         return _known, (self.value,)
 

@@ -29,8 +29,11 @@ class Metadata:
     image: str | None = None  #: Absolute address of the picture that represents the page.
     page_type: str | None = None  #: Declared kind: ``article``, ``forum``, ``product``, ``list`` or ``website``.
     keywords: tuple[str, ...] = ()  #: Keywords that the page declares.
-    #: Where each field comes from: ``json-ld``, ``opengraph``, ``meta``, ``dublin core``, ``microdata``, ``html``,
-    #: ``h1``, ``title``, ``url`` or ``visible`` (bylines, dates and ``time`` elements).
+    #: Products, recipes, events, jobs and similar things that the page declares in JSON-LD or microdata, each as a JSON
+    #: object with its type in ``@type``.
+    items: tuple[Mapping[str, Any], ...] = ()
+    #: Where each of the other fields comes from: ``json-ld``, ``opengraph``, ``meta``, ``dublin core``, ``microdata``,
+    #: ``html``, ``h1``, ``title``, ``url`` or ``visible`` (bylines, dates and ``time`` elements).
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:

@@ -19,6 +19,8 @@ _MAX_STEPS, _PER_NODE, _SPARE = 256, 128, 2**20
 #: Maximum number of element names that are faster compared one by one than looked up.
 _FEW = 5
 #: Element names that an XPath can contain.
+#: Maximum characters of a position in an XPath, with the closing bracket.
+_MAX_DIGITS = 20
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
@@ -209,6 +211,8 @@ class Nodes:
             is_named = tags != 0 if name == "*" else tags == self.names.index(name)
             is_below = (self.parent[window] == node) | step.startswith("descendant::")
             children = (is_below & is_named).nonzero()[0]
+            if len(position) > _MAX_DIGITS:  # Python refuses to read thousands of them
+                return None
             number = int(position.rstrip("]") or 1)
             if not 1 <= number <= len(children):
                 return None

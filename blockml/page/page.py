@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.errors import UsageError
 from blockml.page.blocks import Blocks
 from blockml.page.images import Image
 from blockml.page.labels import Label, Reason, Status
 from blockml.page.lazy import Lazy
 from blockml.page.metadata import Metadata
 from blockml.page.nodes import Nodes
-from blockml.page.paragraphs import Paragraph
+from blockml.page.paragraphs import Chunk, Paragraph
 from blockml.text.addresses import read_address
 from blockml.text.plurals import counted
+
+if TYPE_CHECKING:
+    from blockml.document.nodes import Document, Table
 
 #: Number of lines of the text that notebooks show.
 _SHOWN_LINES = 50
@@ -64,6 +68,8 @@ class Deferred:
     """Values that an extraction computes on first access, functions that render it, and warnings of its outputs."""
 
     metadata: Lazy[Metadata] = field(default_factory=lambda: Lazy(Metadata))
+    title: Lazy[str | None] = field(default_factory=lambda: Lazy(lambda: None))
+    document: Lazy[Document] | None = None  #: None for an extraction that was made by hand
     paragraphs: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
     removed: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
     images: Lazy[tuple[Image, ...]] = field(default_factory=lambda: Lazy(tuple))
@@ -71,6 +77,7 @@ class Deferred:
     comments: Lazy[str] = field(default_factory=lambda: Lazy(str))
     render: Callable[[Extraction, str], str] | None = None  #: Returns the extraction in an output format.
     record: Callable[[Extraction], dict[str, Any]] | None = None  #: Returns the extraction as a record.
+    chunks: Callable[..., tuple[Chunk, ...]] | None = None  #: Splits the extraction.
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -112,6 +119,18 @@ class Extraction:
         return self._deferred.removed.value
 
     @property
+    def document(self) -> Document:
+        """The main content as a tree of headings, paragraphs, lists, tables and so on, built on first access."""
+        if self._deferred.document is None:
+            raise UsageError("the extraction has no document, because blockml.extract did not make it")
+        return self._deferred.document.value
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables of data of the document; :meth:`~blockml.document.nodes.Table.to_rows` gives their text."""
+        return self.document.tables
+
+    @property
     def images(self) -> tuple[Image, ...]:
         """Pictures of the main content, in order, found on first access: those that Markdown and HTML contain."""
         return self._deferred.images.value
@@ -131,6 +150,51 @@ class Extraction:
         """The main content as HTML; :func:`blockml.render` has options."""
         return self._rendered("html")
 
+    def chunks(
+        self,
+        size: int,
+        format: str = "text",  # noqa: A002 (same name as in blockml.render)
+        *,
+        overlap: int = 0,
+        length: Callable[[str], int] = len,
+    ) -> tuple[Chunk, ...]:
+        """Split the main content into chunks for retrieval.
+
+        A chunk ends before a heading of the same or a higher level as the one that it starts with, unless both sections
+        are small and have the same heading above. Whole items, rows, lines and sentences stay together where they fit,
+        and a heading never ends a chunk.
+
+        Parameters
+        ----------
+        size
+            Maximum size of a chunk; only a picture, formula or address that is longer makes a larger one.
+        format
+            ``text``, ``markdown`` or ``html``. In Markdown and HTML each part of a long table repeats its header, if
+            that is short, and each part of a listing has its own fences.
+        overlap
+            Size of the sentences, items or rows that a chunk repeats from the one before it in the same section.
+        length
+            Returns the size of a text, for example the number of its tokens; by default its characters.
+
+        Raises
+        ------
+        UsageError
+            ``size`` is less than 1, or ``overlap`` is negative or more than half of ``size``.
+        UnknownNameError
+            The format has another name.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> result = blockml.extract("<h2>Cats</h2><p>They sleep. They eat.</p><h2>Dogs</h2><p>Bark.", model="plain")
+        >>> [(chunk.headings, chunk.text) for chunk in result.chunks(22, "markdown")]
+        [((), '## Cats\\n\\nThey sleep.'), (('Cats',), 'They eat.'), ((), '## Dogs\\n\\nBark.')]
+        """
+        chunks = self._deferred.chunks
+        if chunks is None:
+            raise UsageError("the extraction has no chunks, because blockml.extract did not make it")
+        return chunks(self, size, format, overlap=overlap, length=length)
+
     def _rendered(self, output_format: str) -> str:
         render = self._deferred.render
         return self.text if render is None else render(self, output_format)
@@ -142,8 +206,8 @@ class Extraction:
 
     @property
     def title(self) -> str | None:
-        """The headline of the page, whether or not it is part of the text."""
-        return self.metadata.title
+        """The headline of the page, whether or not it is part of the text; that of the metadata."""
+        return self._deferred.title.value
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -36,10 +36,12 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Consecutive paragraphs of at most a given size, or a part of a longer one."""
+    """Consecutive blocks of a document of at most a given size, or a part of a longer one."""
 
-    text: str  #: Text: ``Extraction.text[start:end]``.
-    start: int  #: Index of its first character in ``Extraction.text``.
+    text: str  #: In the format that was asked for.
+    headings: tuple[str, ...]  #: Texts of the headings above its first block; at most 500 characters.
+    blocks: tuple[int, ...]  #: Indices of its blocks of the page.
+    start: (
+        int  #: Index of its first character in ``Extraction.text``, so that chunks of other formats can be cited too.
+    )
     end: int  #: Index after its last character.
-    headings: tuple[str, ...]  #: Headings above its first paragraph.
-    paragraphs: tuple[int, ...]  #: Indices in ``Extraction.paragraphs``.

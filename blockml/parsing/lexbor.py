@@ -49,11 +49,12 @@ _MAX_ATTRIBUTES = 10_000
 #: and at most one <a> or <nobr>.
 _FORMATTING = re.compile(rb"<(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
 
-#: A formatting element that is closed: well-formed tags, and no markup in it except links, spans and pictures.
-_TAG_END = rb"""(?:\s++[^\s"'<>/=]++(?:\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=`/]++))?+)*+\s*+/?>[^<>]*+"""
+#: A formatting element that is closed: well-formed tags, and no markup in it except links, spans and pictures. The
+#: repeats have a maximum, because each round takes 250 bytes; an element with more counts as one that is left open.
+_TAG_END = rb"""(?:\s++[^\s"'<>/=]++(?:\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=`/]++))?){0,20}\s*+/?>[^<>]*+"""
 _CLOSED = re.compile(
     rb"<(b|big|code|em|font|i|s|small|strike|strong|tt|u)(?=[\s/])" + _TAG_END +
-    rb"(?:<(?:a|span|br|img|/a|/span)" + _TAG_END + rb")*+</\1\s*+>",
+    rb"(?:<(?:a|span|br|img|/a|/span)" + _TAG_END + rb"){0,100}</\1\s*+>",
     re.IGNORECASE,
 )  # fmt: skip
 

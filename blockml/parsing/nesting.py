@@ -11,7 +11,7 @@ from collections import Counter
 
 from blockml.parsing.builder import DROPPED
 from blockml.parsing.lines import VOID
-from blockml.parsing.tags import lowered, tags
+from blockml.parsing.tags import tags
 
 __all__ = ["CLOSED_BY_THE_NEXT", "flattened"]
 
@@ -41,10 +41,10 @@ def flattened(source: bytes, depth: int) -> tuple[bytes, bool]:
     dropped: Counter[bytes] = Counter()
     begin = n_open = 0
     for tag in tags(source):
-        name = lowered(tag["name"] or b"")
-        if not name or name in _KEPT:
+        name = tag.name
+        if name in _KEPT:
             continue
-        if not tag["closes"]:
+        if not tag.closes:
             if n_open < depth or name in CLOSED_BY_THE_NEXT:
                 path.append(name)
                 opened[name] += 1
@@ -63,7 +63,7 @@ def flattened(source: bytes, depth: int) -> tuple[bytes, bool]:
             continue
         elif n_open < _FEW:
             continue
-        kept.append(source[begin : tag.start()])
-        begin = tag.end()
+        kept.append(source[begin : tag.start])
+        begin = tag.end
     kept.append(source[begin:])
     return b"".join(kept), len(kept) > 1

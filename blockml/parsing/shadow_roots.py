@@ -6,7 +6,6 @@ standard, "attach a shadow root" and "assign slottables"), so that every back en
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -15,7 +14,7 @@ from typing import TypeAlias
 
 from blockml.parsing.lines import VOID
 from blockml.parsing.nesting import CLOSED_BY_THE_NEXT
-from blockml.parsing.tags import attributes, lowered, tags
+from blockml.parsing.tags import Tag, attributes, tags
 
 __all__ = ["composed"]
 
@@ -133,20 +132,20 @@ class _Reader:
         self._roots: list[_Host] = []  # of open templates
         self._n_inert = 0  # open templates without a shadow root, whose content is not part of the page
 
-    def read(self, tag: re.Match[bytes]) -> None:
-        """Process a match of :func:`~blockml.parsing.tags.tags`."""
-        name = lowered(tag["name"] or b"")
+    def read(self, tag: Tag) -> None:
+        """Process a tag of the page."""
+        name = tag.name
         if self._n_inert:
-            self._n_inert += (name == b"template") * (-1 if tag["closes"] else 1)
-        elif tag["closes"]:
+            self._n_inert += (name == b"template") * (-1 if tag.closes else 1)
+        elif tag.closes:
             # An end tag in a template closes nothing outside of it.
             if self._opened[-2 if name == b"template" and self._roots else -1][name]:
                 while self._names[-1] != name:
-                    self._close(tag.start(), tag.start())
-                self._close(*tag.span())
+                    self._close(tag.start, tag.start)
+                self._close(tag.start, tag.end)
         elif name == b"template" and not self._attach(tag):
             self._n_inert = 1
-        elif name:
+        else:
             self._open(name, tag)
 
     def close_all(self, end: int) -> None:
@@ -154,7 +153,7 @@ class _Reader:
         while len(self._names) > 1:
             self._close(end, end)
 
-    def _attach(self, tag: re.Match[bytes]) -> bool:
+    def _attach(self, tag: Tag) -> bool:
         """Tell whether a template is a shadow root, and attach it to its host."""
         host, name = self._inners[-1], self._names[-1]
         if host in self.hosts or not (b"-" in name or name in _HOSTS):
@@ -166,11 +165,11 @@ class _Reader:
         self._roots.append(self.hosts[host])
         return True
 
-    def _open(self, name: bytes, tag: re.Match[bytes]) -> None:
-        start, end = tag.span()
+    def _open(self, name: bytes, tag: Tag) -> None:
+        start, end = tag.start, tag.end
         if self._names[-1] == name and name in CLOSED_BY_THE_NEXT:
             self._close(start, start)
-        held = attributes(tag) if b"slot" in tag[0].lower() else {}
+        held = attributes(tag) if b"slot" in tag.source.lower() else {}
         if name == b"slot" and self._roots:
             slots = self._roots[-1].slots
             if (slot := held.get(b"name", b"")) not in slots:

@@ -10,65 +10,101 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-__all__ = ["attributes", "count_attributes", "lowered", "names", "tags"]
+__all__ = ["Tag", "attributes", "count_attributes", "tags"]
 
-#: Parts of the expressions below: white space (as members of a set), the end of a name, attributes and the end of a
-#: tag, and the content of a script, which may contain ``<!-- <script> ... </script> -->``.
-_PARTS = {
-    b"SPACE": rb"\t\n\f\r ",
-    b"END": rb"(?=[\t\n\f\r />])",
-    b"REST": rb"""
-        (?:[^>"']*+>
-          |(?:[SPACE/]*+[^SPACE/>][^SPACE/>=]*+
-              (?:[SPACE]*+=[SPACE]*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^SPACE>"'][^SPACE>]*+)?+)?+)*+
-           [SPACE/]*+>)""",
-    b"NESTED": rb"<scriptEND(?:[^<-]++|-(?!->)|<(?!/scriptEND))*+(?:</scriptEND)?+",
-    b"ESCAPED": rb"<!--(?:-?>|(?:[^<-]++|-(?!->)|NESTED|<(?!/?scriptEND))*+(?:-->)?+)",
-    b"SCRIPT": rb"(?:[^<]++|ESCAPED|<(?!/scriptEND))*+",
-}
-_TAG = rb"""
-    <(?:(?i:(?P<raw>(?:style|xmp|iframe|noembed|noframes|title|textarea)END)REST(?:[^<]++|<(?!/(?P=raw)END))*+
-           |(?P<script>scriptEND)RESTSCRIPT
-           |(?P<plain>plaintextEND)REST.*+)
-       |(?P<closes>/?)(?P<name>[a-zA-Z][^SPACE/>]*+)REST
-       |/?[a-zA-Z].*+  # a tag that the page ends in
-       |!--(?:-?>|.*?(?:--!?>|\Z))
-       |[!?/][^>]*+>?)"""
+# No repeat of a group is possessive: Python 3.11.2, which many systems have, matches those wrongly.
+_SPACE = rb"\t\n\f\r "
+_NAME_END = rb"(?=[\t\n\f\r />])"
+#: A tag up to the end of its name, or a whole comment, declaration or other markup without a name.
+_MARKUP = rb"<(?:(?P<closes>/?)(?P<name>[a-zA-Z][^" + _SPACE + rb"/>]*+)|!--(?:-?>|.*?(?:--!?>|\Z))|[!?/][^>]*+>?)"
 _ATTRIBUTE = rb"""
     [SPACE/]*+(?P<name>[^SPACE/>][^SPACE/>=]*+)
-    (?:[SPACE]*+=[SPACE]*+(?:"(?P<double>[^"]*+)"?|'(?P<single>[^']*+)'?|(?P<bare>[^SPACE>"'][^SPACE>]*+))?+)?+"""
-for _name, _part in reversed(_PARTS.items()):
-    _TAG, _ATTRIBUTE = _TAG.replace(_name, _part), _ATTRIBUTE.replace(_name, _part)
+    (?:[SPACE]*+=[SPACE]*+(?:"(?P<double>[^"]*+)"?|'(?P<single>[^']*+)'?|(?P<bare>[^SPACE>"'][^SPACE>]*+))?)?
+""".replace(b"SPACE", _SPACE)
+#: The end of a tag without quotes, and of any tag after its attributes.
+_PLAIN_END, _END = rb"""[^>"']*+>""", rb"[" + _SPACE + rb"/]*+>"
+#: Elements whose content has no tags but their own end tag.
+_RAW = frozenset(b"style xmp iframe noembed noframes title textarea script plaintext".split())
+#: What begins and ends the content of a script, which may contain ``<!-- <script> ... </script> -->``.
+_SCRIPT = rb"<!--(?P<empty>-?>)?|-->|<(?P<closes>/?)script" + _NAME_END
 #: Compiles an expression once, when the first page needs it: few pages do.
 _compiled = functools.cache(re.compile)
 
 
-def tags(source: bytes) -> Iterator[re.Match[bytes]]:
-    """Iterate over the tags and comments of a page in UTF-8, each with the text that it hides.
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A start or end tag in the source of a page."""
 
-    Groups are ``closes`` and ``name``; ``raw``, ``script`` and ``plain`` are names of start tags whose content has no
-    tags.
-    """
-    return _compiled(_TAG, re.DOTALL | re.VERBOSE).finditer(source)
+    name: bytes  #: Lower case; U+FFFD instead of null bytes.
+    closes: bool  #: Whether it is an end tag.
+    start: int
+    end: int  #: Where the tag ends, or the raw text after it.
+    source: bytes  #: As written, from start to end.
 
 
-def names(source: bytes) -> Iterator[tuple[bool, bytes]]:
-    """Yield whether each tag of a page in UTF-8 is an end tag, and its name.
+def tags(source: bytes) -> Iterator[Tag]:
+    """Iterate over the tags of a page in UTF-8; raw text belongs to the start tag before it.
+
+    A tag that the page ends in is not one, nor is anything after it.
 
     Examples
     --------
-    >>> list(names(b"<P-x title='</p>'><!-- <b> --></p-X ><style><i></style>"))
+    >>> [(tag.closes, tag.name) for tag in tags(b"<P-x title='</p>'><!-- <b> --></p-X ><style><i></style>")]
     [(False, b'p-x'), (True, b'p-x'), (False, b'style'), (True, b'style')]
     """
-    for tag in tags(source):
-        name = tag["name"] or tag["raw"] or tag["script"] or tag["plain"]
-        if name is not None:
-            yield bool(tag["closes"]), lowered(name)
+    search = _compiled(_MARKUP, re.DOTALL).search
+    position = 0
+    while (found := search(source, position)) is not None:
+        position = found.end()
+        name = found["name"]
+        if name is None:
+            continue
+        if (position := _end_of_tag(source, position)) < 0:
+            return
+        lowered = name.lower()
+        if not found["closes"] and lowered in _RAW:
+            position = _end_of_raw_text(source, position, lowered)
+        start = found.start()
+        yield Tag(_without_nulls(lowered), bool(found["closes"]), start, position, source[start:position])
 
 
-def attributes(tag: re.Match[bytes]) -> dict[bytes, bytes]:
-    """Return the attributes of a start tag that :func:`tags` found, without decoding character references.
+def _end_of_tag(source: bytes, position: int) -> int:
+    """Return where the tag whose name ends at a position ends; -1 if the page ends before."""
+    if plain := _compiled(_PLAIN_END).match(source, position):
+        return plain.end()
+    attribute = _compiled(_ATTRIBUTE, re.VERBOSE).match
+    while found := attribute(source, position):
+        position = found.end()
+    end = _compiled(_END).match(source, position)
+    return end.end() if end else -1
+
+
+def _end_of_raw_text(source: bytes, position: int, name: bytes) -> int:
+    """Return where the raw text of an element ends: at its end tag, or at the end of the page."""
+    if name == b"plaintext":
+        return len(source)
+    if name != b"script":
+        found = _compiled(b"</" + name + _NAME_END, re.IGNORECASE).search(source, position)
+        return found.start() if found else len(source)
+    depth = 0  # 1 in a comment, 2 in a script in a comment (HTML standard, "script data escaped state")
+    for found in _compiled(_SCRIPT, re.IGNORECASE).finditer(source, position):
+        if found["closes"] is None:
+            opens = depth == 0 and found[0].startswith(b"<") and not found["empty"]
+            ends = found[0].endswith(b">")
+            depth = 1 if opens else 0 if ends else depth
+        elif not found["closes"]:
+            depth = 2 if depth == 1 else depth
+        elif depth < 2:
+            return found.start()
+        else:
+            depth = 1
+    return len(source)
+
+
+def attributes(tag: Tag) -> dict[bytes, bytes]:
+    """Return the attributes of a start tag, without decoding character references.
 
     Examples
     --------
@@ -76,8 +112,9 @@ def attributes(tag: re.Match[bytes]) -> dict[bytes, bytes]:
     {b'name': b'a b', b'hidden': b'', b'part': b'x/'}
     """
     held: dict[bytes, bytes] = {}
-    for found in _compiled(_ATTRIBUTE, re.VERBOSE).finditer(tag[0], len(tag["name"]) + 1):
-        held.setdefault(lowered(found["name"]), found["double"] or found["single"] or found["bare"] or b"")
+    for found in _attributes(tag.source):
+        name = _without_nulls(found["name"].lower())
+        held.setdefault(name, found["double"] or found["single"] or found["bare"] or b"")
     return held
 
 
@@ -89,10 +126,19 @@ def count_attributes(tag: bytes) -> int:
     >>> count_attributes(b"<p a='b c' d=e='f g/h"), count_attributes(b"<p")
     (4, 0)
     """
+    return sum(1 for _ in _attributes(tag))
+
+
+def _attributes(tag: bytes) -> Iterator[re.Match[bytes]]:
+    """Iterate over the attributes of a start tag."""
     name = re.match(rb"<[^\t\n\f\r />]*+", tag)
-    return sum(1 for _ in _compiled(_ATTRIBUTE, re.VERBOSE).finditer(tag, name.end() if name else 0))
+    position = name.end() if name else 0
+    match = _compiled(_ATTRIBUTE, re.VERBOSE).match
+    while found := match(tag, position):  # a search would begin again at each blank
+        yield found
+        position = found.end()
 
 
-def lowered(name: bytes) -> bytes:
-    """Normalise a name like parsers do: to lower case, with U+FFFD for null bytes."""
-    return name.lower().replace(b"\0", b"\xef\xbf\xbd")
+def _without_nulls(name: bytes) -> bytes:
+    """Replace null bytes by U+FFFD, like parsers do."""
+    return name.replace(b"\0", b"\xef\xbf\xbd")

@@ -22,6 +22,8 @@ __all__ = ["BlockTypes"]
 _ROUNDING_MARGIN = 1e-3
 #: Log odds of the probability 0.
 _LEAST_LOG_ODDS = float(log_odds(np.zeros(())))
+#: Maximum characters of the name of a type in a model file.
+_MOST_CHARACTERS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,14 +146,19 @@ class BlockTypes:
         if arrays["names"].dtype.kind != "S":
             raise ModelFormatError("names of block types must be bytes")
         joint = TreeEnsemble.from_arrays(arrays, n_columns).trees
-        legal, label = {str(item) for item in Label}, arrays["label"].astype(np.int64)
+        legal = {str(item) for item in Label}
+        if len(arrays["names"]) > len(legal) or arrays["names"].dtype.itemsize > _MOST_CHARACTERS:
+            raise ModelFormatError(f"block types have at most {len(legal)} names of {_MOST_CHARACTERS} bytes")
+        if len(arrays["label"]) != len(joint.roots):
+            raise ModelFormatError("block types need the label of each tree")
+        label = arrays["label"].astype(np.int64)
         names = [name.decode("ascii", "replace") for name in arrays["names"].tolist()]
         for name in names:
             if name not in legal:
                 raise ModelFormatError(str(UnknownNameError("label", name, legal)))
         if len(names) < 2 or len(set(names)) < len(names):
             raise ModelFormatError("block types must have at least two different labels")
-        in_order = len(label) == len(joint.roots) and (label[0], label[-1]) == (0, len(names) - 1)
+        in_order = (label[0], label[-1]) == (0, len(names) - 1)
         if not in_order or not np.isin(np.diff(label), (0, 1)).all():
             raise ModelFormatError("trees of block types must be in the order of their labels, at least one each")
         return cls(tuple(map(Label, names)), _split(joint, label))

@@ -231,6 +231,8 @@ class MLP:
             if arrays[item.name].dtype != _dtype(item.name):
                 expected = _dtype(item.name)
                 raise ModelFormatError(f"the MLP's array {item.name!r} must be of type {expected}")
+        if sum(arrays[item.name].size for item in fields(cls)) > _MAX_PARAMETERS:
+            raise ModelFormatError(f"an MLP must have at most {_MAX_PARAMETERS} parameters")
         mlp = cls(**{item.name: arrays[item.name].astype(np.float32) for item in fields(cls)})
         mlp.check(n_columns)
         return mlp

@@ -161,6 +161,8 @@ class Trees:
             raise ModelFormatError("tree arrays differ in length")
         if not 0 < n <= _MAX_NODES:
             raise ModelFormatError(f"a model must have 1 to {_MAX_NODES} tree nodes, not {n}")
+        if len(self.roots) > n:
+            raise ModelFormatError(f"a model must have at most as many trees as nodes, not {len(self.roots)}")
         roots = self.roots.astype(np.int64)  # differences of 32-bit integers could overflow
         if not len(roots) or roots[0] != 0 or roots[-1] >= n or (np.diff(roots) <= 0).any():
             raise ModelFormatError("tree roots must start at 0 and ascend")

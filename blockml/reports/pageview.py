@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import BlockLabels, Gold, LabelledPage, TextGold
+from blockml.datasets.gold import ignored_text
 from blockml.errors import MissingExtraError, UsageError
 from blockml.evaluation import bag_scores, block_scores
 from blockml.extractors import Extractor, TrainedExtractor
@@ -22,8 +23,8 @@ from blockml.extractors.page_curve import PageCurve
 from blockml.labelling.sanitised import sanitised
 from blockml.options import Options
 from blockml.page import Extraction, Page
+from blockml.page.bounds import MAX_RATIO, Budget
 from blockml.parsing import parse
-from blockml.rendering.bounds import MAX_RATIO, Budget
 from blockml.reports.curve_figure import curve_svg
 from blockml.reports.figures import profile
 from blockml.reports.liveview import live_view, script_policy
@@ -111,6 +112,7 @@ def write_view(
         raise UsageError(f"there are {len(blocks)} blocks but {len(explain)} notes; there must be one per block")
     labels = None if gold is None else gold.label(page)
     content = None if gold is None else gold.text()
+    ignored = "" if gold is None else ignored_text(gold)
     budget = Budget(page, MAX_RATIO, VIEW_SPARE)
     budget.spend(_size(result.text), "text")
     rendered, warnings = _rendered(page, budget)
@@ -162,7 +164,7 @@ def write_view(
         curve=None if curve is None else figure(curve_svg(curve, result.kept)),
         words=(int(blocks.n_words[result.kept].sum()), int(blocks.n_words.sum())),
         with_gold=labels is not None,
-        word_scores=None if content is None else bag_scores(content, result.text),
+        word_scores=None if content is None else bag_scores(content, result.text, ignored=ignored),
         block_scores=None if labels is None else block_scores(labels.main[labels.known], result.kept[labels.known]),
     )
 

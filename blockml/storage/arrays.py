@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from blockml.errors import ModelFormatError
 from blockml.storage.atomic import atomic_write
+from blockml.storage.names import refuse_special
 
 #: Maximum sizes in bytes. Headers have a few kB and the arrays of a file a few MB.
 _MAX_HEADER, _MAX_ARRAYS = 2**24, 2**30
 #: Date of every member, so that equal content gives equal bytes.
+#: Kinds of the types of arrays: truth values, numbers and bytes. The caller checks the type of each.
+_KINDS = frozenset("biufcSU")
 _DATE = (1980, 1, 1, 0, 0, 0)
 _HEADER = "header.json"
 _NO_MARK: Mapping[str, object] = MappingProxyType({})
@@ -110,6 +113,7 @@ def read_arrays(
 def _members(path: str | os.PathLike[str], kind: str) -> dict[str, bytes]:
     """Return the contents of header and arrays by file name."""
     try:
+        refuse_special(path)
         with zipfile.ZipFile(path) as archive:
             sizes = {info.filename: info.file_size for info in archive.infolist()}
             names = [name for name in sizes if name.endswith(".npy")]
@@ -137,6 +141,7 @@ def _array(data: bytes) -> NDArray[Any]:
         array = np.load(io.BytesIO(data), allow_pickle=False)
     except Exception as error:  # numpy raises errors of many types for damaged files
         raise ModelFormatError(f"damaged array ({type(error).__name__}: {error})") from error
-    if not isinstance(array, np.ndarray):
+    # Items without bytes could be any number, which later become as many objects.
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in _KINDS or max(array.shape, default=0) > len(data):
         raise ModelFormatError("damaged array")
     return array.astype(array.dtype.newbyteorder("="), copy=False)  # may have been written with either byte order

@@ -1,9 +1,11 @@
-"""File names made from texts in pages and records."""
+"""Names of files: names made from texts in pages and records, and names that users give."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import stat
 
 # Characters that some systems don't allow in file names, or that need quoting in a link.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -23,3 +25,13 @@ def safe_file_name(text: str) -> str:
         return name
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{name}-{digest}" if name else digest
+
+
+def refuse_special(path: str | os.PathLike[str]) -> None:
+    """Raise OSError for a device, a pipe or a socket, which may never end; a missing file is reported when opened."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 (also takes names that are no paths)
+    except (OSError, ValueError):
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError("not a regular file, but a device, a pipe or a socket")

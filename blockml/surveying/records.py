@@ -16,7 +16,7 @@ from blockml.archives.suffixes import LINES, split_compression
 from blockml.batch.readers.base import printable
 from blockml.datasets.base import site_of
 from blockml.errors import InputError, UsageError, needed
-from blockml.rendering.record import FAILURES, UNSURE
+from blockml.records import FAILURES, UNSURE
 from blockml.text.addresses import original_url
 from blockml.text.hashing import stable_hash64
 from blockml.text.plurals import counted

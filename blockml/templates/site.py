@@ -193,6 +193,8 @@ class SiteTemplate:
                 raise ModelFormatError(f"damaged ({type(error).__name__}: {error})") from error
         except ModelError as error:
             raise type(error)(str(error), source=os.fspath(path)) from error
+        except MemoryError as error:
+            raise ModelFormatError("needs more memory than is available", source=os.fspath(path)) from error
 
 
 def loaded(template: SiteTemplate | str | os.PathLike[str] | None) -> SiteTemplate | None:

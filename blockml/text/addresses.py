@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["MAX_BASE", "MAX_BASE_SLASHES", "is_long_base", "original_url", "read_address"]
+__all__ = ["MAX_BASE", "MAX_BASE_SLASHES", "is_long_base", "is_safe", "original_url", "read_address"]
 
 #: Maximum characters and slashes of a base address: thousands of links are resolved against it, and each may repeat it.
 MAX_BASE, MAX_BASE_SLASHES = 2_048, 64
 
+#: Links with these schemes, or relative; others might run scripts.
+_SAFE = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 #: Maximum characters of an address in which the address of an archived page is looked for.
 _MAX_ARCHIVED = 4_096
 #: Address in a web archive, such as the Wayback Machine or others with its software: a date with time, perhaps with a
@@ -68,3 +70,22 @@ def original_url(url: str) -> str:
     if found is None:
         return url
     return f"{(found[1] or 'http').lower()}://{url[found.end() :]}"
+
+
+def is_safe(address: str) -> bool:
+    """Tell whether a link runs no script, even if a reader decodes its character references a second time.
+
+    ``address`` must be what will be written, from :func:`read_address`.
+
+    Examples
+    --------
+    >>> is_safe("tel:1"), is_safe("a?b:c"), is_safe("JavaScript:x()"), is_safe("javascript&colon;x()")
+    (True, True, False, False)
+    """
+    if _SAFE.match(address) is None:
+        return False
+    if "&" not in address:
+        return True
+    from html import unescape  # few pages need it
+
+    return _SAFE.match(read_address(unescape(address))) is not None

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.base import check_names
-from blockml.datasets.gold import block_tokens
+from blockml.datasets.gold import block_tokens, ignored_text
 from blockml.datasets.gold_defects import filtered
 from blockml.datasets.validation import content_hash
 from blockml.decision.decide import decide
+from blockml.document.text import render_text
 from blockml.errors import DatasetError, UsageError, check_type
 from blockml.evaluation.bootstrap import Difference, paired_difference
 from blockml.evaluation.seen import training_hashes
@@ -33,7 +34,6 @@ from blockml.parsing import parse
 from blockml.predictors.correction import BlockKeys, Correction, block_keys
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.rendering.text import render_text
 from blockml.text.plurals import counted
 from blockml.text.sketches import token_sketch
 from blockml.training.checks import check_classes, check_gold, pages_with_gold
@@ -61,6 +61,7 @@ class PageForAdaptation:
     page: Page
     matrix: PageMatrix
     text: str  #: Gold text
+    ignored: str  #: Text that may be content or not
     main: NDArray[np.bool_]  #: (n_blocks,) whether each block is content
     weight: NDArray[np.float64]  #: (n_blocks,) weight in the loss; 0 for blocks without gold
     base: NDArray[np.float64]  #: (n_blocks,) log odds of the model
@@ -235,6 +236,7 @@ def prepare_page(base: Model, labelled: LabelledPage) -> PageForAdaptation:
         page=page,
         matrix=matrix,
         text=text,
+        ignored=ignored_text(gold),
         main=labels.main,
         weight=weight * (_PAGE_WEIGHT / max(float(weight.sum()), 1e-9)),
         base=log_odds(score_page(base, matrix).scores),
@@ -349,7 +351,7 @@ def _page_f1(
     for page, odds in zip(pages, corrected, strict=True):
         prediction = score_page(base, page.matrix, odds - page.base)
         kept = decide(base.policy, page.page, prediction).kept
-        values.append(bag_scores(page.text, render_text(page.page, kept)).f1)
+        values.append(bag_scores(page.text, render_text(page.page, kept), ignored=page.ignored).f1)
     return np.array(values)
 
 

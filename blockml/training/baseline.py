@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage
+from blockml.datasets.gold import ignored_text
+from blockml.document.text import render_text
 from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Difference, paired_difference
 from blockml.evaluation.seen import page_hashes
 from blockml.evaluation.words import bag_scores
@@ -17,7 +19,6 @@ from blockml.extract import extract_page
 from blockml.extractors import Extractor
 from blockml.parsing import parse
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.rendering.text import render_text
 from blockml.text.plurals import counted
 from blockml.training.cross_validation import CrossValidation
 from blockml.training.recipes import Recipe
@@ -113,4 +114,6 @@ def _page_f1(model: Extractor, recipe: Recipe, labelled: LabelledPage, kept: NDA
     else:
         other = parse(html, url=labelled.url, charset=labelled.charset, **model.parsing.options())
     found = extract_page(other, model).text
-    return bag_scores(text, render_text(page, kept)).f1, bag_scores(text, found).f1
+    ignored = "" if gold is None else ignored_text(gold)
+    own = bag_scores(text, render_text(page, kept), ignored=ignored).f1
+    return own, bag_scores(text, found, ignored=ignored).f1

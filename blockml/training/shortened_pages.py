@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets.gold import BlockLabels
-from blockml.decision.lines import line_numbers
+from blockml.outline import line_numbers
 from blockml.page import Page
 from blockml.page.subtrees import block_of_texts
 from blockml.parsing.options import ParsingOptions

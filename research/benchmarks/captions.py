@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.datasets import LabelledPage, TextGold, open_dataset
+from blockml.document.mathml import tex_of_mathml
 from blockml.page import Page
-from blockml.rendering.mathml import tex_of_mathml
 from research.benchmarks.default import markdown
 from research.benchmarks.pictures import IN_MARKDOWN, compared
 

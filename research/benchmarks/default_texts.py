@@ -12,8 +12,8 @@ from pathlib import Path
 from blockml.decision.decide import decide
 from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
+from blockml.document.text import render_text
 from blockml.parsing import parse
-from blockml.rendering.text import render_text
 from blockml.storage.atomic import atomic_write
 from blockml.training.recipes import recipe
 from research.benchmarks.default_study import Study, Table

@@ -31,8 +31,8 @@ import blockml
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.page import Extraction
 from blockml.parsing.decoding import decode
-from blockml.rendering import render_html, render_markdown
 from research.benchmarks.default import markdown
+from tests.rendered import render_html, render_markdown
 
 #: Collections whose pages have addresses; ten kinds of pages are among them.
 COLLECTIONS = ("wcxb", "magic-html", "fundus", "mercury", "recipes", "ftr-articles", "forums", "dragnet-2012")

@@ -27,13 +27,13 @@ from blockml.cli.output import note, print_rows
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.decision.decide import decide
 from blockml.decision.policy import DecisionPolicy
+from blockml.document.text import render_text
 from blockml.evaluation import paired_difference
 from blockml.evaluation.words import bag_scores
 from blockml.extractors import trained
 from blockml.extractors.matrix import page_matrix
 from blockml.model import Model, score_page
 from blockml.parsing import parse
-from blockml.rendering.text import render_text
 from blockml.training.recipes import recipe
 from research.benchmarks.default_study import Study
 

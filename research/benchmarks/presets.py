@@ -13,11 +13,11 @@ import numpy as np
 from blockml.cli.output import print_rows
 from blockml.datasets import open_dataset
 from blockml.decision.decide import decide
+from blockml.document.text import render_text
 from blockml.evaluation.words import bag_scores
 from blockml.extractors import load
 from blockml.options import FAVOURED, Options
 from blockml.parsing import parse
-from blockml.rendering.text import render_text
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from blockml.cli.output import note, print_rows
 from blockml.datasets import Dataset, LabelledPage, open_dataset
+from blockml.document.text import render_text
 from blockml.evaluation import bag_scores, bootstrap_mean, paired_difference
 from blockml.evaluation.run import PageResult, evaluate_extractor
 from blockml.evaluation.site_pages import group_by_site, parse_pages
@@ -30,7 +31,6 @@ from blockml.extractors.site.methods import TextFrequency
 from blockml.features import feature_set
 from blockml.features.site_pages import UNKNOWN
 from blockml.parsing.options import ParsingOptions
-from blockml.rendering.text import render_text
 from blockml.templates.frequency import THETA
 from blockml.templates.linked import find_subdigraph
 from blockml.templates.linked.folder import FolderSource

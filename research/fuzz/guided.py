@@ -41,12 +41,12 @@ from blockml.predictors.tree_ensemble import Trees
 from blockml.text.words import TOKENIZERS
 
 # Modules imported above are not instrumented, because that would cost more than it finds.
-with atheris.instrument_imports(include=["blockml.rendering", "blockml.labelling"]):
+with atheris.instrument_imports(include=["blockml.document", "blockml.writers", "blockml.labelling"]):
     from blockml.labelling import sanitised as shown_page
-    from blockml.rendering import html as html_output
-    from blockml.rendering.markdown import render_markdown
+    from blockml.writers import html as html_output
+    from tests.rendered import render_html, render_markdown
 
-from blockml.rendering.bounds import MAX_RATIO, page_size
+from blockml.page.bounds import MAX_RATIO, page_size
 from blockml.reports.pageview import VIEW_SPARE, write_view
 from research.fuzz.mutations import HTML_TOKENS
 from research.fuzz.rendered import check_outputs, foreign
@@ -100,7 +100,7 @@ def rendering(data: bytes) -> None:
     elif number % _CHECKED == 0:
         _check(page)
     elif number % 4 == 0:
-        written = html_output.render_html(page, page.blocks.n_words >= 0)
+        written = render_html(page, page.blocks.n_words >= 0)
         assert not (found := foreign(written, html_output.WRITTEN_ELEMENTS, html_output.WRITTEN_ATTRIBUTES)), found
     elif number % 4 == 1:
         written = shown_page.sanitised(page)

@@ -13,8 +13,8 @@ from lxml.html import fragment_fromstring
 
 import blockml
 from blockml.page import Extraction
-from blockml.rendering import html as html_output
-from blockml.rendering.bounds import MAX_RATIO, SPARE, page_size
+from blockml.page.bounds import MAX_RATIO, SPARE, page_size
+from blockml.writers import html as html_output
 
 __all__ = ["check_outputs", "foreign", "markdown_reader"]
 

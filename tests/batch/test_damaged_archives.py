@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -13,7 +14,9 @@ import brotli
 import pytest
 import zstandard
 
-from blockml.archives.warc import warc_captures
+from blockml.archives import content as content_module
+from blockml.archives.content import Content
+from blockml.archives.warc import piped_captures, warc_captures
 from blockml.batch import BatchExtractor, Item, Options, PageExtractor, find_inputs, predict_items, read_items
 from blockml.batch.readers import Reading
 from blockml.batch.readers import warc as warc_reader
@@ -210,3 +213,88 @@ def test_each_record_with_a_wrong_length_has_a_row(tmp_path: Path, name: str) ->
     errors = [capture.response.error for capture in warc_captures(path, 1000)]
     assert len(errors) == 200
     assert all((error or "").startswith("damaged (") for error in errors)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_same_damaged_bytes_give_the_same_records_however_they_are_stored(tmp_path: Path, seed: int) -> None:
+    """Damage of the content, instead of the compressed file, loses one record in every layout."""
+    chance = random.Random(seed)  # noqa: S311 (no secret)
+    data, kind = damaged(b"".join(record(number) for number in range(N_RECORDS)), chance)
+    found = {}
+    for name in ("plain.warc", "whole.warc.gz", "cut.warc.gz", "whole.warc.zst", "whole.warc.br"):
+        (tmp_path / name).write_bytes(LAYOUTS[name]([data]))
+        items = rows(read_items(find_inputs([str(tmp_path / name)])))
+        # Ids of damaged records end in their place, which is that of a gzip member if there are several.
+        found[name] = [(re.sub("^.*@.*" if name[0] == "c" else "^.*@", "@", row[0]), *row[1:]) for row in items]
+    expected = found.pop("plain.warc")
+    assert found.pop("cut.warc.gz") == [(re.sub("^@.*", "@", row[0]), *row[1:]) for row in expected]
+    for rest in found.values():
+        assert rest == expected
+    with (tmp_path / "plain.warc").open("rb") as stream:
+        piped = [capture.response for capture in piped_captures(stream, 1000)]
+    assert len([response for response in piped if not response.skipped]) == len(expected)
+    pages = [row for row in expected if not row[2].startswith("damaged")]
+    assert len(pages) >= N_RECORDS - 3 or kind == "end"
+
+
+@pytest.mark.parametrize("name", ["plain.warc", "members.warc.gz", "whole.warc.gz", "frames.warc.zst"])
+@pytest.mark.parametrize("length", [10**12, 90_000_000, 20_000])
+def test_wrong_lengths_are_read_no_further_than_the_next_record(
+    tmp_path: Path, name: str, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The content is read once, even if every record's length extends past the file or far into it."""
+    n_bytes = 0
+    extend = Content._extend
+
+    def counted(content: Content) -> bool:
+        nonlocal n_bytes
+        before = len(content._buffer)
+        found = extend(content)
+        n_bytes += len(content._buffer) - before
+        return found
+
+    records = [record(number).replace(b"Content-Length: 3", b"Content-Length: %d3" % length) for number in range(300)]
+    (tmp_path / name).write_bytes(LAYOUTS[name](records))
+    monkeypatch.setattr(Content, "_extend", counted)
+    captures = list(warc_captures(tmp_path / name, 1000))
+    assert len(captures) == 300
+    assert all(capture.response.error for capture in captures)
+    assert n_bytes <= sum(map(len, records))
+
+
+def test_a_long_compressed_record_is_searched_for_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record longer than what is kept of a stream ends where the next one starts, unless the file shows its end."""
+    monkeypatch.setattr(content_module, "LOOKAHEAD", 1000)
+    image = record(1, size=70_000)
+    for name in LAYOUTS:
+        for records, errors in (
+            ([record(0), image, record(2)], [False, False, False]),
+            ([record(0), image.replace(b"Content-Length: 7", b"Content-Length: 17"), record(2)], [False, True, False]),
+            ([record(0), image.replace(b"Content-Length: 70", b"Content-Length: 71"), record(2)], [False, True, False]),
+            ([record(0), image[:9000], record(2)], [False, True, False]),
+        ):
+            (tmp_path / name).write_bytes(LAYOUTS[name](records))
+            found = list(read_items(find_inputs([str(tmp_path / name)])))
+            assert [item.id[-1] for item in found] == ["0", "1", "2"], name
+            assert [item.error is not None for item in found] == errors, name
+
+
+def test_a_header_of_many_starts_is_read_once(tmp_path: Path) -> None:
+    """Lines that look like the start of a record, without an end of the header, each cost their own bytes."""
+    (tmp_path / "a.warc").write_bytes(b"X:WARC/1.0\r\n" * 20_000)
+    calls = 0
+
+    class Counted:
+        def __init__(self, pattern: re.Pattern[bytes]) -> None:
+            self.pattern = pattern
+
+        def search(self, data: bytearray, start: int, end: int) -> re.Match[bytes] | None:
+            nonlocal calls
+            found = self.pattern.search(data, start, end)
+            calls += (found.end() if found else end) - start
+            return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(content_module, "_HEADER_END", Counted(content_module._HEADER_END))
+        assert len(list(warc_captures(tmp_path / "a.warc", 1000))) > 9000
+    assert calls < 2 * 13 * 20_000 + 70_000

@@ -7,11 +7,18 @@ import json
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from blockml.batch import Guard, Options, PageExtractor, find_inputs, predict_to_file
+from blockml.batch import Guard, Options, PageExtractor, RecordFields, find_inputs, predict_to_file
+from blockml.batch.items import Item
+from blockml.batch.readers import Items, Reading
+from blockml.batch.readers.lines import LineBlock
+from blockml.batch.readers.parquet import RowGroup
 from blockml.batch.run import failures_path
 from tests.batch.poison import Poison
+from tests.batch.slow_reading import SlowReading
 
 N_GOOD = 1000
 #: Time limit in seconds: long enough for the largest page on a busy machine.
@@ -79,3 +86,42 @@ def test_poison_loses_only_its_page(tmp_path: Path, jobs: int) -> None:
     assert [row["id"] for row in failures] == ["loop", "hog", "segfault", "exit", "raise", place]
     assert failures[1]["error"] == "needed more than 1,024 MB of memory"
     assert failures[2]["error"] == "the process was killed by SIGSEGV"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
+@pytest.mark.parametrize(("jobs", "zipped"), [(1, True), (2, False)])
+def test_reading_goes_on_after_a_record_that_takes_too_long(tmp_path: Path, jobs: int, zipped: bool) -> None:  # noqa: FBT001
+    """A record whose reading hangs or needs too much memory has a row, and every other page is extracted."""
+    source, out = tmp_path / ("a.warc.gz" if zipped else "a.warc"), tmp_path / "out.jsonl"
+    bad = {0: "hang", 20: "hog", 21: "hang", 59: "hang"}
+    members = [record(str(number), f"<p>{bad.get(number, 'page')} {number}".encode()) for number in range(60)]
+    members = members if zipped else [gzip.decompress(member) for member in members]
+    places = {number: sum(map(len, members[:number])) for number in bad}
+    source.write_bytes(b"".join(members))
+    pages = PageExtractor(SlowReading(), Options(fields=("id", "status", "text", "error")))
+    predict_to_file(find_inputs([str(source)]), pages, out, jobs=jobs, guard=Guard(seconds=0.5, memory=1 << 30))
+    rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    expected = [f"{source.name}@{places[number]}" if number in bad else str(number) for number in range(60)]
+    assert [row["id"] for row in rows] == expected
+    failed = {row["id"]: (row["status"], row["error"]) for row in rows if row["status"] != "ok"}
+    timeout = ("timeout", "reading it: took longer than 0.5 seconds")
+    hog = ("crashed", "reading it: needed more than 1,024 MB of memory")
+    assert list(failed.values()) == [timeout, hog, timeout, timeout]
+
+
+def test_pages_that_can_not_be_read_have_a_name(tmp_path: Path) -> None:
+    """If a process dies while it reads a unit, each page after those that it had read has a row."""
+    pq.write_table(pa.table({"html": ["<p>x"] * 5}), tmp_path / "a.parquet")
+    for number in range(3):
+        (tmp_path / f"{number}.html").write_text("<p>x", encoding="utf-8")
+    group, *_ = find_inputs([str(tmp_path / "a.parquet")]).units(Reading())
+    assert isinstance(group, RowGroup)
+    assert list(group.unread(2, 0)[0]) == ["a.parquet:3", "a.parquet:4", "a.parquet:5"]
+    (files,) = find_inputs([str(tmp_path)]).units(Reading())
+    names, left = files.unread(1, 0)
+    assert list(names) == ["1"]
+    assert left is not None
+    assert [item.id for item in left.items(Reading())] == ["2"]
+    lines = LineBlock("a.jsonl", 7, ((b"{}", 2),) * 3, 6, RecordFields())
+    assert lines.unread(1, 0) == (["a.jsonl:8", "a.jsonl:9"], None)
+    assert Items("x", (Item("a"), Item("b")), 0).unread(1, 0) == (["b"], None)

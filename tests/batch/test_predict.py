@@ -23,7 +23,7 @@ from blockml.batch.worker import Clock
 from blockml.errors import UsageError
 from blockml.extractors import Plain
 from blockml.parsing import Limits
-from blockml.rendering.record import RECORD
+from blockml.records import RECORD
 from tests.batch.poison import Poison
 
 FIELDS = [item.name for item in RECORD]
@@ -189,7 +189,7 @@ def test_fields_and_formats() -> None:
     ("options", "words"),
     [
         ({"fields": ("txt",)}, "choose one of: article_probability, comments, confidence"),
-        ({"format": "pdf"}, "choose one of: html, markdown, text"),
+        ({"format": "pdf"}, "choose one of: html, markdown, tei, text"),
         ({"include": "main"}, "no block labels"),
     ],
 )

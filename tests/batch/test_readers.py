@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockml import _kernel
-from blockml.archives.http import read_response
+from blockml.archives.http import decoded_body, read_response
 from blockml.batch import BatchExtractor, Inputs, Item, Options, RecordFields, find_inputs, predict_items, read_items
 from blockml.batch.readers import Reading, WarcRange, describe_inputs
 from blockml.batch.readers.lines import page_of
@@ -472,6 +472,40 @@ def test_a_wrong_length_loses_only_its_record(tmp_path: Path) -> None:
         ) in [(item.id, item.url, item.error) for item in items]
 
 
+def skippable(content: bytes, kind: int = 0) -> bytes:
+    """Return a skippable frame of Zstandard."""
+    return bytes([0x50 + kind]) + b"\x2a\x4d\x18" + len(content).to_bytes(4, "little") + content
+
+
+@pytest.mark.parametrize("kind", [0, 13, 15])
+@pytest.mark.parametrize("length", [0, 4, 4096, 1_000_000])
+def test_skippable_frames(tmp_path: Path, kind: int, length: int) -> None:
+    """Zstandard files may have frames that are skipped, such as those that pzstd writes."""
+    extra = skippable(bytes(length), kind)
+    row, record = f"{ROW}\n".encode(), warc_record(1, response(page(1)))
+    starts: tuple[bytes, ...] = (
+        (b"", extra, extra * 3) if kind != 13 or length == 0 else (zstandard.compress(b"") + extra,)
+    )
+    for start in starts:
+        (tmp_path / "a.jsonl").write_bytes(start + zstandard.compress(row) + extra + zstandard.compress(row) + extra)
+        (tmp_path / "b").write_bytes(start + zstandard.compress(record) + extra + zstandard.compress(record))
+        assert [(item.id, item.error) for item in items_of(tmp_path / "a.jsonl")] == [("a", None)] * 2
+        assert [(item.id, item.error) for item in items_of(tmp_path / "b")] == [("urn:uuid:1", None)] * 2
+    (tmp_path / "c.jsonl").write_bytes(extra[:-1] if length else extra[:7])
+    assert "cannot read the rest of the file" in str([item.error for item in items_of(tmp_path / "c.jsonl")])
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_archives_with_a_dictionary(tmp_path: Path, is_compressed: bool) -> None:  # noqa: FBT001
+    """The first frame of a ``.warc.zst`` file may hold the dictionary of the others."""
+    records = [warc_record(n, response(page(n, 300))) for n in range(300)]
+    words = zstandard.train_dictionary(4000, list(records)).as_bytes()
+    compressor = zstandard.ZstdCompressor(dict_data=zstandard.ZstdCompressionDict(words))
+    frames = [skippable(zstandard.compress(words) if is_compressed else words, 13), *map(compressor.compress, records)]
+    (tmp_path / "a.warc.zst").write_bytes(b"".join(frames))
+    assert [item.html for item in items_of(tmp_path)] == [page(n, 300) for n in range(300)]
+
+
 @pytest.mark.parametrize("n_records", [1, 3, 300])
 def test_no_record_of_a_zstandard_file_is_lost(tmp_path: Path, n_records: int) -> None:
     """The records that are still buffered at the end of the file are read as well."""
@@ -594,7 +628,9 @@ def test_pages_of_an_arc_file(tmp_path: Path) -> None:
 def test_any_response_is_read(block: bytes) -> None:
     """Any bytes are read as a response or raise an error of the reader."""
     for start in (b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n"):
-        assert len(read_response(start + block, 100).body) <= 100
+        found = read_response(start + block)
+        with suppress(OSError):
+            assert len(decoded_body(found.body, found.codings, 100)[0]) <= 100
 
 
 CHUNKS = b"5\r\n<p>ab\r\n9\r\n<p>and so\r\n0\r\n\r\n"
@@ -614,13 +650,18 @@ ZIPPED = gzip.compress(b"<p>ab <p>and so", mtime=0)
 )
 def test_truncated_bodies_have_a_warning(tmp_path: Path, body: bytes, field: str, kind: str | None) -> None:
     """A body that is cut off gives a warning and, if the page has text, the status ``truncated``."""
-    assert read_response(response(body, field), 1000).truncated is None
+
+    def truncated(data: bytes, limit: int = 1000) -> str | None:
+        found = read_response(response(data, field))
+        return decoded_body(found.body, found.codings, limit)[1]
+
+    assert truncated(body) is None
     if kind is None:
         return
     expected = f"the response ends inside its {kind} body"
     for end in (11, -6, -5, -4):
-        assert read_response(response(body[:end], field), 1000).truncated == expected
-    assert read_response(response(body[:-4], field), 3).truncated is None  # the limit is reported
+        assert truncated(body[:end]) == expected
+    assert truncated(body[:-4], 3) is None  # the limit is reported
     write_warc(tmp_path / "a.warc", [warc_record(1, response(body[:-4], field))])
     (record,) = predict_items(read_items(find_inputs([str(tmp_path / "a.warc")])), Plain(), isolation="none")
     assert record["warnings"][0] == expected
@@ -650,8 +691,59 @@ def test_a_damaged_body_loses_only_its_page(encoding: str, monkeypatch: pytest.M
 def test_compressed_bodies_are_bounded() -> None:
     """A small body that decompresses to much more is read up to the limit."""
     for name, body in (("gzip", gzip.compress(bytes(10**7))), ("deflate", zlib.compress(bytes(10**7)))):
-        block = response(body, f"Content-Encoding: {name}")
-        assert len(read_response(block, 1000).body) == 1000
+        assert len(decoded_body(body, (name,), 1000)[0]) == 1000
+
+
+@pytest.mark.parametrize(
+    ("header", "error"),
+    [
+        ("Content-Encoding: " + ",".join(["br"] * 20_000), "the body has more than 5 content encodings"),
+        ("Content-Encoding: " + ",".join(["br"] * 6), "the body has more than 5 content encodings"),
+        ("Content-Encoding: " + ",".join(["br"] * 5), None),
+        ("Set-Cookie: " + "a" * 66_000, "the HTTP header has more than 65,536 bytes"),
+        ("Set-Cookie: " + "a" * 60_000, None),
+    ],
+)
+def test_long_headers(tmp_path: Path, header: str, error: str | None) -> None:
+    """A header that is too long, or that has too many encodings, makes its page unreadable, and no other one."""
+    records = [warc_record(n, response(page(n))) for n in range(3)]
+    records[1] = warc_record(1, response(b" " * 5000 + page(1), f"Content-Type: text/html\r\n{header}"))
+    write_warc(tmp_path / "a.warc.gz", records)
+    items = items_of(tmp_path / "a.warc.gz")
+    assert ids(items) == ["0", "1", "2"]
+    assert [item.error for item in items] == [None, error, None] or (error is None and "br" in header)
+
+
+def test_only_the_first_bytes_tell_whether_a_body_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A body is not copied as a whole for each of its encodings to see whether it is text."""
+
+    class Bytes(bytes):
+        def lstrip(self, *_: object) -> bytes:
+            raise AssertionError("copies the whole body")
+
+    monkeypatch.setattr("blockml.archives.http._streamed", lambda *_: (b"", False))
+    assert decoded_body(Bytes(b" <p>x"), ("br", "br"), 1000) == (b" <p>x", None)
+
+
+def test_bodies_are_decoded_by_workers(tmp_path: Path) -> None:
+    """Units keep bodies as they were sent, so that the time to decode one counts for its page."""
+    records = [warc_record(1, response(gzip.compress(b"<p>zip"), "Content-Type: text/html\r\nContent-Encoding: gzip"))]
+    write_warc(tmp_path / "a.warc.gz", records)
+    (unit,) = find_inputs([str(tmp_path / "a.warc.gz")]).units(Reading())
+    (item,) = unit.items(Reading())
+    assert (item.codings, item.html) == (("gzip",), gzip.compress(b"<p>zip"))
+    assert item.read() == b"<p>zip"
+
+
+def test_a_first_segment_is_a_truncated_page(tmp_path: Path) -> None:
+    """A page whose further segments are in other records (ISO 28500, section 7) is not complete."""
+    first = warc_record(1, response(b"<p>page")).replace(b"WARC-Date", b"WARC-Segment-Number: 1\r\nWARC-Date")
+    rest = warc_record(2, b" end", "continuation").replace(b"WARC-Date", b"WARC-Segment-Number: 2\r\nWARC-Date")
+    write_warc(tmp_path / "a.warc", [first, rest])
+    reading = Reading()
+    (item,) = items_of(tmp_path / "a.warc", reading=reading)
+    assert item.truncated == "only the first segment of the page is read"
+    assert reading.skipped == {"continuation records": 1}
 
 
 # --- Parquet and standard input ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import csv
 import gzip
 import json
 import pickle
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -299,6 +300,24 @@ def test_forms_of_csv(form: str, tmp_path: Path) -> None:
     cells = ['"' + text.replace('"', '""') + '"' for text in (CATS, GOLD)]
     (page,) = content(open_dataset(write(tmp_path / "t.csv", CSV_FORMS[form].format(*cells))))
     assert page[2:] == (CATS, GOLD)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ('a,<p>One two.</p>,One two.\nb,<p>Five six.</p>,"Five si', "line 3 is not CSV (the file ends inside of a"),
+        ('a,"<p>One two.</p>,One two.\nb,"<p>x</p>",x\nc,"<p>y</p>",y\n', "line 3 is not CSV (text follows a"),
+        ('a,"<p>One two.</p>,One two.\nb,<p>x</p>,x\n', "line 3 is not CSV (the file ends inside of a quoted cell"),
+        ('a,"<p class="x">One two.</p>",One two.\n', "line 2 is not CSV (text follows a closing quote"),
+    ],
+)
+@pytest.mark.parametrize("name", ["gold.csv", "gold.tsv"])
+def test_a_missing_quote_is_an_error(tmp_path: Path, name: str, rows: str, words: str) -> None:
+    """A table that is cut off inside of a cell, or lacks a quote, isn't read as gold of other rows."""
+    text = f"id,html,text\n{rows}"
+    (tmp_path / name).write_text(text.replace(",", "\t") if name.endswith("tsv") else text, encoding="utf-8")
+    with pytest.raises(DatasetError, match=re.escape(words)):
+        open_dataset(tmp_path / name)
 
 
 def test_quotes_with_backslashes(tmp_path: Path) -> None:

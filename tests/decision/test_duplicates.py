@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.decision.lines import duplicate_penalties, duplicated_lines, line_numbers
+from blockml.decision.lines import duplicate_penalties, duplicated_lines
 from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
 from blockml.features.page_context import PageContext
+from blockml.outline import line_numbers
 from tests.strategies import messy_html
 
 

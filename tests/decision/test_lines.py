@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.decision.lines import line_means, line_numbers, line_weights, smooth_lines
+from blockml.decision.lines import line_means, line_weights, smooth_lines
 from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
 from blockml.features.page_context import PageContext
+from blockml.outline import line_numbers
 
 
 def test_blocks_of_a_line() -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from blockml.datasets import open_dataset
 from blockml.decision.decide import decide
+from blockml.document.text import render_text
 from blockml.evaluation.words import bag_scores
 from blockml.extractors import trained
 from blockml.extractors.matrix import page_matrix
 from blockml.model import score_page
 from blockml.parsing import parse
-from blockml.rendering.text import render_text
 
 CORPORA = os.environ.get("BLOCKML_CORPORA")
 COLLECTIONS = (

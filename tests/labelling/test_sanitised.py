@@ -10,7 +10,7 @@ import pytest
 
 import blockml
 from blockml.datasets import open_dataset
-from blockml.rendering.bounds import SPARE, Budget
+from blockml.page.bounds import SPARE, Budget
 from tests.hostile import HOSTILE
 
 pytest.importorskip("nh3")

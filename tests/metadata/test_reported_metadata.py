@@ -26,6 +26,17 @@ PAGES = Path(__file__).parents[1] / "reported_pages"
         ("54-phpbb", {"title": "Zander in February", "published": "2019-04-07", "authors": ("ruff",)}),
         ("81-site-h1-entry-h2", {"title": "On borrowed poles", "published": "2012-03-04"}),
         ("82-citation-authors", {"authors": ("Agnes Thorne", "Elof J. Brunn")}),
+        (
+            "128-itemprop-tokens",
+            {
+                "published": "2019-07-21T09:00:06+00:00",
+                "modified": "2019-07-22T10:00:00+00:00",
+                "authors": ("Ada Vell",),
+                "image": "https://i.example/mill-6435.jpg",
+            },
+        ),
+        ("141-date-reiwa", {"published": "2024-03-05", "title": "堰の上の水車小屋"}),
+        ("144-event-date", {"published": None, "authors": ()}),
     ],
 )
 def test_public_reports(name: str, expected: dict[str, object]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 import pickle
 import struct
 import zipfile
@@ -31,6 +32,7 @@ from blockml.model.model_file import MODEL_FORMAT
 from blockml.page import Label
 from blockml.predictors import MLP, BlockTypes, Predictor, TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees
+from blockml.templates.site import SiteTemplate
 from blockml.training.mlp_fit import MLPOptions, TrainingPages, fit_mlp
 from tests.models import scores_of, small_model, small_trees
 
@@ -712,6 +714,66 @@ def test_arrays_of_parts_that_are_damaged(place: Path, complete: bytes) -> None:
         for broken in (b"", b"PK", data[:-1] if array.size else b"\x00"):
             with pytest.raises(ModelFormatError):
                 load_bytes(place, packed(members(complete) | {name: broken}))
+
+
+def test_arrays_of_huge_shapes_without_content_are_refused(place: Path, complete: bytes) -> None:
+    """An array whose items have no bytes may claim any number of them, which must not become objects."""
+    parts = members(complete)
+    for name, data in parts.items():
+        if name == "header.json":
+            continue
+        dtype = np.load(io.BytesIO(data)).dtype
+        for descr, shape in (("|S0", "10000000000,"), (dtype.str, "10000000000, 0"), ("<U0", "9, 10000000000")):
+            header = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': ({shape})}}"
+            with pytest.raises(ModelFormatError):
+                load_bytes(place, packed(parts | {name: npy_header(header)}))
+
+
+def test_counts_are_checked_before_arrays_are_used(
+    place: Path, complete: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts that are too large are refused by their number, not after copying them."""
+    limits = {
+        "blockml.predictors.tree_ensemble._MAX_NODES": "tree nodes",
+        "blockml.predictors.mlp._MAX_PARAMETERS": "parameters",
+        "blockml.predictors.block_types._MOST_CHARACTERS": "names of",
+    }
+    for name, words in limits.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(name, 1)
+            with pytest.raises(ModelFormatError, match=words):
+                load_bytes(place, complete)
+    for name in ("trees", "article", "block_types"):
+        roots = npy(np.zeros(1000, np.int32))
+        with pytest.raises(ModelFormatError, match="at most as many trees as nodes"):
+            load_bytes(place, packed(members(complete) | {f"{name}.roots.npy": roots}))
+    names = npy(np.array([b"main"] * 1000))
+    with pytest.raises(ModelFormatError, match="block types have at most"):
+        load_bytes(place, packed(members(complete) | {"block_types.names.npy": names}))
+
+
+def test_too_little_memory_names_the_file(place: Path, complete: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If there isn't enough memory for a file, the error names it."""
+
+    def without_memory(*_: object) -> None:
+        raise MemoryError
+
+    place.write_bytes(complete)
+    for name in ("blockml.model.model_file._build", "blockml.model.model_file.read_arrays"):
+        with monkeypatch.context() as patch:
+            patch.setattr(name, without_memory)
+            with pytest.raises(ModelFormatError, match=r"model\.blockml: needs more memory than is available"):
+                load_model(place)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_devices_and_pipes_are_refused(tmp_path: Path) -> None:
+    """Neither a model nor a template is read from a device or a pipe, which may never end."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        for read in (load_model, SiteTemplate.load):
+            with pytest.raises(ModelFormatError, match="not a regular file"):
+                read(path)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

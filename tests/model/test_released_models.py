@@ -11,8 +11,8 @@ import pytest
 import blockml
 from blockml.cli import main
 from blockml.extractors import model_names, trained
+from blockml.formats import FORMATS
 from blockml.model.card import render_card
-from blockml.rendering import FORMATS
 
 ROOT = Path(__file__).parents[2]
 

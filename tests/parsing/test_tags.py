@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from blockml.parsing.tags import names
+from blockml.parsing.tags import tags
 
 #: Characters that make parsers read a name or a value in unexpected ways.
 ODD = "-_.:;@[`{|}~\\^!?#$%&()*+,0\x00\x01\x0b\x1f\x7f\x80\xa0éK\ufdd0\U0001f600\"'=<"
@@ -38,7 +38,7 @@ MARKUP = st.lists(TAG | OTHER, max_size=12).map("".join)
 
 def expected(html: str) -> list[bytes]:
     """Return the names of the start tags with the prefix."""
-    return [name for closes, name in names(html.encode()) if not closes and name.startswith(b"xx")]
+    return [tag.name for tag in tags(html.encode()) if not tag.closes and tag.name.startswith(b"xx")]
 
 
 class _Names:

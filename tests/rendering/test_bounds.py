@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import blockml
-from blockml.rendering import render
-from blockml.rendering.bounds import MAX_RATIO, SPARE
+from blockml.formats import render
+from blockml.page.bounds import MAX_RATIO, SPARE
 from research.benchmarks.hostile.outputs import OUTPUTS, extraction
 from research.benchmarks.hostile.shapes import OUTPUT_SHAPES
 
@@ -31,7 +31,7 @@ def test_outputs_are_bounded(shape: str, backend: str) -> None:
         ("base of 2,000 characters", "markdown", "addresses"),
         ("wide and long table", "markdown", "empty cells of tables"),
         ("paragraphs in nested quotations", "markdown", "indents of lists and quotations"),
-        ("paragraphs in open emphasis", "markdown", "links and emphasis over several paragraphs"),
+        ("paragraphs in open emphasis", "markdown", "links and emphasis"),
         ("short paragraphs of a page", "json", "blocks"),
         ("long headings", "json", "headings above paragraphs"),
     ],

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.rendering import render, render_markdown, render_text
-from tests.rendering.reported import reported
+from blockml.formats import render
+from tests.rendered import render_markdown, render_text
+from tests.reported import reported
 
 MATH = "<math><msup><mi>x</mi><mn>2</mn></msup></math>"
 KATEX = (

@@ -5,8 +5,9 @@ import re
 import pytest
 
 import blockml
-from blockml.rendering import render, render_html, render_markdown, render_text
-from tests.rendering.reported import reported
+from blockml.formats import render
+from tests.rendered import render_html, render_markdown, render_text
+from tests.reported import reported
 
 CODE = "```\ndef f():\n    return 1\n\nf()\n```"
 LINES = ("def f():", "    return 1", "", "f()")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import blockml
+from blockml.document.image_addresses import image_address, is_placeholder
+from blockml.document.mathematics import find_formulas
 from blockml.page import Page
-from blockml.rendering import render_markdown
-from blockml.rendering.image_addresses import image_address, is_placeholder
-from blockml.rendering.mathematics import find_formulas
+from tests.rendered import render_markdown
 
 N = 100_000
 WORD = "<p>The cat sat on the mat.</p>"

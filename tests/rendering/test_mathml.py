@@ -3,7 +3,7 @@
 import pytest
 
 import blockml
-from blockml.rendering.mathml import tex_of_mathml
+from blockml.document.mathml import tex_of_mathml
 
 X, Y, N = "<mi>x</mi>", "<mi>y</mi>", "<mn>2</mn>"
 

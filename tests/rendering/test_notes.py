@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.rendering import render_html, render_markdown
-from tests.rendering.reported import reported
+from tests.rendered import render_html, render_markdown
+from tests.reported import reported
 
 MARK = "<p>Cats rule<sup><a href='#n1'>1</a></sup> the world.</p>"
 

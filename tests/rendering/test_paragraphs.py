@@ -11,8 +11,9 @@ import pytest
 
 import blockml
 from blockml.errors import UsageError
+from blockml.formats import render
 from blockml.page import Extraction, ParagraphKind
-from blockml.rendering import find_chunks, json_schema, render
+from blockml.records import json_schema
 
 HTML = (
     "<nav><a href=/>Home</a></nav><h1>Cats</h1><p>They <b>sleep</b> well.<br>A lot.<br><br>And eat.</p><h2>Food</h2>"
@@ -110,33 +111,6 @@ def test_every_word_is_in_one_paragraph(path: Path) -> None:
     blocks = [block for part in (result.paragraphs, result.removed) for paragraph in part for block in paragraph.blocks]
     assert len(blocks) == len(set(blocks))
     assert {i for i, n in enumerate(result.page.blocks.n_words.tolist()) if n} <= set(blocks)
-
-
-@pytest.mark.parametrize("size", [10, 100, 1000])
-@pytest.mark.parametrize("path", PAGES[:6], ids=lambda path: path.parent.name)
-def test_chunks_contain_the_text(path: Path, size: int) -> None:
-    """A chunk is at most as long as requested, contains all words, and ends at a word if the words are short enough."""
-    result = blockml.extract(path.read_bytes())
-    chunks = find_chunks(result.text, result.paragraphs, size)
-    assert all(len(chunk.text) <= size and chunk.text == result.text[chunk.start : chunk.end] for chunk in chunks)
-    assert "".join("".join(chunk.text.split()) for chunk in chunks) == "".join(result.text.split())
-    if size >= 100:
-        assert " ".join(" ".join(chunk.text.split()) for chunk in chunks) == " ".join(result.text.split())
-
-
-def test_chunks_end_before_headings() -> None:
-    """A heading is in the chunk of the text below it, and a long paragraph is cut after a sentence."""
-    text = "<p>" + "Cats sleep. " * 4 + "</p><h2>Food</h2><p>Fish is what they eat.</p>"
-    result = blockml.extract(text, model="plain")
-    chunks = find_chunks(result.text, result.paragraphs, 36)
-    assert [chunk.text for chunk in chunks] == [
-        "Cats sleep. Cats sleep. Cats sleep.",
-        "Cats sleep.",
-        "Food\nFish is what they eat.",
-    ]
-    assert chunks[2].paragraphs == (1, 2)
-    with pytest.raises(UsageError, match="size must be at least 1, got 0"):
-        find_chunks(result.text, result.paragraphs, 0)
 
 
 def matches(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> None:

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import blockml
+from blockml.document.image_addresses import image_address
+from blockml.document.pictures import find_images
+from blockml.formats import render
 from blockml.page import Image
-from blockml.rendering import render, render_html, render_markdown
-from blockml.rendering.bounds import Budget
-from blockml.rendering.image_addresses import image_address
-from blockml.rendering.pictures import find_images
-from tests.rendering.reported import reported
+from blockml.page.bounds import Budget
+from tests.rendered import render_html, render_markdown
+from tests.reported import reported
 
 WORDS = " ".join(["word"] * 40)
 

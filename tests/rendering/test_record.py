@@ -13,8 +13,19 @@ import pytest
 import blockml
 from blockml.batch import BatchExtractor, Options
 from blockml.batch.arrow import record_batch, schema
-from blockml.rendering import block_records, json_schema
-from blockml.rendering.record import FAILURES, PAGE, RECORD, RECORD_FIELDS, SHARE, UNSURE, Field, FieldType, page_record
+from blockml.records import (
+    FAILURES,
+    PAGE,
+    RECORD,
+    RECORD_FIELDS,
+    SHARE,
+    UNSURE,
+    Field,
+    FieldType,
+    block_records,
+    json_schema,
+    page_record,
+)
 from tests.rendering.test_paragraphs import matches
 
 ROOT = Path(__file__).parents[2]
@@ -63,8 +74,8 @@ def test_every_field_has_a_type() -> None:
 def test_an_added_field_is_in_every_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Adding a field to the table adds it to records, schema and Arrow types."""
     added = Field("share", SHARE, "Share of blocks that were kept.", lambda found: found.kept.mean())
-    monkeypatch.setattr("blockml.rendering.record.PAGE", (*PAGE, added))
-    monkeypatch.setattr("blockml.rendering.record.RECORD", (*RECORD, added))
+    monkeypatch.setattr("blockml.records.PAGE", (*PAGE, added))
+    monkeypatch.setattr("blockml.records.RECORD", (*RECORD, added))
     monkeypatch.setattr("blockml.batch.arrow.RECORD_FIELDS", {**RECORD_FIELDS, "share": added})
     assert page_record(blockml.extract(HTML, model="plain"))["share"] == 1
     made: dict[str, Any] = json_schema()

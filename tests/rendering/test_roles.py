@@ -3,8 +3,8 @@
 import pytest
 
 import blockml
-from blockml.rendering import render_html, render_markdown, render_text
-from tests.rendering.reported import reported
+from tests.rendered import render_html, render_markdown, render_text
+from tests.reported import reported
 
 
 def markdown(html: str) -> str:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockml
+from blockml.document.text import render_text
 from blockml.parsing import BACKENDS
-from blockml.rendering.text import render_text
 from tests.strategies import messy_html, visible
 
 

@@ -22,7 +22,7 @@ from blockml.datasets import Gold, LabelledPage, TextGold
 from blockml.errors import UsageError
 from blockml.evaluation import bag_scores, block_scores
 from blockml.extractors import Plain, TrainedExtractor
-from blockml.rendering.bounds import MAX_RATIO
+from blockml.page.bounds import MAX_RATIO
 from blockml.reports import PagePredictions, view_name, write_page_views, write_view
 from blockml.reports.pageview import VIEW_SPARE
 from research.benchmarks.hostile.shapes import OUTPUT_SHAPES, SHAPES

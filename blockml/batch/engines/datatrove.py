@@ -13,7 +13,7 @@ from blockml.batch.arrow import arrow_row
 from blockml.batch.extractor import BatchExtractor
 from blockml.batch.items import Item
 from blockml.batch.readers import Inputs, Reading, RecordFields, find_inputs
-from blockml.errors import needed
+from blockml.errors import UsageError, needed
 
 with needed("datatrove", "datatrove"):
     from datatrove.data import Document
@@ -93,6 +93,8 @@ class ExtractPages(PipelineStep):  # type: ignore[misc] # datatrove may be missi
     def __init__(self, extractor: BatchExtractor | None = None) -> None:
         super().__init__()
         self.extractor = extractor or BatchExtractor(isolation="process")
+        if self.extractor.options.chunks is not None:
+            raise UsageError("a document has one text; split it after extraction instead of with the option chunks")
 
     def run(self, data: Iterable[Document], rank: int = 0, world_size: int = 1) -> Iterator[Document]:  # noqa: ARG002
         """Yield the documents in order."""

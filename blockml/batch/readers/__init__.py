@@ -281,7 +281,8 @@ def _items(units: Iterator[Unit], reading: Reading) -> Iterator[Item]:
     for unit in units:
         if (left := without_overlap(unit, before, end)) is not None:
             reading.end = None
-            yield from left.items(reading)
+            for item in left.items(reading):
+                yield item.decoded(reading.limit)
             before, end = left, reading.end
 
 

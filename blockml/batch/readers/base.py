@@ -42,6 +42,8 @@ class Reading:
     skipped: Counter[str] = field(default_factory=Counter)  #: Records that are not pages, by reason.
     #: Offset where reading ended, if the unit is a range of a file that was searched for records.
     end: int | None = None
+    #: Called with the offset of each record of an archive before it is read.
+    reached: Callable[[int], None] = lambda _: None
 
 
 class Unit(Protocol):
@@ -63,6 +65,13 @@ class Unit(Protocol):
     def items(self, reading: Reading) -> Iterator[Item]:
         """Read the pages. Anything that can't be read yields items with an error."""
 
+    @abstractmethod
+    def unread(self, n_done: int, offset: int) -> tuple[Iterable[str], Unit | None]:
+        """Return the ids of pages that a process died reading, and a unit with the pages after them, if it is known.
+
+        ``n_done`` pages were read, and ``offset`` is what ``Reading.reached`` was told last; 0 if it was not called.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class Items:
@@ -76,6 +85,10 @@ class Items:
     def items(self, reading: Reading) -> Iterator[Item]:  # noqa: ARG002 (the protocol's signature)
         """Return the pages."""
         return iter(self.pages)
+
+    def unread(self, n_done: int, offset: int) -> tuple[Iterable[str], Unit | None]:  # noqa: ARG002 (as above)
+        """Return the ids of the remaining pages."""
+        return [page.id for page in self.pages[n_done:]], None
 
 
 def in_groups(pages: Iterable[T], size_of: Callable[[T], int]) -> Iterator[tuple[tuple[T, ...], int]]:

@@ -6,7 +6,7 @@ import io
 import json
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -76,6 +76,10 @@ class LineRange:
         except OSError as error:
             yield Item(f"{name}:{number}", error=f"cannot read the rest of the file ({error})")
 
+    def unread(self, n_done: int, offset: int) -> tuple[Iterable[str], None]:  # noqa: ARG002 (the protocol's signature)
+        """Return the name of the range, whose lines are not known."""
+        return [self.name], None
+
 
 @dataclass(frozen=True, slots=True)
 class LineBlock:
@@ -101,6 +105,10 @@ class LineBlock:
                 yield item
         if self.error is not None:
             yield Item(f"{self.source}:{self.first + len(self.lines)}", error=self.error)
+
+    def unread(self, n_done: int, offset: int) -> tuple[Iterable[str], None]:  # noqa: ARG002 (the protocol's signature)
+        """Return the numbers of lines that may not have been read; empty lines are not pages."""
+        return [f"{self.source}:{number}" for number in range(self.first + n_done, self.first + len(self.lines))], None
 
 
 def line_ranges(path: Path, fields: RecordFields) -> Iterator[LineRange]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +57,12 @@ class PageFiles:
         """Yield the pages, not read yet."""
         for file in self.files:
             yield file.item()
+
+    def unread(self, n_done: int, offset: int) -> tuple[Iterable[str], PageFiles | None]:  # noqa: ARG002 (as above)
+        """Return the id of the file that was read, and the files after it."""
+        rest = self.files[n_done + 1 :]
+        left = PageFiles(rest[0].path, rest, sum(file.size for file in rest)) if rest else None
+        return [file.id for file in self.files[n_done : n_done + 1]], left
 
 
 def labelled_page(page: LabelledPage) -> PageFile:

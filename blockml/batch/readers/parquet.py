@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ class RowGroup:
     first: int  #: Number of its first row in the file, starting at 1.
     size: int
     fields: RecordFields
+    n_rows: int
     stored: int = 0
 
     @property
@@ -40,6 +41,12 @@ class RowGroup:
     def items(self, reading: Reading) -> Iterator[Item]:
         """Yield the pages of the rows."""
         return _rows(self.path, (self.group,), self.first, self.fields, reading.limit)
+
+    def unread(self, n_done: int, offset: int) -> tuple[Iterable[str], None]:  # noqa: ARG002 (the protocol's signature)
+        """Return the remaining rows by number; at most one per byte, because damaged files may declare any number."""
+        name = name_text(self.path.name)
+        last = self.first + min(self.n_rows, self.size)
+        return (f"{name}:{number}" for number in range(self.first + n_done, last)), None
 
 
 def parquet_units(path: Path, fields: RecordFields, limit: int) -> Iterator[RowGroup | Items]:
@@ -58,8 +65,8 @@ def parquet_units(path: Path, fields: RecordFields, limit: int) -> Iterator[RowG
     share = path.stat().st_size / max(1, sum(group.total_byte_size for group in groups))
     first = 1
     for number, group in enumerate(groups):
-        if group.total_byte_size <= _MAX_GROUP_BYTES:
-            yield RowGroup(path, number, first, group.total_byte_size, fields, int(share * group.total_byte_size))
+        if (size := group.total_byte_size) <= _MAX_GROUP_BYTES:
+            yield RowGroup(path, number, first, size, fields, group.num_rows, int(share * size))
         else:
             yield from in_units(path.name, _rows(path, (number,), first, fields, limit, at_once=1))
         first += group.num_rows

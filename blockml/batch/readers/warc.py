@@ -52,9 +52,17 @@ class WarcRange:
         """Yield the pages of the range; a damaged record gives an item with an error and loses no other record."""
 
         def captures() -> Iterator[Capture]:
-            reading.end = yield from warc_captures(self.path, reading.limit, self.start, self.end)
+            reading.end = yield from warc_captures(self.path, reading.limit, self.start, self.end, reading.reached)
 
         return _pages(name_text(self.path.name), captures(), reading)
+
+    def unread(self, n_done: int, offset: int) -> tuple[Iterable[str], WarcRange | None]:  # noqa: ARG002 (as above)
+        """Return the record at the offset that was reached, and the records after it."""
+        offset = max(offset, self.start)
+        with self.path.open("rb") as stream:
+            start = next_record(stream, offset + 1, self.end, zipped=self.zipped)
+        left = WarcRange(self.path, start, self.end, self.zipped) if start < self.end else None
+        return [f"{name_text(self.path.name)}@{offset}"], left
 
 
 def warc_ranges(path: Path) -> Iterator[WarcRange]:
@@ -97,11 +105,12 @@ def _pages(name: str, captures: Iterable[Capture], reading: Reading) -> Iterator
         if response.skipped:
             reading.skipped[printable(response.skipped)] += 1
             continue
-        page_id = printable(capture.id) or f"{name}@{capture.offset}"
+        page_id = printable(capture.id) or f"{name}@{capture.offset or capture.position}"
         url = printable(capture.url or "") or None
         if response.error:
             yield Item(page_id, url=url, error=response.error)
-        else:
-            truncated = response.truncated and printable(response.truncated)
-            site = site_of(url, "")
-            yield Item(page_id, html=response.body, url=url, charset=response.charset, site=site, truncated=truncated)
+            continue
+        truncated = response.truncated and printable(response.truncated)
+        html = response.body if response.codings else response.body[: reading.limit]
+        page = Item(page_id, None, html, url, response.charset, site_of(url, ""), None, truncated, response.codings)
+        yield page

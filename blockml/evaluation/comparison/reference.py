@@ -17,10 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import BlockLabels, LabelledPage, SnippetGold, TextGold
-from blockml.datasets.gold import MATCHED_SHARE, block_tokens
+from blockml.datasets.gold import MATCHED_SHARE, block_tokens, ignored_text
 from blockml.errors import DatasetError, MissingExtraError
 from blockml.evaluation.blocks import block_scores
-from blockml.evaluation.words import SnippetRates, WordScores, scores_from_counts, shingles, snippet_rates
+from blockml.evaluation.words import (
+    SnippetRates,
+    WordScores,
+    count_ignored,
+    scores_from_counts,
+    shingles,
+    snippet_rates,
+)
 from blockml.page import Page
 from blockml.parsing import parse
 from blockml.parsing.options import ParsingOptions
@@ -119,6 +126,8 @@ class Reference:
         self.tokens = None if text is None else self._numbered(text)
         self.bag = Counter(self.tokens)
         self.shingles = shingles(text or "")
+        ignored = ignored_text(gold)
+        self.ignored, self.ignored_shingles = Counter(self._numbered(ignored)), shingles(ignored)
         self.snippets = gold if isinstance(gold, TextGold | SnippetGold) else SnippetGold((), ())
         self.language = _language(pages[default], labelled.extra, text or "")
         self.script = _script(text or "") or _script(" ".join(pages[default].blocks.texts)) or "other"
@@ -136,11 +145,13 @@ class Reference:
         gold, found = self.tokens, self._numbered(text)
         approximate = len(gold) * len(found) > _MAX_CELLS
         shared = np.count_nonzero(lcs_alignment(found, gold) >= 0) if approximate else lcs_length(gold, found)
-        grams = shingles(text)
+        grams, words = shingles(text), Counter(found)
+        n_counted = len(found) - count_ignored(words, self.bag, self.ignored)
+        n_grams = grams.total() - count_ignored(grams, self.shingles, self.ignored_shingles)
         return TextScores(
-            bag=scores_from_counts((self.bag & Counter(found)).total(), len(found), len(gold)),
-            lcs=scores_from_counts(int(shared), len(found), len(gold)),
-            shingle=scores_from_counts((self.shingles & grams).total(), grams.total(), self.shingles.total()),
+            bag=scores_from_counts((self.bag & words).total(), n_counted, len(gold)),
+            lcs=scores_from_counts(int(shared), n_counted, len(gold)),
+            shingle=scores_from_counts((self.shingles & grams).total(), n_grams, self.shingles.total()),
             approximate=approximate,
         )
 

@@ -29,16 +29,13 @@ VIEWS: Mapping[str, str] = {
     "tree": "tags of the repaired tree, with its attributes; what the source does not contain is left out",
 }
 
-# Quotes count after "=" only, and an unclosed tag or quote extends to the end (HTML standard, section 13.2.5). "/>"
-# closes raw-text elements, as in libxml2.
-_TAG = r"""</?[a-zA-Z][^\s/>]*+(?:[^>=]++|=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))?+)*+(?:>|\Z)"""
+#: Start of a tag, or a whole comment or declaration.
 _MARKUP = re.compile(
-    rf"(?P<comment><!--.*?(?:--!?>|\Z)|<[!?][^>]*+(?:>|\Z)|</(?![a-zA-Z])[^>]*+(?:>|\Z))"
-    rf"|(?P<dropped>(?=<(?P<name>{'|'.join(sorted(DROPPED))})[\s/>]){_TAG}(?<!/>))(?:.*?(?=</(?P=name)[\s/>]|\Z))"
-    rf"|(?P<tag>{_TAG})",
-    re.DOTALL | re.IGNORECASE,
+    r"</?[a-zA-Z][^\s/>]*+|(?P<comment><!--.*?(?:--!?>|\Z)|<[!?][^>]*+(?:>|\Z)|</(?![a-zA-Z])[^>]*+(?:>|\Z))", re.DOTALL
 )
-_NAME = re.compile(r"<(/?[^\s/>]+)")
+#: End of a tag, or a quoted value before it. Quotes count after "=" only, and an unclosed tag or quote extends to the
+#: end (HTML standard, section 13.2.5).
+_END_OR_VALUE = re.compile(r"""(?P<end>>)|=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))""")
 _SPACE = re.compile(r"\s+")
 
 #: Where tree and source differ: characters within which the next text of the tree is searched for in the source, in
@@ -159,7 +156,6 @@ def _scan(source: str) -> _Pieces:
     texts: list[str] = []
     n_chars: list[int] = []
     starts: list[int] = []
-    name_of: dict[str, str] = {}  # few distinct tags
     pending: list[str] = []  # text since the last tag, in parts separated by comments
     pending_start = position = 0
 
@@ -178,26 +174,27 @@ def _scan(source: str) -> _Pieces:
             n_chars.append(len(text))
             starts.append(pending_start)
 
-    for match in _MARKUP.finditer(source):
-        start, end = match.span()
+    while match := _MARKUP.search(source, position):
+        start = match.start()
         if start > position:
             if not pending:
                 pending_start = position
             pending.append(source[position:start])
-        position = end
-        kind = match.lastgroup
-        if kind is None or kind == "comment":
+        position = match.end()
+        if match["comment"] is not None:
             continue
         if pending:
             flush()
-        tag = match[kind]
-        if tag not in name_of:
-            name = _NAME.match(tag)
-            name_of[tag] = name[1].lower() if name else ""
-        names.append(name_of[tag])
+        name = match[0][1:].lower()
+        position = _end_of_tag(source, position)
+        names.append(name)
         texts.append("")
-        n_chars.append(len(tag))
+        n_chars.append(position - start)
         starts.append(start)
+        # As in libxml2, "/>" closes an element of raw text.
+        if name in DROPPED and not source.endswith("/>", start, position):
+            end_tag = re.compile(rf"</{name}[\s/>]", re.IGNORECASE).search(source, position)
+            position = end_tag.start() if end_tag else len(source)
     if position < len(source):
         if not pending:
             pending_start = position
@@ -205,6 +202,14 @@ def _scan(source: str) -> _Pieces:
     if pending:
         flush()
     return _Pieces(names, texts, n_chars, starts)
+
+
+def _end_of_tag(source: str, position: int) -> int:
+    """Return where a tag whose name ends at a position ends: after its ``>``, or at the end of the page."""
+    for found in _END_OR_VALUE.finditer(source, position):
+        if found["end"]:
+            return found.end()
+    return len(source)
 
 
 def _raw(page: Page, pieces: _Pieces, source: str) -> TokenStream:

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.decide import Decision, decide
-from blockml.decision.lines import line_numbers, line_weights
+from blockml.decision.lines import line_weights
 from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
 from blockml.extractors.base import Extractor
 from blockml.extractors.combinations import LEAST_SCORE, Combination, Member
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.site.methods import TextFrequency
+from blockml.outline import line_numbers
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
 from blockml.templates.site import SiteTemplate, loaded

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from blockml.archives.arc import arc_captures
 from blockml.archives.compression import DAMAGED, open_decompressed
+from blockml.archives.http import decoded_body
 from blockml.archives.warc import Capture, begins_record, warc_captures
 from blockml.errors import InputError, UsageError
 from blockml.page import Page
@@ -197,7 +198,7 @@ def _read_record(file: Path, place: _Place, url: str, limit: int) -> tuple[bytes
     capture = next(islice(_captures(file, limit, place.offset), place.skip, None), None)
     if capture is None or normalise(capture.url or "") != url or capture.response.error or capture.response.skipped:
         raise OSError("damaged, or changed since it was indexed")
-    return capture.response.body, capture.response.charset
+    return decoded_body(capture.response.body, capture.response.codings, limit)[0], capture.response.charset
 
 
 def _read_line(file: Path, place: _Place, url: str) -> tuple[str, str | None]:

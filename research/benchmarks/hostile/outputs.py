@@ -28,8 +28,8 @@ import blockml
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, resolve
 from blockml.page import Extraction, Paragraph
+from blockml.page.bounds import MAX_RATIO, SPARE
 from blockml.parsing import BACKENDS, parse
-from blockml.rendering.bounds import MAX_RATIO, SPARE
 from blockml.reports.pageview import VIEW_SPARE, write_view
 from research.benchmarks.hostile.__main__ import markdown, replace_tables
 from research.benchmarks.hostile.shapes import OUTPUT_SHAPES, SHAPES

@@ -8,8 +8,8 @@ import pytest
 
 import blockml
 from blockml.datasets import open_dataset
-from blockml.rendering import render_markdown
 from research.benchmarks import markdown_output, structure
+from tests.rendered import render_markdown
 
 DATA = Path(__file__).parents[3] / "data"
 HTML = (

@@ -1,0 +1,606 @@
+"""Builds the document of a page and the blocks that are kept: a walk over the nodes that are shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.document.code import CODE, code_language, code_lines, line_starts, listings
+from blockml.document.inline import LINE, LINK, REFERENCE, Content, RawSpan
+from blockml.document.lists import ListPart, Lists, block_span, grouped
+from blockml.document.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
+from blockml.document.nodes import (
+    MAX_DEPTH,
+    Block,
+    Cell,
+    Code,
+    Description,
+    Document,
+    Figure,
+    Formula,
+    Heading,
+    InlineFormula,
+    Item,
+    Mark,
+    Note,
+    Paragraph,
+    Picture,
+    Quotation,
+    Row,
+    Rule,
+    Table,
+    Term,
+)
+from blockml.document.notes import find_notes
+from blockml.document.picture_kinds import picture_sides
+from blockml.document.pictures import Pictures, alternative_text, find_pictures
+from blockml.document.roles import with_roles
+from blockml.document.shown import ROW_PARENTS, content_span, layout_parts, shown_nodes
+from blockml.document.spaces import KEEPS_ALL, NO_BREAK, has_indent, kept_spaces, verse_indent, verses, with_indent
+from blockml.document.text import node_separators
+from blockml.page import Page, Separator
+from blockml.page.lazy import Lazy
+from blockml.parsing.segmentation import BREAKING
+from blockml.text.addresses import is_safe, read_address
+from blockml.text.characters import PILCROWS, is_permalink_sign
+
+__all__ = ["build_document"]
+
+_MARKS: Mapping[str, Mark] = {
+    **dict.fromkeys(("b", "strong"), Mark.STRONG),
+    **dict.fromkeys(("em", "i", "cite", "dfn", "var"), Mark.EMPHASIS),
+    **dict.fromkeys(("del", "s", "strike"), Mark.DELETED),
+    **dict.fromkeys(("code", "kbd", "samp", "tt"), Mark.CODE),
+    "sub": Mark.SUBSCRIPT,
+    "sup": Mark.SUPERSCRIPT,
+}
+_EMPHASIS = frozenset({"i", "em"})
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+#: Elements that are a code block if they keep line breaks by their style.
+_CODE_LINES = frozenset({"code", "samp", "tt"})
+_PARTS = frozenset({"table", "caption", "tr", "td", "th"})
+_VOID = frozenset({"br", "hr", "img"})
+#: Elements with blocks in them.
+_DEFINITIONS = frozenset({"dt", "dd"})
+_CONTAINERS = _DEFINITIONS | {"li", "blockquote"}
+#: Elements that only start and end a paragraph.
+_PLAIN = BREAKING - CODE - _PARTS - _VOID - _CONTAINERS - frozenset(_HEADINGS)
+#: Elements that the document shows.
+_ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
+#: Number of nodes of a citation that may contain emphasis.
+_TITLE_NODES = 40
+#: Maximum number of columns or rows that one cell spans; larger numbers are mistakes in the page.
+_MAX_SPAN = 50
+#: Enum members are slow to look up in Python 3.11.
+_LINE, _GLUED, _CODE_MARK = int(Separator.LINE), int(Separator.GLUED), Mark.CODE
+#: A text that MathJax shows as a displayed formula.
+_DISPLAYED = re.compile(r"\s*\\\[((?:(?!\\[\[\]]).)+)\\\]\s*", re.DOTALL)
+
+
+def build_document(
+    page: Page, kept: NDArray[np.bool_] | Sequence[bool], pictures: Lazy[Pictures] | None = None
+) -> Document:
+    """Build the document of the kept blocks, given by a mask of shape (n_blocks,).
+
+    ``pictures`` are those of :func:`blockml.document.pictures.find_pictures`, which are found if they are not given.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<h1>Cats</h1><p>Cats <b>rule</b> the world.</p>")
+    >>> for block in build_document(page, [True] * len(page.blocks)).walk():
+    ...     print(type(block).__name__, block.first, block.last, block.content)
+    Heading 0 0 ('Cats',)
+    Paragraph 1 3 ('Cats ', Span(mark=<Mark.STRONG: 'strong'>, content=('rule',)), ' the world.')
+    """
+    rows = np.flatnonzero(np.asarray(kept, dtype=bool))
+    if not len(rows):
+        return Document(())
+    found = find_pictures(page, rows) if pictures is None else pictures.value
+    return _Builder(with_roles(page), rows, found).build()
+
+
+class _Frame:
+    """A container of blocks that is open."""
+
+    __slots__ = ("definitions", "entries", "has_parts", "name", "node")
+
+    def __init__(self, node: int, name: str = "") -> None:
+        self.node, self.name = node, name
+        self.definitions = -1  # element around a term or description
+        self.entries: list[Block | ListPart] = []
+        self.has_parts = False  # whether entries are more than blocks, or may become a figure
+
+
+class _Table(_Frame):
+    """A table of data that is open; its entries stand beside its rows."""
+
+    __slots__ = ("caption", "in_cell", "row", "rows")
+
+    def __init__(self, node: int) -> None:
+        super().__init__(node)
+        self.caption: tuple[Block, ...] = ()
+        self.rows: list[tuple[int, list[Cell]]] = []  # node and cells of each
+        self.row = -1  # node of the last row, or of the section whose cells have no row
+        self.in_cell = False
+
+
+class _Builder:
+    """State of the walk over the shown nodes of a page."""
+
+    def __init__(self, page: Page, rows: NDArray[np.intp], found: Pictures) -> None:
+        self.page, self.nodes, self.blocks = page, page.nodes, page.blocks
+        self.formulas, self.copies = find_formulas(page)
+        self.pictures, self.captions = found.addresses, found.captions
+        kept_rows, rows = rows, found.with_captions(rows)
+        self.removed = frozenset(np.setdiff1d(rows, kept_rows).tolist()) if self.captions else frozenset[int]()
+        self.caption_rows = {row for caption in self.captions.values() for row in caption}
+        self.rows, self.row_nodes = rows, page.blocks.node[rows]
+        self.shown = shown_nodes(page, rows, _ELEMENTS, list(self.pictures))
+        if self.formulas:
+            self.shown[shown_formulas(page, self.shown, self.formulas)] = True
+            self.shown[list(self.copies)] = True
+        self.notes = find_notes(page, self.shown)
+        self.listings = listings(page.nodes)
+        self.layout = layout_parts(page.nodes, self.shown)
+        self.start, stop = content_span(page.nodes, page.blocks.parent[rows], list(self.pictures))
+        self.order, self.breaks = self._order(self.start, stop)
+        self.separators = node_separators(page, rows, self.shown)
+        self.texts = _normalised(page, rows)
+        self.spaces = kept_spaces(page.nodes)
+        self.content = Content(has_tex=Lazy(lambda: writes_dollars(page)))
+        self.first = self.last = -1  # blocks of the page in the open paragraph
+        self.place = -1  # the last picture in it
+        self.caption_of = False  # whether it has a picture with a caption
+        self.frames = [_Frame(-1)]
+        self.tables: list[_Table] = []
+        self.lists = Lists(page.nodes)
+        self.heading = 0
+        self.line_starts = Lazy(lambda: frozenset(line_starts(page.nodes)))
+        #: Builders of elements whose content is not walked over; copies of formulas are not shown.
+        self.whole: dict[int, Callable[[int], object]] = {
+            **dict.fromkeys(np.flatnonzero(page.nodes.named(CODE) & self.shown).tolist(), self._code),
+            **dict.fromkeys((*self.listings, *self._styled_code()), self._code),
+            **dict.fromkeys(self.pictures, self._picture),
+            **dict.fromkeys(self.copies, lambda _: None),
+            **dict.fromkeys(self.formulas, lambda node: self._formula(node, self.formulas[node])),
+        }
+
+    def _order(self, first: int, stop: int) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return the shown nodes that the walk stops at, and whether a paragraph ends before each.
+
+        Elements that only start and end a paragraph are counted: one starts or ends between two nodes if the number of
+        those that started, or ended, before them differs.
+        """
+        nodes = self.nodes
+        order = first + self.shown[first:stop].nonzero()[0]
+        is_plain = np.array([name in _PLAIN for name in nodes.names], dtype=bool)[nodes.tag[order]]
+        for node in (*self.formulas, *self.copies):
+            is_plain[slice(*order.searchsorted((node + 1, nodes.end[node])))] = False
+        is_plain &= ~np.isin(order, self.listings) if self.listings else True
+        plain, order = order[is_plain], order[~is_plain]
+        n_begun = plain.searchsorted(order)
+        n_ended = np.sort(nodes.end[plain]).searchsorted(order, side="right")
+        breaks = np.ones(len(order), dtype=bool)
+        breaks[1:] = (n_begun[1:] != n_begun[:-1]) | (n_ended[1:] != n_ended[:-1])
+        return order, breaks
+
+    def build(self) -> Document:  # noqa: PLR0912 (one loop over nodes, without calls where texts are plain)
+        """Walk over the nodes and return the document."""
+        nodes, order = self.nodes, self.order
+        names, raw, texts, separators, whole = nodes.names, nodes.texts, self.texts, self.separators, self.whole
+        content, spaces, skipped = self.content, self.spaces, 0
+        open_ends: list[int] = []
+        closers: list[Callable[[], object]] = []
+        ends = nodes.end[order]
+        holds_text = (ends == order + 2) & (nodes.tag.take(order + 1, mode="clip") == 0)
+        rows = self.blocks.node.searchsorted(order + holds_text, side="right") - 1  # of texts
+        columns = [column.tolist() for column in (order, nodes.tag[order], ends, self.breaks, holds_text, rows)]
+        for node, tag, end, breaks, is_leaf, row in zip(*columns, strict=True):
+            if node < skipped:
+                continue
+            while open_ends and open_ends[-1] <= node:
+                open_ends.pop()
+                closers.pop()()
+            if breaks and content.content:
+                self._flush()
+            if tag == 0:
+                if (separator := separators.get(node, _GLUED)) != _GLUED:
+                    self._separate(separator)
+                if self.first < 0:
+                    self.first = row
+                self.last = row
+                text = texts.get(node) or _with_single_spaces(raw[node])
+                if spaces is not None or "\\[" in text:
+                    self._text(node, text)
+                else:
+                    content.inner.append(text)
+                continue
+            name = names[tag]
+            if node in whole:
+                whole[node](node)
+                skipped = end
+            elif name in _VOID:
+                self._void(node, name)
+            elif is_leaf and self._mark_text(node, name, row):
+                skipped = end
+            elif (closer := self._open(node, name)) is not None:
+                open_ends.append(end)
+                closers.append(closer)
+        while closers:
+            closers.pop()()
+        self._flush()
+        language, direction = self._declared()
+        return Document(self._children(self.frames[0]), self.page.base_url, language, direction)
+
+    def _declared(self) -> tuple[str, str]:
+        """Return the language and direction that the elements around the content declare."""
+        attributes = self.nodes.attributes
+        around = [self.start - 1, *self.nodes.ancestors(self.start - 1)] if self.start else []
+        language = next((value for node in around if (value := attributes[node].get("lang"))), "")
+        direction = next((value.lower() for node in around if (value := attributes[node].get("dir"))), "ltr")
+        return language, direction if direction in ("rtl", "auto") else "ltr"
+
+    def _styled_code(self) -> list[int]:
+        """Return the inline elements of code over several lines, which a style lays out like ``pre``."""
+        if self.spaces is None:
+            return []
+        nodes = self.nodes
+        found = np.flatnonzero(nodes.named(_CODE_LINES) & self.shown & (self.spaces > 0)).tolist()
+        return [node for node in found if "\n" in "".join(nodes.texts[node : nodes.end.item(node)]).strip()]
+
+    # Inline content
+
+    def _text(self, node: int, text: str) -> None:
+        """Add a text that may be a displayed formula, or have line breaks that are kept."""
+        kind = 0 if self.spaces is None else self.spaces[node]
+        if kind:
+            first, *others = self.nodes.texts[node].split("\n")
+            is_indented = kind == KEEPS_ALL and has_indent(first)
+            self.content.add(with_indent(first) if is_indented else _with_single_spaces(first))
+            row = self.last
+            for line in others:
+                self._void(node, "br")
+                is_indented = kind == KEEPS_ALL and bool(line.strip())
+                self.content.add(with_indent(line) if is_indented else _with_single_spaces(line))
+                self.first, self.last = row if self.first < 0 else self.first, row
+        elif match := _DISPLAYED.fullmatch(text):
+            self._formula(node, f"$${match[1].strip()}$$", text.strip())
+        else:
+            self.content.add(text)
+
+    def _separate(self, separator: int) -> None:
+        """Start a paragraph or a word if the page does so between two kept texts."""
+        if not self.content.has_content():
+            return
+        if separator < _LINE:
+            self.content.add(" ")
+        elif not self.content.ends_with_break() and not self.content.is_formula():
+            self._flush()
+
+    def _mark_text(self, node: int, name: str, row: int) -> bool:
+        """Add a link or mark that contains only a text; tell whether this was done, because :meth:`_open` does more.
+
+        Links within the page may be permalinks, and displayed formulas are paragraphs.
+        """
+        mark = LINK if name == "a" else _MARKS.get(name)
+        if mark is None or self.spaces is not None or self.content.has(mark):
+            return False
+        address, text = "", self.texts.get(node + 1) or _with_single_spaces(self.nodes.texts[node + 1])
+        if "\\[" in text:
+            return False
+        if mark is LINK:
+            attributes = self.nodes.attributes[node]
+            given = attributes.get("href", "")
+            if self.heading or given[:1] == "#" or "headerlink" in attributes.get("class", ""):
+                return False
+            address = _address(given)
+        if (separator := self.separators.get(node + 1, _GLUED)) != _GLUED:
+            self._separate(separator)
+        self.first, self.last = row if self.first < 0 else self.first, row
+        self.content.inner.append(RawSpan(mark, address, [text]) if mark is not LINK or address else text)
+        return True
+
+    def _link(self, node: int) -> Callable[[], object] | None:
+        """Start a link; a heading's link to itself gets no address."""
+        if (anchor := self.notes.marks.get(node)) and not (self.heading or self.content.has(LINK)):
+            self.content.open(REFERENCE, anchor)
+            return partial(self.content.close, REFERENCE)
+        attributes = self.nodes.attributes[node]
+        address = attributes.get("href", "")
+        if self.heading and address.startswith("#"):
+            start = len(self.content.inner)
+            return partial(self.content.cut, start, is_permalink_sign)
+        given = _address(address)
+        if not given or self.content.has(LINK):
+            return None
+        self.content.open(LINK, given)
+        is_anchor = self.heading or "headerlink" in attributes.get("class", "")
+        without = is_permalink_sign if is_anchor else PILCROWS.__contains__ if address[:1] == "#" else None
+        return partial(self.content.close, LINK, without=without)
+
+    def _begin_mark(self, mark: Mark) -> Callable[[], object] | None:
+        if self.content.has(mark):
+            return None
+        self.content.open(mark)
+        return partial(self.content.close, mark)
+
+    def _marks_title(self, node: int) -> bool:
+        """Tell whether a citation contains emphasis, so that it is more than the title of a work."""
+        inner = self.nodes.tag[node + 1 : min(node + _TITLE_NODES, int(self.nodes.end[node]))].tolist()
+        return any(self.nodes.names[tag] in _EMPHASIS for tag in inner)
+
+    def _picture(self, node: int) -> None:
+        attributes, address = self.nodes.attributes[node], read_address(self.pictures[node])
+        self.content.add(Picture(address, alternative_text(attributes), *picture_sides(attributes)))
+        self.place = node
+        self.caption_of = self.caption_of or node in self.captions
+
+    def _void(self, node: int, name: str) -> None:
+        if name == "hr":
+            self._flush()
+            if not self.heading and not self._in_cell():
+                self._emit(Rule(-1, -1, node))
+        elif name == "br":
+            if self.content.ends_with_break() and not self.heading:
+                self._flush()  # two line breaks separate paragraphs
+            else:
+                self.content.add(LINE)
+        elif tex := formula_of_image(self.nodes.attributes[node]):
+            self.content.add(InlineFormula(tex[1:-1]))
+
+    # Blocks
+
+    def _open(self, node: int, name: str) -> Callable[[], object] | None:
+        """Start an element, and return a function that ends it; None if nothing needs to be done."""
+        if name == "a":
+            return self._link(node)
+        if name in _MARKS:
+            return None if name == "cite" and self._marks_title(node) else self._begin_mark(_MARKS[name])
+        self._flush()
+        if self.heading:
+            return self._flush
+        if name in _PARTS:
+            is_data = node not in self.layout if name == "table" else bool(self.tables)  # data tables contain no tables
+            return self._open_part(node, name) if is_data else self._flush
+        if name in _HEADINGS:
+            if self._in_cell():
+                return self._flush
+            self.heading = _HEADINGS[name]
+            return partial(self._end_heading, node)
+        if name in _CONTAINERS and len(self.frames) <= MAX_DEPTH:
+            frame = _Frame(node, name)
+            if name in _DEFINITIONS:
+                self._begin_definition(frame)
+            self.frames.append(frame)
+            return partial(self._end_container, frame)
+        return self._flush
+
+    def _begin_definition(self, frame: _Frame) -> None:
+        """Find the element around a term or description; one that another follows inside of it has ended there."""
+        nodes, outer = self.nodes, self.frames[-1]
+        parent = nodes.parent.item(frame.node)
+        if outer.name in _DEFINITIONS and outer.node == parent:
+            frame.definitions = outer.definitions
+            self._end_container(outer)
+        else:  # it may be in a division
+            is_wrapped = parent >= 0 and nodes.name(parent) == "div"
+            frame.definitions = nodes.parent.item(parent) if is_wrapped else parent
+
+    def _in_cell(self) -> bool:
+        return bool(self.tables) and self.tables[-1].in_cell
+
+    def _emit(self, block: Block) -> None:
+        self.frames[-1].entries.append(block)
+
+    def _flush(self) -> None:
+        """End the open paragraph, if there is one; within a heading add a space."""
+        if not self.content.content:
+            return
+        if self.heading:
+            self.content.add(" ")
+            return
+        content = self.content.take()
+        if content:
+            first, last = self.first, self.last
+            is_caption = bool(self.caption_rows) and first in self.caption_rows
+            node = self._around(first, last)
+            paragraph = Paragraph(first, last, node, content, is_caption and first in self.removed)
+            is_note = node in self.notes.notes and self.frames[-1].node != node
+            self._emit(Note(first, last, node, self.notes.notes[node], (paragraph,)) if is_note else paragraph)
+            self.frames[-1].has_parts |= is_caption
+        self.first = self.last = -1
+        self.caption_of = False
+
+    def _around(self, first: int, last: int) -> int:
+        """Return the deepest element around some blocks of the page, or around the last picture."""
+        nodes, parents = self.nodes, self.blocks.parent
+        if first < 0:
+            return nodes.parent.item(self.place) if self.place >= 0 else -1
+        node = parents.item(first)
+        if first < last:
+            stop = self.blocks.last_node.item(last)
+            while node >= 0 and nodes.end.item(node) <= stop:
+                node = nodes.parent.item(node)
+        return node
+
+    def _children(self, frame: _Frame) -> tuple[Block, ...]:
+        """Return the blocks of a container that ends."""
+        if not frame.has_parts:
+            return tuple(frame.entries)  # type: ignore[arg-type]  # there are no parts
+        entries = self._with_figures(frame.entries) if self.caption_rows else frame.entries
+        return grouped(entries, MAX_DEPTH + 1 - len(self.frames))
+
+    def _with_figures(self, entries: Sequence[Block | ListPart]) -> list[Block | ListPart]:
+        """Return entries with pictures and the caption before or after them as figures."""
+        found: list[Block | ListPart] = []
+        for entry in entries:
+            before = found[-1] if found else None
+            is_caption = isinstance(entry, Paragraph) and entry.first in self.caption_rows
+            if is_caption and isinstance(entry, Paragraph) and isinstance(before, Paragraph) and before.first < 0:
+                found[-1] = Figure(entry.first, entry.last, self.nodes.parent.item(entry.node), (before,), (entry,))
+            else:
+                found.append(entry)
+        return found
+
+    def _end_heading(self, node: int) -> None:
+        level, self.heading = self.heading, 0
+        content = self.content.take(heading=True)
+        if content:
+            self._emit(Heading(self.first, self.last, node, level, content))
+        self.first = self.last = -1
+
+    def _end_container(self, frame: _Frame) -> None:
+        self._flush()
+        if self.frames[-1] is not frame:
+            return  # a term or description that has ended before
+        children = self._children(frame)
+        self.frames.pop()
+        if not children:
+            return
+        outer, node, rows = self.frames[-1], frame.node, block_span(children)
+        if frame.name == "blockquote":
+            outer.entries.append(Quotation(*rows, node, children))
+            return
+        if frame.name == "li":
+            part = self.lists.part(
+                Item(*rows, node, children, None, self._check_mark(node), self.notes.notes.get(node, ""))
+            )
+        elif frame.name == "dd":
+            part = ListPart(Description(*rows, node, children), frame.definitions)
+        elif len(children) == 1 and isinstance(children[0], Paragraph):
+            part = ListPart(Term(*rows, node, children[0].content), frame.definitions)
+        else:
+            outer.entries += children
+            return
+        outer.entries.append(part)
+        outer.has_parts = True
+
+    def _check_mark(self, node: int) -> bool | None:
+        """Return the state of the check box that an item of a task list starts with; None for other items."""
+        for item in range(node + 1, min(node + 4, int(self.nodes.end[node]))):
+            if self.nodes.name(item) == "input" and self.nodes.attributes[item].get("type") == "checkbox":
+                return "checked" in self.nodes.attributes[item]
+            if self.nodes.tag[item] == 0:
+                break
+        return None
+
+    def _open_part(self, node: int, name: str) -> Callable[[], object]:
+        """Start a data table, its caption, a row or a cell."""
+        if name == "table":
+            self.tables.append(_Table(node))
+            self.frames.append(self.tables[-1])
+            return self._end_table
+        table = self.tables[-1]
+        if name == "caption":
+            self.frames.append(_Frame(node))
+            return self._end_caption
+        parent = self.nodes.parent.item(node)
+        if name == "tr" or not table.rows or (parent != table.row and self.nodes.name(parent) in ROW_PARENTS):
+            table.row = node if name == "tr" else parent
+            table.rows.append((table.row, []))
+        if name == "tr":
+            return self._flush
+        table.in_cell = True
+        self.frames.append(_Frame(node))
+        return partial(self._end_cell, name)
+
+    def _end_caption(self) -> None:
+        self._flush()
+        self.tables[-1].caption += self._children(self.frames[-1])
+        self.frames.pop()
+
+    def _end_cell(self, name: str) -> None:
+        self._flush()
+        table, frame = self.tables[-1], self.frames[-1]
+        children = self._children(frame)
+        self.frames.pop()
+        table.in_cell = False
+        attributes = self.nodes.attributes[frame.node]
+        is_header = name == "th" or "thead" in {self.nodes.name(item) for item in self.nodes.ancestors(frame.node, 2)}
+        spans = (_span(attributes, "colspan"), _span(attributes, "rowspan")) if attributes else ()
+        table.rows[-1][1].append(Cell(*block_span(children), frame.node, children, is_header, *spans))
+
+    def _end_table(self) -> None:
+        self._flush()
+        table = self.tables.pop()
+        beside = self._children(table)
+        self.frames.pop()
+        self.frames[-1].entries += beside
+        rows = tuple(Row(*block_span(cells), node, tuple(cells)) for node, cells in table.rows if cells)
+        if any(cell.children for row in rows for cell in row.cells):
+            self._emit(Table(*block_span((*table.caption, *rows)), table.node, rows, table.caption))
+        else:
+            self.frames[-1].entries += table.caption
+
+    def _rows_within(self, node: int) -> tuple[int, int]:
+        """Return the first and last kept block in an element; -1 without one."""
+        start, stop = self.row_nodes.searchsorted((node, max(self.nodes.end.item(node), node + 1))).tolist()
+        return (int(self.rows[start]), int(self.rows[stop - 1])) if start < stop else (-1, -1)
+
+    def _formula(self, node: int, tex: str, source: str = "") -> None:
+        """Add a formula given with its dollar signs: as a block if it is displayed, except in headings and cells."""
+        is_display = tex.startswith("$$")
+        inner, (first, last) = tex.strip("$"), self._rows_within(node)
+        if is_display and not self.heading and not self._in_cell():
+            self._flush()
+            self._emit(Formula(first, last, node, inner, source))
+            self.first = self.last = -1
+            return
+        self.content.add(InlineFormula(inner, source, is_display))
+        if first >= 0:
+            self.first, self.last = first if self.first < 0 else self.first, last
+
+    def _code(self, node: int) -> None:
+        """Add a listing; within headings, its lines as inline code."""
+        self._flush()
+        lines = code_lines(self.nodes, node, self.shown, self.line_starts.value)
+        if not lines:
+            return
+        rows = self._rows_within(node)
+        if not self.heading:
+            self._emit(Code(*rows, node, tuple(lines), code_language(self.nodes, node)))
+            return
+        for line in lines:
+            self.content.add(RawSpan(_CODE_MARK, "", [line]))
+            self.content.add(LINE)
+        self._flush()
+
+
+def _address(given: str) -> str:
+    """Return the address of a link, or empty if it might run a script."""
+    address = read_address(given)
+    return address if is_safe(address) else ""
+
+
+def _span(attributes: Mapping[str, str], name: str) -> int:
+    """Read ``colspan`` or ``rowspan``; 1 if it is missing or invalid."""
+    value = attributes.get(name, "").strip()
+    return min(int(value), _MAX_SPAN) or 1 if value.isascii() and value.isdecimal() and len(value) < 6 else 1
+
+
+def _normalised(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
+    """Return the texts of kept blocks that have one node, by node, with white space at their ends as one space."""
+    blocks, raw = page.blocks, page.nodes.texts
+    single = rows[blocks.node[rows] == blocks.last_node[rows]].tolist()
+    nodes = blocks.node[single].tolist()
+    found = dict(zip(nodes, [blocks.texts[row] for row in single], strict=True))
+    for node, text in found.items():
+        own = raw[node]
+        if len(text) != len(own):
+            found[node] = f"{' ' * own[0].isspace()}{text}{' ' * own[-1].isspace()}"
+    followers = np.array(nodes, dtype=np.intp)
+    for place in verses(page.nodes, followers).tolist():
+        if indent := verse_indent(raw[nodes[place]]):
+            found[nodes[place]] = NO_BREAK * len(indent) + found[nodes[place]].lstrip()
+    return found
+
+
+def _with_single_spaces(text: str) -> str:
+    """Return a text with each run of white space as one space."""
+    inner = " ".join(text.split())
+    return f"{' ' * text[0].isspace()}{inner}{' ' * text[-1].isspace()}" if inner else " " * bool(text)

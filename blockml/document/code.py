@@ -1,0 +1,216 @@
+"""Code blocks of a page: their unchanged lines, and their language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.document.words import IN_TEXT, OF_CODE
+from blockml.page import Flag, Nodes
+
+__all__ = ["CODE", "LINE_ELEMENTS", "code_language", "code_lines", "line_starts", "listings", "with_line_elements"]
+
+#: Elements whose text is code.
+CODE = frozenset({"pre", "listing", "xmp", "textarea"})
+
+#: Classes with which highlighters name a language.
+_LANGUAGE = re.compile(
+    r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|code-|brush:\s*)([\w+#.-]{1,40})(?![\w+#.-])", re.ASCII
+)
+#: Number of characters of a class attribute that are read, because an element with a very long one may contain
+#: thousands of code blocks.
+_MAX_CLASSES = 1000
+_LANGUAGES = ("data-lang", "data-language", "data-code-language", "lang-name")
+#: Words after these prefixes that are not a language.
+_NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight notranslate default block wrapper box "
+                         "auto toolbar container example snippet listing header highlight line".split())  # fmt: skip
+#: Elements of one line each; a button may follow the code.
+LINE_ELEMENTS = frozenset({"div", "p", "li", "tr", "button"})
+#: Inline elements and classes that hold one line each, which highlighters lay out as blocks, with or without line
+#: breaks.
+_INLINE, _OF_LINE = frozenset({"span", "code"}), re.compile(r"(?:^|[\s_-])line(?:$|\s)")
+#: Levels of elements between a line of code and the listing.
+_MAX_LEVELS = 5
+#: Maximum length of white space between two lines of code.
+_MAX_GAP = 200
+#: Classes of line numbers.
+_NUMBERS = frozenset("lineno linenos line-number line-numbers ln lnt gutter linenumber blob-num crayon-nums lines-num "
+                     "hljs-ln-numbers".split())  # fmt: skip
+#: Words in the class of a line of code, or of an element around all lines, where these are not in ``pre``.
+_AROUND_ALL = "syntaxhighlighter"
+_OF_ONE_LINE = ("crayon-line", "blob-code", "lines-code", "hljs-ln-code", "code-line")
+#: Enum members are slow to look up in Python 3.11.
+_PREFORMATTED = int(Flag.PREFORMATTED)
+_AROUND_LINES = frozenset({"table", "ol", "ul"})
+#: Numbers with this many digits are not line numbers; Python refuses to parse more than 4,300 digits.
+_MAX_DIGITS = 10
+
+
+def code_language(nodes: Nodes, node: int) -> str:
+    """Return the language of a code block, as named by the element, its only child or the elements around it.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> nodes = blockml.parse("<pre><code class='hljs language-py'>x</code></pre>").nodes
+    >>> code_language(nodes, nodes.indices("pre")[0])
+    'py'
+    """
+    inner = [node + 1] if node + 1 < nodes.end[node] and nodes.tag[node + 1] != 0 else []
+    for item in [*inner, node, *nodes.ancestors(node, 3)]:
+        attributes = nodes.attributes[item]
+        if not attributes:
+            continue
+        for name in _LANGUAGES:
+            if re.fullmatch(r"[\w+#.-]{1,20}", attributes.get(name, ""), re.ASCII):
+                return attributes[name].lower()
+        for match in _LANGUAGE.finditer(attributes.get("class", "")[:_MAX_CLASSES]):
+            if _NO_LANGUAGE.isdisjoint(re.split("__|-", match[1].lower())):
+                return match[1].lower()
+    return ""
+
+
+def line_starts(nodes: Nodes) -> list[int]:
+    """Return the inline elements in preformatted text that start a line directly after another, without a line break.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<pre><i class=line>a</i><span class=line>b</span><span class=line>c</span>")
+    >>> [page.nodes.texts[node + 1] for node in line_starts(page.nodes)]
+    ['c']
+    """
+    named = np.array(nodes.with_words((b"line",))[b"line"], dtype=np.intp)
+    named = named[(nodes.flags[named] & _PREFORMATTED) > 0]
+    lines = [node for node in named.tolist() if nodes.name(node) in _INLINE and _OF_LINE.search(_classes(nodes, node))]
+    texts = np.flatnonzero(nodes.tag == 0) if lines else named
+    ends = set(nodes.end[lines].tolist())
+    found: list[int] = []
+    for node in filter(ends.__contains__, lines):
+        is_broken = nodes.name(node - 1) == "br" or nodes.texts[node - 1].endswith("\n")
+        place = texts.searchsorted(node)
+        after = nodes.texts[texts[place]][:_MAX_GAP] if place < len(texts) else ""  # starts with white space between
+        if not is_broken and "\n" not in after[: len(after) - len(after.lstrip())]:
+            found.append(node)
+    return found
+
+
+def listings(nodes: Nodes) -> list[int]:
+    """Return the tables, lists and other elements that are code blocks, because highlighters use them to lay out lines.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> nodes = blockml.parse("<table><tr><td class=blob-num>1<td class=blob-code>x = 1</table>").nodes
+    >>> [nodes.name(node) for node in listings(nodes)]
+    ['table']
+    """
+    found = set()
+    held = nodes.with_words(IN_TEXT)  # each of the names has one of the words
+    for node in {node for word in OF_CODE for node in held[word]}:
+        classes = _classes(nodes, node)
+        if nodes.flags[node] & _PREFORMATTED:
+            continue
+        if _AROUND_ALL in classes:
+            found.add(node)
+        if any(word in classes for word in _OF_ONE_LINE):
+            around = [item for item in nodes.ancestors(node, _MAX_LEVELS) if nodes.name(item) in _AROUND_LINES]
+            found.add(around[0] if around else int(nodes.parent[node]))
+    return sorted(node for node in found if node >= 0)
+
+
+def with_line_elements(nodes: Nodes, names: Set[str] = LINE_ELEMENTS) -> list[int]:
+    """Return the preformatted elements that contain an element with one of the given names, those of lines by default.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> with_line_elements(blockml.parse("<pre><div>a</div><div></div><div>b</div></pre><pre>c</pre>").nodes)
+    [3]
+    """
+    if CODE.isdisjoint(nodes.names):
+        return []
+    outer = np.flatnonzero(nodes.named(CODE))
+    lines = np.flatnonzero(nodes.named(names) & ((nodes.flags & _PREFORMATTED) != 0))
+    return outer[lines.searchsorted(nodes.end[outer]) > lines.searchsorted(outer)].tolist()  # type: ignore[no-any-return]
+
+
+def _classes(nodes: Nodes, node: int) -> str:
+    return nodes.attributes[node].get("class", "")
+
+
+def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -> list[str]:
+    """Return the lines of a code block, given all of ``line_starts``; empty for a column of line numbers."""
+    lines = [
+        line.rstrip() for line in _code(nodes, node, shown, starts).replace("\r", "").replace("\xa0", " ").split("\n")
+    ]
+    while lines and not lines[0]:
+        del lines[0]
+    while lines and not lines[-1]:
+        del lines[-1]
+    numbers = [line.strip() for line in lines if line.strip()]
+    if len(numbers) > 1 and numbers[0].isdecimal() and len(numbers[0]) < _MAX_DIGITS:
+        first = int(numbers[0])
+        if numbers == [str(number) for number in range(first, first + len(numbers))]:
+            return []
+    return lines
+
+
+def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -> str:
+    """Join the texts of a code block without line numbers; removed texts are replaced by a space or a line break."""
+    pieces: list[str] = []
+    skipped, gap, is_empty = 0, "", False
+    ends: list[int] = []  # of the open elements that hold one line each
+    content = -1  # the next text or line break: the result of the last search
+    for item in range(node + 1, int(nodes.end[node])):
+        while ends and ends[-1] <= item:
+            ends.pop()
+            _break(pieces)
+        if item < skipped:
+            continue
+        name = nodes.name(item)
+        if name == "#text":
+            text = nodes.texts[item]
+            text, is_empty = _after_empty_line(text) if is_empty else text, False
+            if shown[item] or not text.strip():
+                if pieces and not (gap == " " and pieces[-1].endswith("\n")):  # a line keeps its indent
+                    pieces.append(gap)
+                pieces.append(text)
+                gap = ""
+            else:
+                gap = "\n" if "\n" in text or gap == "\n" else " "
+        elif name == "br" or item in starts:
+            pieces.append("\n")
+        elif not _NUMBERS.isdisjoint(_classes(nodes, item).split()):
+            skipped = int(nodes.end[item])
+        elif name in LINE_ELEMENTS:
+            _break(pieces)
+            ends.append(int(nodes.end[item]))
+            content = _next_content(nodes, item, int(nodes.end[node])) if content < item else content
+            if pieces and name != "button" and content >= ends[-1]:
+                pieces.append("\n")
+                is_empty, skipped = True, ends.pop()
+    return "".join(pieces)
+
+
+def _next_content(nodes: Nodes, item: int, end: int) -> int:
+    """Return the first line break, or text that is not a line number, at or after a node; else ``end``."""
+    while item < end and nodes.tag[item] != 0 and nodes.name(item) != "br":
+        item = item + 1 if _NUMBERS.isdisjoint(_classes(nodes, item).split()) else int(nodes.end[item])
+    return item
+
+
+def _after_empty_line(text: str) -> str:
+    """Return a text without the white space of the empty line before it."""
+    inner = text.lstrip()
+    indent = text[: len(text) - len(inner)].rpartition("\n")[2]
+    return inner if len(indent) == 1 else indent + inner
+
+
+def _break(pieces: list[str]) -> None:
+    """End the current line, if there is one."""
+    if pieces and not pieces[-1].endswith("\n"):
+        pieces.append("\n")

@@ -1,0 +1,416 @@
+"""The nodes of a document: its blocks, such as paragraphs, lists and tables, and the inline content of these.
+
+The tree is in a normal form, so that no writer has to clean anything.
+
+Inline content has single spaces, and none at its start, its end or around a line break. White space is outside of
+marks. No mark is empty, and no mark is inside of an equal one. Adjacent equal marks are one, except links and code.
+
+No block is empty. An item of a list may hold further lists, a cell of a table any blocks. Containers are at most
+:data:`MAX_DEPTH` deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+__all__ = [
+    "BREAK", "MAX_DEPTH", "Block", "Break", "Cell", "Code", "Definitions", "Description", "Document", "Figure",
+    "Formula", "Heading", "Inline", "InlineFormula", "Item", "Link", "List", "Mark", "Note", "NoteReference",
+    "Paragraph", "Picture", "Quotation", "Row", "Rule", "Span", "Table", "Term", "children_of", "inline_text",
+    "text_of",
+]  # fmt: skip
+
+#: Maximum depth of lists, quotations, notes and definitions; the content of deeper ones is in their parent.
+MAX_DEPTH = 12
+
+
+class Mark(StrEnum):
+    """Kinds of marked text; the values are names of HTML elements."""
+
+    STRONG = "strong"
+    EMPHASIS = "em"
+    DELETED = "del"
+    SUBSCRIPT = "sub"
+    SUPERSCRIPT = "sup"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Break:
+    """A line break."""
+
+
+#: The line break.
+BREAK = Break()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Span:
+    """Marked text; code contains one text only."""
+
+    mark: Mark
+    content: tuple[Inline, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """A link."""
+
+    address: str  #: as the page gives it, relative to :attr:`Document.base_url`
+    content: tuple[Inline, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoteReference:
+    """A link to a note of the document."""
+
+    anchor: str  #: that of a :class:`Note` or :class:`Item`
+    content: tuple[Inline, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """A picture."""
+
+    address: str  #: as the page gives it, relative to :attr:`Document.base_url`
+    alt: str  #: alternative text in one line; empty without one
+    width: int | None = None  #: in pixels; None if not given
+    height: int | None = None  #: likewise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InlineFormula:
+    """A formula within a text."""
+
+    tex: str  #: TeX without dollar signs or brackets around it
+    source: str = (
+        ""  #: how the text of the page writes it, such as ``\\\\(x\\\\)``; empty for MathML, scripts and pictures
+    )
+    display: bool = False  #: whether the page displays it on a line by itself
+
+
+Inline: TypeAlias = str | Break | Span | Link | NoteReference | Picture | InlineFormula
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """A block of a document, which has text of consecutive blocks of the page."""
+
+    first: int  #: first block of the page (:class:`blockml.page.Blocks`) with text in it; -1 if it has none
+    last: int  #: last block of the page with text in it; -1 if it has none
+    node: int  #: element of the page (:class:`blockml.page.Nodes`) that it stands for, or the deepest one around it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Paragraph(Block):
+    """A paragraph."""
+
+    content: tuple[Inline, ...]
+    removed: bool = False  #: whether it is a caption that the decision left out, which is written only with its picture
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Heading(Block):
+    """A heading."""
+
+    level: int  #: 1 to 6
+    content: tuple[Inline, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Code(Block):
+    """A listing."""
+
+    lines: tuple[str, ...]
+    language: str  #: as the page names it, in lower case; empty if unknown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Formula(Block):
+    """A formula displayed by itself."""
+
+    tex: str  #: TeX without dollar signs or brackets around it
+    source: str = ""  #: see :attr:`InlineFormula.source`
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule(Block):
+    """A horizontal rule."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quotation(Block):
+    """A quotation."""
+
+    children: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figure(Block):
+    """Pictures and their caption."""
+
+    children: tuple[Block, ...]
+    caption: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item(Block):
+    """An item of a list."""
+
+    children: tuple[Block, ...]
+    number: int | None = None  #: None in lists without order
+    checked: bool | None = None  #: state of its check box; None without one
+    anchor: str = ""  #: id of a note; empty for other items
+    style: str = ""  #: like that of the list, for an item that differs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class List(Block):
+    """A list."""
+
+    items: tuple[Item, ...]
+    ordered: bool
+    style: str = (
+        ""  #: ``a``, ``A``, ``i`` or ``I`` for letters and Roman numbers; empty for digits and lists without order
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term(Block):
+    """A term of definitions."""
+
+    content: tuple[Inline, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Description(Block):
+    """A description of the terms before it."""
+
+    children: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Definitions(Block):
+    """Terms and their descriptions."""
+
+    parts: tuple[Term | Description, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell(Block):
+    """A cell of a table."""
+
+    children: tuple[Block, ...]
+    header: bool = False
+    columns: int = 1  #: columns that it spans
+    rows: int = 1  #: rows that it spans
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row(Block):
+    """A row of a table."""
+
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table(Block):
+    """A table of data; layout tables are not in the tree, only their content."""
+
+    rows: tuple[Row, ...]
+    caption: tuple[Block, ...] = ()
+
+    def to_rows(self) -> list[list[str]]:
+        """Return the text of each cell by row, the header first; those spanned from above or the left are empty.
+
+        All rows are equally long. ``pandas.DataFrame(rows[1:], columns=rows[0])`` makes a data frame of a table with a
+        header.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> result = blockml.extract("<table><tr><th>a<th>b<tr><td rowspan=2>1<td>2<tr><td>3</table>", model="plain")
+        >>> result.tables[0].to_rows()
+        [['a', 'b'], ['1', '2'], ['', '3']]
+        """
+        grid: list[list[str]] = []
+        taken: dict[int, int] = {}  # rows for which a column is still spanned from above
+        for row in self.rows:
+            line: list[str] = []
+            below: dict[int, int] = {}
+            for cell in row.cells:
+                while taken.get(len(line), 0):
+                    line.append("")
+                if cell.rows > 1:
+                    below.update(dict.fromkeys(range(len(line), len(line) + cell.columns), cell.rows - 1))
+                line += [text_of(cell.children), *[""] * (cell.columns - 1)]
+            while taken.get(len(line), 0):
+                line.append("")
+            taken = {column: count - 1 for column, count in taken.items() if count > 1} | below
+            grid.append(line)
+        width = max(map(len, grid), default=0)
+        return [line + [""] * (width - len(line)) for line in grid]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Note(Block):
+    """A note outside of a list."""
+
+    anchor: str  #: its id
+    children: tuple[Block, ...]
+
+
+def children_of(block: Block) -> tuple[Block, ...]:
+    """Return the blocks directly inside of a block, the caption of a table first and that of a figure last.
+
+    Examples
+    --------
+    >>> children_of(Quotation(0, 0, 1, (Paragraph(0, 0, 2, ("Cats",)),)))
+    (Paragraph(first=0, last=0, node=2, content=('Cats',), removed=False),)
+    """
+    match block:
+        case List():
+            return block.items
+        case Table():
+            return (*block.caption, *block.rows)
+        case Row():
+            return block.cells
+        case Definitions():
+            return block.parts
+        case Figure():
+            return (*block.children, *block.caption)
+        case Quotation() | Item() | Description() | Cell() | Note():
+            return block.children
+    return ()
+
+
+def text_of(blocks: Iterable[Block]) -> str:
+    """Return the text of some blocks, one line each, without captions that were removed.
+
+    Cells of a row are separated by tabs. Formulas are TeX.
+
+    Examples
+    --------
+    >>> text_of([Paragraph(0, 0, 2, ("Cats ", Span(Mark.STRONG, ("rule",)))), Code(1, 1, 3, ("x",), "")])
+    'Cats rule\\nx'
+    """
+    lines = []
+    for block in blocks:
+        if isinstance(block, Paragraph) and block.removed:
+            continue
+        if isinstance(block, Paragraph | Heading | Term):
+            lines.append(inline_text(block.content))
+        elif isinstance(block, Row):
+            lines.append("\t".join([text_of(cell.children) for cell in block.cells]))
+        elif isinstance(block, Code):
+            lines += block.lines
+        elif isinstance(block, Formula):
+            lines.append(block.source or block.tex)
+        else:
+            lines.append(text_of(children_of(block)))
+    return "\n".join([line for line in lines if line])
+
+
+def inline_text(content: Iterable[Inline]) -> str:
+    """Return the text of inline content, without pictures.
+
+    Examples
+    --------
+    >>> inline_text(("Cats ", Link("/w", ("rule",)), InlineFormula("x^2")))
+    'Cats rulex^2'
+    """
+    pieces = []
+    for item in content:
+        if isinstance(item, str):
+            pieces.append(item)
+        elif isinstance(item, Break):
+            pieces.append("\n")
+        elif isinstance(item, InlineFormula):
+            pieces.append(item.source or item.tex)
+        elif not isinstance(item, Picture):
+            pieces.append(inline_text(item.content))
+    return "".join(pieces)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """The main content of a page as a tree."""
+
+    children: tuple[Block, ...]
+    base_url: str = ""  #: address that those of links and pictures are relative to; empty if unknown
+    language: str = ""  #: language that the page declares, such as ``en``; empty without one
+    direction: str = "ltr"  #: ``ltr``, ``rtl`` or ``auto``
+
+    def walk(self) -> Iterator[Block]:
+        """Iterate over all blocks in order, each before the blocks inside of it.
+
+        Examples
+        --------
+        >>> document = Document((Quotation(0, 0, 1, (Paragraph(0, 0, 2, ("Cats",)),)), Rule(-1, -1, 3)))
+        >>> [type(block).__name__ for block in document.walk()]
+        ['Quotation', 'Paragraph', 'Rule']
+        """
+        left = [*reversed(self.children)]
+        while left:
+            block = left.pop()
+            yield block
+            left += reversed(children_of(block))
+
+    def sections(self) -> Iterator[tuple[tuple[Heading, ...], tuple[Block, ...]]]:
+        """Iterate over the sections: the headings above each, outermost first, and the blocks below the last of them.
+
+        The blocks before the first heading have no headings. Headings inside of lists and quotations start no section.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> document = blockml.extract("<h1>Cats</h1><p>They rule.<h2>Food</h2><p>Fish.", model="plain").document
+        >>> for headings, blocks in document.sections():
+        ...     print([heading.content for heading in headings], len(blocks))
+        [('Cats',)] 1
+        [('Cats',), ('Food',)] 1
+        """
+        above: list[Heading] = []
+        blocks: list[Block] = []
+        for block in self.children:
+            if isinstance(block, Heading):
+                if above or blocks:
+                    yield tuple(above), tuple(blocks)
+                above, blocks = [*[item for item in above if item.level < block.level], block], []
+            else:
+                blocks.append(block)
+        if above or blocks:
+            yield tuple(above), tuple(blocks)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables of data, in order."""
+        return tuple([block for block in self.walk() if isinstance(block, Table)])
+
+    def without(self, *kinds: str) -> Document:
+        """Return the document without some kinds of content.
+
+        Parameters
+        ----------
+        kinds
+            ``links`` (their text stays), ``images`` (with captions that the decision removed), ``tables`` of data with
+            their text, or ``formatting``: bold, italic and deleted text, which stays as text.
+
+        Raises
+        ------
+        UnknownNameError
+            A kind has another name.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> document = blockml.extract("<p>A <b>bold</b> <a href=/b>link</a>.", model="plain").document
+        >>> document.without("links", "formatting").children[0].content
+        ('A bold link.',)
+        """
+        from blockml.document.without import without  # it builds nodes
+
+        return without(self, kinds)

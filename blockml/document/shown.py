@@ -1,0 +1,162 @@
+"""Nodes of a page that are shown in output with markup, and layout tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.page import Flag, Nodes, Page
+from blockml.parsing.lines import VOID
+from blockml.parsing.segmentation import BREAKING
+
+__all__ = ["LISTS", "ROW_PARENTS", "content_span", "layout_parts", "line_element", "shown_nodes", "shown_texts"]
+__all__ += ["text_sums"]
+
+#: Enum members are slow to look up in Python 3.11.
+_HEAD = int(Flag.HEAD)
+#: Elements with content that start a new line.
+_BLOCKS = BREAKING - VOID
+#: Elements that may be left out around the whole fragment; a paragraph or list keeps its element.
+_CONTAINERS = frozenset({"html", "body", "div", "article", "main", "section"})
+_TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
+LISTS = frozenset({"ul", "ol", "menu", "dir"})
+#: Parents of rows, and of cells whose row is left out.
+ROW_PARENTS = frozenset({"table", "thead", "tbody", "tfoot"})
+#: Elements that don't occur in cells of data tables.
+_SECTIONS = frozenset("h1 h2 h3 h4 h5 h6 pre blockquote hr".split())
+#: A table without header cells is layout if a cell has this many characters.
+_LONG_CELL = 800
+
+
+def content_span(nodes: Nodes, parents: NDArray[np.int32], pictures: Sequence[int]) -> tuple[int, int]:
+    """Return the start and end of the content of the deepest container around the given elements and pictures."""
+    inside = [int(parents.min()), int(parents.max()), *pictures]
+    top, last = min(inside), max(inside)
+    while nodes.parent[top] >= 0 and (nodes.end[top] <= last or nodes.name(top) not in _CONTAINERS):
+        top = int(nodes.parent[top])
+    if nodes.end[top] <= last:  # content after </html> has a separate root
+        return 0, len(nodes)
+    return top + 1, int(nodes.end[top])
+
+
+def line_element(nodes: Nodes, node: int, known: dict[int, int]) -> int:
+    """Return the nearest element, the node itself or around it, that starts a new line; -1 without one.
+
+    ``known`` caches the answers, because thousands of texts may be in the same thousands of nested elements.
+    """
+    chain = []
+    while node >= 0 and node not in known and (nodes.name(node) not in BREAKING or nodes.name(node) in VOID):
+        chain.append(node)
+        node = int(nodes.parent[node])
+    found = known.get(node, node)
+    known.update(dict.fromkeys(chain, found))
+    return found
+
+
+def text_sums(values: NDArray[np.bool_] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (n + 1,) prefix sums, so that the sum over a subtree is a difference of two entries.
+
+    Examples
+    --------
+    >>> text_sums(np.array([True, False, True])).tolist()
+    [0, 1, 1, 2]
+    """
+    sums = np.zeros(len(values) + 1, dtype=np.int64)
+    values.cumsum(dtype=np.int64, out=sums[1:])
+    return sums
+
+
+def shown_texts(page: Page, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """(n_nodes,) whether a node is a text of the blocks in ``rows``."""
+    nodes, blocks, n = page.nodes, page.blocks, len(page.nodes)
+    change = np.zeros(n + 1, dtype=np.int8)  # no block begins or ends where another one does
+    change[blocks.node[rows]] = 1
+    change[blocks.last_node[rows] + 1] -= 1
+    found: NDArray[np.bool_] = (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0) & (change[:n].cumsum(dtype=np.int8) > 0)
+    return found
+
+
+def shown_nodes(
+    page: Page, rows: NDArray[np.intp], elements: Set[str], pictures: Sequence[int] = ()
+) -> NDArray[np.bool_]:
+    """(n_nodes,) whether a node is written if the blocks in ``rows`` are kept.
+
+    An element with one of the names in ``elements`` is written if it contains a kept text; a void element is written
+    between two kept texts. ``pictures`` are written, and so are the elements around them that start a new line.
+    """
+    nodes, n = page.nodes, len(page.nodes)
+    text_shown = shown_texts(page, rows)
+    before = text_sums(text_shown)
+    is_written = np.array([name in elements for name in nodes.names], dtype=bool)
+    result: NDArray[np.bool_] = (before[nodes.end] > before[:-1]) & is_written[nodes.tag]
+    result |= text_shown
+    is_void = np.array([name in VOID for name in nodes.names], dtype=bool) & is_written
+    (void,) = is_void[nodes.tag].nonzero()
+    if len(void):
+        (texts,) = ((nodes.tag == 0) & ((nodes.flags & _HEAD) == 0)).nonzero()
+        place = texts.searchsorted(void)
+        around = np.zeros(len(texts) + 2, dtype=bool)
+        around[1:-1] = text_shown[texts]
+        result[void] = around[place] & around[place + 1]
+    if pictures:
+        is_picture = np.zeros(n, dtype=bool)
+        is_picture[list(pictures)] = True
+        sums = text_sums(is_picture)
+        begins_line = np.array([name in _BLOCKS for name in nodes.names], dtype=bool) & is_written
+        result |= is_picture | (begins_line[nodes.tag] & (sums[nodes.end] > sums[:-1]))
+    # All cells of a written row are written, so that none moves to another column.
+    if not {"td", "th"}.isdisjoint(nodes.names):
+        (cells,) = (nodes.named({"td", "th"}) & (nodes.parent >= 0)).nonzero()
+        parents = nodes.parent[cells]
+        result[cells] |= (nodes.named({"tr", "thead", "tbody", "tfoot"}) & result)[parents]
+    return result
+
+
+def layout_parts(nodes: Nodes, shown: NDArray[np.bool_]) -> frozenset[int]:
+    """Return the nodes of layout tables with their rows and cells.
+
+    A table is layout if it is declared as layout, contains another table, has one column, or has no header cell and
+    either is one row or has a cell with a long text, a heading, code or a quotation.
+    """
+    if "table" not in nodes.names:
+        return frozenset()
+    parts = nodes.named(_TABLE_PARTS) & shown
+    owner: dict[int, int] = {}  # table of each part
+    excess: dict[int, int] = {}  # number of cells minus number of rows of each table
+    n_rows: dict[int, int] = {}
+    layout: set[int] = set()
+    with_header: set[int] = set()
+    suspect: set[int] = set()  # tables with a cell that looks like a section of a page
+    sizes = np.zeros(len(nodes), dtype=np.int64)
+    for node in np.flatnonzero(shown & (nodes.tag == 0)).tolist():
+        sizes[node] = len(nodes.texts[node])
+    length, sections = text_sums(sizes), text_sums(nodes.named(_SECTIONS) & shown)
+    open_tables: list[int] = []
+    for node in np.flatnonzero(parts).tolist():
+        while open_tables and nodes.end[open_tables[-1]] <= node:
+            open_tables.pop()
+        name = nodes.name(node)
+        if name == "table":
+            layout.update(open_tables)
+            open_tables.append(node)
+            excess[node] = n_rows[node] = 0
+            if nodes.attributes[node].get("role") in {"presentation", "none"}:
+                layout.add(node)
+        if not open_tables:
+            continue
+        table = owner[node] = open_tables[-1]
+        excess[table] += {"td": 1, "th": 1, "tr": -1}.get(name, 0)
+        n_rows[table] += name == "tr"
+        if name == "th":
+            with_header.add(table)
+        elif name == "td":
+            end = nodes.end[node]
+            if length[end] - length[node] > _LONG_CELL or sections[end] > sections[node]:
+                suspect.add(table)
+    layout.update(suspect - with_header)
+    layout.update(
+        table for table, count in excess.items() if count <= 0 or (n_rows[table] < 2 and table not in with_header)
+    )
+    return frozenset(node for node, table in owner.items() if table in layout)

@@ -1,0 +1,210 @@
+"""Rendering of kept blocks as plain text, laid out like a browser does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.document.code import line_starts
+from blockml.document.code_text import write_code
+from blockml.document.roles import own_lines
+from blockml.document.spaces import KEEPS_LINES, kept_spaces, verse_indent, verses
+from blockml.document.words import IN_TEXT, OF_TEX_IMAGES, may_have_formulas
+from blockml.page import Flag, Page, Separator
+
+__all__ = ["node_separators", "render_text", "text_pieces", "text_places"]
+
+_PREFORMATTED, _SPACE, _CELL = int(Flag.PREFORMATTED), int(Separator.SPACE), int(Separator.CELL)
+#: Text between two blocks, by :class:`~blockml.page.Separator`.
+_SEPARATORS = ("", " ", "\t", "\n", "\n")
+#: Scripts from this code point on put no space between words; the segmentation into blocks uses the same one.
+_FIRST_IDEOGRAPH = "\u2e80"
+#: Runs of blanks, and blanks around line breaks.
+_BLANKS, _AROUND_LINES = re.compile(r"[^\S\n]+"), re.compile(r" ?\n ?")
+_SEPARATED_PARAGRAPHS = (*_SEPARATORS[:-1], "\n\n")
+
+
+def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragraphs: bool = False) -> str:
+    """Join the kept blocks, given by a mask of shape (n_blocks,).
+
+    Blocks separated only by inline tags are joined as parts of one paragraph, cells of a table row by a tab, and others
+    by a line break. With ``paragraphs``, paragraphs are separated by an empty line; items of a list, rows of a table
+    and lines of a paragraph are still separated by a line break. Preformatted text keeps its line breaks and
+    indentation. Formulas are TeX.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>One <b>bold</b>ly said.</p><ul><li>Two<li>Three</ul>")
+    >>> render_text(page, [True] * len(page.blocks))
+    'One boldly said.\\nTwo\\nThree'
+    """
+    gaps, texts = text_pieces(page, kept, paragraphs=paragraphs)
+    pieces = gaps + texts  # has the size of both
+    pieces[::2], pieces[1::2] = gaps, texts
+    return "".join(pieces).strip("\n")
+
+
+def text_places(page: Page, kept: NDArray[np.bool_]) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the text of :func:`render_text`, and (n_kept,) the start and end of each kept block in it.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>One <b>bold</b>ly said.</p><p>Two</p>")
+    >>> [places.tolist() for places in text_places(page, np.ones(4, dtype=bool))[1:]]
+    [[0, 4, 8, 17], [3, 8, 16, 20]]
+    """
+    gaps, texts = text_pieces(page, kept)
+    whole = "".join([piece for pair in zip(gaps, texts, strict=True) for piece in pair])
+    text = whole.strip("\n")
+    lengths = np.array([[len(gap), len(own)] for gap, own in zip(gaps, texts, strict=True)], dtype=np.int64)
+    ends = lengths.reshape(-1).cumsum()[1::2] - (len(whole) - len(whole.lstrip("\n")))
+    starts = ends - lengths.reshape(-1)[1::2]
+    return text, starts.clip(0, len(text)), ends.clip(0, len(text))
+
+
+def node_separators(page: Page, rows: NDArray[np.intp], shown: NDArray[np.bool_]) -> dict[int, int]:
+    """Return the :class:`~blockml.page.Separator` before texts that aren't glued to the kept text before them, by node.
+
+    Parameters
+    ----------
+    page
+        The page.
+    rows
+        (n_rows,) the kept blocks.
+    shown
+        (n_nodes,) whether a node is written.
+    """
+    separators = page.blocks.separators_of(rows)
+    places = separators > Separator.GLUED
+    found = dict(zip(page.blocks.node[rows[places]].tolist(), separators[places].tolist(), strict=True))
+    # Within a block, an element directly after another one starts a new word, for example two adjacent links.
+    nodes, raw = page.nodes, page.nodes.texts
+    is_text = shown & (nodes.tag == 0)
+    texts = is_text.nonzero()[0]
+    is_text[page.blocks.node] = False
+    inner = is_text.nonzero()[0]
+    if len(inner):
+        before = texts[texts.searchsorted(inner) - 1]
+        is_apart = (inner > before + 1) & (nodes.end[nodes.parent[before]] <= inner)
+        for last, node in zip(before[is_apart].tolist(), inner[is_apart].tolist(), strict=True):
+            left, right = raw[last][-1], raw[node][0]
+            if left.isalnum() and right.isalnum() and max(left, right) < _FIRST_IDEOGRAPH:
+                found[node] = _SPACE
+    return found
+
+
+def text_pieces(
+    page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragraphs: bool = False
+) -> tuple[list[str], list[str]]:
+    """Return the separators before the kept blocks, and the texts of the blocks; see :func:`render_text`."""
+    blocks = page.blocks
+    rows = np.asarray(kept, dtype=bool).nonzero()[0]
+    if not len(rows):
+        return [], []
+    separators = blocks.separators_of(rows)
+    texts = [blocks.texts[row] for row in rows.tolist()]
+    by_separator = _SEPARATED_PARAGRAPHS if paragraphs else _SEPARATORS
+    gaps = [by_separator[separator] for separator in separators.tolist()]
+    _keep_source(page, rows, separators, gaps, texts)
+    if "\t" in gaps[1:]:
+        cells = (separators[1:] == _CELL).nonzero()[0] + 1
+        before = np.concatenate(([-1], rows[:-1]))  # the previous kept block of each
+        # Cells that begin before the end of each block.
+        n_cells = np.cumsum(page.nodes.named({"td", "th"}))[blocks.node]
+        for place in cells.tolist():
+            gaps[place] = "\t" * max(1, int(n_cells[rows[place]] - n_cells[before[place]]))  # a tab per empty cell
+    _indent_verses(page, rows, texts)
+    write_code(page, rows, gaps, texts)
+    _begin_own_lines(page, rows, gaps)
+    held = page.nodes.with_words(IN_TEXT)
+    if may_have_formulas(page) or any(held[word] for word in OF_TEX_IMAGES):
+        from blockml.document.formula_text import write_formulas
+
+        write_formulas(page, rows, gaps, texts)
+    gaps[0] = ""
+    return gaps, texts
+
+
+def _keep_source(
+    page: Page, rows: NDArray[np.intp], separators: NDArray[np.uint8], gaps: list[str], texts: list[str]
+) -> None:
+    """Write the texts of preformatted blocks, and of those whose style keeps white space, as in the page, in place."""
+    blocks, spaces = page.blocks, kept_spaces(page.nodes)
+    if spaces is None and not blocks.any_flag(_PREFORMATTED):  # the usual case
+        return
+    is_preformatted = (blocks.flags[rows] & _PREFORMATTED) != 0
+    if spaces is not None:
+        is_preformatted |= spaces[blocks.node[rows]] > 0
+    places = is_preformatted.nonzero()[0]
+    if not len(places):
+        return
+    before = np.concatenate(([-1], rows[:-1]))
+    source = _source_of(page)
+    first, last = blocks.node[rows[places]], blocks.last_node[rows[places]]
+    raw = page.nodes.texts
+    for place, node in zip(places.tolist(), first.tolist(), strict=True):
+        texts[place] = raw[node]
+    for place in places[first < last].tolist():  # few blocks have several nodes
+        texts[place] = source(int(rows[place]), int(rows[place]) + 1)
+    is_joined = is_preformatted & (separators <= _SPACE)
+    is_joined[1:] &= is_preformatted[:-1]
+    for place in np.flatnonzero(is_joined & (before + 1 == rows)).tolist():
+        gaps[place] = ""
+    places = np.flatnonzero(is_joined & (before + 1 < rows))
+    for place, last, row in zip(places.tolist(), before[places].tolist(), rows[places].tolist(), strict=True):
+        removed = source(last + 1, row)
+        gaps[place] = "\n" if "\n" in removed else " " if removed else ""
+    starts = np.asarray(line_starts(page.nodes), dtype=np.intp)
+    n_lines = starts.searchsorted(blocks.node[rows]) - starts.searchsorted(blocks.last_node[before])
+    for place in np.flatnonzero(is_joined & (n_lines > 0)).tolist():
+        gaps[place] = "\n" * int(n_lines[place])
+    if spaces is not None:
+        _keep_spaces(spaces[blocks.node[rows]], gaps, texts)
+
+
+def _begin_own_lines(page: Page, rows: NDArray[np.intp], gaps: list[str]) -> None:
+    """Begin a line at the start and end of custom elements that are paragraphs, in place."""
+    own = own_lines(page.nodes)
+    if not len(own):
+        return
+    edges = np.sort(np.concatenate((own, page.nodes.end[own])))
+    n_before = edges.searchsorted(page.blocks.last_node[rows], "right")
+    is_start = edges.searchsorted(page.blocks.node[rows[1:]], "right") > n_before[:-1]
+    for place in (np.flatnonzero(is_start) + 1).tolist():
+        gaps[place] = gaps[place] if "\n" in gaps[place] else "\n"
+
+
+def _keep_spaces(kinds: NDArray[np.int8], gaps: list[str], texts: list[str]) -> None:
+    """Write the texts of blocks whose style keeps white space, in place; ``kinds`` (n_rows,) says how."""
+    for place in kinds.nonzero()[0].tolist():
+        if kinds[place] == KEEPS_LINES:
+            texts[place] = _AROUND_LINES.sub("\n", _BLANKS.sub(" ", texts[place]))
+        if not place or "\n" in gaps[place]:
+            inner = texts[place].lstrip("\n")
+            texts[place] = inner[1:] if inner[:1] == " " != inner[1:2] else inner  # a blank is not an indent
+        if place + 1 == len(gaps) or "\n" in gaps[place + 1]:
+            texts[place] = texts[place].rstrip()
+
+
+def _indent_verses(page: Page, rows: NDArray[np.intp], texts: list[str]) -> None:
+    """Indent the texts of verses, in place."""
+    owners = page.blocks.node[rows]
+    for place in verses(page.nodes, owners).tolist():
+        if indent := verse_indent(page.nodes.texts[owners[place]]):
+            texts[place] = indent + texts[place].lstrip()
+
+
+def _source_of(page: Page) -> Callable[[int, int], str]:
+    """Return a function that joins the texts of a range of blocks, with the white space of the source between them."""
+    texts, blocks = page.nodes.texts, page.blocks
+
+    def source(start: int, stop: int) -> str:
+        first, last = blocks.node[start:stop].tolist(), blocks.last_node[start:stop].tolist()
+        return "".join([text for begin, end in zip(first, last, strict=True) for text in texts[begin : end + 1]])
+
+    return source

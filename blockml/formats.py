@@ -1,0 +1,299 @@
+"""Output formats of an extraction."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blockml.document.text import render_text, text_places
+from blockml.errors import UsageError, check_name, check_type
+from blockml.page import Chunk, Extraction
+from blockml.page.bounds import MAX_RATIO, Budget
+from blockml.records import SCHEMA_VERSION, chunk_record, each_block_record, image_record, page_record, paragraph_record
+from blockml.text.tokens import metric_tokens
+
+if TYPE_CHECKING:
+    from blockml.document.nodes import Block, Document
+
+__all__ = ["CHUNK_FORMATS", "FORMATS", "check_options", "find_chunks", "render", "starts_with"]
+
+#: A line of Markdown that starts a heading, quotation, list item, table or code block.
+_MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
+#: Bytes reserved for the JSON around lists, and for warnings.
+_FRAME = 1000
+#: Bytes for each byte of the page that may be written to measure parts of blocks in blocks.
+_MEASURED = 60
+#: Maximum number of blocks in a headline; a heading around a whole page is not read.
+_MAX_BLOCKS = 100
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+
+
+def _json(extraction: Extraction, *, chunk_size: int | None, **_: object) -> str:
+    lists: dict[str, Iterable[dict[str, Any]]] = {
+        "paragraphs": map(paragraph_record, extraction.paragraphs),
+        "removed": map(paragraph_record, extraction.removed),
+        "images": map(image_record, extraction.images),
+        "blocks": each_block_record(extraction),
+    }
+    if chunk_size is not None:
+        lists["chunks"] = map(chunk_record, find_chunks(extraction, chunk_size))
+    budget = Budget(extraction.page, MAX_RATIO)
+    record = page_record(extraction)
+    budget.spend(_size(_dumped(record)) + _FRAME, "fields")
+    fields = [piece for name, records in lists.items() for piece in _list_field(name, records, budget)]
+    extraction.add_warnings(budget.warnings)
+    page = _dumped({"schema_version": SCHEMA_VERSION, **record, "warnings": list(extraction.warnings)})
+    return "".join([page.removesuffix("\n}"), *fields, "\n}"])  # one copy: it may be 8 times as large as the page
+
+
+def _list_field(name: str, records: Iterable[dict[str, Any]], budget: Budget) -> list[str]:
+    """Write a JSON field that holds a list, with the comma before it, as far as the budget allows."""
+    items: list[str] = []
+    for record in records:
+        item = _dumped(record).replace("\n", "\n    ")  # indented like a list in an object
+        if not budget.spend(_size(item) + len(",\n    "), name):
+            break
+        items += (",\n    " if items else "\n    ", item)
+    return [f',\n  "{name}": [', *items, "\n  ]" if items else "]"]
+
+
+def _dumped(record: dict[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, indent=2)
+
+
+def _size(text: str) -> int:
+    """Return the number of bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool, **_: object) -> str:
+    title = extraction.title if with_title else None
+    text = render_text(extraction.page, extraction.kept, paragraphs=True) if paragraphs else extraction.text
+    return f"{title}\n\n{text}" if title and not starts_with(extraction.text, title) else text
+
+
+def _html(extraction: Extraction, *, document: Document, **_: object) -> str:
+    from blockml.writers.html import write_fragment
+
+    budget = Budget(extraction.page)
+    text = write_fragment(document, budget)
+    extraction.add_warnings(budget.warnings)
+    return text
+
+
+def _tei(extraction: Extraction, *, document: Document, **_: object) -> str:
+    from blockml.writers.tei import write_tei
+
+    budget, metadata = Budget(extraction.page), extraction.metadata
+    names = ("title", "authors", "published", "site_name", "description", "language", "keywords")
+    header = {name: getattr(metadata, name) for name in names} | {"url": metadata.canonical_url or extraction.page.url}
+    text = write_tei(document, budget, header=header)
+    extraction.add_warnings(budget.warnings)
+    return text
+
+
+def _markdown(extraction: Extraction, *, document: Document, with_title: bool, **_: object) -> str:
+    from blockml.writers.markdown import write_heading, write_markdown
+
+    title = extraction.title if with_title else None
+    budget = Budget(extraction.page)
+    text = write_markdown(document, budget)
+    extraction.add_warnings(budget.warnings)
+    if not title:
+        return text
+    heading = write_heading(title)
+    if not (starts_with(extraction.text, title) or _has_heading(extraction, title)):
+        return f"{heading}\n\n{text}".rstrip()
+    first = text.partition("\n")[0]
+    is_plain = not _MARKED_LINE.match(first) and metric_tokens(first) == metric_tokens(title)
+    return heading + text[len(first) :] if is_plain else text
+
+
+def _has_heading(extraction: Extraction, title: str) -> bool:
+    """Tell whether the main content contains a heading with the same words as a title.
+
+    If several headings match, the one of the highest level counts, because lower ones repeat the headline above a
+    section of the page, for example above the ingredients of a recipe.
+    """
+    nodes, blocks, kept = extraction.page.nodes, extraction.page.blocks, extraction.kept
+    words = "".join(metric_tokens(title))
+    most = min(len(title), _MAX_BLOCKS)
+    headings = np.flatnonzero(nodes.named(_HEADINGS))
+    spans = zip(blocks.node.searchsorted(headings), blocks.node.searchsorted(nodes.end[headings]), strict=True)
+    found: list[tuple[str, bool]] = []  # level, whether it is removed
+    for node, (first, end) in zip(headings.tolist(), spans, strict=True):
+        if words and end - first <= most:
+            texts = blocks.texts[first:end]
+            own = ["".join(metric_tokens(" ".join(part))) for part in (compress(texts, kept[first:end]), texts)]
+            if words in own:
+                found.append((nodes.name(node), own[0] != words))
+    return bool(found) and not min(found)[1]
+
+
+def starts_with(text: str, title: str) -> bool:
+    """Tell whether a text starts with a title: one of its first three lines has the same words.
+
+    Examples
+    --------
+    >>> starts_with("News\\nCats rule!\\nThey do.", "Cats rule"), starts_with("They do.", "Cats rule")
+    (True, False)
+    """
+    words = metric_tokens(title)
+    return any(metric_tokens(line) == words for line in text.splitlines()[:3])
+
+
+def find_chunks(
+    extraction: Extraction,
+    size: int,
+    format: str = "text",  # noqa: A002 (same name as in render)
+    *,
+    overlap: int = 0,
+    length: Callable[[str], int] = len,
+    without: Collection[str] = (),
+) -> tuple[Chunk, ...]:
+    """Split the main content into chunks: see :meth:`blockml.page.Extraction.chunks`.
+
+    ``without`` are kinds of content that chunks of Markdown and HTML leave out.
+    """
+    from blockml.document.chunks import split_document
+
+    check_name("format", format, CHUNK_FORMATS)
+    check_type("size", size, int, legal="a positive integer")
+    check_type("overlap", overlap, int, legal="an integer")
+    if size < 1:
+        raise UsageError(f"size must be at least 1, got {size}")
+    if not 0 <= 2 * overlap <= size:
+        raise UsageError(f"overlap must be between 0 and half of size, got {overlap}")
+    page, document = extraction.page, extraction.document.without(*without)
+    text, starts, ends = text_places(page, extraction.kept)
+    rows = np.flatnonzero(extraction.kept).tolist()
+    start_of, end_of = dict(zip(rows, starts.tolist(), strict=True)), dict(zip(rows, ends.tolist(), strict=True))
+
+    def places(block: Block) -> tuple[int, int]:
+        return start_of.get(block.first, -1), end_of.get(block.last, -1)
+
+    def written(blocks: Sequence[Block], budget: Budget) -> str:
+        return _writer(format)(replace(document, children=tuple(blocks)), budget)
+
+    measuring, budget = Budget(page, _MEASURED), Budget(page)
+    parts = split_document(
+        document,
+        size,
+        write=None if format == "text" else lambda blocks: written(blocks, measuring),
+        length=length,
+        places=places,
+        text=text,
+        overlap=overlap,
+        repeats_header=lambda n: budget.spend(n, "headers of tables in chunks"),
+    )
+    found: list[Chunk] = []
+    for part in parts:
+        own = text[part.start : part.end] if format == "text" else written(part.blocks, budget)
+        if own.strip():
+            paid = budget.spend(sum(map(len, part.headings)), "headings above chunks")
+            own_rows = [row for block in part.blocks if block.first >= 0 for row in range(block.first, block.last + 1)]
+            blocks = tuple(filter(start_of.__contains__, dict.fromkeys(own_rows)))
+            found.append(Chunk(own, part.headings if paid else (), blocks, part.start, part.end))
+    extraction.add_warnings(budget.warnings)
+    return tuple(found)
+
+
+def _writer(output_format: str) -> Callable[[Document, Budget], str]:
+    """Return the writer of a format of documents."""
+    if output_format == "html":
+        from blockml.writers.html import write_fragment
+
+        return write_fragment
+    from blockml.writers.markdown import write_markdown
+
+    return write_markdown
+
+
+#: Formats of chunks.
+CHUNK_FORMATS = ("text", "markdown", "html")
+#: Output formats by name.
+FORMATS: Mapping[str, Callable[..., str]] = {
+    "text": _text,
+    "markdown": _markdown,
+    "html": _html,
+    "tei": _tei,
+    "json": _json,
+}
+#: Formats that are written from the document.
+_OF_DOCUMENTS = ("markdown", "html", "tei")
+#: Formats in which an option has an effect.
+_OPTIONS: Mapping[str, Sequence[str]] = {"with_title": ("text", "markdown"), "paragraphs": ("text",),
+                                         "chunk_size": ("json",), **dict.fromkeys(("links", "images", "tables",
+                                         "formatting"), _OF_DOCUMENTS)}  # fmt: skip
+
+
+def render(
+    extraction: Extraction,
+    format: str = "text",  # noqa: A002 (same name as the command-line option)
+    *,
+    with_title: bool | None = None,
+    paragraphs: bool | None = None,
+    chunk_size: int | None = None,
+    links: bool = True,
+    images: bool = True,
+    tables: bool = True,
+    formatting: bool = True,
+) -> str:
+    """Render an extraction in an output format, a key of :data:`FORMATS`.
+
+    Text and Markdown start with the page's title if ``with_title`` is true (None means true for Markdown), unless the
+    main content starts with it or, in Markdown, has it as a heading. HTML is only the main content, and JSON has a
+    field for the title. Text has an empty line between paragraphs if ``paragraphs`` is true. JSON (see
+    :func:`json_schema`) has chunks of at most ``chunk_size`` characters if that is given.
+
+    Markdown and HTML leave out the addresses of ``links``, ``images``, ``tables`` of data with their text, or bold,
+    italic and other inline ``formatting``, where these are False.
+
+    Raises
+    ------
+    UnknownNameError
+        The format is unknown.
+    UsageError
+        The format does not have this option, or an argument has the wrong type.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> from blockml.extractors import Plain
+    >>> render(blockml.extract("<p>One <b>two</b></p>", model=Plain()), "html")
+    '<p>One <b>two</b></p>'
+    """
+    check_type("extraction", extraction, Extraction, legal="the result of blockml.extract")
+    check_name("format", format, FORMATS)
+    check_type("with_title", with_title, bool, NoneType, legal="True, False or None")
+    check_type("paragraphs", paragraphs, bool, NoneType, legal="True, False or None")
+    check_type("chunk_size", chunk_size, int, NoneType, legal="a positive integer or None")
+    switches = {"links": links, "images": images, "tables": tables, "formatting": formatting}
+    for name, value in switches.items():
+        check_type(name, value, bool, legal="True or False")
+    omitted = {name: False for name, value in switches.items() if not value}
+    check_options(format, with_title=with_title, paragraphs=paragraphs, chunk_size=chunk_size, **omitted)
+    options: dict[str, Any] = {"with_title": format == "markdown" if with_title is None else with_title}
+    options |= {"paragraphs": bool(paragraphs), "chunk_size": chunk_size}
+    if format in _OF_DOCUMENTS:
+        document = extraction.document
+        options["document"] = document.without(*omitted) if omitted else document
+    return FORMATS[format](extraction, **options)
+
+
+def check_options(output_format: str, **options: object) -> None:
+    """Raise UsageError if an option of :func:`render` that is not None has no effect in an output format."""
+    for name, value in options.items():
+        if value is not None and output_format not in _OPTIONS[name]:
+            raise UsageError(f"{name} only has an effect in {_joined(_OPTIONS[name])}, not in {output_format}")
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]

@@ -1,0 +1,239 @@
+"""The outline of a page: which table, list, code or section each block is part of.
+
+It depends on the page only, not on what is kept. Each column is computed when it is first read, because most pages
+have no table and most callers need one kind of element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.page import Blocks, Nodes, Page, Separator
+from blockml.page.cached import cached_property
+
+__all__ = ["Outline", "UnitKind", "line_numbers"]
+
+
+class UnitKind(Enum):
+    """Kind of element that readers read as a whole."""
+
+    CELL = "cell"
+    ROW = "row"
+    TABLE = "table"
+    ITEM = "item"
+    LIST = "list"
+    DEFINITIONS = "definitions"
+    TERM = "term"
+    DESCRIPTION = "description"
+    CODE = "code"
+    HEADING = "heading"
+    QUOTATION = "quotation"
+    FIGURE = "figure"
+
+
+#: Names of the elements of each kind.
+_NAMES: Mapping[UnitKind, Set[str]] = {
+    UnitKind.CELL: frozenset({"td", "th"}),
+    UnitKind.ROW: frozenset({"tr"}),
+    UnitKind.TABLE: frozenset({"table"}),
+    UnitKind.ITEM: frozenset({"li"}),
+    UnitKind.LIST: frozenset({"ul", "ol", "menu", "dir"}),
+    UnitKind.DEFINITIONS: frozenset({"dl"}),
+    UnitKind.TERM: frozenset({"dt"}),
+    UnitKind.DESCRIPTION: frozenset({"dd"}),
+    UnitKind.CODE: frozenset({"pre", "listing", "xmp"}),
+    UnitKind.HEADING: frozenset(f"h{level}" for level in range(1, 7)),
+    UnitKind.QUOTATION: frozenset({"blockquote"}),
+    UnitKind.FIGURE: frozenset({"figure"}),
+}
+#: Numbers of the kinds, from 1, in columns of elements.
+_NUMBERS: Mapping[UnitKind, int] = {kind: number for number, kind in enumerate(UnitKind, start=1)}
+_NUMBER_OF_NAME: Mapping[str, int] = {name: _NUMBERS[kind] for kind, names in _NAMES.items() for name in names}
+#: Elements that don't occur in cells of data tables.
+_SECTIONS = _NAMES[UnitKind.HEADING] | {"pre", "blockquote", "hr"}
+#: A table without header cells is layout if a cell has this many characters.
+_LONG_CELL = 800
+_SAME_LINE = int(Separator.SPACE)
+
+
+def line_numbers(blocks: Blocks) -> NDArray[np.intp]:
+    """Return (n_blocks,) number of each block's line, from 0 without gaps.
+
+    A sentence with an emphasis in it, for instance, is one line of three blocks.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> line_numbers(blockml.parse("<p>It is <b>so</b>.</p><p>…</p>").blocks).tolist()
+    [0, 0, 0, 1]
+    """
+    begins = blocks.separators > _SAME_LINE
+    begins[:1] = False
+    number: NDArray[np.intp] = begins.cumsum()
+    return number
+
+
+class Outline:
+    """The structure of a page as columns over its blocks.
+
+    Parameters
+    ----------
+    page
+        The parsed page.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<h2>Cats</h2><p>They <b>rule</b>.<ul><li>All<li>of us</ul>")
+    >>> outline = Outline(page)
+    >>> [page.nodes.name(node) if node >= 0 else "" for node in outline.unit(UnitKind.ITEM).tolist()]
+    ['', '', '', '', 'li', 'li']
+    >>> outline.unit(UnitKind.ROW) is None, outline.line.tolist(), outline.section.tolist()
+    (True, [0, 1, 1, 1, 2, 3], [0, 0, 0, 0, 0, 0])
+    """
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self._elements: dict[UnitKind, NDArray[np.int64]] = {}
+        self._units: dict[UnitKind, NDArray[np.int32] | None] = {}
+
+    def elements(self, kind: UnitKind) -> NDArray[np.int64]:
+        """Return (n_elements,) the nodes of the elements of a kind, in document order."""
+        if (known := self._elements.get(kind)) is None:
+            structural, kinds = self._structural
+            known = self._elements[kind] = structural[kinds == _NUMBERS[kind]]
+        return known
+
+    @cached_property
+    def _structural(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """(n,) the elements of all kinds, about one in ten nodes, and (n,) the number of each one's kind."""
+        nodes = self.page.nodes
+        kinds = np.array([_NUMBER_OF_NAME.get(name, 0) for name in nodes.names], dtype=np.int8)[nodes.tag]
+        found = kinds.nonzero()[0].astype(np.int64, copy=False)
+        return found, kinds[found]
+
+    def unit(self, kind: UnitKind) -> NDArray[np.int32] | None:
+        """Return (n_blocks,) the innermost element of a kind around each block, -1 without one.
+
+        None if no block is in such an element.
+        """
+        if kind not in self._units:
+            elements, found = self.elements(kind), None
+            if len(elements):
+                found = innermost(self.page.nodes, elements, self.page.blocks.node)
+            self._units[kind] = found if found is not None and found.max(initial=-1) >= 0 else None
+        return self._units[kind]
+
+    def blocks_in(self, elements: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return (n_elements,) the first block of each element, and one past the last; equal without blocks."""
+        owner = self.page.blocks.node
+        return owner.searchsorted(elements), owner.searchsorted(self.page.nodes.end[elements])
+
+    @cached_property
+    def line(self) -> NDArray[np.intp]:
+        """(n_blocks,) number of each block's line of text: see :func:`line_numbers`."""
+        return line_numbers(self.page.blocks)
+
+    @cached_property
+    def section(self) -> NDArray[np.intp]:
+        """(n_blocks,) first block of the last heading that begins at or before each block; -1 before all headings.
+
+        Headings without text don't count, nor do those in cells of data tables.
+        """
+        found = np.full(len(self.page.blocks), -1, dtype=np.intp)
+        first, after = self.blocks_in(self.elements(UnitKind.HEADING))
+        first = first[first < after]
+        if (table := self.unit(UnitKind.TABLE)) is not None:
+            first = first[(table[first] < 0) | self.layout[first]]
+        found[first] = first
+        np.maximum.accumulate(found, out=found)
+        return found
+
+    @cached_property
+    def layout(self) -> NDArray[np.bool_]:
+        """(n_blocks,) whether the innermost table around each block is there for the layout of the page only."""
+        table = self.unit(UnitKind.TABLE)
+        if table is None:
+            return np.zeros(len(self.page.blocks), dtype=bool)
+        elements = self.elements(UnitKind.TABLE)
+        return (table >= 0) & self._is_layout[elements.searchsorted(table, side="right") - 1]
+
+    @cached_property
+    def _is_layout(self) -> NDArray[np.bool_]:
+        """(n_tables,) whether each table is layout.
+
+        A table is layout if it is declared as layout, contains another table, has one column, or has no header cell and
+        either is one row or has a cell with a long text, a heading, code or a quotation.
+        """
+        nodes, blocks, tables = self.page.nodes, self.page.blocks, self.elements(UnitKind.TABLE)
+        attributes = nodes.attributes
+        found: NDArray[np.bool_] = np.array(
+            [attributes[node].get("role") in {"presentation", "none"} for node in tables.tolist()]
+        )
+        inner = np.unique(tables.searchsorted(innermost(nodes, tables, nodes.parent[tables]), side="right"))
+        has_inner = np.zeros(len(tables) + 1, dtype=bool)
+        has_inner[inner] = True  # the first entry is that of tables outside of tables
+        found |= has_inner[1:]
+
+        def owner(parts: NDArray[np.integer]) -> NDArray[np.intp]:
+            """Return (n_parts,) number of the table around each part, from 1; 0 without one."""
+            return tables.searchsorted(innermost(nodes, tables, parts), side="right")
+
+        def count(parts: NDArray[np.integer]) -> NDArray[np.intp]:
+            """Return (n_tables,) the number of parts of each table."""
+            return np.bincount(owner(parts), minlength=len(tables) + 1)[1:]
+
+        n_rows, headers, cells = count(self.elements(UnitKind.ROW)), nodes.indices("th"), nodes.indices("td")
+        n_headers = count(headers)
+        found |= count(cells) + n_headers <= n_rows
+        sections = np.flatnonzero(nodes.named(_SECTIONS))
+        has_section = sections.searchsorted(nodes.end[cells]) > sections.searchsorted(cells)
+        lengths = np.zeros(len(blocks) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, blocks.texts), np.int64, len(blocks)), out=lengths[1:])
+        first, after = self.blocks_in(cells)
+        is_suspect = np.zeros(len(tables) + 1, dtype=bool)
+        is_suspect[owner(cells[has_section | (lengths[after] - lengths[first] > _LONG_CELL)])] = True
+        found |= (n_headers == 0) & (is_suspect[1:] | (n_rows < 2))
+        return found
+
+
+def innermost(nodes: Nodes, elements: NDArray[np.integer], places: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return (n_places,) the innermost of some elements around each node of ``places``, or itself; -1 without one.
+
+    Parameters
+    ----------
+    nodes
+        The tree.
+    elements
+        (n_elements,) some elements, in document order.
+    places
+        (n_places,) nodes; -1 is outside of all elements.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> nodes = blockml.parse("<ul><li>a<ul><li>b</ul>c</ul>d").nodes
+    >>> innermost(nodes, nodes.indices("li"), np.flatnonzero(nodes.tag == 0)).tolist()
+    [4, 7, 4, -1]
+    """
+    if not len(elements):
+        return np.full(len(places), -1, dtype=np.int32)
+    ends = nodes.end[elements]
+    n_begun = elements.searchsorted(places, side="right")  # elements that begin at or before the place
+    if (ends[:-1] <= elements[1:]).all():  # none is in another one
+        is_open = (n_begun > 0) & (ends[n_begun - 1] > places)
+        return np.where(is_open, elements[n_begun - 1], -1).astype(np.int32)
+    # The innermost one is the last of its level that begins before the place. An element's level counts those that are
+    # open where it begins.
+    ended = np.sort(ends)
+    numbers = np.arange(1, len(elements) + 1)
+    levels = numbers - ended.searchsorted(elements, side="right")
+    keys = np.sort(levels * (len(elements) + 1) + numbers)
+    open_at = n_begun - ended.searchsorted(places, side="right")
+    last = keys.searchsorted(open_at * (len(elements) + 1) + n_begun, side="right") - 1
+    number = keys[last] % (len(elements) + 1)
+    return np.where(open_at > 0, elements[number - 1], -1).astype(np.int32)

@@ -1,0 +1,181 @@
+"""Chunks of documents: sizes, boundaries, headings, places and overlap."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+import blockml
+from blockml.batch import BatchExtractor, Item, predict_items
+from blockml.errors import UnknownNameError, UsageError
+from blockml.extractors import resolve
+from blockml.options import Options
+from blockml.page import Extraction
+
+DATA = sorted((Path(__file__).parents[2] / "data" / "pages").glob("*/page.html"))
+WORDS = "The cat sat on the mat. It looked at the rain. It fell for an hour. "
+
+
+def extracted(html: str) -> Extraction:
+    """Extract a page with all of its blocks."""
+    return blockml.extract(html, model="plain")
+
+
+@pytest.mark.parametrize("path", DATA, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("size", [60, 500])
+def test_chunks_contain_the_text(path: Path, size: int) -> None:
+    """Chunks of text are at most as long as requested, are slices of the text, and have all of its letters in order."""
+    result = blockml.extract(path)
+    chunks = result.chunks(size)
+    assert all(len(chunk.text) <= size and chunk.text == result.text[chunk.start : chunk.end] for chunk in chunks)
+    assert "".join("".join(chunk.text.split()) for chunk in chunks) == "".join(result.text.split())
+
+
+@pytest.mark.parametrize("path", DATA, ids=lambda path: path.parent.name)
+def test_chunks_of_markdown_have_the_words_and_places(path: Path) -> None:
+    """Chunks of Markdown have the words of the whole, and each word of a chunk is at its place in the text."""
+    result = blockml.extract(path)
+    whole = blockml.render(result, "markdown", with_title=False)
+    chunks = result.chunks(400, "markdown")
+    words = re.findall(r"\w+", whole)
+    found = [word for chunk in chunks for word in re.findall(r"\w+", chunk.text)]
+    assert set(words) == set(found)
+    for chunk in chunks:
+        if not re.search(r"[\[|`$]", chunk.text):
+            own = set(re.findall(r"\w+", re.sub(r"^\d+\. ", "", chunk.text, flags=re.MULTILINE)))
+            assert own <= set(re.findall(r"\w+", result.text[chunk.start : chunk.end]))
+
+
+def test_chunks_end_before_headings() -> None:
+    """A chunk has one section, or lower ones that fit, or small neighbours below one heading."""
+    html = f"<h1>A</h1><p>{WORDS}<h2>B</h2><p>{WORDS * 2}<h3>C</h3><p>c<h2>D</h2><p>d<h2>E</h2><p>e<h1>F</h1><p>f"
+    chunks = extracted(html).chunks(160, "markdown")
+    assert [(chunk.headings, re.findall("# (.)", chunk.text)) for chunk in chunks] == [
+        ((), ["A"]),
+        (("A",), ["B", "C"]),
+        (("A",), ["D", "E"]),
+        ((), ["F"]),
+    ]
+
+
+def test_a_heading_ends_no_chunk() -> None:
+    """A heading is in the chunk of the text below it, also if that is cut."""
+    chunks = extracted(f"<p>{WORDS}<h2>Cats</h2><p>{WORDS * 3}").chunks(100)
+    assert chunks[1].text == f"Cats\n{WORDS}The cat sat on the mat."
+    assert [chunk.headings for chunk in chunks] == [(), (), *[("Cats",)] * (len(chunks) - 2)]
+
+
+def test_parts_of_tables_repeat_the_header() -> None:
+    """Rows stay whole, and a short header is above each part in Markdown and HTML, but not in text."""
+    rows = "".join(f"<tr><td>{n}<td>value {n}" for n in range(40))
+    result = extracted(f"<table><tr><th>a<th>b{rows}</table>")
+    for kind, header, row in (
+        ("markdown", "| a | b |\n| --- | --- |\n", r"^\| \d+ \| value \d+ \|$"),
+        ("html", "<th>a</th>", ""),
+    ):
+        chunks = result.chunks(300, kind)
+        assert len(chunks) > 2
+        assert all(header in chunk.text and len(chunk.text) <= 300 for chunk in chunks)
+        assert sum(len(re.findall(row, chunk.text, re.MULTILINE)) for chunk in chunks if row) in (0, 40)
+    assert sum(chunk.text.count("a\tb") for chunk in result.chunks(300)) == 1
+
+
+def test_parts_of_listings_have_fences() -> None:
+    """Lines of code stay whole between fences with the language, and their place is in the text."""
+    lines = [f"line_{n} = {n}" for n in range(30)]
+    result = extracted(f"<pre><code class=language-py>{chr(10).join(lines)}</code></pre>")
+    chunks = result.chunks(100, "markdown")
+    assert all(chunk.text.startswith("```py\n") and chunk.text.endswith("\n```") for chunk in chunks)
+    assert [line for chunk in chunks for line in chunk.text.split("\n")[1:-1]] == lines
+    assert [line for chunk in chunks for line in result.text[chunk.start : chunk.end].split("\n")] == lines
+
+
+def test_items_stay_whole_and_keep_their_numbers() -> None:
+    """Items stay whole where they fit, and a longer one is cut after a sentence."""
+    html = f"<ol start=7><li>one item<li>two items<li>{WORDS}<li>four</ol>"
+    chunks = extracted(html).chunks(40, "markdown")
+    assert [chunk.text for chunk in chunks] == [
+        "7. one item\n8. two items",
+        "9. The cat sat on the mat.",
+        "9. It looked at the rain.",
+        "9. It fell for an hour.\n10. four",
+    ]
+
+
+def test_long_words_and_marks_are_cut() -> None:
+    """A word without an end of a sentence is cut, and so is the text of a link, which stays one."""
+    chunks = extracted(f"<p>{'a' * 100}<p><a href=/b>{WORDS * 3}</a>").chunks(50, "markdown")
+    assert "".join(chunk.text for chunk in chunks[:2]) == "a" * 100
+    assert all(chunk.text.endswith("](/b)") and len(chunk.text) <= 50 for chunk in chunks[2:])
+
+
+def test_sizes_are_what_a_function_counts() -> None:
+    """Sizes may be numbers of words."""
+    chunks = extracted(f"<p>{WORDS * 10}").chunks(20, length=lambda text: len(text.split()))
+    assert max(len(chunk.text.split()) for chunk in chunks) in range(12, 21)
+
+
+def test_overlap() -> None:
+    """A chunk repeats whole sentences or items of the one before it in the same section."""
+    chunks = extracted(f"<h2>A</h2><p>{WORDS * 3}<h2>B</h2><p>{WORDS}").chunks(100, overlap=30)
+    for before, after in itertools.pairwise(chunks[:-1]):
+        last = re.split(r"(?<=\.)\s", before.text)[-1]
+        assert after.text.startswith(last)
+        assert after.start < before.end
+    assert chunks[-1].text.startswith("B\n")
+    result = extracted("<ul>" + "".join(f"<li>item number {n}" for n in range(9)) + "</ul>")
+    texts = [chunk.text for chunk in result.chunks(60, "markdown", overlap=20)]
+    assert all(after.startswith(before.split("\n")[-1]) for before, after in itertools.pairwise(texts))
+
+
+def test_wrong_arguments_are_errors() -> None:
+    """Sizes, overlaps and formats that make no sense are refused."""
+    result = extracted("<p>a")
+    for arguments, message in (
+        ((0,), "size must be at least 1"),
+        ((9, "text", 5), "overlap must be between 0 and half"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            result.chunks(*arguments[:2], overlap=(*arguments, 0, 0)[2])
+    with pytest.raises(UnknownNameError, match="markdown"):
+        result.chunks(9, "json")
+    for options, message in (
+        ({"fields": ("id", "number")}, "only records of chunks"),
+        ({"chunks": 9, "deduplicate": True}, "can't be combined"),
+        ({"chunks": 9, "format": "tei"}, "chunks must have one of the formats"),
+        ({"chunks": 0}, "chunks must be at least 1"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            Options(**options)
+    with pytest.raises(UsageError, match="keep and chunks"):
+        BatchExtractor(options=Options(chunks=9), keep=("id",))
+
+
+def test_batches_of_chunks() -> None:
+    """A batch has a record for each chunk, and pages that fail have none."""
+    html = f"<title>T</title><h1>A</h1><p>{WORDS}<h2>B</h2><p>{WORDS}".encode()
+    items = [Item("x", html=html), Item("y", html=b""), Item("z", html=html)]
+    options = Options(
+        chunks=100, format="markdown", fields=("id", "number", "text", "headings", "title", "start", "end")
+    )
+    records = list(predict_items(items, resolve("plain"), options, isolation="none"))
+    assert [(record["id"], record["number"], record["headings"]) for record in records] == [
+        ("x", 0, []), ("x", 1, ["A"]), ("z", 0, []), ("z", 1, ["A"]),
+    ]  # fmt: skip
+    assert records[1]["text"].startswith("## B\n\nThe cat")
+    assert records[1]["title"] == "A"
+    pyarrow = pytest.importorskip("pyarrow")
+    table = BatchExtractor("plain", options=Options(chunks=100))(pyarrow.table({"html": [html, html]}))
+    assert (table.num_rows, table.column_names) == (4, ["id", "number", "headings", "text", "start", "end"])
+
+
+def test_chunks_are_bounded() -> None:
+    """Tiny chunks of long tables and deep headings stay below the bound on outputs."""
+    header = "".join(f"<th>{'h' * 20}{n}" for n in range(20))
+    html = f"<h1>{'t' * 400}</h1><table><tr>{header}{'<tr><td>1' * 2000}</table>"
+    for kind in ("markdown", "html"):
+        chunks = extracted(html).chunks(3000, kind)
+        assert sum(len(chunk.text) + sum(map(len, chunk.headings)) for chunk in chunks) <= 8 * len(html) + 65_536

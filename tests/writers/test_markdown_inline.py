@@ -1,0 +1,127 @@
+"""Inline content: its normal form, and the fast path of Markdown, which equals the general one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import pytest
+
+import blockml
+from blockml.document.inline import LINE, LINK, RawInline, RawSpan, normalised
+from blockml.document.nodes import Break, Inline, Link, Mark, Picture, Span
+from blockml.page.bounds import Budget
+from blockml.writers.markdown_inline import InlineWriter
+
+_TEXTS = [
+    "",
+    " ",
+    "a",
+    " b",
+    "c ",
+    " d e ",
+    "!",
+    "(f",
+    "g.",
+    "$1",
+    "&",
+    ";",
+    "é",
+    "1. h",
+    "- i",
+    "\xa0j",
+    "k*",
+    "[l]",
+    LINE,
+]
+
+
+def _content(draw: random.Random, *, depth: int = 0) -> list[RawInline]:
+    return [
+        RawSpan(draw.choice([LINK, *Mark]), "https://a.example/", _content(draw, depth=depth + 1))
+        if depth < 2 and draw.random() < 0.4
+        else Picture("/m.png", "m")
+        if draw.random() < 0.02
+        else draw.choice(_TEXTS)
+        for _ in range(draw.choice((0, 1, 1, 1, 2)) if depth else draw.randrange(1, 6))
+    ]
+
+
+def _writer() -> InlineWriter:
+    return InlineWriter(lambda address: address, Budget(blockml.parse("")))
+
+
+@pytest.mark.parametrize("cell", [False, True])
+def test_simple_marks_are_written_like_all_others(monkeypatch: pytest.MonkeyPatch, *, cell: bool) -> None:
+    """Random paragraphs are the same with and without the fast path."""
+    draw = random.Random(7)  # noqa: S311 (not for cryptography)
+    contents = [content for _ in range(4000) if (content := normalised(_content(draw)))]
+    found = [_writer()(content, cell=cell) for content in contents]
+    spans = [content for content in contents if any(isinstance(item, Span) for item in content)]
+    n_simple = sum(1 for content in spans if _writer()._simple(content, begins_line=not cell) is not None)
+    assert n_simple > 300
+    monkeypatch.setattr(InlineWriter, "_simple", lambda *_, **__: None)
+    assert found == [_writer()(content, cell=cell) for content in contents]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (["so ", RawSpan(LINK, "/b", [" it "]), "is"], "so [it](/b) is"),
+        ([RawSpan(Mark.STRONG, "", ["$1"]), " or ", RawSpan(Mark.CODE, "", ["x*y"])], "**$1** or `x*y`"),
+        (["wow!", RawSpan(LINK, "/b", ["b"])], "wow\\![b](/b)"),
+        (["wow! ", RawSpan(LINK, "/b", ["b"])], "wow! [b](/b)"),
+        ([RawSpan(Mark.STRONG, "", []), RawSpan(Mark.EMPHASIS, "", ["a"])], "*a*"),
+    ],
+)
+def test_marks(content: list[RawInline], expected: str) -> None:
+    """White space is moved out of marks."""
+    assert _writer()(normalised(content)) == expected
+
+
+def _texts(content: Iterable[Inline | RawInline]) -> str:
+    """Return the letters and signs of content, without white space."""
+    pieces = [
+        item if isinstance(item, str) else _texts(item.content) if isinstance(item, RawSpan | Span | Link) else ""
+        for item in content
+    ]
+    return "".join("".join(pieces).split())
+
+
+def _check(content: tuple[Inline, ...], around: frozenset[str]) -> None:
+    """Check the normal form of content inside of some marks."""
+    before: Inline = Break()
+    afters = (*content[1:], Break()) if content else ()
+    for item, after in zip(content, afters, strict=True):
+        if isinstance(item, str):
+            assert item
+            assert "  " not in item
+            assert not isinstance(before, str)
+            assert not (isinstance(before, Break) and item[0] == " ")
+            assert not (isinstance(after, Break) and item[-1] == " ")
+        elif isinstance(item, Span | Link):
+            kind = item.mark if isinstance(item, Span) else LINK
+            assert kind not in around
+            assert item.content
+            ends = [end for end in (item.content[0], item.content[-1]) if isinstance(end, str)]
+            assert all(end == end.strip(" ") for end in ends)
+            if isinstance(item, Span) and item.mark is not Mark.CODE:
+                assert not (isinstance(before, Span) and before.mark is item.mark)
+            _check(item.content, around | {kind})
+        before = item
+
+
+def test_normal_form() -> None:
+    """Random content is in the normal form, with the same text."""
+    draw = random.Random(8)  # noqa: S311 (not for cryptography)
+    n_checked = 0
+    for _ in range(4000):
+        content = _content(draw)
+        nested = [inner for item in content if isinstance(item, RawSpan) for inner in item.content]
+        if any(isinstance(inner, RawSpan) for inner in nested):  # a page's equal marks are not nested when collected
+            continue
+        found = normalised(content)
+        assert _texts(found) == _texts(content)
+        _check(found, frozenset())
+        n_checked += 1
+    assert n_checked > 1000
