@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl, urlsplit
 from blockml.surveying.records import Record
 from blockml.text.addresses import original_url
 
-__all__ = ["KINDS", "WORTH_LABELS", "KindCounts", "page_kind", "url_pattern"]
+__all__ = ["PAGE_KINDS", "WORTH_LABELS", "KindCounts", "page_kind", "url_pattern"]
 
 #: Kinds of pages; the first five are worth labels.
-KINDS = ("article", "product", "forum", "home", "other", "list", "search", "sitemap", "account")
-WORTH_LABELS = KINDS[:5]
+PAGE_KINDS = ("article", "product", "forum", "home", "other", "list", "search", "sitemap", "account")
+WORTH_LABELS = PAGE_KINDS[:5]
 #: Kinds by a step of the path, in some languages of many sites.
 _STEPS = {
     "list": "tag tags label labels category categories kategorie kategorien categorie categoria etiqueta topic topics "
@@ -74,7 +74,7 @@ def _step(step: str, *, is_last: bool) -> str:
 
 
 def page_kind(record: Record) -> str:
-    """Return the kind of a page, one of :data:`KINDS`, from its address, declared type and predicted type.
+    """Return the kind of a page, one of :data:`PAGE_KINDS`, from its address, declared type and predicted type.
 
     Examples
     --------
