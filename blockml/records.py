@@ -135,6 +135,13 @@ PAGE = (
         "Probability that the page is an article; null if the model has none.",
         lambda found: None if found.article_probability is None else round(found.article_probability, 4),
     ),
+    Field(
+        "page_type",
+        TEXT.or_null(),
+        "Type of the page, declared or else predicted: `article`, `forum`, `product`, `list` or `other`; null if "
+        "unknown.",
+        of_metadata=True,
+    ),
     Field("n_blocks", COUNT, "Number of text blocks.", lambda found: len(found.kept)),
     Field("n_kept_blocks", COUNT, "Number of text blocks that were kept.", lambda found: int(found.kept.sum())),
     Field("model", TEXT, "Name and version of the extractor."),
@@ -164,6 +171,18 @@ _BLOCK = (
     Field("kept", FLAG, value=lambda found: found.kept.tolist()),
     Field("reason", TEXT, value=lambda found: map(str, found.reasons)),
     Field("xpath", TEXT, value=lambda found: found.page.nodes.xpaths(found.page.blocks.parent.tolist())),
+    Field(
+        "selector",
+        TEXT,
+        "CSS selector of the same element; empty for a very deep one.",
+        lambda found: found.page.nodes.selectors(found.page.blocks.parent.tolist()),
+    ),
+    Field(
+        "element_id",
+        TEXT.or_null(),
+        "`id` of the element, or of the nearest one around it; null if there is none.",
+        lambda found: found.page.nodes.nearest_ids(found.page.blocks.parent.tolist()),
+    ),
     Field(
         "label",
         LABEL_NAME,
@@ -240,7 +259,7 @@ def page_record(extraction: Extraction, *, metadata: bool = True) -> dict[str, A
 
 
 def block_records(extraction: Extraction) -> list[dict[str, Any]]:
-    """Return one record per block: index, text, score, kept, reason, xpath, label (None without block labels)."""
+    """Return one record per block: its fields; the label is None without block labels."""
     return list(each_block_record(extraction))
 
 

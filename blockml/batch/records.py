@@ -77,7 +77,7 @@ class PageExtractor:
         self.options = options
         self.at_sites = {site: at_site(self.extractor, template) for site, template in sites.items()}
         self._read = frozenset(name.partition(".")[0] for name in (*options.record_fields, *finishing_fields(options)))
-        self._metadata = not {"title", "metadata", "language"}.isdisjoint(self._read)
+        self._metadata = not {"title", "page_type", "metadata", "language"}.isdisjoint(self._read)
 
     def record(self, item: Item) -> PageRecord:
         """Extract a page; if it can't be read or its extraction raises, the record has a status and a reason.

@@ -9,8 +9,8 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blockml.cli.arguments import add_outside_files, positive, refuse
-from blockml.cli.output import TerminalProgress, note, show, writing
+from blockml.cli.arguments import add_outside_files, comma_separated, positive, refuse
+from blockml.cli.output import TerminalProgress, note, one_line, print_rows, show, writing
 from blockml.errors import UsageError
 from blockml.extractors import Extractor, resolve
 from blockml.progress import tracked
@@ -18,6 +18,7 @@ from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
     from blockml.labelling.store import LabelStore
+    from blockml.surveying.choice import ChosenPage
 
 __all__ = ["COMMANDS"]
 
@@ -41,6 +42,9 @@ def add_label(parser: argparse.ArgumentParser) -> None:
         help="with --survey: number of pages to choose",
     )
     add("--per-site", type=positive, default=5, metavar="N", help="with --survey: pages of each site")
+    text = "with --survey: kinds of pages (default: all except lists, search results, sitemaps and accounts)"
+    add("--kinds", type=comma_separated, metavar="KIND,…", help=text)
+    add("--list", action="store_true", help="with --survey: print the pages to label, and stop")
     text = "folder of the labelled pages, one page folder each (default: INPUT-labelled); INPUT is not changed"
     add("-o", "--output", metavar="DIR", help=text)
     add("--model", metavar="NAME|FILE", default="default", help="model that proposes the labels")
@@ -55,20 +59,54 @@ def add_label(parser: argparse.ArgumentParser) -> None:
 COMMANDS = {"label": add_label}
 
 
-def _chosen(arguments: argparse.Namespace, output: Path, extractor: Extractor) -> LabelStore:
-    """Choose pages from the output of a run and read them."""
-    from blockml.batch import find_inputs
-    from blockml.labelling.store import LabelStore, labelled_pages
-    from blockml.surveying.choice import choose_pages, chosen_pages
+def _choice(arguments: argparse.Namespace, output: Path) -> tuple[list[ChosenPage], int]:
+    """Choose pages from the output of a run; also return the number of pages that are labelled already."""
+    from blockml.labelling.store import labelled_pages
+    from blockml.surveying.choice import choose_pages
+    from blockml.surveying.kinds import WORTH_LABELS
     from blockml.surveying.records import RunOutput
 
     done = labelled_pages(output)
     chosen = choose_pages(
-        RunOutput(arguments.survey), pages=arguments.n_pages, per_site=arguments.per_site, labelled=done
+        RunOutput(arguments.survey),
+        pages=arguments.n_pages,
+        per_site=arguments.per_site,
+        labelled=done,
+        kinds=arguments.kinds or WORTH_LABELS,
     )
+    return chosen, len(done)
+
+
+def _list(arguments: argparse.Namespace, output: Path) -> int:
+    """Print the pages to label."""
+    chosen, n_done = _choice(arguments, output)
+    rows = [
+        {
+            "site": page.site or "-",
+            "page": f"{page.rank} of {page.of}",
+            "confidence": f"{page.confidence:.3f}",
+            "kind": page.kind,
+            "id": one_line(page.id, 100),
+            "url": one_line(page.url or "-", 120),
+        }
+        for page in chosen
+    ]
+    print_rows(rows, "table")
+    sites = counted(len({page.site for page in chosen}), "site")
+    note(f"{counted(len(chosen), 'page')} of {sites} to label; {n_done} already labelled")
+    return 0
+
+
+def _chosen(arguments: argparse.Namespace, output: Path, extractor: Extractor) -> LabelStore:
+    """Choose pages from the output of a run and read them."""
+    from blockml.batch import find_inputs
+    from blockml.labelling.store import LabelStore
+    from blockml.surveying.choice import chosen_pages
+
+    chosen, n_done = _choice(arguments, output)
     pages = chosen_pages(chosen, find_inputs(arguments.inputs))
     sites = counted(len({page.site for page in chosen}), "site")
-    note(f"chose {counted(len(pages), 'page')} of {sites}; {len(done)} already labelled")
+    note(f"chose {counted(len(pages), 'page')} of {sites}; {n_done} already labelled")
     if len(pages) < len(chosen):
         note(f"{counted(len(chosen) - len(pages), 'chosen page')} not found in the inputs, or unreadable")
     return LabelStore(pages, output, extractor)
@@ -83,18 +121,23 @@ def run_label(arguments: argparse.Namespace) -> int:
     if not 0 <= arguments.port < 2**16:
         raise UsageError(f"--port must be between 0 and 65535, got {arguments.port}")
     if arguments.survey is None:
-        refuse(arguments, "without --survey", n_pages=50, per_site=5)
+        refuse(arguments, "without --survey", n_pages=50, per_site=5, kinds=None, list=False)
     if arguments.format == "label-studio":
         refuse(arguments, "with --format label-studio", survey=None)
         return _write_tasks(arguments)
     output = Path(arguments.output) if arguments.output else labels_folder(Path(arguments.inputs[0]))
+    if arguments.list:
+        return _list(arguments, output)
     extractor = resolve(arguments.model)
     if arguments.survey is None:
         store = LabelStore(pages_to_label(arguments.inputs, outside_files=arguments.outside_files), output, extractor)
     else:
         store = _chosen(arguments, output, extractor)
     if not store.pages:
-        note(f"nothing to label: every site has {arguments.per_site} labelled pages already, or too few pages")
+        note(
+            f"nothing to label: every site has {arguments.per_site} labelled pages already, or too few pages of the "
+            "chosen --kinds"
+        )
         return 0
     try:
         server = LabelServer(store, arguments.port)

@@ -12,8 +12,12 @@ from blockml.text.plurals import counted
 
 __all__ = ["COMMANDS"]
 
-#: Columns of the printed table of sites.
-_COLUMNS = ("site", "pages", "confidence", "failed", "empty", "near_duplicates", "soft_errors", "repeated_line")
+#: Columns of the printed table.
+_COLUMNS = {
+    "site": ("site", "pages", "confidence", "failed", "empty", "near_duplicates", "soft_errors", "repeated_line"),
+    "pattern": ("site", "pattern", "kind", "pages", "confidence", "failed", "empty"),
+    "kind": ("kind", "pages", "confidence", "failed", "empty", "worth_labels"),
+}
 _PRINTED = 40
 
 
@@ -30,6 +34,8 @@ def add_survey(parser: argparse.ArgumentParser) -> None:
     text = "with --input: number of pages of each large site to cluster by template"
     add("--template-pages", type=positive, default=16, metavar="N", help=text)
     add("--tables", metavar="DIR", help="also write the tables as Parquet files")
+    text = "what the printed table has a row for: a site, a pattern of addresses of a site, or a kind of pages"
+    add("--by", choices=list(_COLUMNS), default="site", help=text)
     add_format(parser)
     add("--quiet", action="store_true", help="print no progress bar")
     parser.set_defaults(run=run_survey)
@@ -43,7 +49,7 @@ def run_survey(arguments: argparse.Namespace) -> int:
     from blockml.surveying import survey
 
     if arguments.output is not None:
-        refuse(arguments, "with -o", format="table")
+        refuse(arguments, "with -o", format="table", by="site")
         if Path(arguments.output).is_dir():
             raise UsageError("is a folder; -o takes the file to write, such as survey.html", source=arguments.output)
     if arguments.inputs is None:
@@ -65,12 +71,18 @@ def run_survey(arguments: argparse.Namespace) -> int:
             found.save(arguments.output)
         note(f"{found!r}: wrote {arguments.output}")
     elif arguments.format == "json":
+        refuse(arguments, "with --format json, which has all tables", by="site")
         print_json({"glance": found.glance, **found.tables})
     else:
-        rows = [{name: row[name] for name in _COLUMNS} for row in found.tables["sites"][:_PRINTED]]
+        table = found.tables[f"{arguments.by}s"]
+        rows = [{name: row[name] for name in _COLUMNS[arguments.by]} for row in table[:_PRINTED]]
         for row in rows:
-            sure, line = row["confidence"], row["repeated_line"]
-            row |= {"confidence": None if sure is None else round(sure, 3), "repeated_line": one_line(line or "", 60)}
+            sure = row["confidence"]
+            row["confidence"] = None if sure is None else round(sure, 3)
+            for name in {"site", "pattern", "repeated_line"} & row.keys():
+                row[name] = one_line(row[name] or "", 60)
         print_rows(rows, "table")
+        if len(table) > len(rows):
+            note(f"the first {len(rows)} of {len(table):,} {arguments.by}s; --format json, --tables and -o have all")
         note(f"{found!r}; -o FILE.html writes the report")
     return 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import IntFlag
 
@@ -18,9 +19,11 @@ from blockml.text.plurals import counted
 _MAX_STEPS, _PER_NODE, _SPARE = 256, 128, 2**20
 #: Maximum number of element names that are faster compared one by one than looked up.
 _FEW = 5
-#: Element names that an XPath can contain.
 #: Maximum characters of a position in an XPath, with the closing bracket.
 _MAX_DIGITS = 20
+#: Names of elements, and values of ``id``, that a CSS selector contains without escapes.
+_CSS_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,99}")
+#: Element names that an XPath can contain.
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
 
@@ -179,6 +182,78 @@ class Nodes:
                     paths[element] = f"{path}/*[{among_elements[element]}]"
                 left -= len(paths[element])
         return [paths[node] for node in nodes]
+
+    def selectors(self, nodes: Sequence[int]) -> list[str]:
+        """Return CSS selectors of many elements, or of the parents of text nodes.
+
+        A selector starts at the nearest element whose ``id`` occurs once, or else at ``html``. It is empty for a very
+        deep element, for one outside of ``html``, and once the selectors have very many characters.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> page = blockml.parse("<div id=main><p>one</p><p>two</p></div><p>three</p>")
+        >>> page.nodes.selectors([block.node for block in page.blocks])
+        ['#main > p:nth-of-type(1)', '#main > p:nth-of-type(2)', 'html > body > p']
+        """
+        position, n_siblings = self._positions(self.tag)
+        among_elements, _ = self._positions(self.tag != 0)
+        counts = Counter(self._ids())
+        paths, left = {-1: ""}, _PER_NODE * len(self) + _SPARE
+        for node in nodes:
+            chain = []
+            climbing = int(node)
+            while climbing not in paths:
+                chain.append(climbing)
+                climbing = int(self.parent[climbing])
+            for element in reversed(chain):
+                above = paths[int(self.parent[element])]
+                name = self.attributes[element].get("id") or "" if self.tag[element] else ""
+                if self.tag[element] == 0:
+                    paths[element] = above
+                elif _CSS_NAME.fullmatch(name) and counts[name] == 1:
+                    paths[element] = f"#{name}"
+                elif self.parent[element] < 0:
+                    paths[element] = "html" if element == 0 and self.name(element) == "html" else ""
+                elif left < 0 or not above or above.count(">") >= _MAX_STEPS:
+                    paths[element] = ""
+                else:
+                    if _CSS_NAME.fullmatch(self.name(element)):
+                        number = f":nth-of-type({position[element]})" if n_siblings[element] > 1 else ""
+                        step = f"{self.name(element)}{number}"
+                    else:  # CSS would need escapes for this name
+                        step = f"*:nth-child({among_elements[element]})"
+                    paths[element] = f"{above} > {step}" if above else step
+                left -= len(paths[element])
+        return [paths[node] for node in nodes]
+
+    def nearest_ids(self, nodes: Sequence[int]) -> list[str | None]:
+        """Return the ``id`` of each node's nearest element that has one, the node itself or around it; None without.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> page = blockml.parse("<div id=main><p id=first>one</p><p>two</p></div><p>three</p>")
+        >>> page.nodes.nearest_ids([block.node for block in page.blocks])
+        ['first', 'main', None]
+        """
+        found: dict[int, str | None] = {-1: None}
+        for node in nodes:
+            chain = []
+            climbing = int(node)
+            while climbing not in found:
+                chain.append(climbing)
+                climbing = int(self.parent[climbing])
+            for element in reversed(chain):
+                own = self.attributes[element].get("id") if self.tag[element] else None
+                found[element] = own or found[int(self.parent[element])]
+        return [found[node] for node in nodes]
+
+    def _ids(self) -> Iterator[str]:
+        """Yield the ids of all elements."""
+        for element in (self.tag != 0).nonzero()[0].tolist():
+            if name := self.attributes[element].get("id"):
+                yield name
 
     def _positions(self, kind: NDArray[np.generic]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (n,) position of each node among its siblings of the same kind, from 1, and (n,) their number."""

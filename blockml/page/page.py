@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Number of lines of the text that notebooks show.
 _SHOWN_LINES = 50
+#: Declared types that are kinds of content, unlike ``website``, and minimum probability of an article (our choice).
+_DECLARED_TYPES, _LIKELY_ARTICLE = ("article", "forum", "product", "list"), 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -107,6 +109,19 @@ class Extraction:
     def metadata(self) -> Metadata:
         """Title, authors, dates and other metadata of the page, read on first access."""
         return self._deferred.metadata.value
+
+    @property
+    def page_type(self) -> str | None:
+        """Type of the page: declared (``article``, ``forum``, ``product`` or ``list``), or else predicted.
+
+        The model predicts ``article`` or ``other``; None if it doesn't, and no type is declared.
+        """
+        declared = self.metadata.page_type
+        if declared in _DECLARED_TYPES:
+            return declared
+        if self.article_probability is None:
+            return None
+        return "article" if self.article_probability >= _LIKELY_ARTICLE else "other"
 
     @property
     def paragraphs(self) -> tuple[Paragraph, ...]:

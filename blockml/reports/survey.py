@@ -13,6 +13,8 @@ from blockml.reports.templating import html_text, write_html
 
 #: Maximum rows of the tables of sites, templates and changes; the Parquet files have all rows.
 _MOST_ROWS = 200
+#: Maximum number of patterns of addresses.
+_MOST_PATTERNS = 40
 #: Maximum number of sites whose repeated lines are listed.
 _LISTED_SITES = 40
 
@@ -65,6 +67,9 @@ def _data(found: Surveyed) -> dict[str, Any]:
         "glance": found.glance,
         "sites": tables["sites"][:_MOST_ROWS],
         "n_sites": len(tables["sites"]),
+        "kinds": tables["kinds"],
+        "patterns": tables["patterns"][:_MOST_PATTERNS],
+        "n_patterns": len(tables["patterns"]),
         "templates": [row for row in tables["templates"] if row["sampled_pages"] > 1][:_MOST_ROWS],
         "n_single": sum(row["sampled_pages"] == 1 for row in tables["templates"]),
         "lines": [(site, lines[site]) for site in order[:_LISTED_SITES]],

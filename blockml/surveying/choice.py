@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 from blockml.batch import Inputs, read_items
 from blockml.batch.items import Item
-from blockml.errors import InputError, UsageError
+from blockml.errors import InputError, UsageError, check_name
 from blockml.labelling.sources import in_own_folders, page_of_item
 from blockml.labelling.store import PageToLabel
 from blockml.storage.names import safe_file_name
 from blockml.storage.spool import Spool
+from blockml.surveying.kinds import PAGE_KINDS, WORTH_LABELS, page_kind
 from blockml.surveying.records import Record, RunOutput, record_id
 from blockml.surveying.sites import NO_SITE
 from blockml.text.sketches import min_hashes
@@ -30,6 +31,8 @@ class ChosenPage:
     rank: int  #: Its place among the site's pages to label, starting at 1; pages already labelled come first.
     of: int  #: Number of pages to label from the site.
     confidence: float
+    url: str | None = None
+    kind: str = ""  #: One of :data:`blockml.surveying.kinds.PAGE_KINDS`.
 
 
 @dataclass(slots=True)
@@ -38,11 +41,11 @@ class _Site:
 
     n_pages: int = 0
     loss: float = 0.0
-    #: The least sure pages: their -confidence, -number, id, and MinHashes of the text.
-    least: list[tuple[float, int, str, frozenset[tuple[int, ...]]]] = field(default_factory=list)
+    #: The least sure pages: their -confidence, -number, id, MinHashes of the text, address, and kind.
+    least: list[tuple[float, int, str, frozenset[tuple[int, ...]], str | None, str]] = field(default_factory=list)
     texts: set[tuple[int, ...]] = field(default_factory=set)  #: MinHashes of the texts of these pages.
 
-    def consider(self, place: tuple[float, int], record: Record, wanted: int) -> None:
+    def consider(self, place: tuple[float, int], record: Record, kind: str, wanted: int) -> None:
         """Add a page to the ``wanted`` least sure ones if it is one of them, and neither a copy nor repeats an id."""
         same = next((page for page in self.least if page[2] == record.id), None)  # a hostile output may repeat ids
         if place <= same[:2] if same else len(self.least) >= wanted and place <= self.least[0][:2]:
@@ -56,13 +59,18 @@ class _Site:
             self.least.remove(same)
             heapq.heapify(self.least)
         self.texts = others | text
-        heapq.heappush(self.least, (*place, record.id, text))
+        heapq.heappush(self.least, (*place, record.id, text, record.url, kind))
         if len(self.least) > wanted:
             self.texts -= heapq.heappop(self.least)[3]
 
 
 def choose_pages(
-    output: RunOutput, *, pages: int = 50, per_site: int = 5, labelled: Collection[tuple[str, str]] = ()
+    output: RunOutput,
+    *,
+    pages: int = 50,
+    per_site: int = 5,
+    labelled: Collection[tuple[str, str]] = (),
+    kinds: Collection[str] = WORTH_LABELS,
 ) -> list[ChosenPage]:
     """Choose pages to label, site by site.
 
@@ -79,9 +87,14 @@ def choose_pages(
         Number of pages of each site, including those already labelled.
     labelled
         Site and id of each page already labelled, which is not chosen again.
+    kinds
+        Kinds of pages to choose from, of :data:`blockml.surveying.kinds.PAGE_KINDS`: by default not lists, search
+        results, sitemaps and accounts.
 
     Raises
     ------
+    UnknownNameError
+        A kind is unknown.
     UsageError
         No record has a confidence, or a number is not positive.
 
@@ -96,6 +109,8 @@ def choose_pages(
     for name, value in (("pages", pages), ("per_site", per_site)):
         if value < 1:
             raise UsageError(f"{name} must be positive, got {value}")
+    for kind in kinds:
+        check_name("kind of pages", kind, PAGE_KINDS)
     done = {record_id(page_id) for _, page_id in labelled}
     n_done = Counter(site for site, _ in labelled)
     sites: dict[str, _Site] = {}
@@ -105,11 +120,13 @@ def choose_pages(
         if record.failed or record.confidence is None:
             continue
         n_rated += 1
+        if (kind := page_kind(record)) not in kinds:
+            continue
         site = sites.setdefault(record.site, _Site())
         site.n_pages += 1
         site.loss += 1 - record.confidence
         if record.id not in done and (wanted := per_site - n_done[record.site]) > 0:
-            site.consider((-record.confidence, -number), record, wanted)
+            site.consider((-record.confidence, -number), record, kind, wanted)
     if not n_rated:
         output.refuse_without_records(n_records)
         raise UsageError("pages are chosen by confidence, but no record has one", source=output.name)
@@ -119,11 +136,11 @@ def choose_pages(
     for name, site in ranked:
         if site.n_pages < per_site:
             continue
-        least = {page_id: -sure for sure, _, page_id, _ in sorted(site.least) if page_id not in taken}
+        least = {item[2]: item for item in sorted(site.least, key=lambda item: item[:2]) if item[2] not in taken}
         taken.update(least)
         of = n_done[name] + len(least)
-        for rank, (page_id, sure) in enumerate(reversed(least.items()), n_done[name] + 1):
-            chosen.append(ChosenPage(page_id, name, rank, of, sure))
+        for rank, (sure, _, page_id, _, url, kind) in enumerate(reversed(least.values()), n_done[name] + 1):
+            chosen.append(ChosenPage(page_id, name, rank, of, -sure, url, kind))
     return chosen[:pages]
 
 

@@ -29,13 +29,16 @@ RunRecords: TypeAlias = str | Path | Sequence[Mapping[str, Any]] | Any
 #: Maximum characters of an id, URL or title, and maximum bytes of a line; longer lines are counted as damaged.
 _MAX_NAME, _MAX_LINE = 500, 64 << 20
 #: Columns of a table that a survey reads, and number of rows to decode at a time.
-_COLUMNS = ("id", "url", "status", "title", "text", "confidence", "n_blocks", "n_kept_blocks", "model", "metadata")
+_COLUMNS = (
+    "id", "url", "status", "title", "text", "confidence", "article_probability", "n_blocks", "n_kept_blocks", "model",
+    "metadata",
+)  # fmt: skip
 _BATCH_ROWS = 64
 #: Maximum bytes of the rows to decode at a time, unless one row has more.
 _MAX_BATCH = 1 << 30
 #: Columns of which a record has at least one, unlike labels of blocks, for example.
 _NAMING = frozenset({"id", "url", "status"})
-_PARTS = {"metadata": ("metadata.language", "metadata.published")}
+_PARTS = {"metadata": ("metadata.language", "metadata.published", "metadata.page_type")}
 _PARQUET = b"PAR1"
 #: Statuses of pages that failed.
 _FAILED = frozenset(FAILURES)
@@ -57,6 +60,8 @@ class Record:
     model: str
     language: str
     has_date: bool
+    page_type: str = ""  #: Type that the page declares.
+    p_article: float | None = None  #: Predicted probability of being an article.
 
     @property
     def failed(self) -> bool:
@@ -96,6 +101,8 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
         _name(row.get("model")),
         _name(about.get("language")).partition("-")[0].lower(),
         isinstance(about.get("published"), str),
+        _name(about.get("page_type")),
+        _share(row.get("article_probability")),
     )
 
 

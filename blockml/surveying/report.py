@@ -22,6 +22,7 @@ from blockml.reports.survey import survey_html, write_survey
 from blockml.storage.atomic import atomic_write
 from blockml.surveying.comparison import Changes, Earlier
 from blockml.surveying.duplicates import Duplicates
+from blockml.surveying.kinds import KindCounts
 from blockml.surveying.lines import RepeatedLines
 from blockml.surveying.pages import LARGE_SITE, PagesRead, read_chosen_pages, template_rows
 from blockml.surveying.records import RunOutput, RunRecords, count_of
@@ -32,7 +33,7 @@ from blockml.text.sketches import min_hashes
 __all__ = ["TABLES", "Survey", "survey"]
 
 #: Tables of a survey.
-TABLES = ("sites", "templates", "lines", "pages", "confidence", "changes", "changed_pages")
+TABLES = ("sites", "kinds", "patterns", "templates", "lines", "pages", "confidence", "changes", "changed_pages")
 #: Maximum number of sites whose pages are shown; the table of sites has all.
 _SHOWN_SITES = 20
 #: Maximum characters of a text that is compared with its page for a view.
@@ -173,11 +174,12 @@ def survey(
     records, earlier_output = RunOutput(output), None if before is None else RunOutput(before)
     given = None if inputs is None else _inputs(inputs)
     changes = None if earlier_output is None else Changes(Earlier.read(earlier_output))
-    sites, duplicates = Sites(sample_size=template_pages), Duplicates()
+    sites, duplicates, kinds = Sites(sample_size=template_pages), Duplicates(), KindCounts()
     for number, record in enumerate(tracked(records, progress, "records")):
         words = (record.text or "").split()
         hashes = min_hashes(words)
         site = sites.add(record, number, len(words))
+        kinds.add(record, site.name, len(words))
         if words:
             duplicates.add(number, site.number, hashes)
         if changes is not None:
@@ -221,6 +223,8 @@ def survey(
         )
     tables = {
         "sites": site_rows,
+        "kinds": kinds.kind_rows(),
+        "patterns": kinds.pattern_rows(),
         "templates": template_rows(large, pages) if pages.summaries else [],
         "lines": line_rows,
         "pages": [_page_row(site, note, kind) for site in ranked[:_SHOWN_SITES]

@@ -265,7 +265,7 @@ def test_tables_in_memory() -> None:
         records = list(blockml.predict(given, model="plain"))
         assert [(record["id"], record["text"]) for record in records] == [("a", "Cats"), ("b", "Dogs")]
     (record,) = blockml.predict([{"seite": "<p>Cats"}], model="plain")
-    assert record["error"] == "no column 'html', only seite; name the column of pages in columns"
+    assert record["error"] == "no column 'html', only seite; name the column that has the pages"
 
 
 def test_a_list_of_pages_as_text() -> None:

@@ -49,7 +49,7 @@ def sentences(page: html.HtmlElement) -> dict[str, str]:
 def test_sections_come_in_the_order_of_interest(page: html.HtmlElement) -> None:
     """The first section is the answer, and the last is how to reproduce it."""
     assert [item.get("id") for item in page.findall(".//section")] == [
-        "scores", "balance", "spread", "pairwise", "slices", "cost", "pages", "published", "again",
+        "scores", "balance", "spread", "pairwise", "cost", "slices", "pages", "published", "again",
     ]  # fmt: skip
 
 
@@ -327,3 +327,20 @@ def test_other_schemas_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="schema"):
         write_comparison({"schema_version": 99}, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sections_of_one_data_set_are_beside_each_other(tables: dict[str, Any], tmp_path: Path) -> None:
+    """With a single data set, sections of one figure share the width of the page; with several, figures do."""
+    several = write_comparison(tables, tmp_path / "several").read_text(encoding="utf-8")
+    assert len(tables["datasets"]) > 1
+    assert '<div class="one">' not in several
+    name = tables["datasets"][0]["name"]
+    for key, rows in tables.items():
+        if isinstance(rows, list) and rows and "dataset" in rows[0]:
+            tables[key] = [row for row in rows if row["dataset"] == name]
+    tables["datasets"] = tables["datasets"][:1]
+    single = write_comparison(tables, tmp_path / "single").read_text(encoding="utf-8")
+    assert '<div class="one">' in single
+    assert single.count('class="third"') == 4
+    assert single.count("<section") == single.count("</section>")
+    assert single.count("<div") == single.count("</div>")

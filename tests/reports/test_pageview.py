@@ -299,3 +299,11 @@ def test_command_says_what_is_wrong(
     assert main(["view", *filled]) == code
     assert words in capsys.readouterr().err
     assert not (tmp_path / "view.html").exists()
+
+
+def test_remarks_about_the_page_are_shown(tmp_path: Path) -> None:
+    """Remarks of the extraction, such as that scripts have the content, are among the warnings of a view."""
+    data = '{"body": "' + "Cats rule the world. " * 20 + '"}'
+    result = blockml.extract(f"<p>Loading<script id=__NEXT_DATA__>{data}</script>")
+    page = write_view(result, tmp_path / "view.html").read_text(encoding="utf-8")
+    assert "the content is in scripts (__NEXT_DATA__)" in page

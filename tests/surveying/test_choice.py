@@ -40,6 +40,34 @@ def test_sites_by_weight_and_their_least_certain_pages() -> None:
     assert [page.id for page in chosen[:2]] == ["unsure.example/7", "unsure.example/6"]
 
 
+def test_lists_and_sitemaps_are_not_worth_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pages of kinds without content are not chosen unless asked for, and the choice can be printed."""
+    paths = ["tag/a", "category/b", "sitemap.xml", "search?q=x", "login.php", *(f"story-{n}.html" for n in range(6))]
+    rows = [
+        {"id": path, "url": f"https://a.example/{path}", "text": f"{path} text", "confidence": 0.1 + n / 20}
+        for n, path in enumerate(paths)
+    ]
+    chosen = choose_pages(RunOutput(rows))
+    assert [page.id for page in chosen] == [f"story-{n}.html" for n in range(5)]
+    assert {(page.kind, page.url) for page in chosen[:1]} == {("other", "https://a.example/story-0.html")}
+    lists = choose_pages(RunOutput(rows), per_site=2, kinds=["list"])
+    assert [(page.id, page.kind) for page in lists] == [("tag/a", "list"), ("category/b", "list")]
+    with pytest.raises(UsageError, match="unknown kind of pages 'lists'; did you mean 'list'"):
+        choose_pages(RunOutput(rows), kinds=["lists"])
+    output = tmp_path / "out.jsonl"
+    output.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    command = ["label", str(tmp_path / "crawl.warc.gz"), "--survey", str(output), "--list"]
+    assert main(command) == 0
+    printed = capsys.readouterr()
+    assert [line.split() for line in printed.out.splitlines()][1] == [
+        "a.example", "1", "of", "5", "0.350", "other", "story-0.html", "https://a.example/story-0.html",
+    ]  # fmt: skip
+    assert "5 pages of 1 site to label; 0 already labelled" in printed.err
+    assert main([*command, "--kinds", "list,search", "--per-site", "3"]) == 0
+    assert "tag/a" in capsys.readouterr().out
+    assert main(["label", str(tmp_path), "--list"]) == 2
+
+
 def test_repeated_texts_are_chosen_once() -> None:
     """A near copy of a chosen text is not chosen, because it teaches nothing new."""
     words = [" ".join(f"w{k}-{kind}" for k in range(300)) for kind in range(3)]

@@ -21,7 +21,8 @@ from blockml.extractors import resolve
 from blockml.surveying import TABLES, survey
 from blockml.surveying.choice import choose_pages
 from blockml.surveying.comparison import Changes, Earlier
-from blockml.surveying.records import RunOutput
+from blockml.surveying.kinds import PAGE_KINDS, page_kind, url_pattern
+from blockml.surveying.records import RunOutput, record_of
 from blockml.surveying.report import held_out
 
 pytest.importorskip("jinja2")
@@ -76,6 +77,48 @@ def test_pages_of_a_web_archive_belong_to_their_sites() -> None:
     archive = "https://web.archive.org/web/20200131120000/"
     found = survey([*rows[:2], *(row | {"url": archive + row["url"]} for row in rows[2:])])
     assert {row["site"]: row["pages"] for row in found.tables["sites"]} == {"cats.example": 3, "dogs.example": 2}
+
+
+def test_kinds_and_patterns_of_addresses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pages are counted by kind, and by site and pattern of the address, also in the report and in the command."""
+    rows = rows_of({"cats.example": (4, 0.9)})
+    base = "https://www.cats.example"
+    addresses = ["/2024/05/one-story.html", "/2024/06/another-story.html", "/tag/tabby", "/sitemap.xml?page=2"]
+    rows = [row | {"url": base + path} for row, path in zip(rows, addresses, strict=True)]
+    rows[0] |= {"article_probability": 0.8}
+    rows[1]["metadata"] |= {"page_type": "article"}
+    found = survey(rows)
+    assert {row["kind"]: (row["pages"], row["worth_labels"]) for row in found.tables["kinds"]} == {
+        "article": (2, True), "list": (1, False), "sitemap": (1, False)
+    }  # fmt: skip
+    assert {row["pattern"]: (row["kind"], row["pages"]) for row in found.tables["patterns"]} == {
+        "/N/N/*.html": ("article", 2), "/tag/*": ("list", 1), "/sitemap.xml?page": ("sitemap", 1)
+    }  # fmt: skip
+    assert "/N/N/*.html" in found.html()
+    output = written([*rows, *rows_of({f"site{n}.example": (1, 0.5) for n in range(50)})], tmp_path / "out.jsonl")
+    assert main(["survey", str(output)]) == 0
+    assert "the first 40 of 51 sites; --format json, --tables and -o have all" in capsys.readouterr().err
+    assert main(["survey", str(output), "--by", "pattern"]) == 0
+    printed = capsys.readouterr()
+    assert "site0.example" in printed.out
+    assert "the first 40 of 53 patterns" in printed.err
+    assert main(["survey", str(output), "--by", "kind"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split() == [
+        "kind", "pages", "confidence", "failed", "empty", "worth_labels"
+    ]  # fmt: skip
+
+
+def test_hostile_addresses_have_patterns() -> None:
+    """Any address has a pattern and a kind, and their number is bounded."""
+    long = "https://a.example/?" + "&".join("abcdefgh")
+    for url in ("http://[::1", "https://a.example/" + "x/" * 99, "a\ud800", long, ""):
+        pattern, kind = url_pattern(url), page_kind(record_of({"id": "1", "url": url}, 1))
+        assert len(pattern) < 300
+        assert kind in PAGE_KINDS
+    rows = [{"id": f"{n}", "url": f"https://s{n}.example/", "confidence": 0.5} for n in range(20_010)]
+    found = survey(rows).tables["patterns"]
+    assert sum(row["pages"] for row in found) == 20_010
+    assert len(found) == 20_001
 
 
 def test_lines_that_repeat_are_counted_by_site() -> None:
