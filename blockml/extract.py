@@ -179,7 +179,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
         confidence=decision.confidence,
         model=extractor.id,
         article_probability=prediction.p_article,
-        remarks=prediction.remarks,
+        remarks=prediction.remarks + decision.remarks,
         labels=decision.labels,
         _deferred=deferred,
     )

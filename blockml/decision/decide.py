@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.comments import consistent_labels
+from blockml.decision.comments import comments_remark, consistent_labels
 from blockml.decision.declared import declared_lines, declares_article, has_running_text
 from blockml.decision.policy import (
     HALF,
@@ -48,6 +48,7 @@ class Decision:
     overruled: NDArray[np.bool_]
     labels: Sequence[Label] | None  #: (n_blocks,) label of each block; None from extractors without labels.
     confidence: float  #: Predicted F1, or the expected share of words whose decision is right; in [0, 1].
+    remarks: tuple[str, ...] = ()  #: Remarks about the whole page, one sentence each.
 
 
 def decide(
@@ -110,6 +111,7 @@ def decide(
         if (found := rule(policy, scored)) is not None:
             removals.append((reason, found & kept))
             kept = kept & ~found
+    remark = comments_remark(page, by_score, by_score & ~kept) if kept is not by_score else None
     # The confidence is that of the scores, without labels that were included or excluded.
     if policy.rule == "expected_f1" and prediction.matrix is not None:
         probabilities = prediction.scores
@@ -145,7 +147,10 @@ def decide(
             found[removed] = reason
         return tuple(found.tolist())
 
-    return Decision(prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure)
+    return Decision(
+        prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure,
+        (remark,) if remark else (),
+    )  # fmt: skip
 
 
 def _by_policy(
