@@ -36,7 +36,6 @@ from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.block_groups import GROUPINGS
 from blockml.features.named_elements import SIDEBARS
 from blockml.features.page_context import BlockAmounts, PageContext
-from blockml.outline import Outline
 from blockml.page import Reason
 from blockml.page.element_names import blocks_in
 from blockml.page.lazy import Lazy
@@ -227,7 +226,7 @@ class PolicyColumns:
     @classmethod
     def of(cls, context: PageContext, policy: DecisionPolicy) -> PolicyColumns:
         """Compute the columns of a page."""
-        outline = Outline(context.page)
+        outline = context.outline
         unit = pooled_units(outline)
         copy = compared_units(outline, unit)
         text = duplicated_lines(context.blocks, copy, policy.min_duplicate_words)
