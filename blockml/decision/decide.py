@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.comments import consistent_labels
+from blockml.decision.comments import comments_remark, consistent_labels
 from blockml.decision.declared import declared_lines, declares_article, has_running_text
 from blockml.decision.policy import (
     HALF,
@@ -24,9 +24,9 @@ from blockml.decision.policy import (
     score_blocks,
 )
 from blockml.decision.prediction import Prediction, ScoredPage
-from blockml.decision.units import complete, data_tables, mean_over_units
+from blockml.decision.units import complete, mean_over_units
 from blockml.errors import UsageError, check_name, check_type
-from blockml.outline import Outline, UnitKind
+from blockml.outline import Outline
 from blockml.page import Label, Page, Reason
 from blockml.page.lazy import LazySequence
 
@@ -48,6 +48,7 @@ class Decision:
     overruled: NDArray[np.bool_]
     labels: Sequence[Label] | None  #: (n_blocks,) label of each block; None from extractors without labels.
     confidence: float  #: Predicted F1, or the expected share of words whose decision is right; in [0, 1].
+    remarks: tuple[str, ...] = ()  #: Remarks about the whole page, one sentence each.
 
 
 def decide(
@@ -93,7 +94,8 @@ def decide(
     policy, by_policy, declared = _by_policy(policy, page, prediction, scorer)
     scores = by_policy if declared is None else np.where(declared, np.maximum(by_policy, HALF), by_policy)
     by_model = scores >= HALF
-    outline, changes = Outline(page), list[tuple[Reason, NDArray[np.intp]]]()
+    outline = Outline(page) if prediction.matrix is None else prediction.matrix.context.outline
+    changes = list[tuple[Reason, NDArray[np.intp]]]()
     # Compared as float32, so that a block whose score equals the threshold is kept.
     if policy.rule == "expected_f1":
         by_blocks, threshold = _reach(scores, prediction, by_model, threshold)
@@ -110,6 +112,7 @@ def decide(
         if (found := rule(policy, scored)) is not None:
             removals.append((reason, found & kept))
             kept = kept & ~found
+    remark = comments_remark(page, by_score, by_score & ~kept) if kept is not by_score else None
     # The confidence is that of the scores, without labels that were included or excluded.
     if policy.rule == "expected_f1" and prediction.matrix is not None:
         probabilities = prediction.scores
@@ -145,7 +148,10 @@ def decide(
             found[removed] = reason
         return tuple(found.tolist())
 
-    return Decision(prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure)
+    return Decision(
+        prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure,
+        (remark,) if remark else (),
+    )  # fmt: skip
 
 
 def _by_policy(
@@ -244,8 +250,8 @@ def _by_threshold(scores: NDArray[np.float32], kept: NDArray[np.bool_], threshol
 def _name_tables(found: NDArray[np.object_], outline: Outline, probabilities: NDArray[np.float32]) -> None:
     """Name code and tables in the reasons of blocks whose own probability speaks for the other decision, in place."""
     for elements, keeping, removing in (
-        (outline.unit(UnitKind.CODE), Reason.KEPT_WITH_CODE, Reason.REMOVED_WITH_CODE),
-        (data_tables(outline), Reason.KEPT_WITH_TABLE, Reason.REMOVED_WITH_TABLE),
+        (outline.code, Reason.KEPT_WITH_CODE, Reason.REMOVED_WITH_CODE),
+        (outline.data_table, Reason.KEPT_WITH_TABLE, Reason.REMOVED_WITH_TABLE),
     ):
         if elements is not None:
             is_likely = probabilities >= HALF

@@ -36,7 +36,6 @@ from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.block_groups import GROUPINGS
 from blockml.features.named_elements import SIDEBARS
 from blockml.features.page_context import BlockAmounts, PageContext
-from blockml.outline import Outline
 from blockml.page import Reason
 from blockml.page.element_names import blocks_in
 from blockml.page.lazy import Lazy
@@ -178,6 +177,8 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 MIN_SUMMARY_P_ARTICLE, _FORUM_SHARE = 0.5, 0.5
 #: Expected words before penalties, as a multiple of ``min_content_words``, up to which a page may have no content.
 _FEW = 4
+#: Minimum words and probability of running text on a page, for it not to be a form (our choices).
+_MIN_TEXT, _MIN_TEXT_PROBABILITY = 50, np.float32(0.4)
 #: Score at which the model counts a block as content; a caller's threshold is compared with scores afterwards.
 HALF = np.float32(0.5)
 #: Fields of a policy that lower scores, with the reason for blocks that would be kept if the fields were 0.
@@ -225,7 +226,7 @@ class PolicyColumns:
     @classmethod
     def of(cls, context: PageContext, policy: DecisionPolicy) -> PolicyColumns:
         """Compute the columns of a page."""
-        outline = Outline(context.page)
+        outline = context.outline
         unit = pooled_units(outline)
         copy = compared_units(outline, unit)
         text = duplicated_lines(context.blocks, copy, policy.min_duplicate_words)
@@ -302,6 +303,7 @@ def score_blocks(
         columns.form is not None
         and policy.form_best_probability > policy.min_best_probability
         and probabilities @ words < _FEW * policy.min_content_words
+        and columns.amounts.prose[probabilities >= _MIN_TEXT_PROBABILITY].sum() < _MIN_TEXT
         and columns.form.value
     ):
         policy = replace(policy, min_best_probability=policy.form_best_probability)

@@ -21,18 +21,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.outline import Outline, UnitKind, innermost
+from blockml.outline import Outline, UnitKind
 from blockml.page import Flag, Reason
 
-__all__ = ["Completed", "compared_units", "complete", "data_tables", "in_quotations", "mean_over_units", "pooled_units"]
+__all__ = ["Completed", "compared_units", "complete", "in_quotations", "mean_over_units", "pooled_units"]
 
 #: Minimum share of the words of a plain list or item that is kept, for all of it to be kept.
 _MIN_SHARE = 0.6
 #: Minimum score, as a share of the threshold, of what a kept part needs: the text below a heading, a list below a line
 #: that announces it, the value of a label or the middle of a sentence, and the heading above a text.
 _MIN_TEXT, _MIN_LIST, _MIN_LINE, _MIN_HEADING = 0.8, 0.2, 0.6, 0.1
-#: Maximum lines per item of a plain list: items of others are cards or posts.
-_MAX_LINES = 3
 #: Maximum words of a label, and lines and words between the halves of a sentence.
 _LABEL_WORDS, _MAX_BETWEEN, _FEW_WORDS = 6, 3, 12
 #: Last characters of a line that announces the next one, and of a sentence.
@@ -58,26 +56,7 @@ def pooled_units(outline: Outline) -> NDArray[np.intp]:
     >>> pooled_units(Outline(page)).tolist()
     [0, 0, 0, 1, 1, 1, 1, 2, 2, 3]
     """
-    return _merged(outline.line, _code(outline), data_tables(outline))
-
-
-def _code(outline: Outline) -> NDArray[np.int32] | None:
-    """Return (n_blocks,) the outermost code element around each block, -1 without one; None without any."""
-    return None if outline.unit(UnitKind.CODE) is None else _outermost(outline, outline.elements(UnitKind.CODE))
-
-
-def _outermost(outline: Outline, elements: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return (n_blocks,) the outermost of some elements around each block, -1 without one."""
-    nodes = outline.page.nodes
-    is_outer = np.ones(len(elements), dtype=bool)
-    is_outer[1:] = elements[1:] >= np.maximum.accumulate(nodes.end[elements])[:-1]
-    return innermost(nodes, elements[is_outer], outline.page.blocks.node)
-
-
-def data_tables(outline: Outline) -> NDArray[np.int32] | None:
-    """Return (n_blocks,) the data table around each block, -1 without one; None if the page has no table."""
-    table = outline.unit(UnitKind.TABLE)
-    return None if table is None else np.where(outline.layout, np.int32(-1), table)
+    return _merged(outline.line, outline.code, outline.data_table)
 
 
 def mean_over_units(scores: NDArray[np.float32], outline: Outline, *, tables: bool = True) -> NDArray[np.float32]:
@@ -92,7 +71,7 @@ def mean_over_units(scores: NDArray[np.float32], outline: Outline, *, tables: bo
     >>> mean_over_units(np.array([.9, .3, .2], np.float32), outline).round(2).tolist()
     [0.5, 0.5, 0.20000000298023224]
     """
-    for elements in (_code(outline), data_tables(outline) if tables else None):
+    for elements in (outline.code, outline.data_table if tables else None):
         if elements is None:
             continue
         inside = (elements >= 0).nonzero()[0]
@@ -118,7 +97,7 @@ def compared_units(outline: Outline, unit: NDArray[np.intp]) -> NDArray[np.intp]
     >>> compared_units(outline, pooled_units(outline)).tolist()
     [0, 1, 1, 2]
     """
-    return _merged(unit, _plain_lists(outline))
+    return _merged(unit, outline.plain_list)
 
 
 def _merged(number: NDArray[np.intp], *elements: NDArray[np.int32] | None) -> NDArray[np.intp]:
@@ -139,29 +118,6 @@ def in_quotations(outline: Outline) -> _Mask | None:
     """Return (n_blocks,) which blocks are in quotations; None without any."""
     unit = outline.unit(UnitKind.QUOTATION)
     return None if unit is None else unit >= 0
-
-
-def _plain_lists(outline: Outline) -> NDArray[np.int32] | None:
-    """Return (n_blocks,) the outermost plain list around each block, -1 without one; None without any.
-
-    A list is plain if its items have few lines. Others are posts, cards or the layout of a page.
-    """
-    nodes = outline.page.nodes
-    lists = _sorted(outline, UnitKind.LIST, UnitKind.DEFINITIONS)
-    if not len(lists):
-        return None
-    first, after = outline.blocks_in(lists)
-    lists, first, after = (column[first < after] for column in (lists, first, after))
-    items = _sorted(outline, UnitKind.ITEM, UnitKind.TERM, UnitKind.DESCRIPTION)
-    n_items = items.searchsorted(nodes.end[lists]) - items.searchsorted(lists)
-    lists = lists[outline.line[after - 1] - outline.line[first] < _MAX_LINES * n_items]
-    return _outermost(outline, lists) if len(lists) else None
-
-
-def _sorted(outline: Outline, *kinds: UnitKind) -> NDArray[np.int64]:
-    """Return the elements of several kinds in document order."""
-    found = [elements for kind in kinds if len(elements := outline.elements(kind))]
-    return np.sort(np.concatenate(found)) if len(found) > 1 else found[0] if found else np.zeros(0, dtype=np.int64)
 
 
 @dataclass(slots=True, eq=False)
@@ -199,8 +155,8 @@ class Completed:
         self._set(rows, reason, value=False)
 
     def _set(self, rows: NDArray[np.intp], reason: Reason, *, value: bool) -> None:
-        if (table := data_tables(self.outline)) is not None:  # is never torn
-            around = table[rows]
+        table = self.outline.data_table
+        if table is not None and (around := table[rows]).max(initial=-1) >= 0:  # a table is never torn
             rows = rows[(around < 0) | (np.bincount(around + 1)[around + 1] == np.bincount(table + 1)[around + 1])]
         changed = rows[self.kept[rows] != value]
         if len(changed):
@@ -236,37 +192,44 @@ def complete(
     page = Completed(outline, scores, probabilities, threshold, kept.copy())
     n_kept = np.count_nonzero(kept)
     if n_kept and n_kept < len(kept):
-        plain = _plain_lists(outline)
-        if plain is not None:
-            _complete_lists(page, plain)
-        _complete_lines(page, plain)
+        if outline.plain_list is not None:
+            _complete_lists(page, outline.plain_list)
+        _complete_lines(page)
         _complete_sentences(page)
-        if outline.unit(UnitKind.HEADING) is not None:
-            _complete_headings(page)
+        heading = outline.unit(UnitKind.HEADING)
+        if heading is not None:
+            _complete_headings(page, heading)
     return page
 
 
 def _complete_lists(page: Completed, plain: NDArray[np.int32]) -> None:
     """Keep all of a plain list, or of one of its items, of which most is kept."""
+    is_torn = (page.kept[1:] != page.kept[:-1]) & (plain[1:] == plain[:-1]) & (plain[1:] >= 0)
     item = page.outline.unit(UnitKind.ITEM)
-    for unit, reason in ((item, Reason.KEPT_WITH_ITEM), (plain, Reason.KEPT_WITH_LIST)):
-        if unit is None:
-            continue
-        rows = ((unit >= 0) & (plain >= 0)).nonzero()[0]
-        number, words = unit[rows], page.words[rows]
-        total, of_kept = np.bincount(number, words), np.bincount(number, words * page.kept[rows])
-        is_torn = (of_kept < total) & (of_kept >= _MIN_SHARE * total)
-        page.keep(rows[is_torn[number]], reason)
+    for element in {*plain[1:][is_torn].tolist()}:
+        rows = _rows(_blocks_of(page.outline, element))
+        if item is not None:
+            _, number = np.unique(item[rows], return_inverse=True)
+            page.keep(rows[_most_kept(page, rows, number)], Reason.KEPT_WITH_ITEM)
+        page.keep(rows[_most_kept(page, rows, np.zeros_like(rows))], Reason.KEPT_WITH_LIST)
 
 
-def _complete_lines(page: Completed, plain: NDArray[np.int32] | None) -> None:
+def _most_kept(page: Completed, rows: NDArray[np.intp], number: NDArray[np.intp]) -> _Mask:
+    """Return (n_rows,) whether most words of the blocks with the same number are kept."""
+    words = page.words[rows]
+    total, of_kept = np.bincount(number, words), np.bincount(number, words * page.kept[rows])
+    found: _Mask = ((of_kept >= _MIN_SHARE * total) & (of_kept > 0))[number]
+    return found
+
+
+def _complete_lines(page: Completed) -> None:
     """Keep lines that announce something kept, and the lists, tables, code and values that kept lines announce."""
     texts, line = page.outline.page.blocks.texts, page.outline.line
     for before, after in [*_edges(page)]:
         if line[before] == line[after] or not texts[before].rstrip().endswith(_ANNOUNCES):
             continue
         first, last = (int(line.searchsorted(line[block])) for block in (before, after))
-        lead, announced = slice(first, before + 1), _announced(page.outline, before, after, plain)
+        lead, announced = slice(first, before + 1), _announced(page.outline, before, after)
         reason, minimum = Reason.KEPT_WITH_LEAD_IN, _MIN_LIST
         if announced is None:
             if page.words[lead].sum() > _LABEL_WORDS:
@@ -296,7 +259,7 @@ def _rows(blocks: slice) -> NDArray[np.intp]:
     return np.arange(blocks.start, blocks.stop)
 
 
-def _announced(outline: Outline, before: int, after: int, plain: NDArray[np.int32] | None) -> slice | None:
+def _announced(outline: Outline, before: int, after: int) -> slice | None:
     """Return the blocks of the plain list, code or data table that begins after a line; None without one.
 
     Buttons before it, and hidden copies of it, are passed over.
@@ -305,7 +268,7 @@ def _announced(outline: Outline, before: int, after: int, plain: NDArray[np.int3
     for block in range(after, min(after + _PASSED + 1, len(blocks))):
         if blocks.flags[block] & _HIDDEN:
             continue
-        for unit in (data_tables(outline), plain, _code(outline)):
+        for unit in (outline.data_table, outline.plain_list, outline.code):
             if unit is not None and unit[block] >= 0 and unit[block] != unit[before]:
                 return None if _has_fields(outline, int(unit[block])) else _blocks_of(outline, int(unit[block]))
         if blocks.n_words[block] > 1:
@@ -339,47 +302,65 @@ def _complete_sentences(page: Completed) -> None:
             page.keep(_rows(between), Reason.KEPT_WITH_SENTENCE)
 
 
-def _complete_headings(page: Completed) -> None:
+def _complete_headings(page: Completed, heading: NDArray[np.int32]) -> None:
     """Keep headings above kept text, and likely text below kept headings; remove headings without text.
 
     The first heading may be left out: it is the title. A heading without text stays if it is a link, whose text is
     elsewhere, or a title.
     """
-    outline, words = page.outline, page.words
-    heading, section = outline.unit(UnitKind.HEADING), outline.section
-    if heading is None:
-        return
-    starts = np.unique(section[section >= 0])
+    outline = page.outline
+    section = outline.section
+    starts = (section == np.arange(len(section))).nonzero()[0]
     ends = np.append(starts[1:], len(section))
-    is_text = (heading < 0) & (words > 0)
-    before = np.zeros((2, len(section) + 1), dtype=np.int64)
-    np.cumsum(np.stack((words * is_text, words * (is_text & page.kept))), axis=1, out=before[:, 1:])
-    total, of_kept = before[:, ends] - before[:, starts]
+    of_text = page.words * (heading < 0)
+    text, of_kept = _before(of_text), _before(of_text * page.kept)
+    has_text, in_section = text[ends] > text[starts], of_kept[ends] - of_kept[starts]
     first = int(page.kept.argmax())
-    names = [outline.page.nodes.name(node) for node in heading[starts].tolist()]
-    for number in ((total > 0) & (page.kept[starts] != (2 * of_kept > total))).nonzero()[0].tolist():
-        start, end = int(starts[number]), int(ends[number])
-        own = start + (heading[start:end] == heading[start]).nonzero()[0]
-        below = _text_below(outline, int(heading[start]), int(own[-1]) + 1, end)
+    is_open = page.kept[starts] != (2 * in_section > text[ends] - text[starts])
+    for number in (has_text & is_open & ((starts > first) | page.kept[starts])).nonzero()[0].tolist():
+        start, end = starts.item(number), ends.item(number)
+        below = _text_below(outline, heading, start, end)
         if not page.kept[start]:
-            text = words[below] * is_text[below]
-            is_needed = first < start and 2 * text[page.kept[below]].sum() > text.sum()
-            if is_needed and page.is_likely(slice(start, start + len(own)), _MIN_HEADING):
-                page.keep(own, Reason.KEPT_WITH_TEXT)
-        elif not of_kept[number]:
+            n_words, n_kept = (sums.item(below.stop) - sums.item(below.start) for sums in (text, of_kept))
+            if 2 * n_kept > n_words and page.is_likely(slice(start, below.start), _MIN_HEADING):
+                page.keep(_rows(slice(start, below.start)), Reason.KEPT_WITH_TEXT)
+        elif not in_section[number]:
             if page.is_likely(below, _MIN_TEXT):
                 page.keep(_rows(below), Reason.KEPT_WITH_HEADING)
-                continue
-            is_link = 2 * outline.page.blocks.n_linked[own].sum() >= words[own].sum()
-            deeper = next((k for k in range(number + 1, len(names)) if names[k] <= names[number]), len(names))
-            if not (is_link or names[number] == "h1" or of_kept[number:deeper].any()):
-                page.remove(own, Reason.REMOVED_WITH_TEXT)
+            elif not _may_be_alone(page, heading, starts[number:], in_section[number:]):
+                page.remove(_rows(slice(start, below.start)), Reason.REMOVED_WITH_TEXT)
 
 
-def _text_below(outline: Outline, node: int, start: int, end: int) -> slice:
-    """Return the blocks below a heading in the innermost element around it that has some, from ``start`` to ``end``."""
+def _before(values: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return (n_blocks + 1,) the sum of the values (n_blocks,) before each block."""
+    sums = np.zeros(len(values) + 1, dtype=np.int64)
+    values.cumsum(out=sums[1:])
+    return sums
+
+
+def _may_be_alone(
+    page: Completed, heading: NDArray[np.int32], starts: NDArray[np.intp], of_kept: NDArray[np.int64]
+) -> bool:
+    """Tell whether the first of some headings is a link or a title, or has kept text before the next one of its level.
+
+    ``of_kept`` (n_headings,) are the words of kept text in the section of each.
+    """
+    nodes, blocks, start = page.outline.page.nodes, page.outline.page.blocks, int(starts[0])
+    name = nodes.name(heading.item(start))
+    if name == "h1" or 2 * blocks.n_linked[start] >= blocks.n_words[start]:
+        return True
+    for other, n_words in zip(starts[1:].tolist(), of_kept[1:].tolist(), strict=True):
+        if n_words or nodes.name(heading.item(other)) <= name:
+            return nodes.name(heading.item(other)) > name
+    return False
+
+
+def _text_below(outline: Outline, heading: NDArray[np.int32], start: int, end: int) -> slice:
+    """Return the blocks below a heading in the innermost element around it that has some, in its section."""
     nodes, owner = outline.page.nodes, outline.page.blocks.node
-    place = int(owner[start])
-    while node >= 0 and nodes.end[node] <= place:
-        node = int(nodes.parent[node])
-    return slice(start, end if node < 0 else min(end, int(owner.searchsorted(nodes.end[node]))))
+    node, first = heading.item(start), start
+    while heading.item(first) == node:
+        first += 1
+    while node >= 0 and nodes.end.item(node) <= owner.item(first):
+        node = nodes.parent.item(node)
+    return slice(first, end if node < 0 else min(end, int(owner.searchsorted(nodes.end.item(node)))))
