@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from blockml.rendering.record import RECORD
 
 from blockml.batch import BatchExtractor, Options, PageExtractor, find_inputs, predict_to_file
 from blockml.batch.readers import Inputs
 from blockml.extractors import resolve
+from blockml.records import RECORD
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only"),
