@@ -189,7 +189,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
         confidence=decision.confidence,
         model=extractor.id,
         article_probability=prediction.p_article,
-        remarks=(*prediction.remarks, *_about_scripts(page, decision)),
+        remarks=(*prediction.remarks, *decision.remarks, *_about_scripts(page, decision)),
         labels=decision.labels,
         _deferred=deferred,
     )

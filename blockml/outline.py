@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from blockml.page import Blocks, Nodes, Page, Separator
 from blockml.page.cached import cached_property
 
-__all__ = ["Outline", "UnitKind", "line_numbers"]
+__all__ = ["Outline", "UnitKind", "innermost", "line_numbers"]
 
 
 class UnitKind(Enum):
@@ -57,6 +57,8 @@ _NUMBER_OF_NAME: Mapping[str, int] = {name: _NUMBERS[kind] for kind, names in _N
 _SECTIONS = _NAMES[UnitKind.HEADING] | {"pre", "blockquote", "hr"}
 #: A table without header cells is layout if a cell has this many characters.
 _LONG_CELL = 800
+#: Maximum lines per item of a plain list.
+_MAX_LINES = 3
 _SAME_LINE = int(Separator.SPACE)
 
 
@@ -132,6 +134,47 @@ class Outline:
         """Return (n_elements,) the first block of each element, and one past the last; equal without blocks."""
         owner = self.page.blocks.node
         return owner.searchsorted(elements), owner.searchsorted(self.page.nodes.end[elements])
+
+    @cached_property
+    def data_table(self) -> NDArray[np.int32] | None:
+        """(n_blocks,) innermost table around each block, -1 if none or layout; None without data tables."""
+        table = self.unit(UnitKind.TABLE)
+        if table is None:
+            return None
+        found = np.where(self.layout, np.int32(-1), table)
+        return found if found.max() >= 0 else None
+
+    @cached_property
+    def code(self) -> NDArray[np.int32] | None:
+        """(n_blocks,) outermost code element around each block, -1 without one; None without any."""
+        return None if self.unit(UnitKind.CODE) is None else self._outermost(self.elements(UnitKind.CODE))
+
+    @cached_property
+    def plain_list(self) -> NDArray[np.int32] | None:
+        """(n_blocks,) outermost plain list around each block, -1 without one; None without any.
+
+        A list is plain if its items have at most three lines on average. Others are posts, cards or the layout of a
+        page.
+        """
+        structural, kinds = self._structural
+        lists = structural[(kinds == _NUMBERS[UnitKind.LIST]) | (kinds == _NUMBERS[UnitKind.DEFINITIONS])]
+        if not len(lists):
+            return None
+        nodes, is_item = self.page.nodes, np.zeros(len(UnitKind) + 1, dtype=bool)
+        is_item[[_NUMBERS[kind] for kind in (UnitKind.ITEM, UnitKind.TERM, UnitKind.DESCRIPTION)]] = True
+        items = structural[is_item[kinds]]
+        first, after = self.blocks_in(lists)
+        n_items = items.searchsorted(nodes.end[lists]) - items.searchsorted(lists)
+        n_lines = self.line[after - 1] - self.line[np.minimum(first, len(self.line) - 1)] + 1
+        lists = lists[(first < after) & (n_lines <= _MAX_LINES * n_items)]
+        return self._outermost(lists) if len(lists) else None
+
+    def _outermost(self, elements: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return (n_blocks,) the outermost of some elements around each block, -1 without one."""
+        nodes = self.page.nodes
+        is_outer = np.ones(len(elements), dtype=bool)
+        is_outer[1:] = elements[1:] >= np.maximum.accumulate(nodes.end[elements])[:-1]
+        return innermost(nodes, elements[is_outer], self.page.blocks.node)
 
     @cached_property
     def line(self) -> NDArray[np.intp]:

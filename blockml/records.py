@@ -255,6 +255,8 @@ def page_record(extraction: Extraction, *, metadata: bool = True) -> dict[str, A
     >>> record["status"], record["text"], record["n_kept_blocks"]
     ('ok', 'One', 1)
     """
+    if metadata:
+        _ = extraction.metadata  # first, because the title is read by itself otherwise
     return {field.name: None if field.of_metadata and not metadata else field.of(extraction) for field in PAGE}
 
 

@@ -1,5 +1,7 @@
 """Small pages modelled on public bug reports of extractors, with their correct Markdown and metadata (CC0)."""
 
+import json
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,3 +25,21 @@ def test_reported_page(name: str, backend: str) -> None:
     for line in declared.splitlines():
         name, _, value = line.removeprefix("METADATA ").partition(": ")
         assert getattr(result.metadata, name) == value
+
+
+#: Pages of which single facts are expected: a text that the plain text or Markdown has or does not have.
+WITH_FACTS = ("102-q-quotes", "108-table-spans", "113-emoji-img", "115-icon-ligatures", "177-results-table",
+              "195-linked-first-column", "196-recipe-groups", "198-repeated-bus")  # fmt: skip
+FACT = re.compile(r'(TEXT|MARKDOWN) (has|has not): (".*")')
+
+
+@pytest.mark.parametrize("name", WITH_FACTS)
+def test_facts_of_a_reported_page(name: str) -> None:
+    """Facts that other extractors lose, or texts that they should leave out."""
+    path = FOLDER / f"{name}.html"
+    result = blockml.extract(path.read_bytes(), url="https://valley.example/mill")
+    outputs = {"TEXT": result.text, "MARKDOWN": blockml.render(result, "markdown")}
+    facts = FACT.findall(path.with_suffix(".expected.txt").read_text("utf-8"))
+    assert facts
+    wrong = [(kind, has, text) for kind, has, text in facts if (json.loads(text) in outputs[kind]) != (has == "has")]
+    assert not wrong

@@ -124,12 +124,13 @@ PyObject *page_features(PyObject *module, PyObject *arguments) {
 typedef struct {
     double penalty, link_penalty, certain_p, min_certain_words, wordless_weight, smoothing, shrinkage, duplicate_penalty,
         same_context_penalty, min_content_words, min_best;
-    const int64_t *line, *text, *context;
+    const int64_t *unit, *text, *copy, *context;
+    const double *preference;
 } Policy;
 
-/* Lowers log odds by penalties, and replaces those of each line by their weighted mean; `weights` (n,) gets the sums of
-   weights by line, `sums` is working memory. Both are zero before. */
-static void pool_lines(const Amounts *page, const float *probabilities, const Policy *policy, double *log_odds,
+/* Lowers log odds by penalties, and replaces those of each unit by their weighted mean; `weights` (n,) gets the sums of
+   weights by unit, `sums` is working memory. Both are zero before. */
+static void pool_units(const Amounts *page, const float *probabilities, const Policy *policy, double *log_odds,
                        double *sums, double *weights) {
     double most = 0, sum = 0, of_links = policy->link_penalty;
     float certain = (float)policy->certain_p;
@@ -142,37 +143,37 @@ static void pool_lines(const Amounts *page, const float *probabilities, const Po
     for (size_t i = 0; i < page->n; i++) {
         int is_link = page->linked[i] > 0 && 2 * page->linked[i] >= page->words[i];
         double weight = at_least(page->words[i], policy->wordless_weight);
-        sums[policy->line[i]] += weight * (log_odds[i] - (is_link ? of_links : policy->penalty));
-        weights[policy->line[i]] += weight;
+        sums[policy->unit[i]] += weight * (log_odds[i] - (is_link ? of_links : policy->penalty));
+        weights[policy->unit[i]] += weight;
     }
-    for (size_t i = 0; i < page->n; i++) log_odds[i] = sums[policy->line[i]] / weights[policy->line[i]];
+    for (size_t i = 0; i < page->n; i++) log_odds[i] = sums[policy->unit[i]] / weights[policy->unit[i]];
 }
 
-/* Smooths log odds, which are equal within lines, over neighbouring lines. */
-static void smooth_lines(const int64_t *line, const double *weights, size_t n, double share, double *log_odds) {
+/* Smooths log odds, which are equal within units, over neighbouring units. */
+static void smooth_units(const int64_t *unit, const double *weights, size_t n, double share, double *log_odds) {
     double before = 0, weight_before = 0;
     for (size_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin; end < n && line[end] == line[begin];) end++;
+        for (end = begin; end < n && unit[end] == unit[begin];) end++;
         double value = log_odds[begin], around = before, total = weight_before;
-        before = weights[line[begin]] * value, weight_before = weights[line[begin]];
-        if (end < n) around += weights[line[end]] * log_odds[end], total += weights[line[end]];
+        before = weights[unit[begin]] * value, weight_before = weights[unit[begin]];
+        if (end < n) around += weights[unit[end]] * log_odds[end], total += weights[unit[end]];
         if (total > 0) value = (1 - share) * value + share * (around / total);
         for (size_t i = begin; i < end; i++) log_odds[i] = value;
     }
 }
 
-/* Lowers the log odds of duplicated lines except the best; `best` and `stays` (n,) are working memory. */
+/* Lowers the log odds of duplicates except the best; `best` and `stays` (n,) are working memory. */
 static void lower_duplicates(const Policy *policy, size_t n, double *log_odds, double *best, int64_t *stays) {
     const int64_t *text = policy->text;
     for (size_t i = 0; i < n; i++) best[i] = -INFINITY, stays[i] = 0;
     for (size_t i = 0; i < n; i++)
-        if (text[i] >= 0) best[text[i]] = at_least(log_odds[i], best[text[i]]);
+        if (text[i] >= 0) best[text[i]] = at_least(log_odds[i] + policy->preference[i], best[text[i]]);
     for (size_t i = n; i-- > 0;)
-        if (text[i] >= 0 && log_odds[i] == best[text[i]]) stays[text[i]] = (int64_t)i;
+        if (text[i] >= 0 && log_odds[i] + policy->preference[i] == best[text[i]]) stays[text[i]] = (int64_t)i;
     for (size_t i = 0; i < n; i++) {
         if (text[i] < 0) continue;
         int64_t other = stays[text[i]];
-        if (policy->line[i] != policy->line[other])
+        if (policy->copy[i] != policy->copy[other])
             log_odds[i] -= policy->context[i] == policy->context[other] ? policy->same_context_penalty
                                                                         : policy->duplicate_penalty;
     }
@@ -185,9 +186,9 @@ static void write_scores(const Amounts *page, const float *probabilities, const 
     double *log_odds = memory, *sums = memory + n, *weights = memory + 2 * n, *spare = memory + 3 * n;
     for (size_t i = 0; i < n; i++) spare[i] = probabilities[i];
     compute_log_odds(spare, n, log_odds);
-    pool_lines(page, probabilities, policy, log_odds, sums, weights);
-    if (policy->smoothing > 0 && policy->line[n - 1] > 0)
-        smooth_lines(policy->line, weights, n, policy->smoothing, log_odds);
+    pool_units(page, probabilities, policy, log_odds, sums, weights);
+    if (policy->smoothing > 0 && policy->unit[n - 1] > 0)
+        smooth_units(policy->unit, weights, n, policy->smoothing, log_odds);
     for (size_t i = 0; policy->shrinkage > 0 && i < n; i++) {
         double against = log_odds[i] + policy->penalty;
         if (against < 0) log_odds[i] = against * (1 - policy->shrinkage) - policy->penalty;
@@ -207,12 +208,13 @@ static void write_scores(const Amounts *page, const float *probabilities, const 
 }
 
 /* policy_scores(columns, numbers): writes the column `scores` (n,) from the others and the numbers of Policy, by name.
-   Lines are numbered without gaps. */
+   Units are numbered without gaps. */
 PyObject *policy_scores(PyObject *module, PyObject *arguments) {
-    enum { PROBABILITIES, WORDS, LINKED, PROSE, LINE, TEXT, CONTEXT, SCORES, N };
+    enum { PROBABILITIES, WORDS, LINKED, PROSE, UNIT, TEXT, COPY, CONTEXT, PREFERENCE, SCORES, N };
     static const Named named[N] = {
         [PROBABILITIES] = {"probabilities", "f"}, [WORDS] = {"words", "d"}, [LINKED] = {"linked", "d"},
-        [PROSE] = {"prose", "d"}, [LINE] = {"line", "q"}, [TEXT] = {"text", "q"}, [CONTEXT] = {"context", "q"},
+        [PROSE] = {"prose", "d"}, [UNIT] = {"unit", "q"}, [TEXT] = {"text", "q"}, [COPY] = {"copy", "q"}, [CONTEXT] = {"context", "q"},
+        [PREFERENCE] = {"preference", "d"},
         [SCORES] = {"scores", "*f"},
     };
     Policy p;
@@ -239,14 +241,15 @@ PyObject *policy_scores(PyObject *module, PyObject *arguments) {
     }
     if (open_named(columns, view, named, N) < 0) return NULL;
     Amounts page = {(size_t)n_items(&view[SCORES]), view[WORDS].buf, view[LINKED].buf, view[PROSE].buf};
-    p.line = view[LINE].buf, p.text = view[TEXT].buf, p.context = view[CONTEXT].buf;
+    p.unit = view[UNIT].buf, p.text = view[TEXT].buf, p.copy = view[COPY].buf, p.context = view[CONTEXT].buf;
+    p.preference = view[PREFERENCE].buf;
     int sound = page.n > 0 && page.n <= INT32_MAX;
     for (int k = 0; k < N; k++) sound &= (size_t)n_items(&view[k]) == page.n;
     for (size_t i = 0; sound && i < page.n; i++)
-        sound = p.line[i] >= 0 && p.line[i] <= (i ? p.line[i - 1] + 1 : 0) && p.line[i] >= (i ? p.line[i - 1] : 0) &&
+        sound = p.unit[i] >= 0 && p.unit[i] <= (i ? p.unit[i - 1] + 1 : 0) && p.unit[i] >= (i ? p.unit[i - 1] : 0) &&
                 p.text[i] < (int64_t)page.n;
     if (!sound)
-        PyErr_SetString(PyExc_ValueError, "no such line or text, or columns of blocks differ in length");
+        PyErr_SetString(PyExc_ValueError, "no such unit or text, or columns of blocks differ in length");
     else if ((memory = calloc(4 * page.n, sizeof(double))) == NULL)
         PyErr_NoMemory();
     else {

@@ -17,6 +17,7 @@ from blockml.batch.arrow import ArrowBatches, read_batches, schema
 from blockml.batch.packing import CsvLines, Encoder, JsonLines
 from blockml.errors import UsageError
 from blockml.storage.atomic import atomic_write
+from blockml.storage.names import is_device
 
 __all__ = ["UNFINISHED", "Folder", "LinesFile", "Output", "ParquetFile", "file_name", "output_for", "read_lines"]
 
@@ -153,12 +154,15 @@ class Folder:
 def file_name(page_id: str, suffix: str = ".txt") -> str:
     """Return a relative path for a page: its id, with characters that file systems don't allow written as ``%XX``.
 
-    No folder has a name that ends in the suffix of the documents, so that none can clash with a document.
+    So are the first letter of a name that Windows keeps for a device, and a dot or space at the end of a folder. No
+    folder has a name that ends in the suffix of the documents, so that none can clash with a document.
 
     Examples
     --------
     >>> file_name("news/story-1"), file_name("<urn:uuid:12>"), file_name("../../etc/passwd")
     ('news/story-1', '%3Curn%3Auuid%3A12%3E', '%2E%2E/%2E%2E/etc/passwd')
+    >>> file_name("aux/con.x"), file_name("a. /b."), file_name("console")
+    ('%61ux/%63on.x', 'a.%20/b.', 'console')
     >>> file_name("news.txt/story-1.txt")
     'news%2Etxt/story-1.txt'
     """
@@ -170,10 +174,13 @@ def file_name(page_id: str, suffix: str = ".txt") -> str:
 def _safe(piece: str) -> str:
     if set(piece) == {"."}:
         return "%2E" * len(piece[: _MAX_NAME // 3])
-    return quote(piece, safe=" ()+,=@!&'")[:_MAX_NAME]
+    name = quote(piece, safe=" ()+,=@!&'")[:_MAX_NAME]
+    return f"%{ord(name[0]):02X}{name[1:]}" if is_device(name) else name
 
 
 def _folder(name: str, suffix: str) -> str:
+    if name.endswith((".", " ")):
+        return f"{name[:-1]}%{ord(name[-1]):02X}"
     if not name.casefold().endswith(suffix):
         return name
     return f"{name[: -len(suffix)]}%2E{name[len(name) - len(suffix) + 1 :]}"

@@ -111,6 +111,8 @@ class PageExtractor:
         url = item.url or (declared_url(html) if self.options.declared_urls else None)
         result = extract_with(self.options, extractor, html, url=url, charset=item.charset)
         options = self.options
+        if self._metadata:
+            _ = result.metadata  # first, because the title of Markdown is read by itself otherwise
         chunks: tuple[Chunk, ...] | None = None
         if options.chunks is None:
             text = render(result, options.format, **options.switches)  # first, because it may add warnings

@@ -179,9 +179,16 @@ def add_datasets(parser: argparse.ArgumentParser, *, required: bool = True) -> N
 
 
 def add_columns(parser: argparse.ArgumentParser) -> None:
-    """Add ``--columns``."""
+    """Add ``--columns`` and ``--outside-files``."""
     text = "column names of tables by kind, such as html=source,text=body; others are recognised by their names"
     parser.add_argument("--columns", type=comma_separated, metavar="KIND=NAME,…", help=text)
+    add_outside_files(parser)
+
+
+def add_outside_files(parser: argparse.ArgumentParser) -> None:
+    """Add ``--outside-files``."""
+    text = "let tables name files outside of their folder, which may then be shown in reports"
+    parser.add_argument("--outside-files", action="store_true", help=text)
 
 
 def given_datasets(arguments: argparse.Namespace, specs: Sequence[str], *, needs_gold: bool = True) -> list[Dataset]:
@@ -208,10 +215,13 @@ def given_datasets(arguments: argparse.Namespace, specs: Sequence[str], *, needs
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for spec in specs:
+            outside = arguments.outside_files
             if is_table(Path(spec)) and not needs_gold:
-                opened.append(read_table(Path(spec), Path(spec).name, columns, needs_gold=False))
+                path = Path(spec)
+                opened.append(read_table(path, path.name, columns, needs_gold=False, outside_files=outside))
             else:
-                opened.append(open_dataset(spec, columns=columns if is_table(Path(spec)) else None))
+                chosen = columns if is_table(Path(spec)) else None
+                opened.append(open_dataset(spec, columns=chosen, outside_files=outside))
             while caught:
                 note(str(caught.pop(0).message))
     return opened

@@ -9,7 +9,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blockml.cli.arguments import comma_separated, positive, refuse
+from blockml.cli.arguments import add_outside_files, comma_separated, positive, refuse
 from blockml.cli.output import TerminalProgress, note, one_line, print_rows, show, writing
 from blockml.errors import UsageError
 from blockml.extractors import Extractor, resolve
@@ -52,6 +52,7 @@ def add_label(parser: argparse.ArgumentParser) -> None:
     add("--no-browser", action="store_true", help="print the address without opening it")
     text = "label-studio: write all pages with their labels, or the model's, as tasks to -o FILE.json, then exit"
     add("--format", choices=["folders", "label-studio"], default="folders", help=text)
+    add_outside_files(parser)
     parser.set_defaults(run=run_label)
 
 
@@ -129,7 +130,7 @@ def run_label(arguments: argparse.Namespace) -> int:
         return _list(arguments, output)
     extractor = resolve(arguments.model)
     if arguments.survey is None:
-        store = LabelStore(pages_to_label(arguments.inputs), output, extractor)
+        store = LabelStore(pages_to_label(arguments.inputs, outside_files=arguments.outside_files), output, extractor)
     else:
         store = _chosen(arguments, output, extractor)
     if not store.pages:
@@ -171,7 +172,7 @@ def _write_tasks(arguments: argparse.Namespace) -> int:
 
     if not arguments.output or not arguments.output.endswith(".json"):
         raise UsageError("--format label-studio needs -o FILE.json")
-    pages = pages_to_label(arguments.inputs)
+    pages = pages_to_label(arguments.inputs, outside_files=arguments.outside_files)
     is_labelled = isinstance(pages, Path) and has_page_folders(pages)
     source = Path(arguments.inputs[0])
     source = source if source.exists() else Path(arguments.output)  # the input is a glob

@@ -93,6 +93,7 @@ def open_dataset(
     columns: Mapping[str, str] | None = None,
     name: str | None = None,
     layout: str | None = None,
+    outside_files: bool = False,
 ) -> Dataset:
     """Open labelled pages: a folder, a table file, or data in memory.
 
@@ -109,6 +110,9 @@ def open_dataset(
         Name of the data set; by default that of the folder or file.
     layout
         A key of :data:`LAYOUTS`; by default recognised from the contents.
+    outside_files
+        Whether tables may name page files and text files outside of their folder (for data in memory: the current
+        folder). Leave it off for tables from others: what they name would be shown in reports.
 
     Returns
     -------
@@ -140,7 +144,7 @@ def open_dataset(
     if isinstance(source, Dataset):
         return replace(source, name=name) if name else source
     if not isinstance(source, str | Path):
-        return _open_object(source, columns, name)
+        return _open_object(source, columns, name, outside_files=outside_files)
     prefix, separator, rest = ("", "", "") if Path(source).exists() else str(source).partition("=")
     if separator and not prefix:
         raise UsageError("the name before '=' is empty; a data set is given as NAME=PATH", source=source)
@@ -152,13 +156,19 @@ def open_dataset(
     check_name("layout", chosen, LAYOUTS)
     title = name or prefix or split_compression(path.resolve().name)[0]
     if chosen in ("table", "label-studio"):
-        return read_table(path, name or prefix or Path(title).stem, columns)
+        return read_table(path, name or prefix or Path(title).stem, columns, outside_files=outside_files)
     if columns:
         raise UsageError(f"columns only apply to tables; the layout of this folder is {chosen}", source=path)
     return READERS[chosen](path, title)
 
 
-def _open_object(source: Any, columns: Mapping[str, str] | None, name: str | None) -> Dataset:  # noqa: ANN401
+def _open_object(
+    source: Any,  # noqa: ANN401
+    columns: Mapping[str, str] | None,
+    name: str | None,
+    *,
+    outside_files: bool,
+) -> Dataset:
     """Open data in memory."""
     kind = Path(f"<{type(source).__name__}>")
     title = name or "data"
@@ -166,7 +176,8 @@ def _open_object(source: Any, columns: Mapping[str, str] | None, name: str | Non
         if len({page.id for page in source}) < len(source):
             raise DatasetError("two pages have the same id", source=kind)
         return Dataset(title, kind, "table", tuple(source))
-    return dataset_of_rows(object_rows(source, kind), title, source=kind, folder=Path(), columns=columns)
+    rows = object_rows(source, kind)
+    return dataset_of_rows(rows, title, source=kind, folder=Path(), columns=columns, outside_files=outside_files)
 
 
 #: Labelled pages as an argument: anything :func:`open_dataset` opens, or a list of data sets, folders and files.

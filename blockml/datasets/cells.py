@@ -20,6 +20,9 @@ from blockml.parsing import Limits, parse
 
 __all__ = ["gold_text", "is_empty", "page_content", "page_path"]
 
+#: A table may come from somebody else, and what it names would be shown in reports.
+_OUTSIDE = "outside of the table's folder"
+_ALLOW = "outside_files=True (in commands: --outside-files) allows this"
 #: Maximum characters of a cell in a message.
 _SHOWN = 60
 #: A text in base64 of at least 40 characters, with line ends or without.
@@ -77,31 +80,33 @@ def _decompressed(data: bytes) -> bytes:
         raise DatasetError(f"the page is a damaged {compression} stream ({error})") from error
 
 
-def page_path(name: str, folder: Path) -> Path:
+def page_path(name: str, folder: Path, *, outside_files: bool = False) -> Path:
     """Return the file that a cell names, relative to ``folder``; the suffix may be missing.
 
     Raises
     ------
     DatasetError
-        There is no such file; the message is the reason.
+        There is no such file, or it is outside of the folder without ``outside_files``; the message is the reason.
     """
     scheme = found[1].lower() if (found := _SCHEME.match(name)) else ""
     if scheme == "file":
         with suppress(ValueError):  # not a URL
             name = url2pathname(urlsplit(name).path)
+    shown = repr(name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…")
     for text in (name, name.replace("\\", "/")):
         place = folder / text
         for end in ("", *PAGE_FILES):
             with suppress(OSError):  # a name may be too long for the file system
                 if place.name and (file := place.with_name(place.name + end)).is_file():
+                    if not (outside_files or _is_below(file, folder)):
+                        raise DatasetError(f"names a file {_OUTSIDE}, {shown}; {_ALLOW}")
                     return file
-    shown = repr(name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…")
     if scheme not in ("", "file"):
         raise DatasetError(f"has the address {shown} instead of a page; pages are not downloaded")
     raise DatasetError(f"names a file that does not exist, {shown}")
 
 
-def gold_text(value: Any, folder: Path) -> Any:  # noqa: ANN401
+def gold_text(value: Any, folder: Path, *, outside_files: bool = False) -> Any:  # noqa: ANN401
     """Return the text of a cell of gold.
 
     Markup gives its text, a list its lines, and the name of a text file its content. Other values are returned as they
@@ -109,6 +114,8 @@ def gold_text(value: Any, folder: Path) -> Any:  # noqa: ANN401
 
     Raises
     ------
+    DatasetError
+        The text file is outside of the folder, and ``outside_files`` is not set.
     OSError
         The text file can't be read.
     UnicodeError
@@ -131,8 +138,15 @@ def gold_text(value: Any, folder: Path) -> Any:  # noqa: ANN401
         page = parse(value)
         return render_text(page, [True] * len(page.blocks))
     if value.lower().endswith(".txt") and len(value) < 1000 and "\n" not in value and _is_file(folder / value):
+        if not (outside_files or _is_below(folder / value, folder)):
+            raise DatasetError(f"the gold names a file {_OUTSIDE}, {value[:_SHOWN]!r}; {_ALLOW}")
         return (folder / value).read_text(encoding="utf-8-sig")
     return value
+
+
+def _is_below(file: Path, folder: Path) -> bool:
+    """Tell whether a file is in a folder or below it, after links are followed."""
+    return file.resolve().is_relative_to(folder.resolve())
 
 
 def _is_file(path: Path) -> bool:

@@ -6,12 +6,14 @@ reader searches for the text at the path, because offsets count white space, whi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import lxml.etree
 import lxml.html
 import numpy as np
 
@@ -20,6 +22,7 @@ from blockml.datasets.labels import IGNORE, as_label
 from blockml.datasets.sources import TableRow
 from blockml.errors import DatasetError
 from blockml.page import MAIN_LABELS, Flag, Label, Nodes, Page
+from blockml.page.cached import cached_property
 
 __all__ = ["LABELLING_CONFIG", "SpanGold", "is_export", "label_studio_rows", "label_studio_task"]
 
@@ -31,6 +34,8 @@ LABELLING_CONFIG = (
 )
 #: XPaths in exports start below the body, or at the root.
 _PREFIXES = ("/html/body", "")
+#: Maximum characters of the XPath of an element in a region, before it is numbered among all elements of the page.
+_MAX_PATH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,24 +142,93 @@ def _span(region: Mapping[str, Any], source: str) -> tuple[str, str, str, Label 
     return start, end, text.replace("\\n", "\n"), as_label(name, source)  # exports escape line ends
 
 
-def _text_place(tree: Any, nodes: Nodes, node: int) -> tuple[str, int, int] | None:  # noqa: ANN401
-    """Return the XPath a browser gives a text node, relative to the body, and where its words start and end.
+class _TextPlaces:
+    """Where a browser finds the text nodes of a page.
 
-    A browser also has nodes for white space between tags, so its numbering differs from that of ``nodes``.
+    A browser also has nodes for white space between tags, so its numbering differs from that of ``nodes``. Children of
+    an element are numbered once, so that the work is linear in the page.
+
+    Parameters
+    ----------
+    tree
+        The page as lxml parses it, whose text nodes are those of a browser.
+    nodes
+        The page as blockml parses it.
     """
-    parent = int(nodes.parent[node])
-    path = nodes.xpath(node)
-    found = tree.xpath(path)
-    inside = slice(parent, int(nodes.end[parent]))
-    children = np.flatnonzero((nodes.parent[inside] == parent) & (nodes.tag[inside] == 0))
-    texts = [text for text in (found[0].text, *[child.tail for child in found[0]]) if text] if found else []
-    worded = [number for number, text in enumerate(texts) if text.strip()]
-    place = int(np.searchsorted(children + parent, node))
-    if place >= len(worded) or texts[worded[place]].split() != nodes.texts[node].split():
-        return None
-    text = texts[worded[place]]
-    name = f"{path.removeprefix('/html/body')}/text()[{worded[place] + 1}]"
-    return name, len(text) - len(text.lstrip()), len(text.rstrip())
+
+    def __init__(self, tree: Any, nodes: Nodes) -> None:  # noqa: ANN401 (lxml's types)
+        self._nodes = nodes
+        self._found: dict[int, Any] = {-1: None}  # elements of the tree by node
+        self._root = tree.getroot()
+        self._children: dict[Any, dict[tuple[str, int], Any]] = {}
+        self._texts: dict[int, tuple[list[str], list[int]]] = {}
+        (texts,) = np.nonzero(nodes.tag == 0)
+        order = texts[np.argsort(nodes.parent[texts], kind="stable")]
+        starts = np.searchsorted(nodes.parent[order], nodes.parent[order])
+        self._number = dict(zip(order.tolist(), (np.arange(len(order)) - starts).tolist(), strict=True))
+        self._n_before = (nodes.tag != 0).cumsum()
+
+    def place(self, node: int, path: str) -> tuple[str, int, int] | None:
+        """Return the XPath of a text node relative to the body, and where its words start and end.
+
+        ``path`` is the XPath of its parent.
+        """
+        parent, number = int(self._nodes.parent[node]), self._number[node]
+        texts, worded = self._texts_of(parent)
+        if number >= len(worded) or texts[worded[number]].split() != self._nodes.texts[node].split():
+            return None
+        if len(path) > _MAX_PATH:  # or regions would be far longer than the page
+            path = f"/descendant::*[{self._n_before[parent]}]"
+        text = texts[worded[number]]
+        name = f"{path.removeprefix('/html/body')}/text()[{worded[number] + 1}]"
+        return name, len(text) - len(text.lstrip()), len(text.rstrip())
+
+    def _texts_of(self, parent: int) -> tuple[list[str], list[int]]:
+        """Return the texts directly inside of an element, and the numbers of those with words."""
+        if parent not in self._texts:
+            found = self._element(parent)
+            texts = [] if found is None else [text for text in (found.text, *[c.tail for c in found]) if text]
+            self._texts[parent] = texts, [number for number, text in enumerate(texts) if text.strip()]
+        return self._texts[parent]
+
+    def _element(self, node: int) -> Any:  # noqa: ANN401 (an element of lxml)
+        """Return the element of the tree with the same place among elements of its name; None if there is none."""
+        chain = []
+        while node not in self._found:
+            chain.append(node)
+            node = int(self._nodes.parent[node])
+        for inner in reversed(chain):
+            parent = int(self._nodes.parent[inner])
+            name = self._nodes.name(inner)
+            if parent < 0:
+                self._found[inner] = self._root if self._root.tag == name else None
+                continue
+            children = self._children_of(self._found[parent])
+            self._found[inner] = children.get((name, self._positions[inner]))
+        return self._found[chain[0] if chain else node]
+
+    def _children_of(self, element: Any) -> dict[tuple[str, int], Any]:  # noqa: ANN401
+        """Return the children of an element by name and number among those of this name."""
+        if element is None:
+            return {}
+        if element not in self._children:
+            counts: Counter[str] = Counter()
+            children = {}
+            for child in element.iterchildren(tag=lxml.etree.Element):
+                counts[child.tag] += 1
+                children[child.tag, counts[child.tag]] = child
+            self._children[element] = children
+        return self._children[element]
+
+    @cached_property
+    def _positions(self) -> list[int]:
+        """Return the number of each element among its siblings of the same name, starting at 1."""
+        counts: Counter[tuple[int, int]] = Counter()
+        positions = []
+        for key in zip(self._nodes.parent.tolist(), self._nodes.tag.tolist(), strict=True):
+            counts[key] += 1
+            positions.append(counts[key])
+        return positions
 
 
 def label_studio_task(
@@ -177,11 +251,15 @@ def label_studio_task(
     regions = []
     ends = [*page.blocks.node.tolist()[1:], len(page.nodes)] if len(page.blocks) else []
     texts = (page.nodes.tag == 0) & (page.nodes.flags & (Flag.HEAD | Flag.DROPPED) == 0)
-    for number, (first, end, text, label) in enumerate(
-        zip(page.blocks.node.tolist(), ends, page.blocks.texts, labels, strict=True)
-    ):
-        last = first + int(np.flatnonzero(texts[first:end])[-1])
-        start, stop = (_text_place(tree, page.nodes, node) for node in (first, last))
+    firsts = page.blocks.node.tolist()
+    lasts = [first + int(np.flatnonzero(texts[first:end])[-1]) for first, end in zip(firsts, ends, strict=True)]
+    paths = page.nodes.xpaths([*firsts, *lasts])
+    places = _TextPlaces(tree, page.nodes)
+    starts, stops = (
+        [places.place(node, path) for node, path in zip(nodes, of_nodes, strict=True)]
+        for nodes, of_nodes in ((firsts, paths[: len(firsts)]), (lasts, paths[len(firsts) :]))
+    )
+    for number, (start, stop, text, label) in enumerate(zip(starts, stops, page.blocks.texts, labels, strict=True)):
         if label is Label.OTHER or start is None or stop is None:
             continue
         value = {"start": start[0], "end": stop[0], "startOffset": start[1], "endOffset": stop[2], "text": text}

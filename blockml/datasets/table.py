@@ -81,7 +81,14 @@ class _StoredPage:
         return html.decode(self.codec, "replace").encode() if self.codec else html, gold
 
 
-def read_table(path: Path, name: str, columns: Mapping[str, str] | None = None, *, needs_gold: bool = True) -> Dataset:
+def read_table(
+    path: Path,
+    name: str,
+    columns: Mapping[str, str] | None = None,
+    *,
+    needs_gold: bool = True,
+    outside_files: bool = False,
+) -> Dataset:
     """Read a table file, or an export of Label Studio; see :func:`blockml.datasets.open_dataset`.
 
     With ``needs_gold=False``, a table may have no column of gold.
@@ -89,11 +96,13 @@ def read_table(path: Path, name: str, columns: Mapping[str, str] | None = None, 
     if path.suffix.lower() == ".json" and path.is_file() and is_export(data := read_json(path)):
         if columns:
             raise UsageError("columns don't apply to an export of Label Studio", source=path)
-        found = dataset_of_rows(label_studio_rows(data, path), name, source=path, folder=path.parent)
+        rows = label_studio_rows(data, path)
+        found = dataset_of_rows(rows, name, source=path, folder=path.parent, outside_files=outside_files)
         return replace(found, format="label-studio")
     return dataset_of_rows(
-        table_rows(path), name, source=path, folder=path.parent, columns=columns, needs_gold=needs_gold
-    )
+        table_rows(path), name, source=path, folder=path.parent, columns=columns, needs_gold=needs_gold,
+        outside_files=outside_files,
+    )  # fmt: skip
 
 
 def dataset_of_rows(
@@ -104,6 +113,7 @@ def dataset_of_rows(
     folder: Path,
     columns: Mapping[str, str] | None = None,
     needs_gold: bool = True,
+    outside_files: bool = False,
 ) -> Dataset:
     """Make a data set of rows.
 
@@ -121,6 +131,8 @@ def dataset_of_rows(
         Column names by kind (a key of :data:`COLUMNS`); others are recognised by their names.
     needs_gold
         Whether a table without a column of gold is an error.
+    outside_files
+        Whether cells may name files that are not below ``folder``.
 
     Raises
     ------
@@ -141,7 +153,7 @@ def dataset_of_rows(
     pages: dict[str, LabelledPage] = {}
     with Spool() as spool:
         for number, record in _records(chain(first, stream), chosen, source):
-            page = _page(number, record, spool, source, folder)
+            page = _page(number, record, spool, source, folder, outside_files=outside_files)
             if isinstance(page, str):
                 failures.append(f"row {number} {page}")
                 continue
@@ -245,7 +257,9 @@ def _text(value: Any) -> str | None:  # noqa: ANN401
     return None if value is None else str(value)
 
 
-def _page(number: int, record: dict[str, Any], spool: Spool, source: Path, folder: Path) -> LabelledPage | str:
+def _page(
+    number: int, record: dict[str, Any], spool: Spool, source: Path, folder: Path, *, outside_files: bool
+) -> LabelledPage | str:
     """Return the page of a record, or the reason why it has no page."""
     for kind, value in record.items():
         if isinstance(value, Mapping) and kind != "extra":
@@ -253,7 +267,7 @@ def _page(number: int, record: dict[str, Any], spool: Spool, source: Path, folde
     cell, path = record.get("html"), record.get("path")
     try:
         html = None if cell is None else page_content(cell)
-        text = gold_text(record.get("text"), folder)
+        text = gold_text(record.get("text"), folder, outside_files=outside_files)
     except (DatasetError, OSError, UnicodeError) as error:
         raise DatasetError(f"row {number}: {error}", source=source) from None
     if html is None and (path := path or _text(cell)) is None:
@@ -261,7 +275,7 @@ def _page(number: int, record: dict[str, Any], spool: Spool, source: Path, folde
     file = source
     if html is None:
         try:
-            file = page_path(str(path), folder)
+            file = page_path(str(path), folder, outside_files=outside_files)
         except DatasetError as error:
             return str(error)
     page_id = _text(record.get("id")) or (str(number) if path is None else page_stem(str(path)) or str(path))

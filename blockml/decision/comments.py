@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +13,11 @@ from blockml.features.named_elements import COMMENTS
 from blockml.features.page_matrix import PageMatrix
 from blockml.features.structure import FAR
 from blockml.outline import line_numbers
-from blockml.page import Flag, Label
+from blockml.page import Flag, Label, Page
 from blockml.page.element_names import blocks_in
+from blockml.text.plurals import counted
 
-__all__ = ["CommentLimits", "consistent_labels", "is_forum", "readers_comments"]
+__all__ = ["CommentLimits", "comments_remark", "consistent_labels", "is_forum", "readers_comments"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
 _CONTENT = (Label.MAIN, Label.HEADING)
@@ -24,6 +26,17 @@ _CONTENT = (Label.MAIN, Label.HEADING)
 _MIN_LEFT, _MIN_PROBABILITY, _MIN_MEAN, _MIN_PROSE = 20, 0.4, 0.5, 0.75
 #: Probability of certain text, and of an article that doesn't begin with a comment (our choices).
 _CERTAIN, _LIKELY_ARTICLE = 0.9, 0.5
+#: Times, years and words beside comments.
+_BESIDE_COMMENTS = re.compile(
+    r"\b[0-9]{1,2}[:.][0-9]{2}\b|\b(?:19|20)[0-9]{2}\b"
+    r"|\b(?:ago|repl(?:y|ies)|says?|said|wrote|antworten|vor|répondre|responder|hace|rispondi|ответить)\b|返信|回复",
+    re.IGNORECASE,
+)
+#: Maximum words of lines with these, minimum number of these lines, blocks before and after comments where they are
+#: looked for, and minimum words of comments for which they are (our choices).
+_SHORT, _MIN_LINES, _AROUND, _LONG = 11, 2, 3, 80
+#: Words that are left out as comments beyond which a page says so: a number, and a share of all words that scores keep.
+_MANY, _LARGE_SHARE = 100, 1 / 3
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
 
 
@@ -56,7 +69,7 @@ def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bo
 
     None without comments, on forums, and if hardly any running text besides is kept, although the comments are
     probable: they are then what the page is about. Comments in code, and those in the body of the page, are not
-    readers' comments.
+    readers' comments, and neither is long text in elements of other names without dates, authors or replies around it.
     """
     types, page = scored.prediction.block_types, scored.prediction.matrix
     if types is None or page is None:
@@ -70,8 +83,44 @@ def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bo
     found = types.comment_probabilities(page.values, among, least) >= least
     if not np.count_nonzero(found) or is_forum(page, limits.forum_share):
         return None
-    found = _without_body(scored, page, found)
+    found = _by_readers(scored, page, found)
     return found & scored.by_score if found.any() and not _is_subject(scored, page, found) else None
+
+
+def _by_readers(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return comments (n_blocks,) without the body of the page, and without long ones that have no authors."""
+    found = _without_body(scored, page, found)
+    if page.context.words[found].sum() >= _LONG:
+        named = blocks_in(scored.page, COMMENTS)
+        if page.context.words[found & ~named].sum() >= _LONG and not _has_authors(scored.page, found):
+            return found & named
+    return found
+
+
+def _has_authors(page: Page, found: NDArray[np.bool_]) -> bool:
+    """Tell whether short lines among comments (n_blocks,) and around them have dates, authors or replies."""
+    rows = found.nonzero()[0]
+    around = slice(max(0, int(rows[0]) - _AROUND), int(rows[-1]) + _AROUND + 1)
+    lines = zip(page.blocks.texts[around], page.blocks.n_words[around].tolist(), strict=True)
+    n_lines = sum(n_words <= _SHORT and _BESIDE_COMMENTS.search(text) is not None for text, n_words in lines)
+    return int(n_lines) >= _MIN_LINES
+
+
+def comments_remark(page: Page, kept: NDArray[np.bool_], removed: NDArray[np.bool_]) -> str | None:
+    """Return a remark if many words (n_blocks,) of those that scores keep are left out as comments; else None.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse(f"<p>{'text ' * 90}<p>{'comment ' * 60}")
+    >>> comments_remark(page, np.array([True, True]), np.array([False, True]))
+    "60 words were left out as readers' comments"
+    """
+    words = page.blocks.n_words
+    n_removed = int(words[removed].sum())
+    if n_removed <= min(_MANY, _LARGE_SHARE * float(words[kept].sum())):
+        return None
+    return f"{counted(n_removed, 'word')} were left out as readers' comments"
 
 
 def _is_subject(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]) -> bool:
@@ -149,7 +198,7 @@ def consistent_labels(scored: ScoredPage, limits: CommentLimits) -> tuple[Label,
     if Label.COMMENT in types.labels:
         comment = types.labels.index(Label.COMMENT)
         found = probabilities[:, comment] >= _limits(scored, page, limits)
-        chosen[np.where(scored.by_model, _without_body(scored, page, found), found)] = comment
+        chosen[np.where(scored.by_model, _by_readers(scored, page, found), found)] = comment
     is_headline = headline_blocks(scored.page).tolist()
     return tuple(
         Label.HEADING if headline and types.labels[number] is Label.OTHER else types.labels[number]

@@ -25,6 +25,9 @@ _HIDDEN = int(Flag.HIDDEN)
 _SEQUENCE, _MIN_SHARE = 3, 0.5
 #: Sequences that are looked for at first.
 _SAMPLE = 12
+#: Hidden elements times characters of visible text up to which sequences are searched for in the text; beyond that, all
+#: sequences of the text are collected, which is linear.
+_MAX_SEARCHED = 1_000_000
 #: Maximum words of a page that is searched for copies, so that hostile pages cost little.
 _MAX_WORDS = 200_000
 
@@ -54,8 +57,12 @@ def hidden_copies(page: Page) -> NDArray[np.bool_]:
     outermost = (marked & ~np.append(marked, False)[nodes.parent]).nonzero()[0]  # the parent of a root is -1
     bounds = blocks.node.searchsorted([outermost, nodes.end[outermost]]).T.tolist()
     texts, shown = blocks.texts, [blocks.texts[block] for block in (~hidden).nonzero()[0].tolist()]
-    together = "\n".join(shown)
-    bounds = [(first, last) for first, last in bounds if _may_be_copy(" ".join(texts[first:last]).split(), together)]
+    together = f" {' '.join(shown)} "
+    found_in: Callable[[str], bool] = together.__contains__
+    if len(bounds) * len(together) > _MAX_SEARCHED:  # few pages
+        words = together.split()
+        found_in = {f" {' '.join(words[start : start + _SEQUENCE])} " for start in range(len(words))}.__contains__
+    bounds = [(first, last) for first, last in bounds if _may_be_copy(" ".join(texts[first:last]).split(), found_in)]
     if not bounds:  # the usual case
         return found
     visible = _sequences(chain.from_iterable(token_lists(shown)))
@@ -65,10 +72,10 @@ def hidden_copies(page: Page) -> NDArray[np.bool_]:
     return found
 
 
-def _may_be_copy(words: list[str], visible: str) -> bool:
-    """Tell whether a quarter of a few sequences of words is in the visible text: most hidden text is not a copy."""
+def _may_be_copy(words: list[str], is_visible: Callable[[str], bool]) -> bool:
+    """Tell whether a quarter of a few sequences of words is visible: most hidden text is not a copy."""
     starts = range(0, len(words) - _SEQUENCE + 1, max(1, len(words) // _SAMPLE))
-    n_found = sum(" ".join(words[start : start + _SEQUENCE]) in visible for start in starts)
+    n_found = sum(is_visible(f" {' '.join(words[start : start + _SEQUENCE])} ") for start in starts)
     return n_found > 0 and 4 * n_found >= len(starts)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.comments import consistent_labels
+from blockml.decision.comments import comments_remark, consistent_labels
 from blockml.decision.declared import declared_lines, declares_article, has_running_text
 from blockml.decision.policy import (
     HALF,
@@ -24,13 +24,16 @@ from blockml.decision.policy import (
     score_blocks,
 )
 from blockml.decision.prediction import Prediction, ScoredPage
+from blockml.decision.units import complete, mean_over_units
 from blockml.errors import UsageError, check_name, check_type
-from blockml.page import Flag, Label, Page, Reason
+from blockml.outline import Outline
+from blockml.page import Label, Page, Reason
 from blockml.page.lazy import LazySequence
 
-__all__ = ["Decision", "confidence", "decide", "label_names", "pooled_over_code", "predicted_f1", "with_threshold"]
+__all__ = ["Decision", "confidence", "decide", "label_names", "predicted_f1", "with_threshold"]
 
-_PREFORMATTED = int(Flag.PREFORMATTED)
+#: Minimum confidence of a page that no threshold leaves empty.
+_MIN_CONFIDENCE = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +48,7 @@ class Decision:
     overruled: NDArray[np.bool_]
     labels: Sequence[Label] | None  #: (n_blocks,) label of each block; None from extractors without labels.
     confidence: float  #: Predicted F1, or the expected share of words whose decision is right; in [0, 1].
+    remarks: tuple[str, ...] = ()  #: Remarks about the whole page, one sentence each.
 
 
 def decide(
@@ -57,8 +61,8 @@ def decide(
 ) -> Decision:
     """Decide which blocks are kept. A lower threshold never keeps less, nor does a larger ``include``.
 
-    A preformatted element is decided as a whole, by the mean score of its words: highlighted code is split into many
-    blocks, and code with missing pieces is useless.
+    Code is decided as a whole, by the mean score of its words. So are the other units of :mod:`blockml.decision.units`
+    if the rule of the policy is ``expected_f1``.
 
     Parameters
     ----------
@@ -87,26 +91,20 @@ def decide(
     """
     prediction = _checked(prediction, len(page.blocks))
     scorer, threshold = _scorer(prediction), np.float32(policy.threshold)
-    by_policy = scorer(policy)
-    by_model = by_policy >= HALF
-    if policy.rule == "expected_f1" and not np.count_nonzero(by_model) and declares_article(prediction):
-        if has_running_text(prediction):
-            policy = replace(policy, min_content_words=0.0)  # there is some
-        else:
-            policy = replace(policy, form_best_probability=0.0)  # a page that declares an article is not a form
-        by_policy = scorer(policy)
-        by_model = by_policy >= HALF
-    scores, declared = by_policy, None
-    if policy.rule == "expected_f1":
-        declared = declared_lines(
-            page, prediction, by_model, min_probability=policy.declared_probability,
-            min_p_article=MIN_SUMMARY_P_ARTICLE,
-        )  # fmt: skip
-        if declared is not None:
-            scores = np.where(declared, np.maximum(by_policy, HALF), by_policy)
-            by_model = scores >= HALF
+    policy, by_policy, declared = _by_policy(policy, page, prediction, scorer)
+    scores = by_policy if declared is None else np.where(declared, np.maximum(by_policy, HALF), by_policy)
+    by_model = scores >= HALF
+    outline = Outline(page) if prediction.matrix is None else prediction.matrix.context.outline
+    changes = list[tuple[Reason, NDArray[np.intp]]]()
     # Compared as float32, so that a block whose score equals the threshold is kept.
-    by_score = pooled_over_code(scores, page) >= threshold
+    if policy.rule == "expected_f1":
+        by_blocks, threshold = _reach(scores, prediction, by_model, threshold)
+        if prediction.removed is not None:
+            by_blocks = mean_over_units(scores, outline) >= threshold
+        completed = complete(outline, scores, prediction.scores, float(threshold), by_blocks)
+        by_score, changes = completed.kept, completed.reasons
+    else:
+        by_score = mean_over_units(scores, outline, tables=False) >= threshold
     scored = ScoredPage(page, prediction, by_score, by_model)
     kept = by_score
     removals: list[tuple[Reason, NDArray[np.bool_]]] = []
@@ -114,6 +112,7 @@ def decide(
         if (found := rule(policy, scored)) is not None:
             removals.append((reason, found & kept))
             kept = kept & ~found
+    remark = comments_remark(page, by_score, by_score & ~kept) if kept is not by_score else None
     # The confidence is that of the scores, without labels that were included or excluded.
     if policy.rule == "expected_f1" and prediction.matrix is not None:
         probabilities = prediction.scores
@@ -133,9 +132,15 @@ def decide(
 
     def reasons() -> tuple[Reason, ...]:
         """Return the reason of each block; later rules override earlier ones."""
-        found = _by_score(policy, page, scorer, scores, by_score)
+        if policy.rule == "expected_f1":
+            found = _by_score(policy, scorer, scores, by_blocks, threshold)
+            _name_tables(found, outline, prediction.scores)
+            for reason, rows in changes:
+                found[rows] = reason
+        else:
+            found = _by_threshold(scores, by_score, threshold)
         if prediction.removed is not None:
-            # Blocks of the template are kept with the code around them, or at the threshold 0.
+            # Blocks of the template are kept with the units around them, or at the threshold 0.
             found[prediction.removed & ~by_score & (prediction.scores >= threshold)] = Reason.TEMPLATE
         if declared is not None:
             found[declared & by_score & (by_policy < threshold)] = Reason.DECLARED
@@ -143,7 +148,31 @@ def decide(
             found[removed] = reason
         return tuple(found.tolist())
 
-    return Decision(prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure)
+    return Decision(
+        prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure,
+        (remark,) if remark else (),
+    )  # fmt: skip
+
+
+def _by_policy(
+    policy: DecisionPolicy, page: Page, prediction: Prediction, scorer: Callable[[DecisionPolicy], NDArray[np.float32]]
+) -> tuple[DecisionPolicy, NDArray[np.float32], NDArray[np.bool_] | None]:
+    """Return the policy for this page, the scores by it, and the lines that the page declares, (n_blocks,) each."""
+    scores = scorer(policy)
+    if policy.rule != "expected_f1":
+        return policy, scores, None
+    kept = scores >= HALF
+    if not np.count_nonzero(kept) and declares_article(prediction):
+        if has_running_text(prediction):
+            policy = replace(policy, min_content_words=0.0)  # there is some
+        else:
+            policy = replace(policy, form_best_probability=0.0)  # a page that declares an article is not a form
+        scores = scorer(policy)
+        kept = scores >= HALF
+    declared = declared_lines(
+        page, prediction, kept, min_probability=policy.declared_probability, min_p_article=MIN_SUMMARY_P_ARTICLE
+    )
+    return policy, scores, declared
 
 
 def _checked(prediction: Prediction, n_blocks: int) -> Prediction:
@@ -172,47 +201,68 @@ def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.flo
     return scorer
 
 
+def _reach(
+    scores: NDArray[np.float32], prediction: Prediction, by_model: NDArray[np.bool_], threshold: np.float32
+) -> tuple[NDArray[np.bool_], np.float32]:
+    """Return (n_blocks,) which blocks reach the threshold, and the threshold that was used.
+
+    Scores are relative to the page: certain text may score little more than 0.5. So the blocks that the model keeps
+    reach a larger threshold with their probabilities too, and of a page with confidence the best block is kept.
+    """
+    if threshold <= HALF:
+        return scores >= threshold, threshold
+    best = np.where(by_model, np.maximum(scores, prediction.scores), scores)
+    most = np.maximum.reduce(best, initial=np.float32(0))
+    if (
+        most < threshold
+        and prediction.matrix is not None
+        and predicted_f1(prediction.scores, by_model, prediction.matrix.context.words) > _MIN_CONFIDENCE
+    ):
+        threshold = most
+    return best >= threshold, threshold
+
+
 def _by_score(
     policy: DecisionPolicy,
-    page: Page,
     scorer: Callable[[DecisionPolicy], NDArray[np.float32]],
     scores: NDArray[np.float32],
     kept: NDArray[np.bool_],
+    threshold: np.float32,
 ) -> NDArray[np.object_]:
     """Return (n_blocks,) reasons of the decision by scores: a rule is the reason if only it removes the block."""
-    bound = np.float32(policy.threshold)
+    found = _by_threshold(scores, kept, threshold)
+    found[kept] = Reason.ABOVE_THRESHOLD
+    for fields, reason in REASONS:
+        if any(getattr(policy, field) for field in fields) and not kept.all():
+            found[~kept & (scorer(_without(policy, fields)) >= threshold)] = reason
+    return found
+
+
+def _by_threshold(scores: NDArray[np.float32], kept: NDArray[np.bool_], threshold: np.float32) -> NDArray[np.object_]:
+    """Return (n_blocks,) reasons of the decision by a threshold, and by mean scores of code."""
     found: NDArray[np.object_] = np.empty(len(kept), dtype=object)
     found[kept], found[~kept] = Reason.ABOVE_THRESHOLD, Reason.BELOW_THRESHOLD
-    if policy.rule == "expected_f1":
-        for field, reason in REASONS:
-            if getattr(policy, field) and not kept.all():
-                found[~kept & (pooled_over_code(scorer(_without(policy, field)), page) >= bound)] = reason
-    changed = kept != (scores >= bound)
+    changed = kept != (scores >= threshold)
     found[changed & kept], found[changed & ~kept] = Reason.KEPT_WITH_CODE, Reason.REMOVED_WITH_CODE
     return found
 
 
-def _without(policy: DecisionPolicy, field: str) -> DecisionPolicy:
-    """Return the policy with a field set to 0."""
-    changes: dict[str, Any] = {field: 0.0}
+def _name_tables(found: NDArray[np.object_], outline: Outline, probabilities: NDArray[np.float32]) -> None:
+    """Name code and tables in the reasons of blocks whose own probability speaks for the other decision, in place."""
+    for elements, keeping, removing in (
+        (outline.code, Reason.KEPT_WITH_CODE, Reason.REMOVED_WITH_CODE),
+        (outline.data_table, Reason.KEPT_WITH_TABLE, Reason.REMOVED_WITH_TABLE),
+    ):
+        if elements is not None:
+            is_likely = probabilities >= HALF
+            found[(elements >= 0) & (found == Reason.ABOVE_THRESHOLD) & ~is_likely] = keeping
+            found[(elements >= 0) & (found == Reason.BELOW_THRESHOLD) & is_likely] = removing
+
+
+def _without(policy: DecisionPolicy, names: Iterable[str]) -> DecisionPolicy:
+    """Return the policy with some fields set to 0."""
+    changes: dict[str, Any] = dict.fromkeys(names, 0.0)
     return replace(policy, **changes)
-
-
-def pooled_over_code(scores: NDArray[np.float32], page: Page) -> NDArray[np.float32]:
-    """Return the scores, where the blocks of a preformatted element have their mean weighted by words."""
-    nodes, blocks = page.nodes, page.blocks
-    if not blocks.any_flag(_PREFORMATTED):
-        return scores
-    inside = (blocks.flags & _PREFORMATTED).nonzero()[0]
-    marked = (nodes.flags & _PREFORMATTED) > 0
-    outermost = np.flatnonzero(marked & ~marked[nodes.parent])  # no root is preformatted
-    number = np.searchsorted(outermost, blocks.node[inside], side="right")
-    # Highlighted brackets and commas are blocks without words: they count only if the element has no words.
-    weight = blocks.n_words[inside].astype(np.float64)
-    weight[np.bincount(number, weight)[number] == 0] = 1.0
-    pooled = scores.copy()
-    pooled[inside] = np.bincount(number, weight * scores[inside])[number] / np.bincount(number, weight)[number]
-    return pooled
 
 
 def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: NDArray[np.int32]) -> float:

@@ -1,8 +1,8 @@
-"""Lines of a page: the blocks of one line of text are kept or removed together, and duplicated lines once.
+"""Means over lines and other units, and duplicates: text that occurs more than once is kept once.
 
 Text occurs more than once on a page as variants for small and wide screens, quotes, carousels, drawers. A reader sees
 that text once, and a gold text mostly contains it once. Which of the duplicates it was made from is unknown, but one is
-enough: the most probable one, the first of several.
+enough: the most probable one, the first of several, but not a quotation or a hidden text instead of a visible one.
 """
 
 from __future__ import annotations
@@ -156,22 +156,25 @@ def duplicate_penalties(
     line: NDArray[np.intp],
     text: NDArray[np.int64],
     context: NDArray[np.integer],
+    preference: NDArray[np.float64],
     *,
     penalty: float,
     same_context_factor: float,
 ) -> NDArray[np.float64] | None:
-    """Compute the penalties of duplicated lines, except for the most probable line of each text.
+    """Compute the penalties of duplicates, except for the most probable one of each text.
 
     Parameters
     ----------
     log_odds
-        (n_blocks,) log odds, equal for all blocks of a line.
+        (n_blocks,) log odds, equal for all blocks of a unit.
     line
-        (n_blocks,) number of the line of each block.
+        (n_blocks,) number of what is compared around each block: a line, a table or a list.
     text
-        (n_blocks,) number of the line's text: see :func:`duplicated_lines`.
+        (n_blocks,) number of its text: see :func:`duplicated_lines`.
     context
         (n_blocks,) number of the group of blocks with equal ancestors further up.
+    preference
+        (n_blocks,) added to log odds to choose the one that stays.
     penalty, same_context_factor
         See :class:`blockml.decision.policy.DecisionPolicy`.
 
@@ -184,14 +187,14 @@ def duplicate_penalties(
     --------
     >>> text, context = np.array([0, -1, 0, 0]), np.array([1, 1, 2, 1])
     >>> duplicate_penalties(
-    ...     np.array([.1, 0, .9, 2.]), np.arange(4), text, context, penalty=4.0, same_context_factor=.25
+    ...     np.array([.1, 0, .9, 2.]), np.arange(4), text, context, np.zeros(4), penalty=4.0, same_context_factor=.25
     ... ).tolist()
     [1.0, 0.0, 4.0, 0.0]
     """
     rows = (text >= 0).nonzero()[0]
     if not len(rows):
         return None
-    number, its = text[rows], log_odds[rows]
+    number, its = text[rows], log_odds[rows] + preference[rows]
     best = np.full(int(number.max()) + 1, -np.inf)
     np.maximum.at(best, number, its)
     candidates = (its == best[number]).nonzero()[0][::-1]

@@ -31,11 +31,11 @@ from blockml.decision.lines import (
 )
 from blockml.decision.prediction import ScoredPage
 from blockml.decision.sidebars import without_sidebars
+from blockml.decision.units import compared_units, in_quotations, pooled_units
 from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.block_groups import GROUPINGS
 from blockml.features.named_elements import SIDEBARS
 from blockml.features.page_context import BlockAmounts, PageContext
-from blockml.outline import line_numbers
 from blockml.page import Reason
 from blockml.page.element_names import blocks_in
 from blockml.page.lazy import Lazy
@@ -177,15 +177,16 @@ _RANGES: Mapping[str, tuple[float, float]] = {
 MIN_SUMMARY_P_ARTICLE, _FORUM_SHARE = 0.5, 0.5
 #: Expected words before penalties, as a multiple of ``min_content_words``, up to which a page may have no content.
 _FEW = 4
+#: Minimum words and probability of running text on a page, for it not to be a form (our choices).
+_MIN_TEXT, _MIN_TEXT_PROBABILITY = 50, np.float32(0.4)
 #: Score at which the model counts a block as content; a caller's threshold is compared with scores afterwards.
 HALF = np.float32(0.5)
-#: Fields of a policy that lower scores, with the reason for blocks that would be kept if the field were 0.
-REASONS: tuple[tuple[str, Reason], ...] = (
-    ("link_penalty", Reason.LINK),
-    ("hidden_copy_penalty", Reason.DUPLICATE),
-    ("duplicate_penalty", Reason.DUPLICATE),
-    ("sidebar_probability", Reason.SIDEBAR),
-    ("min_content_words", Reason.NO_CONTENT),
+#: Fields of a policy that lower scores, with the reason for blocks that would be kept if the fields were 0.
+REASONS: tuple[tuple[tuple[str, ...], Reason], ...] = (
+    (("link_penalty",), Reason.LINK),
+    (("hidden_copy_penalty", "duplicate_penalty"), Reason.DUPLICATE),
+    (("sidebar_probability",), Reason.SIDEBAR),
+    (("min_content_words",), Reason.NO_CONTENT),
 )
 #: Rules that remove blocks which scores keep, in order, with their reasons: functions of the policy and the page that
 #: return (n_blocks,) the blocks to remove, or None without any.
@@ -204,9 +205,9 @@ class PolicyColumns:
     """Inputs of the policy besides probabilities: columns of the blocks of a page, (n_blocks,) each."""
 
     amounts: BlockAmounts
-    line: NDArray[np.intp]  #: Number of each block's line: see :func:`blockml.outline.line_numbers`.
-    text: NDArray[np.int64]  #: Number of the line's text: see :func:`blockml.decision.lines.duplicated_lines`.
-    context: NDArray[np.integer]  #: Number of the group of lines whose first blocks have equal ancestors further up.
+    unit: NDArray[np.intp]  #: Number of each block's unit: see :func:`blockml.decision.units.pooled_units`.
+    text: NDArray[np.int64]  #: Number of the text of its copy: see :func:`blockml.decision.lines.duplicated_lines`.
+    context: NDArray[np.integer]  #: Number of the group of copies whose first blocks have equal ancestors further up.
     #: (n_blocks,) which blocks are in sidebars; None: none are. Computed only if an improbable block is kept.
     sidebars: Lazy[NDArray[np.bool_]] | None = None
     #: (3, n) blocks of lines without words, and blocks before and after: see
@@ -215,23 +216,46 @@ class PolicyColumns:
     hidden: NDArray[np.bool_] | None = None  #: (n_blocks,) which blocks are hidden; None: none are.
     #: (n_blocks,) which blocks are hidden copies; None: none are. Computed only if a hidden block is kept.
     copies: Lazy[NDArray[np.bool_]] | None = None
+    #: Number of what is compared with other texts around each block: see
+    #: :func:`blockml.decision.units.compared_units`; None: its unit.
+    copy: NDArray[np.intp] | None = None
+    #: Added to log odds to choose the copy that stays: 0, or negative in quotations and hidden text; None: all 0.
+    preference: NDArray[np.float64] | None = None
     form: Lazy[bool] | None = None  #: Whether the page is a form; None: it isn't. Computed only if it has few words.
 
     @classmethod
     def of(cls, context: PageContext, policy: DecisionPolicy) -> PolicyColumns:
         """Compute the columns of a page."""
-        line = line_numbers(context.blocks)
-        text = duplicated_lines(context.blocks, line, policy.min_duplicate_words)
-        # A line has one group, so that a duplicate is penalised as a whole: code in a sentence is further down.
-        first = line.searchsorted(np.arange(line[-1] + 1 if len(line) else 0))
-        groups = context.block_groups[GROUPINGS.index("far")][first][line]
-        wordless = wordless_lines(context.blocks, line)
+        outline = context.outline
+        unit = pooled_units(outline)
+        copy = compared_units(outline, unit)
+        text = duplicated_lines(context.blocks, copy, policy.min_duplicate_words)
+        # A copy has one group, so that a duplicate is penalised as a whole: code in a sentence is further down.
+        first = copy.searchsorted(np.arange(copy[-1] + 1 if len(copy) else 0))
+        groups = context.block_groups[GROUPINGS.index("far")][first][copy]
         hidden = hidden_blocks(context.page) if policy.hidden_copy_penalty else None
+        preference = np.zeros(len(unit))
+        for others in (in_quotations(outline), hidden):
+            if others is not None:
+                preference[others] = -MAX_LOG_ODDS
         return cls(
-            context.amounts, line, text, groups, Lazy(partial(blocks_in, context.page, SIDEBARS)), wordless, hidden,
-            None if hidden is None else Lazy(partial(hidden_copies, context.page)),
-            Lazy(partial(is_form, context.page)),
+            context.amounts, unit, text, groups,
+            copy=copy,
+            preference=preference,
+            sidebars=Lazy(partial(blocks_in, context.page, SIDEBARS)),
+            wordless=wordless_lines(context.blocks, unit),
+            hidden=hidden,
+            copies=None if hidden is None else Lazy(partial(hidden_copies, context.page)),
+            form=Lazy(partial(is_form, context.page)),
         )  # fmt: skip
+
+    @property
+    def compared(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Columns ``copy`` and ``preference``, also where they are None."""
+        return (
+            self.unit if self.copy is None else self.copy,
+            np.zeros(len(self.unit)) if self.preference is None else self.preference,
+        )
 
     def detached(self) -> PolicyColumns:
         """Return the columns with all values computed, so that they no longer refer to the page."""
@@ -279,6 +303,7 @@ def score_blocks(
         columns.form is not None
         and policy.form_best_probability > policy.min_best_probability
         and probabilities @ words < _FEW * policy.min_content_words
+        and columns.amounts.prose[probabilities >= _MIN_TEXT_PROBABILITY].sum() < _MIN_TEXT
         and columns.form.value
     ):
         policy = replace(policy, min_best_probability=policy.form_best_probability)
@@ -319,15 +344,17 @@ def _scores(
         return _compiled(_kernel.compiled, policy, probabilities, columns, penalty, p_article)
     weight = line_weights(words)
     lowered = log_odds(probabilities) - _with_links(policy, probabilities, columns.amounts, penalty)
-    means, weights = line_means(lowered, weight, columns.line)
+    means, weights = line_means(lowered, weight, columns.unit)
     of_line = smooth_lines(means, weights, policy.neighbor_smoothing)
     if policy.negative_shrinkage and p_article is not None and p_article < policy.min_p_article:
         against = of_line + penalty
         of_line = np.where(against < 0, against * (1 - policy.negative_shrinkage) - penalty, of_line)
-    final = of_line[columns.line]
+    final = of_line[columns.unit]
     if policy.duplicate_penalty:
+        copy, preference = columns.compared
         duplicates = duplicate_penalties(
-            final, columns.line, columns.text, columns.context, penalty=min(policy.duplicate_penalty, MAX_LOG_ODDS),
+            final, copy, columns.text, columns.context, preference,
+            penalty=min(policy.duplicate_penalty, MAX_LOG_ODDS),
             same_context_factor=policy.same_context_factor,
         )  # fmt: skip
         if duplicates is not None:
@@ -371,12 +398,15 @@ def _compiled(
         "min_best_probability": policy.min_best_probability,
     }
     scores = np.empty(len(probabilities), dtype=np.float32)
+    copy, preference = columns.compared
     arrays: _kernel.Arrays = {
         "probabilities": np.ascontiguousarray(probabilities),
         "words": columns.amounts.words,
         "linked": columns.amounts.linked,
         "prose": columns.amounts.prose,
-        "line": np.ascontiguousarray(columns.line, np.int64),
+        "unit": np.ascontiguousarray(columns.unit, np.int64),
+        "copy": np.ascontiguousarray(copy, np.int64),
+        "preference": preference,
         "text": np.ascontiguousarray(columns.text, np.int64),
         "context": np.ascontiguousarray(columns.context, np.int64),
         "scores": scores,

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.document.code import CODE, code_language, code_lines, line_starts, listings
-from blockml.document.inline import LINE, LINK, REFERENCE, Content, RawSpan
+from blockml.document.image_addresses import image_address, is_placeholder
+from blockml.document.inline import LINE, LINK, REFERENCE, Content, RawInline, RawSpan, normalised
 from blockml.document.lists import ListPart, Lists, block_span, grouped
 from blockml.document.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
 from blockml.document.nodes import (
@@ -36,17 +37,17 @@ from blockml.document.nodes import (
     Term,
 )
 from blockml.document.notes import find_notes
-from blockml.document.picture_kinds import picture_sides
+from blockml.document.picture_kinds import picture_file_name, picture_sides
 from blockml.document.pictures import Pictures, alternative_text, find_pictures
 from blockml.document.roles import with_roles
 from blockml.document.shown import ROW_PARENTS, content_span, layout_parts, shown_nodes
 from blockml.document.spaces import KEEPS_ALL, NO_BREAK, has_indent, kept_spaces, verse_indent, verses, with_indent
 from blockml.document.text import node_separators
-from blockml.page import Page, Separator
+from blockml.page import Flag, Page, Separator
 from blockml.page.lazy import Lazy
 from blockml.parsing.segmentation import BREAKING
 from blockml.text.addresses import is_safe, read_address
-from blockml.text.characters import PILCROWS, is_permalink_sign
+from blockml.text.characters import PILCROWS, is_permalink_sign, readable
 
 __all__ = ["build_document"]
 
@@ -73,6 +74,9 @@ _PLAIN = BREAKING - CODE - _PARTS - _VOID - _CONTAINERS - frozenset(_HEADINGS)
 _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 #: Number of nodes of a citation that may contain emphasis.
 _TITLE_NODES = 40
+#: Maximum nodes of a cell that are searched for pictures, and minimum side of one that shows something.
+_MAX_CELL, _MIN_SIDE = 40, 5
+_HIDDEN = int(Flag.HIDDEN)
 #: Maximum number of columns or rows that one cell spans; larger numbers are mistakes in the page.
 _MAX_SPAN = 50
 #: Enum members are slow to look up in Python 3.11.
@@ -137,7 +141,7 @@ class _Builder:
         self.formulas, self.copies = find_formulas(page)
         self.pictures, self.captions = found.addresses, found.captions
         kept_rows, rows = rows, found.with_captions(rows)
-        self.removed = frozenset(np.setdiff1d(rows, kept_rows).tolist()) if self.captions else frozenset[int]()
+        self.removed = {*rows.tolist()} - {*kept_rows.tolist()} if self.captions else set[int]()
         self.caption_rows = {row for caption in self.captions.values() for row in caption}
         self.rows, self.row_nodes = rows, page.blocks.node[rows]
         self.shown = shown_nodes(page, rows, _ELEMENTS, list(self.pictures))
@@ -159,6 +163,7 @@ class _Builder:
         self.frames = [_Frame(-1)]
         self.tables: list[_Table] = []
         self.lists = Lists(page.nodes)
+        self.has_inputs = "input" in page.nodes.names
         self.heading = 0
         self.line_starts = Lazy(lambda: frozenset(line_starts(page.nodes)))
         #: Builders of elements whose content is not walked over; copies of formulas are not shown.
@@ -209,7 +214,7 @@ class _Builder:
             if breaks and content.content:
                 self._flush()
             if tag == 0:
-                if (separator := separators.get(node, _GLUED)) != _GLUED:
+                if content.content and (separator := separators.get(node, _GLUED)) != _GLUED:
                     self._separate(separator)
                 if self.first < 0:
                     self.first = row
@@ -299,7 +304,7 @@ class _Builder:
             if self.heading or given[:1] == "#" or "headerlink" in attributes.get("class", ""):
                 return False
             address = _address(given)
-        if (separator := self.separators.get(node + 1, _GLUED)) != _GLUED:
+        if self.content.content and (separator := self.separators.get(node + 1, _GLUED)) != _GLUED:
             self._separate(separator)
         self.first, self.last = row if self.first < 0 else self.first, row
         self.content.inner.append(RawSpan(mark, address, [text]) if mark is not LINK or address else text)
@@ -482,6 +487,8 @@ class _Builder:
 
     def _check_mark(self, node: int) -> bool | None:
         """Return the state of the check box that an item of a task list starts with; None for other items."""
+        if not self.has_inputs:
+            return None
         for item in range(node + 1, min(node + 4, int(self.nodes.end[node]))):
             if self.nodes.name(item) == "input" and self.nodes.attributes[item].get("type") == "checkbox":
                 return "checked" in self.nodes.attributes[item]
@@ -518,12 +525,40 @@ class _Builder:
         self._flush()
         table, frame = self.tables[-1], self.frames[-1]
         children = self._children(frame)
+        if not children and name == "td" and table.rows[0][1] and all(cell.header for cell in table.rows[0][1]):
+            children = self._pictured(frame.node)
         self.frames.pop()
         table.in_cell = False
         attributes = self.nodes.attributes[frame.node]
         is_header = name == "th" or "thead" in {self.nodes.name(item) for item in self.nodes.ancestors(frame.node, 2)}
         spans = (_span(attributes, "colspan"), _span(attributes, "rowspan")) if attributes else ()
         table.rows[-1][1].append(Cell(*block_span(children), frame.node, children, is_header, *spans))
+
+    def _pictured(self, node: int) -> tuple[Block, ...]:
+        """Return the names of the pictures in a cell without text, such as a tick, with the links around them.
+
+        Only tables with a header have such pictures; in others they are bullets, buttons and logos.
+        """
+        nodes, found, link, end_of_link = self.nodes, list[RawInline](), "", 0
+        for item in range(node + 1, min(nodes.end.item(node), node + _MAX_CELL)):
+            name, link = nodes.name(item), link if item < end_of_link else ""
+            if name == "a" and not nodes.flags.item(item) & _HIDDEN:
+                link, end_of_link = _address(nodes.attributes[item].get("href", "")), nodes.end.item(item)
+            elif name == "img" and (text := self._name_of(item, nodes.parent.item(item) if link else -1)):
+                found += (" ", RawSpan(LINK, link, [text]) if link else text)
+        content = normalised(found)
+        return (Paragraph(-1, -1, node, content),) if content else ()
+
+    def _name_of(self, picture: int, link: int) -> str:
+        """Return the title of a link, or the text, title or file name of a picture in it; empty for a spacer."""
+        nodes, attributes = self.nodes, self.nodes.attributes[picture]
+        address = image_address(attributes)
+        is_small = any(side is not None and side < _MIN_SIDE for side in picture_sides(attributes))
+        if nodes.flags.item(picture) & _HIDDEN or is_small or not address or is_placeholder(address):
+            return ""
+        titles = (nodes.attributes[link].get("title", "") if link >= 0 else "", attributes.get("alt", ""))
+        given = next((title for title in (*titles, attributes.get("title", "")) if title.strip()), "")
+        return " ".join(readable(given or picture_file_name(address)).split())
 
     def _end_table(self) -> None:
         self._flush()

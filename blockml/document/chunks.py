@@ -215,7 +215,7 @@ class _Splitter:
         """Iterate over blocks, with parts instead of those that are too long with the headings directly above them."""
         above = 0  # size of these headings
         for block in blocks:
-            size = self._length((block,))
+            size = 2 * self.size if self._is_long(block) else self._length((block,))
             above = 0 if 2 * above > self.room else above
             if size + above <= self.room + 2:
                 yield block
@@ -250,15 +250,17 @@ class _Splitter:
         """Iterate over containers of some of the children each, to which ``finish`` adds ``reserve`` characters."""
         room = self.room - reserve + 2
         frame = 0  # size of what surrounds the children
-        if len(children) > 1:
-            pair = [self._length((around(wrap((child,))),)) for child in children[:2]]
-            frame = max(0, sum(pair) - self._length((around(wrap(tuple(children[:2]))),)))
+        extra = 0 if self._is_long(children[0]) else self._extra(wrap(tuple(children[:1])), around)
+        if len(children) > 1 and not any(map(self._is_long, children[:2])):
+            pair = [self._alone(wrap((child,))) for child in children[:2]]
+            frame = max(0, sum(pair) - self._alone(wrap(tuple(children[:2]))))
+        room -= extra
         run: list[Block] = []
         used = frame
         for child in children:
-            size = self._length((around(wrap((child,))),)) - frame
+            size = room + 1 if self._is_long(child) else self._alone(wrap((child,))) - frame
             if run and used + size > room:
-                yield from map(finish, self._halved(run, wrap, around, room))
+                yield from map(finish, self._halved(run, wrap, around, room + extra))
                 run, used = [], frame
             if frame + size > room:
                 inner = partial(_inside, wrap, around)
@@ -267,7 +269,31 @@ class _Splitter:
                 run.append(child)
                 used += size
         if run:
-            yield from map(finish, self._halved(run, wrap, around, room))
+            yield from map(finish, self._halved(run, wrap, around, room + extra))
+
+    def _is_long(self, block: Block) -> bool:
+        """Tell from the place of a block in the text that it is too long for a chunk, without writing it."""
+        if self.length is not len or id(block) in self.found:
+            return False
+        start, end = self.places(block)
+        return end - start > 2 * self.size
+
+    def _alone(self, block: Block) -> int:
+        """Return the size of a block without the containers around it, but for those that it can't be without."""
+        inner: Any = (block,)
+        if isinstance(block, Cell):
+            inner = (Row(block.first, block.last, block.node, inner),)
+        if isinstance(block, Cell | Row):
+            inner = (Table(block.first, block.last, block.node, inner),)
+        elif isinstance(block, Item):
+            inner = (List(block.first, block.last, block.node, inner, block.number is not None),)
+        elif isinstance(block, Term | Description):
+            inner = (Definitions(block.first, block.last, block.node, inner),)
+        return self._length(inner)
+
+    def _extra(self, block: Block, around: Around) -> int:
+        """Return the size that containers add to a block in them, such as the indent of its first line."""
+        return max(0, self._length((around(block),)) - self._alone(block))
 
     def _halved(
         self, run: Sequence[Block], wrap: Callable[[tuple[Block, ...]], Block], around: Around, room: int
@@ -358,9 +384,12 @@ class _Splitter:
                 return (yield from self._cut(part, inline_text(content), start, end, is_last=is_last))
             return start
 
+        extra = -1
         for piece in self._pieces(block.content, patterns):
-            size = self._length((around(replace(block, content=_trimmed(piece) or piece)),)) - 1
-            if run and used + size > self.room + 1:
+            part = replace(block, content=_trimmed(piece) or piece)
+            extra = self._extra(part, around) if extra < 0 else extra
+            size = self._alone(part) - 1
+            if run and used + size > self.room + 1 - extra:
                 start = yield from ended(is_last=False)
                 run, used = [], 0
             run.append(piece)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,8 +185,10 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
                 gap = "\n" if "\n" in text or gap == "\n" else " "
         elif name == "br" or item in starts:
             pieces.append("\n")
-        elif not _NUMBERS.isdisjoint(_classes(nodes, item).split()):
+        elif _are_numbers(_classes(nodes, item)[:_MAX_CLASSES]):
             skipped = int(nodes.end[item])
+            before = nodes.texts[item + 1] if item + 1 < skipped else ""  # white space between tags is in the next text
+            pieces += ["\n"] * before[: len(before) - len(before.lstrip())].count("\n")
         elif name in LINE_ELEMENTS:
             _break(pieces)
             ends.append(int(nodes.end[item]))
@@ -196,10 +199,16 @@ def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -
     return "".join(pieces)
 
 
+@lru_cache(maxsize=1024)
+def _are_numbers(classes: str) -> bool:
+    """Tell whether an element with these classes is a line number."""
+    return bool(classes) and not _NUMBERS.isdisjoint(classes.split())
+
+
 def _next_content(nodes: Nodes, item: int, end: int) -> int:
     """Return the first line break, or text that is not a line number, at or after a node; else ``end``."""
     while item < end and nodes.tag[item] != 0 and nodes.name(item) != "br":
-        item = item + 1 if _NUMBERS.isdisjoint(_classes(nodes, item).split()) else int(nodes.end[item])
+        item = int(nodes.end[item]) if _are_numbers(_classes(nodes, item)[:_MAX_CLASSES]) else item + 1
     return item
 
 

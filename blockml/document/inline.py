@@ -20,6 +20,9 @@ LINE = "\n"
 LINK, REFERENCE = "link", "note"
 #: Enum members are slow to look up in Python 3.11.
 _CODE, _STRONG = Mark.CODE, Mark.STRONG
+#: Kinds of spans that are not joined with an equal one beside them.
+_APART = frozenset({LINK, REFERENCE, _CODE})
+_MARKS = {str(mark): mark for mark in Mark}
 #: White space around line breaks, which are one.
 _AROUND_LINE = re.compile(r" *\n[ \n]*")
 #: Characters of a text that tell whether it is a sign; longer ones are not.
@@ -179,26 +182,81 @@ def normalised(
     >>> normalised(["a ", " b", LINE, " ", RawSpan("link", "/c", ["c "]), "d"])
     ('a b', Break(), Link(address='/c', content=('c',)), ' d')
     """
-    found: tuple[Inline, ...]
-    try:
-        text = "".join(content)  # type: ignore[arg-type]  # most paragraphs have only texts
-    except TypeError:
+    if len(content) == 1 and isinstance(only := content[0], str) and only != LINE:  # single spaces within
+        text = only.strip(" ")
+        found: tuple[Inline, ...] = (text,) if text else ()
+        may_have_tex = "\\" in text or "$" in text
+    elif (simple := _simple_form(content, heading=heading)) is not None:
+        found, may_have_tex = simple
+    else:
         form = _NormalForm(heading=heading)
         form.add(content)
         found, may_have_tex = form.result(), form.may_have_tex
-    else:
-        may_have_tex = "\\" in text or "$" in text
-        found = _lines(text, heading=heading)
     return _with_formulas(found, has_tex) if may_have_tex else found
+
+
+def _simple_form(  # noqa: PLR0912 (each branch is a reason not to be simple)
+    content: Sequence[RawInline], *, heading: bool
+) -> tuple[tuple[Inline, ...], bool] | None:
+    """Return content in normal form like :class:`_NormalForm`, but several times faster; None if it isn't simple.
+
+    It is simple if there is no line break between spans, each span has one text, and none continues the one before.
+    The second value tells whether there may be TeX.
+    """
+    found: list[Inline] = []
+    text, last = "", ""  # text after the last span, and the kind of that
+    may_have_tex = False
+    for item in content:
+        if isinstance(item, str):
+            text += item
+            continue
+        if not isinstance(item, RawSpan) or len(item.content) != 1:
+            return None
+        inner, kind = item.content[0], item.kind
+        if not isinstance(inner, str):
+            return None
+        if kind == _STRONG and heading:
+            text += inner
+            continue
+        words = " ".join(inner.split()) if kind == _CODE else inner.strip(" ")
+        if not words or words[0] == NO_BREAK or LINE in inner:
+            return None
+        if inner[0] == " ":
+            text += " "
+        if LINE in text:
+            return None
+        text = _with_single_spaces(text) if found else _with_single_spaces(text).lstrip(" ")
+        if kind == last and kind not in _APART and text in ("", " "):
+            return None
+        if text:
+            found.append(text)
+            may_have_tex = may_have_tex or "\\" in text or "$" in text
+        if kind != _CODE:
+            may_have_tex = may_have_tex or "\\" in words or "$" in words
+        found.append(_span(item, (words,)))
+        text, last = " " if inner[-1] == " " else "", kind
+    if "\\" in text or "$" in text:
+        may_have_tex = True
+    if not found:
+        return _lines(text, heading=heading), may_have_tex
+    if LINE in text and not heading:
+        return None
+    if text := _with_single_spaces(text.replace(LINE, " ")).rstrip(" "):
+        found.append(text)
+    return tuple(found), may_have_tex
+
+
+def _with_single_spaces(text: str) -> str:
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return text
 
 
 def _lines(text: str, *, heading: bool) -> tuple[Inline, ...]:
     """Return texts and line breaks that were joined, with single spaces; a heading is one line."""
     if LINE in text:
         text = text.replace(LINE, " ") if heading else _AROUND_LINE.sub(LINE, text)
-    while "  " in text:
-        text = text.replace("  ", " ")
-    text = text.strip(" \n")
+    text = _with_single_spaces(text).strip(" \n")
     if LINE not in text:
         return (text,) if text else ()
     found: list[Inline] = []
@@ -337,7 +395,7 @@ class _NormalForm:
 def _span(span: RawSpan, content: tuple[Inline, ...]) -> Inline:
     if span.kind == LINK:
         return Link(span.address, content)
-    return NoteReference(span.address, content) if span.kind == REFERENCE else Span(Mark(span.kind), content)
+    return NoteReference(span.address, content) if span.kind == REFERENCE else Span(_MARKS[span.kind], content)
 
 
 def _without_marks(content: Iterable[RawInline]) -> Iterable[RawInline]:

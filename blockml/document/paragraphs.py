@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.document.shown import layout_parts, line_element, shown_nodes, text_sums
+from blockml.document.shown import layout_parts, shown_nodes, text_sums
 from blockml.document.text import text_places
+from blockml.outline import innermost
 from blockml.page import Label, Nodes, Page, Paragraph, ParagraphKind, Separator
 from blockml.page.bounds import Budget
+from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 
 __all__ = ["find_paragraphs"]
@@ -63,28 +65,27 @@ def find_paragraphs(
     if not len(rows):
         return ()
     text, begins, ends = text_places(page, mask)
-    units = _units(page, rows)
-    xpaths = page.nodes.xpaths([node for _, _, node in units])
+    firsts, units, around = _units(page, rows)
+    xpaths = page.nodes.xpaths(around)
     weights = np.maximum(page.blocks.n_words[rows], 1e-3)
-    starts = [members[0] for members, _, _ in units]
-    means = np.add.reduceat(weights * scores[rows], starts) / np.add.reduceat(weights, starts)
-    score_of = dict(zip(starts, means.round(4).tolist(), strict=True))
-    words = weights.tolist()
+    means = np.add.reduceat(weights * scores[rows], firsts) / np.add.reduceat(weights, firsts)
     numbers = (page.nodes.tag != 0).cumsum()
-    is_quoted = _are_quoted(page.nodes, page.blocks.parent[rows])
+    is_quoted = _are_quoted(page.nodes, page.blocks.parent[rows[firsts]])
+    lasts = [*(firsts[1:] - 1).tolist(), len(rows) - 1]
+    columns = (firsts.tolist(), lasts, units, around, xpaths, begins[firsts].tolist(), ends[lasts].tolist(),
+               means.round(4).tolist(), is_quoted.tolist())  # fmt: skip
+    own_labels, all_rows, words = None if labels is None else labels[:], rows.tolist(), weights.tolist()
     found: list[Paragraph] = []
     above: list[tuple[int, str]] = []  # level and text of the open headings
-    for (members, unit, node), path in zip(units, xpaths, strict=True):
+    for first, last, unit, node, path, begin, stop, score, quoted in zip(*columns, strict=True):
         is_paid = budget.spend(len(path), "long XPaths of paragraphs")
         xpath = path if is_paid or node < 0 else f"/descendant::*[{numbers[node]}]"
-        first, last = members[0], members[-1]
-        start, end = int(begins[first]), int(ends[last])
-        own = text[start:end]
-        start, end = start + len(own) - len(own.lstrip("\n")), end - len(own) + len(own.rstrip("\n"))
+        own = text[begin:stop]
+        start, end = begin + len(own) - len(own.lstrip("\n")), stop - len(own) + len(own.rstrip("\n"))
         own = own.strip("\n")
         if not own.strip():
             continue
-        unmarked = ParagraphKind.QUOTATION if is_quoted[first] else ParagraphKind.PARAGRAPH
+        unmarked = ParagraphKind.QUOTATION if quoted else ParagraphKind.PARAGRAPH
         kind = _KINDS[page.nodes.name(unit)] if unit >= 0 else unmarked
         if kind is ParagraphKind.HEADING:
             level = int(page.nodes.name(unit)[1])
@@ -94,45 +95,35 @@ def find_paragraphs(
             headings = ()
         if kind is ParagraphKind.HEADING:
             above.append((level, " ".join(own.split())[:_MAX_HEADING]))
-        blocks = tuple(rows[first : last + 1].tolist())
-        label = None if labels is None else _label([labels[row] for row in blocks], words[first : last + 1])
+        blocks = tuple(all_rows[first : last + 1])
+        label = None if own_labels is None else _label([own_labels[row] for row in blocks], words[first : last + 1])
         place = (start, end) if not removed else (None, None)
-        found.append(Paragraph(kind, own, place[0], place[1], headings, xpath, blocks, score_of[first], label))
+        found.append(Paragraph(kind, own, place[0], place[1], headings, xpath, blocks, score, label))
     return tuple(found)
 
 
-def _units(page: Page, rows: NDArray[np.intp]) -> list[tuple[list[int], int, int]]:
-    """Return the paragraphs: positions of their blocks in ``rows``, the element that groups them (or -1), and the node.
+def _units(page: Page, rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], list[int], list[int]]:
+    """Return the paragraphs: places of their first blocks in ``rows``, the element of each (or -1), and its node.
 
     The node is the deepest element around all blocks.
     """
     nodes, blocks = page.nodes, page.blocks
-    element = _elements(page, rows)[blocks.node[rows]].tolist()
-    separators = page.blocks.separators_of(rows).tolist()
+    element = _elements(page, rows)[blocks.node[rows]]
+    separators, parents = page.blocks.separators_of(rows), blocks.parent[rows]
     breaks = text_sums(nodes.named({"br"}))
-    found: list[tuple[list[int], int]] = []
-    lines: dict[int, int] = {}
-    before = -1  # nearest line-starting element around the previous block
-    for place, (row, unit) in enumerate(zip(rows.tolist(), element, strict=True)):
-        around = line_element(nodes, int(blocks.parent[row]), lines)
-        goes_on = place > 0 and unit == element[place - 1]
-        if goes_on and unit < 0:
-            n_breaks = int(breaks[blocks.node[row]] - breaks[blocks.last_node[rows[place - 1]]])
-            goes_on = n_breaks < 2 and _goes_on(separators[place], same_element=around == before)
-        if goes_on:
-            found[-1][0].append(place)
-        else:
-            found.append(([place], unit))
-        before = around
-    return [
-        (members, unit, unit if unit >= 0 else _common(nodes, blocks.parent[rows[members]].tolist()))
-        for members, unit in found
+    n_breaks = breaks[blocks.node[rows[1:]]] - breaks[blocks.last_node[rows[:-1]]]
+    line = innermost(nodes, np.flatnonzero(nodes.named(BREAKING - VOID)), parents)  # the line-starting element around
+    is_line = (separators <= Separator.SPACE)[1:] | ((separators[1:] == Separator.LINE) & (line[1:] == line[:-1]))
+    goes_on = np.zeros(len(rows), dtype=bool)
+    goes_on[1:] = (element[1:] == element[:-1]) & ((element[1:] >= 0) | ((n_breaks < 2) & is_line))
+    firsts = np.flatnonzero(~goes_on)
+    units = element[firsts].tolist()
+    outer, inner = (reduce.reduceat(parents, firsts).tolist() for reduce in (np.minimum, np.maximum))
+    around = [
+        unit if unit >= 0 else low if low == high else _common(nodes, (low, high))
+        for unit, low, high in zip(units, outer, inner, strict=True)
     ]
-
-
-def _goes_on(separator: int, *, same_element: bool) -> bool:
-    """Tell whether a block belongs to the same paragraph as the previous one."""
-    return separator <= Separator.SPACE or (separator == Separator.LINE and same_element)
+    return firsts, units, around
 
 
 def _elements(page: Page, rows: NDArray[np.intp]) -> NDArray[np.int64]:

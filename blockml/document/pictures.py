@@ -49,6 +49,8 @@ _MAX_LEVELS = 12
 #: Number of these levels, with the picture itself, whose names count as those of the picture.
 _NEAR = 3
 _NO_NAMES = frozenset[str]()
+#: Maximum lines on each side of a picture that may be a byline.
+_MAX_LINES = 40
 #: Minimum longer side of a picture that is content directly after the text.
 _LARGE = 300
 #: A picture that appears this often is decoration.
@@ -71,7 +73,7 @@ class Pictures(NamedTuple):
     def with_captions(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the given blocks and those of the captions, in order."""
         captions = [row for caption in self.captions.values() for row in caption]
-        return np.union1d(rows, np.array(captions, dtype=np.intp)) if captions else rows
+        return np.array(sorted({*rows.tolist(), *captions}), dtype=np.intp) if captions else rows
 
 
 def find_pictures(page: Page, rows: NDArray[np.intp]) -> Pictures:
@@ -271,8 +273,7 @@ class _Finder:
             node = self.nodes.parent.item(node)
         is_elsewhere = known.get(node, False)
         for element in reversed(chain):
-            names = class_and_id_words(self.nodes.attributes[element])
-            known[element] = is_elsewhere = is_elsewhere or self._has_others(element, names)
+            known[element] = is_elsewhere = is_elsewhere or self._traits(element)[0]
         return is_elsewhere
 
     def _has_others(self, element: int, names: frozenset[str]) -> bool:
@@ -291,8 +292,9 @@ class _Finder:
         alt = nodes.attributes[node].get("alt", "")
         if not alt or not (name := shown_person(alt)):
             return False
-        first, stop = starts.searchsorted((place.left + 1, place.right + 1)).tolist()
-        lines = self.page.blocks.texts[max(0, first - 1) : stop]  # with the kept texts before and after
+        first, own, stop = starts.searchsorted((place.left + 1, node, place.right + 1)).tolist()
+        first, stop = max(0, first - 1, own - _MAX_LINES), min(stop, own + _MAX_LINES)
+        lines = self.page.blocks.texts[first:stop]  # with the kept texts before and after
         return any(is_byline_of(line, name) for line in lines)
 
     def _is_other_element(self, element: int, box: int, levels: range) -> bool:
@@ -301,9 +303,7 @@ class _Finder:
         for level in levels:
             if element < 0:
                 break
-            if element not in self.traits:
-                self.traits[element] = self._traits(element)
-            has_others, other, is_person, is_decoration = self.traits[element]
+            has_others, other, is_person, is_decoration = self._traits(element)
             if element >= box:
                 if has_others or (level < _NEAR and other):
                     return True
@@ -318,14 +318,17 @@ class _Finder:
 
     def _traits(self, element: int) -> tuple[bool, bool, bool, bool]:
         """Tell whether an element has content of another kind, is other, or is named after persons or decoration."""
+        if (known := self.traits.get(element)) is not None:
+            return known
         attributes = self.nodes.attributes[element]
         names = class_and_id_words(attributes) if attributes else _NO_NAMES
-        return (
+        traits = self.traits[element] = (
             self._has_others(element, names),
             bool(attributes) and is_other(attributes),
             not names.isdisjoint(PERSONS),
             not names.isdisjoint(DECORATION),
         )
+        return traits
 
     def _badge(self, node: int) -> str:
         """Return the address of a drawing with a text in a paragraph, such as a program's badge; else empty."""
@@ -393,7 +396,7 @@ class _Finder:
         """Return the blocks of captions: the first one after a picture in its figure, or else the last before it."""
         nodes, words, starts = self.nodes, self.words.item, self.page.blocks.node
         own = [node for node in self.named[b"caption"] if "caption" in nodes.attributes[node].get("class", "")]
-        candidates = np.union1d(nodes.indices("figcaption"), np.array(own, dtype=np.int64)).tolist()
+        candidates = sorted({*nodes.indices("figcaption").tolist(), *own})
         captions: dict[int, Sequence[int]] = {}
         figures: dict[int, int] = {-1: -1}  # the innermost figure, by the element around a picture; -1 without one
         for node in found if candidates else ():

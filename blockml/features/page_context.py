@@ -14,6 +14,7 @@ from blockml.features.block_groups import LEVELS_OF, Levels, group_blocks
 from blockml.features.kernel_page import KernelPage
 from blockml.features.keywords import keyword_bits
 from blockml.features.tags import TagTable
+from blockml.outline import Outline
 from blockml.page import Blocks, Nodes, Page
 from blockml.page.cached import cached_property
 from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
@@ -84,6 +85,11 @@ class PageContext:
         if self.compiled is None or self._tables is None:
             return None
         return KernelPage(self.compiled, self._tables, self.page, REACH)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """Lines, tables, lists and sections of the page."""
+        return Outline(self.page)
 
     @cached_property
     def chain(self) -> NDArray[np.int64]:

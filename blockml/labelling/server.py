@@ -17,11 +17,13 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import numpy as np
 
+from blockml.archives.suffixes import name_text
 from blockml.datasets.labels import IGNORE
 from blockml.errors import BlockmlError, UsageError, needed
 from blockml.labelling.sanitised import sanitised
-from blockml.labelling.store import LabelStore, PageToLabel
+from blockml.labelling.store import LabelConflictError, LabelStore, PageToLabel
 from blockml.page import Label, Page
+from blockml.page.cached import cached_property
 from blockml.storage.lock import locked_output
 
 _ADDRESS = "127.0.0.1"
@@ -139,6 +141,8 @@ class LabelServer:
                 response.set_cookie(self._cookie, self.token, httponly=True, samesite="strict", path="/")
             try:
                 return callback(*arguments, **named)
+            except LabelConflictError as error:
+                return _refused(str(error), 409)
             except (BlockmlError, OSError) as error:
                 return _refused(str(error), 400)
 
@@ -149,23 +153,38 @@ class LabelServer:
         """Name of the cookie with the token; cookies are shared by all ports of a host."""
         return f"blockml-label-{self.port}"
 
+    @cached_property
+    def _by_id(self) -> dict[str, PageToLabel]:
+        """Pages by the text of their id; names of files may have bytes that are not text."""
+        found: dict[str, PageToLabel] = {}
+        for page_id, page in self.store.pages.items():
+            text = name_text(page_id)
+            while text in found:
+                text += "'"
+            found[text] = page
+        return found
+
     def _list(self) -> dict[str, Any]:
         pages = [
             {
-                "id": page.id, "title": page.title, "confidence": round(page.confidence, 3), "state": page.state,
+                "id": page_id, "title": page.title, "confidence": round(page.confidence, 3), "state": page.state,
                 "note": page.note,
             }
-            for page in self.store.pages.values()
+            for page_id, page in self._by_id.items()
         ]  # fmt: skip
         return {"pages": pages, "labels": [*map(str, Label), IGNORE], "model": self.store.extractor.id}
 
     def _show(self) -> dict[str, Any]:
         import bottle
 
-        page = self._page(bottle.request.query.getunicode("id"))
+        page_id = bottle.request.query.getunicode("id")
+        page = self._page(page_id)
+        self.store.refresh(page)
+        version = self.store.version(page)  # before the labels, so that a change between them is noticed
         parsed, decision = self.store.propose(page)
         return {
-            "id": page.id,
+            "id": page_id,
+            "version": version,
             "html": sanitised(parsed),
             "labels": [str(label or IGNORE) for label in self.store.labels(page, parsed, decision)],
             "scores": [round(score, 3) for score in decision.scores.tolist()],
@@ -179,17 +198,17 @@ class LabelServer:
         try:
             change = _read_change(request)
             page = self._page(change["id"])
-            names, done = change["labels"], change["done"]
+            names, done, version = change["labels"], change["done"], change["version"]
             labels = [None if name == IGNORE else Label(name) for name in names]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UsageError(f"not a change of labels: {error}") from error
-        if not isinstance(names, list) or not isinstance(done, bool):
-            raise UsageError("not a change of labels: labels must be a list, and done true or false")
-        self.store.save(page, self.store.parse(page), labels, done=done)
-        return {"state": page.state}
+        if not isinstance(names, list) or not isinstance(done, bool) or not isinstance(version, str):
+            raise UsageError("not a change of labels: labels must be a list, done true or false, and version a text")
+        saved = self.store.save(page, self.store.parse(page), labels, done=done, version=version)
+        return {"state": page.state, "version": saved}
 
     def _page(self, page_id: str | None) -> PageToLabel:
-        page = self.store.pages.get(page_id or "")
+        page = self._by_id.get(page_id or "")
         if page is None:
             raise UsageError(f"unknown page {page_id!r}")
         return page

@@ -47,13 +47,15 @@ def labels_folder(source: Path) -> Path:
     return source.with_name(f"{name}-labelled")
 
 
-def pages_to_label(names: Sequence[str]) -> Path | list[PageToLabel]:
+def pages_to_label(names: Sequence[str], *, outside_files: bool = False) -> Path | list[PageToLabel]:
     """Return the pages of inputs; a folder of page files or page folders is returned as it is.
 
     Parameters
     ----------
     names
         A folder; a table of pages with or without gold; or files, globs and archives as ``blockml predict`` reads them.
+    outside_files
+        Whether a table may name files outside of its folder.
 
     Raises
     ------
@@ -65,7 +67,7 @@ def pages_to_label(names: Sequence[str]) -> Path | list[PageToLabel]:
         A table or data set is one of several inputs.
     """
     path = Path(names[0])
-    found = _data_set(path)
+    found = _data_set(path, outside_files=outside_files)
     if found is not None:
         if len(names) > 1:
             raise UsageError("give one table or data set, or several files and archives of pages", source=path)
@@ -84,10 +86,10 @@ def _items(names: Sequence[str]) -> Iterator[Item]:
     return read_items(find_inputs(names))
 
 
-def _data_set(path: Path) -> Dataset | None:
+def _data_set(path: Path, *, outside_files: bool) -> Dataset | None:
     """Open a table, a corpus folder or a published layout; None for anything else."""
     if path.is_file() and is_table(path):
-        return read_table(path, path.stem, needs_gold=False)
+        return read_table(path, path.stem, needs_gold=False, outside_files=outside_files)
     is_corpus = find_table(path) and (path / "pages").is_dir()
     is_layout = path.is_dir() and (is_corpus or any(layout.files(path) for layout in PUBLISHED.values()))
     return open_dataset(path) if is_layout else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections import Counter
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from blockml.archives.suffixes import PAGES, is_page_of_folder, page_stem
+from blockml.archives.suffixes import PAGES, is_page_of_folder, name_text, page_stem
 from blockml.datasets.base import UNFINISHED_FLAG, LabelledPage, html_files, page_from_row, read_page_file
 from blockml.datasets.folders import read_labels, write_labels
 from blockml.datasets.records import parse_record
@@ -23,6 +24,10 @@ from blockml.parsing.decoding import decode
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.storage.atomic import atomic_write
 from blockml.storage.spool import Spool
+
+
+class LabelConflictError(UsageError):
+    """The labels of a page have changed since they were read."""
 
 
 @dataclass(slots=True)
@@ -43,9 +48,9 @@ class PageToLabel:
 class LabelStore:
     """Reads pages from a folder and writes labelled ones as page folders to another.
 
-    Every change is written at once, atomically: ``page.html`` and ``meta.json`` before the labels, so that a page
-    folder is complete as soon as it has labels. Files in ``folder`` are never changed, unless it is a folder of page
-    folders and is also ``output``.
+    Every change is written at once, each file atomically: the page first, and the labels and their state in an order
+    in which a page is never done with other labels than those that were confirmed, even if the process is killed. Files
+    in ``folder`` are never changed, unless it is a folder of page folders and is also ``output``.
 
     Parameters
     ----------
@@ -134,11 +139,40 @@ class LabelStore:
             for kept, label in zip(decision.kept.tolist(), guessed, strict=True)
         ]
 
-    def save(self, page: PageToLabel, parsed: Page, labels: Sequence[Label | None], *, done: bool) -> None:
+    def version(self, page: PageToLabel) -> str:
+        """Return a hash of the labels of a page and their state on disk; empty without labels."""
+        place = self._place(page)
+        try:
+            files = [(place / name).read_bytes() for name in ("labels.jsonl", "meta.json")]
+        except FileNotFoundError:
+            return ""
+        return hashlib.sha256(b"\0".join(files)).hexdigest()[:16]
+
+    def save(
+        self, page: PageToLabel, parsed: Page, labels: Sequence[Label | None], *, done: bool, version: str | None = None
+    ) -> str:
         """Write a page folder with the labels of all blocks; None for blocks that are ignored.
+
+        Parameters
+        ----------
+        page, parsed
+            The page, and its blocks.
+        labels
+            Label of each block.
+        done
+            Whether they are confirmed.
+        version
+            Version of the labels that these replace; None for any.
+
+        Returns
+        -------
+        str
+            The new version.
 
         Raises
         ------
+        LabelConflictError
+            The labels on disk are of another version: another tab or an editor has changed them.
         UsageError
             The numbers of labels and blocks differ.
         OSError
@@ -149,18 +183,29 @@ class LabelStore:
         flags = [flag for flag in page.meta.get("flags") or () if flag != UNFINISHED_FLAG] + (
             [] if done else [UNFINISHED_FLAG]
         )
-        meta = {**page.meta, "id": page.id, "flags": flags}
+        meta = {**page.meta, "id": name_text(page.id), "flags": flags}
         with self._lock:
+            if version is not None and version != self.version(page):
+                raise LabelConflictError("the labels were changed elsewhere since they were loaded")
             place = self._place(page)
             place.mkdir(parents=True, exist_ok=True)
             _copy_page(self._source(page)[1], place)
+            known = (place / "labels.jsonl").is_file()
+            if known and done:  # confirmed labels are in place before they count as done
+                write_labels(place / "labels.jsonl", parsed.blocks.texts, labels)
             with atomic_write(place / "meta.json") as stream:
                 stream.write(json.dumps(meta, ensure_ascii=False, indent=1).encode("utf-8", "replace"))
-            write_labels(place / "labels.jsonl", parsed.blocks.texts, labels)
+            if not (known and done):  # labels that were confirmed before don't count as done before they change
+                write_labels(place / "labels.jsonl", parsed.blocks.texts, labels)
             page.state = "done" if done else UNFINISHED_FLAG
+            return self.version(page)
 
     def _place(self, page: PageToLabel) -> Path:
         return _place(page, self.output)
+
+    def refresh(self, page: PageToLabel) -> None:
+        """Read the state of a page again, which an editor may have changed."""
+        page.state = self._state(page)
 
     def _state(self, page: PageToLabel) -> str:
         place = self._place(page)

@@ -39,10 +39,21 @@ class Reason(StrEnum):
 
     ABOVE_THRESHOLD = "above_threshold"
     KEPT_WITH_CODE = "kept_with_code"  #: part of a preformatted text whose mean score reaches the threshold
+    KEPT_WITH_TABLE = "kept_with_table"  #: part of a data table whose mean score reaches the threshold
+    KEPT_WITH_ITEM = "kept_with_item"  #: part of a list item most of which is kept
+    KEPT_WITH_LIST = "kept_with_list"  #: part of a list most of which is kept, or the line that announces a kept list
+    KEPT_WITH_LEAD_IN = "kept_with_lead_in"  #: list, table or code that a kept line announces
+    KEPT_WITH_LABEL = "kept_with_label"  #: value of a kept label
+    KEPT_WITH_VALUE = "kept_with_value"  #: label of a kept value
+    KEPT_WITH_SENTENCE = "kept_with_sentence"  #: between two kept halves of a sentence
+    KEPT_WITH_HEADING = "kept_with_heading"  #: text of a kept heading
+    KEPT_WITH_TEXT = "kept_with_text"  #: heading of a kept text
     DECLARED = "declared"  #: kept only because the page declares its text: see :mod:`blockml.decision.declared`
     ASKED_FOR = "asked_for"  #: kept only because its label is included
     BELOW_THRESHOLD = "below_threshold"
     REMOVED_WITH_CODE = "removed_with_code"  #: part of a preformatted text whose mean score is below the threshold
+    REMOVED_WITH_TABLE = "removed_with_table"  #: part of a data table whose mean score is below the threshold
+    REMOVED_WITH_TEXT = "removed_with_text"  #: heading without a kept text
     NO_CONTENT = "no_content"  #: the whole page has too little content
     LINK = "link"  #: below the threshold only because it is a link next to running text
     DUPLICATE = "duplicate"  #: below the threshold only because the page contains the same text elsewhere
@@ -50,3 +61,19 @@ class Reason(StrEnum):
     COMMENT = "comment"  #: a reader's comment on a page that is not a forum
     TEMPLATE = "template"  #: part of the template of the page's site
     EXCLUDED = "excluded"  #: removed only because its label is excluded
+
+    @property
+    def keeps(self) -> bool:
+        """Whether blocks with this reason are kept.
+
+        Examples
+        --------
+        >>> Reason.KEPT_WITH_LIST.keeps, Reason.LINK.keeps
+        (True, False)
+        """
+        return self in _KEEPING
+
+
+_KEEPING = frozenset({Reason.ABOVE_THRESHOLD, Reason.DECLARED, Reason.ASKED_FOR}) | {
+    reason for reason in Reason if reason.startswith("kept_with_")
+}

@@ -31,7 +31,7 @@ class Flag(IntFlag):
     """Properties of a node, inherited from its ancestors. A block has the flags of its first text node."""
 
     NONE = 0
-    HEAD = 1  #: inside ``head`` or ``title``, which form no blocks
+    HEAD = 1  #: inside ``head`` or ``title``, or text that browsers don't show: it forms no blocks
     LINK = 2  #: inside ``a``
     HIDDEN = 4  #: ``hidden``, ``display:none`` or ``visibility:hidden`` on the node or an ancestor
     NOSCRIPT = 8  #: inside ``noscript``

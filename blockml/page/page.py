@@ -100,7 +100,7 @@ class Extraction:
     confidence: float
     model: str  #: Name and version of the model or extractor.
     article_probability: float | None = None  #: Probability that the page is an article; None if the model has none.
-    remarks: tuple[str, ...] = ()  #: Remarks by the extractor about the whole page.
+    remarks: tuple[str, ...] = ()  #: Remarks by the extractor and the decision about the whole page.
     #: (n_blocks,) predicted label of each block; None if the extractor predicts only content or boilerplate.
     labels: Sequence[Label] | None = None
     _deferred: Deferred = field(default_factory=Deferred)

@@ -16,6 +16,7 @@ from blockml.page import Nodes, Page, Status
 from blockml.parsing.backends import BACKENDS, build
 from blockml.parsing.builder import NodesBuilder
 from blockml.parsing.decoding import Detector, decode
+from blockml.parsing.displayed import as_displayed
 from blockml.parsing.limits import Limits
 from blockml.parsing.nesting import flattened
 from blockml.parsing.remainder import join_rest
@@ -118,6 +119,7 @@ def parse(
         warnings.append(f"elements nested deeper than {limits.depth} levels were flattened")
     if too_costly:
         warnings.append("only the start of the page was parsed: too many elements are open at too many tags")
+    nodes = as_displayed(nodes)
     blocks = segment(nodes, profile=profile, keep_wordless=keep_wordless, tokenizer=tokenizer)
     most_blocks = limits.blocks_of(len(source))
     if too_small := len(blocks) > most_blocks:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from blockml.datasets import BlockLabels
-from blockml.decision.decide import decide, pooled_over_code
+from blockml.decision.decide import decide
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.extractors.matrix import page_matrix
 from blockml.model.contributions import contributions
@@ -26,6 +26,10 @@ class LiveView:
 
     data: str  #: JSON without characters that could close its element.
     script: str  #: The script.
+
+
+#: Steps of the threshold in the view.
+_STEPS = 100
 
 
 def live_view(
@@ -65,8 +69,14 @@ def live_view(
         # At threshold 0 all blocks are kept except those that another rule removes at any threshold.
         policy = replace(extractor.policy, threshold=0.0)
         included, excluded = options.labels(extractor)
-        found = decide(policy, page, extractor.predict(page), include=included, exclude=excluded)
-        data["scores"] = [float(score) for score in pooled_over_code(found.scores, page)]
+        prediction = extractor.predict(page)
+        found = decide(policy, page, prediction, include=included, exclude=excluded)
+        # Units are kept or removed as a whole, so a block has the largest threshold that keeps it.
+        reached = np.where(found.kept | found.overruled, np.float32(0), np.float32(-1))
+        for value in sorted({*(step / _STEPS for step in range(1, _STEPS + 1)), threshold}):
+            kept = decide(replace(policy, threshold=value), page, prediction, include=included, exclude=excluded).kept
+            reached[kept] = value
+        data["scores"] = [float(score) for score in reached]
         data["overruled"] = found.overruled.astype(int).tolist()
         data["texts"] = _texts(result)
         data["separators"] = blocks.separators.tolist()

@@ -10,6 +10,21 @@ import stat
 # Characters that some systems don't allow in file names, or that need quoting in a link.
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_NAME = 80
+#: Names that Windows keeps for devices, with any suffix; it also drops dots and spaces at the end of a name.
+_DEVICES = re.compile(
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:\.|$)", re.IGNORECASE
+)
+
+
+def is_device(name: str) -> bool:
+    """Tell whether a name of a file or folder is kept for a device on Windows.
+
+    Examples
+    --------
+    >>> is_device("aux"), is_device("Con.txt"), is_device("LPT1 .tar.gz"), is_device("console"), is_device("com10")
+    (True, True, True, False, False)
+    """
+    return _DEVICES.match(name) is not None
 
 
 def safe_file_name(text: str) -> str:
@@ -17,10 +32,13 @@ def safe_file_name(text: str) -> str:
 
     Examples
     --------
-    >>> safe_file_name("0001"), safe_file_name("../a b")
-    ('0001', 'a_b-2c2c791a')
+    >>> safe_file_name("0001"), safe_file_name("../a b"), safe_file_name("aux")
+    ('0001', 'a_b-2c2c791a', 'aux_-321f6814')
     """
     name = _UNSAFE.sub("_", text)[:_MAX_NAME].strip("._")
+    if is_device(name):
+        head, dot, rest = name.partition(".")
+        name = f"{head}_{dot}{rest}"
     if name and name == text:
         return name
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]

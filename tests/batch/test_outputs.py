@@ -34,6 +34,7 @@ from blockml.extractors import Extractor, Plain
 from blockml.extractors.combinations import Union
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.trained import TrainedExtractor
+from blockml.storage.names import is_device, safe_file_name
 from tests.batch.poison import Poison
 from tests.models import small_model
 
@@ -440,3 +441,33 @@ def test_an_archive_that_is_given_twice_is_read_twice(tmp_path: Path, jobs: int)
     source.write_text(f"{header}Content-Length: 6\r\n\r\n<p>One\r\n\r\n", encoding="utf-8", newline="")
     run(find_inputs([str(source)] * 3), out, jobs=jobs)
     assert [record["text"] for record in records(out)] == ["One"] * 3
+
+
+def test_no_document_has_a_name_of_windows() -> None:
+    """Names that Windows keeps for devices, or changes, are written otherwise and stay distinct."""
+    ids = [
+        "aux",
+        "AUX",
+        "con/x",
+        "x/nul",
+        "com1.a/b",
+        "a./b",
+        "a /b",
+        "a/b",
+        "prn .x",
+        "lpt9",
+        "console",
+        "com0x",
+        "auxx",
+    ]
+    names = [file_name(page_id) for page_id in ids]
+    assert len({name.casefold() for name in names}) == len(ids)
+    for name in names:
+        for piece in name.split("/"):
+            assert not is_device(piece), name
+            assert not is_device(f"{piece}.txt"), name
+        assert not any(piece.endswith((".", " ")) for piece in name.split("/")[:-1])
+    assert file_name("console") == "console"
+    safe = [safe_file_name(page_id) for page_id in (*ids, "nul.", "a.", "CON.txt")]
+    assert not any(is_device(name) or name.endswith(".") for name in safe)
+    assert len(set(safe)) == len(safe)

@@ -6,10 +6,11 @@ import base64
 import csv
 import gzip
 import json
+import os
 import pickle
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ import blockml
 from blockml.cli import main
 from blockml.datasets import Dataset, LabelledPage, open_dataset
 from blockml.datasets.cells import page_content
+from blockml.datasets.label_studio import SpanGold, label_studio_task
 from blockml.errors import BlockmlError, DatasetError, MissingExtraError, UnknownNameError, UsageError
+from blockml.page import Label, Nodes
 
 CATS = '<h1>Cats</h1>\n<p>Cats rule; "really",\nthe world.</p><ul><li>Home</ul>'
 GOLD = 'Cats\nCats rule; "really", the world.'
@@ -331,13 +334,53 @@ def test_quotes_with_backslashes(tmp_path: Path) -> None:
 
 
 def test_names_of_files(tmp_path: Path) -> None:
-    """Pages are found by addresses of files, names with backslashes and names outside of the table's folder."""
+    """Pages are found by addresses of files and names with backslashes, outside of the table's folder if allowed."""
     page = write(tmp_path / "pages" / "a.html", "<link rel=canonical href=https://www.cat.example/a>" + CATS)
     table = tmp_path / "tables" / "t.csv"
     for name in ("../pages/a.html", "..\\pages\\a.html", page.as_uri(), str(page)):
-        (found,) = open_dataset(write(table, f"file,text\n{name},Cats\n")).pages
+        rows = write(table, f"file,text\n{name},Cats\n")
+        with pytest.raises(DatasetError, match=r"outside of the table's folder.* --outside-files"):
+            open_dataset(rows)
+        (found,) = open_dataset(rows, outside_files=True).pages
         assert found.load()[0] == page.read_bytes()
         assert (found.url, found.site, found.site_known) == ("https://www.cat.example/a", "cat.example", True)
+        (found,) = open_dataset(write(tmp_path / "t.csv", f"file,text\n{name.replace('..', 'tables/..')},Cats\n")).pages
+        assert found.load()[0] == page.read_bytes()
+
+
+def test_nothing_outside_of_the_folder_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither pages nor gold, in files or in memory, through links or exports, come from another folder."""
+    write(tmp_path / "secret.html", CATS)
+    write(tmp_path / "secret.txt", "secret")
+    (tmp_path / "mine").mkdir()
+    if hasattr(os, "symlink"):
+        (tmp_path / "mine" / "link.html").symlink_to(tmp_path / "secret.html")
+    monkeypatch.chdir(tmp_path / "mine")
+    address = (tmp_path / "secret.html").as_uri()
+    for name in (
+        "../secret.html",
+        "../secret",
+        str(tmp_path / "secret.html"),
+        address,
+        "link.html",
+        "x/../../secret.html",
+    ):
+        row = {"html": name, "text": "Cats"}
+        with pytest.raises(DatasetError, match=r"no row has a page: row 1 names a file (outside|that does not exist)"):
+            open_dataset([row])
+        for table, text in (
+            ("t.json", json.dumps([row])),
+            ("t.jsonl", json.dumps(row)),
+            ("e.json", json.dumps([{"data": {"html": name}, "annotations": []}])),
+        ):
+            with pytest.raises(DatasetError, match="no row has a page"):
+                open_dataset(write(tmp_path / "mine" / table, text))
+    for gold in ("../secret.txt", str(tmp_path / "secret.txt")):
+        with pytest.raises(DatasetError, match="row 1: the gold names a file outside"):
+            open_dataset([{"html": CATS, "text": gold}])
+        (page,) = open_dataset([{"html": CATS, "text": gold}], outside_files=True).pages
+        assert page.load()[1] is not None
+    assert main(["label", str(tmp_path / "mine" / "t.jsonl"), "--format", "label-studio", "-o", "x.json"]) == 3
 
 
 def test_the_address_in_a_page_tells_its_site() -> None:
@@ -462,6 +505,39 @@ def test_label_studio_round_trip(tmp_path: Path) -> None:
     assert [str(label) for label in found.labels or ()][:2] == labels[:2]
     assert found.known.tolist() == [True, True, False, True]
     assert gold.text() == "Cats\nCats rule."
+
+
+@pytest.mark.parametrize("form", ["<p>{{}}</p>", "<{0}>" * 9 + "{{}}"])
+def test_tasks_of_many_lines_are_linear(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Siblings are numbered once for all regions, and long names of elements are not repeated in each of them."""
+    n_lines, calls = 4000, 0
+    xpaths = Nodes.xpaths
+
+    def counted(nodes: Nodes, found: Sequence[int]) -> list[str]:
+        nonlocal calls
+        calls += 1
+        return xpaths(nodes, found)
+
+    monkeypatch.setattr(Nodes, "xpaths", counted)
+    html = form.format("x-" + "y" * 90).format("some words<br>" * n_lines)
+    page = blockml.parse(html)
+    task = label_studio_task("a", html, page, [Label.MAIN] * n_lines, is_done=True)
+    result = task["annotations"][0]["result"]
+    assert len(result) == n_lines
+    path = "/p" if form.startswith("<p") else "/descendant::*[12]"
+    assert result[-1]["value"]["start"] == f"{path}/text()[{n_lines}]"
+    assert calls == 1
+    gold = SpanGold(tuple((r["value"]["start"], r["value"]["end"], "some words", Label.MAIN) for r in result[:3]))
+    assert gold.missing(page) == []
+
+
+def test_numbers_of_thousands_of_digits_in_a_path() -> None:
+    """An XPath with a number that Python refuses to read finds nothing, and its text is searched for."""
+    page = blockml.parse("<p>One</p><p>Two</p>")
+    assert page.nodes.find(f"/html/body/p[{'9' * 5000}]") is None
+    path = f"/p[{'1' * 5000}]/text()[1]"
+    assert SpanGold(((path, path, "Two", Label.MAIN),)).label(page).main.tolist() == [False, True]
+    assert SpanGold(((path, path, "Three", Label.MAIN),)).missing(page) == [path]
 
 
 def test_label_studio_damage(tmp_path: Path) -> None:

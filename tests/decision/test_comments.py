@@ -167,3 +167,14 @@ def test_comments_of_example_pages() -> None:
     thread = (PAGES / "forum-thread" / "page.html").read_bytes()
     assert is_forum(page_matrix(blockml.parse(thread), FEATURES), 0.5)
     assert Reason.COMMENT not in blockml.extract(thread).reasons
+
+
+@pytest.mark.parametrize(("beside", "is_removed"), [("<p>Ann, 12:30<p>Reply", True), ("<p>Ann<p>Lee", False)])
+def test_long_comments_have_authors(beside: str, *, is_removed: bool) -> None:
+    """Long text outside of elements that are named for comments is a comment only beside dates or replies."""
+    page = blockml.parse(f"<p>{'text ' * 90}<div>{beside}<p>{'comment ' * 80}</div>")
+    types, matrix = with_labels(page, [Label.MAIN, Label.OTHER, Label.OTHER, Label.COMMENT])
+    prediction = Prediction(np.full(4, 0.9, np.float32), matrix=matrix, block_types=types)
+    found = decide(DecisionPolicy(), page, prediction)
+    assert found.kept.tolist() == [True, True, True, not is_removed]
+    assert found.remarks == (("80 words were left out as readers' comments",) if is_removed else ())

@@ -71,7 +71,7 @@ def test_one_duplicate_is_not_penalised(blocks: list[tuple[int, int, float, bool
     first = {number: blocks[place] for place, number in reversed(list(enumerate(line.tolist())))}
     text, place, odds = (np.array([first[number][k] for number in line.tolist()]) for k in range(3))
     penalties = duplicate_penalties(
-        odds.astype(np.float64), line, text.astype(np.int64), place.astype(np.int64),
+        odds.astype(np.float64), line, text.astype(np.int64), place.astype(np.int64), np.zeros(len(line)),
         penalty=penalty, same_context_factor=0.25,
     )  # fmt: skip
     expected = {}
@@ -101,7 +101,7 @@ def test_a_duplicated_line_is_penalised_as_a_whole() -> None:
     columns = PolicyColumns.of(PageContext(page), policy)
     scores = score_blocks(policy, np.full(len(page.blocks), 0.6, np.float32), columns, None)
     lines: dict[int, set[float]] = {}
-    for line, score in zip(columns.line.tolist(), scores.tolist(), strict=True):
+    for line, score in zip(columns.unit.tolist(), scores.tolist(), strict=True):
         lines.setdefault(line, set()).add(score)
     assert [len(found) for found in lines.values()] == [1, 1, 1]
     assert lines[0] != lines[1]

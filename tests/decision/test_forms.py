@@ -41,12 +41,14 @@ def test_forms(html: str, expected: bool) -> None:  # noqa: FBT001
         (LOG_IN, 20, 0.6, False),
         (LOG_IN, 20, 0.8, True),  # probable
         (LOG_IN, 90, 0.6, True),  # long
+        (LOG_IN, 49, 0.6, False),
+        (LOG_IN, 50, 0.6, True),  # running text
         ("", 20, 0.6, True),  # no form
         (LOG_IN + "<meta property=og:type content=article>", 19, 0.6, True),
     ],
 )
 def test_a_form_has_no_content(html: str, n_words: int, probability: float, is_kept: bool) -> None:  # noqa: FBT001
-    """If few words are expected, none is probable enough, and the page doesn't declare an article."""
+    """If few words are expected, none is probable enough, and the page has no running text and declares no article."""
     page = blockml.parse(f"{html}<p>{'word ' * n_words}")
     found = decide(POLICY, page, Prediction(np.array([probability], np.float32), matrix=page_matrix(page, "page")))
     assert found.kept.tolist() == [is_kept]

@@ -49,7 +49,11 @@ def pages(draw: st.DrawFn) -> Blocks:
     amounts = BlockAmounts(*(column.astype(np.float64) for column in (words, linked, np.where(words > 9, words, 0))))
     line = np.cumsum(np.append(0, rng.integers(0, 2, n))[:n], dtype=np.int64)
     of_line = rng.integers(-1, 4, n + 1)
-    columns = PolicyColumns(amounts, line, np.minimum(of_line[line], n - 1), rng.integers(0, 3, n))
+    copy = line // draw(st.integers(1, 3))
+    columns = PolicyColumns(
+        amounts, line, np.minimum(of_line[copy], n - 1), rng.integers(0, 3, n),
+        copy=copy, preference=rng.choice([0.0, -1e6], n),
+    )  # fmt: skip
     first, all_together = (rng.choice([0, 0.2, 0.5, 0.8, 1, *rng.random(9)], n).astype(np.float32) for _ in range(2))
     return amounts, columns, first, all_together
 
@@ -75,14 +79,16 @@ def test_scores_equal_the_reference(policy: DecisionPolicy, page: Blocks, p_arti
     assert found.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("name", ["probabilities", "words", "linked", "prose", "line", "text", "context"])
+@pytest.mark.parametrize(
+    "name", ["probabilities", "words", "linked", "prose", "unit", "text", "copy", "context", "preference"]
+)
 def test_columns_that_do_not_fit_are_refused(compiled: _kernel.Compiled, name: str) -> None:
     """Arrays with a wrong length or type are refused, so that no memory outside of them is read or written."""
     two = np.array([0, 1])
     good: dict[str, NDArray[Any]] = {
         "probabilities": two.astype(np.float32),
-        **dict.fromkeys(("words", "linked", "prose"), two.astype(np.float64)),
-        **dict.fromkeys(("line", "text", "context"), two),
+        **dict.fromkeys(("words", "linked", "prose", "preference"), two.astype(np.float64)),
+        **dict.fromkeys(("unit", "text", "copy", "context"), two),
         "scores": np.empty(2, np.float32),
     }
     numbers = {field.name: 0.0 for field in fields(DecisionPolicy)} | dict.fromkeys(
@@ -90,7 +96,7 @@ def test_columns_that_do_not_fit_are_refused(compiled: _kernel.Compiled, name: s
     )
     compiled.policy_scores(good, numbers)
     bad: list[Any] = [good[name][:1], good[name].astype(np.int8), None]
-    if name in ("line", "text"):
+    if name in ("unit", "text"):
         bad.append(two + 1)
     for wrong in bad:
         with pytest.raises((ValueError, TypeError)):

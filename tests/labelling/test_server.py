@@ -6,10 +6,13 @@ import http.client
 import json
 import os
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -94,11 +97,12 @@ def test_strangers_are_refused(server: LabelServer, path: str, headers: dict[str
 def test_changes_need_the_origin(server: LabelServer) -> None:
     """A request from another site changes nothing, even with the cookie."""
     page = json.loads(ask(server, "GET", "/api/page?id=p0")[1])
-    change = {"id": "p0", "labels": page["labels"], "done": True}
+    change = {"id": "p0", "labels": page["labels"], "done": True, "version": ""}
     for origin in ("", "null", "http://elsewhere.example", f"http://127.0.0.1:{server.port + 1}"):
         assert ask(server, "POST", "/api/page", change, Origin=origin) == (403, "wrong origin")
     assert not server.store.output.exists()
-    assert json.loads(ask(server, "POST", "/api/page", change)[1]) == {"state": "done"}
+    found = json.loads(ask(server, "POST", "/api/page", change)[1])
+    assert found == {"state": "done", "version": server.store.version(server.store.pages["p0"])}
     assert open_dataset(server.store.output).pages[0].id == "p0"
 
 
@@ -106,8 +110,8 @@ def test_changes_need_the_origin(server: LabelServer) -> None:
     "change",
     [
         {"id": "../../etc/passwd", "labels": [], "done": True},
-        {"id": "p0", "labels": ["main"], "done": True},
-        {"id": "p0", "labels": ["content"], "done": True},
+        {"id": "p0", "labels": ["main"], "done": True, "version": ""},
+        {"id": "p0", "labels": ["content"], "done": True, "version": ""},
         {"id": ["p0"], "labels": [], "done": True},
         {"labels": []},
         {"id": "p0", "labels": 5, "done": True},
@@ -127,10 +131,13 @@ def test_changes_of_the_wrong_types_write_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text("<p>Cats rule the world.<p>Imprint")
     with serving(tmp_path, tmp_path / "out") as server:
         for labels, done in (({"main": 1, "other": 2}, True), (["main", "other"], "no"), (["main", "other"], 0)):
-            change = {"id": "a", "labels": labels, "done": done}
+            change = {"id": "a", "labels": labels, "done": done, "version": ""}
             assert ask(server, "POST", "/api/page", change)[0] == 400
         assert not server.store.output.exists()
-        assert ask(server, "POST", "/api/page", {"id": "a", "labels": ["main", "other"], "done": False})[0] == 200
+        assert (
+            ask(server, "POST", "/api/page", {"id": "a", "labels": ["main", "other"], "done": False, "version": ""})[0]
+            == 200
+        )
 
 
 @pytest.mark.parametrize(
@@ -314,6 +321,84 @@ def test_a_page_without_text_can_be_marked_as_done(tmp_path: Path) -> None:
         assert stored(server, "nothing") == []
         show(found, "nothing")
         assert found.problems == []
+
+
+def test_labels_that_were_changed_elsewhere_are_not_replaced(tmp_path: Path) -> None:
+    """A second tab, or an edit of the file, is a conflict for a tab that was opened before, not lost."""
+    (tmp_path / "a.html").write_text("<p>Cats rule the world.<p>Imprint")
+    with serving(tmp_path, tmp_path / "out") as server:
+        page = json.loads(ask(server, "GET", "/api/page?id=a")[1])
+        one = {"id": "a", "labels": ["main", "footer"], "done": True, "version": page["version"]}
+        other = {"id": "a", "labels": ["main", "comment"], "done": False, "version": page["version"]}
+        status, answer = ask(server, "POST", "/api/page", one)
+        assert status == 200
+        assert ask(server, "POST", "/api/page", other) == (
+            409,
+            "the labels were changed elsewhere since they were loaded",
+        )
+        assert stored(server, "a") == ["main", "footer"]
+        labels = server.store.output / "a" / "labels.jsonl"
+        labels.write_text(labels.read_text().replace("footer", "related"))
+        edited = one | {"version": json.loads(answer)["version"]}
+        assert ask(server, "POST", "/api/page", edited)[0] == 409
+        assert stored(server, "a") == ["main", "related"]
+        page = json.loads(ask(server, "GET", "/api/page?id=a")[1])
+        assert (page["labels"], page["state"]) == (["main", "related"], "done")
+        assert ask(server, "POST", "/api/page", other | {"version": page["version"]})[0] == 200
+        assert stored(server, "a") == ["main", "comment"]
+        for change in ({**one, "version": None}, {name: one[name] for name in ("id", "labels", "done")}):
+            assert ask(server, "POST", "/api/page", change)[0] == 400
+
+
+@pytest.mark.parametrize("choice", ["theirs", "mine"])
+def test_a_tab_offers_a_choice_after_a_conflict(server: LabelServer, choice: str) -> None:
+    """The page asks whether to load the labels of the other tab or to replace them, and saves nothing before."""
+    with chromium() as browser, watched(browser, "desktop") as first, watched(browser, "desktop") as second:
+        for found in (first, second):
+            found.page.goto(server.url)
+            found.page.wait_for_selector("#page [data-block]")
+            show(found, "p1")
+        first.page.keyboard.press("8")
+        saved(first)
+        kept = stored(server, "p1")
+        second.page.keyboard.press("4")
+        second.page.wait_for_selector("#conflict:not([hidden])")
+        assert "changed elsewhere" in (second.page.text_content("#state") or "")
+        second.page.evaluate("put(1, 1, 'ignore')")
+        assert stored(server, "p1") == kept
+        second.page.click(f"#{choice}")
+        second.page.wait_for_selector("#conflict", state="hidden")
+        if choice == "theirs":
+            second.page.wait_for_function("label => labels[0] === label", arg=kept[0])
+            assert second.page.evaluate("labels") == kept == stored(server, "p1")
+        else:
+            saved(second)
+            assert stored(server, "p1")[:2] == [second.page.evaluate("labels[0]"), "ignore"]
+            assert stored(server, "p1") == second.page.evaluate("labels")
+        second.page.evaluate("put(2, 2, 'ignore')")
+        saved(second)
+        assert stored(server, "p1")[2] == "ignore"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_files_whose_names_are_no_text(tmp_path: Path) -> None:
+    """A page whose file name isn't UTF-8 can be labelled, and its folder is a page of a data set."""
+    names = [b"caf\xe9", b"caf\\udce9", "caf\u00e9".encode()]
+    for name in names:
+        Path(os.fsdecode(bytes(tmp_path / "mine") + b"/" + name), "x.html").parent.mkdir(parents=True, exist_ok=True)
+        Path(os.fsdecode(bytes(tmp_path / "mine") + b"/" + name), "x.html").write_text("<p>Cats rule the world.")
+    with serving(tmp_path / "mine", tmp_path / "out") as server:
+        pages = json.loads(ask(server, "GET", "/api/pages")[1])["pages"]
+        ids = [page["id"] for page in pages]
+        assert sorted(ids) == ["caf\\udce9/x", "caf\\udce9/x'", "caf\u00e9/x"]
+        for page_id in ids:
+            address = f"/api/page?id={quote(page_id)}"
+            page = json.loads(ask(server, "GET", address)[1])
+            change = {"id": page_id, "labels": page["labels"], "done": True, "version": page["version"]}
+            assert ask(server, "POST", "/api/page", change)[0] == 200
+    assert len(list((tmp_path / "out").rglob("labels.jsonl"))) == 3
+    rmtree(tmp_path / "out" / "caf\\udce9")
+    assert sorted(page.id for page in open_dataset(tmp_path / "out").pages) == ["caf\\udce9/x", "caf\u00e9/x"]
 
 
 def test_a_dead_server_is_reported_and_nothing_is_lost(server: LabelServer) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +14,8 @@ from blockml.datasets import open_dataset
 from blockml.datasets.base import UNFINISHED_FLAG
 from blockml.errors import DatasetError, InputError, UsageError
 from blockml.extractors import resolve
-from blockml.labelling.store import LabelStore
+from blockml.labelling import store as store_module
+from blockml.labelling.store import LabelConflictError, LabelStore
 from blockml.page import Label
 
 PAGE = "<title>{0}</title><a href=/>Home</a><h1>Cats {0}</h1><p>Cats rule the world, and nobody has asked them to.</p>"
@@ -148,6 +152,65 @@ def test_a_failed_save_leaves_the_last_one(folder: Path, monkeypatch: pytest.Mon
     assert store.labels(page, parsed, decision) == [Label.MAIN] * 3
     with pytest.raises(UsageError, match="3 blocks, got 2 labels"):
         store.save(page, parsed, [Label.OTHER] * 2, done=True)
+
+
+@pytest.mark.parametrize("n_writes", range(3))
+@pytest.mark.parametrize("was_done", [False, True, None])
+@pytest.mark.parametrize("done", [False, True])
+def test_a_page_is_never_done_with_labels_that_were_not_confirmed(
+    folder: Path,
+    done: bool,  # noqa: FBT001
+    was_done: bool | None,  # noqa: FBT001
+    n_writes: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A process that is killed after any write leaves labels and state that belong together."""
+    store = store_of(folder)
+    page = store.pages["a"]
+    parsed, decision = store.propose(page)
+    before, after = [Label.MAIN] * 3, [Label.OTHER] * 3
+    if was_done is not None:
+        store.save(page, parsed, before, done=was_done)
+    count = 0
+
+    def killed(write: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count > n_writes:
+                raise KeyboardInterrupt
+            return write(*arguments)
+
+        return counted
+
+    for module, name in ((store_module, "write_labels"), (store_module, "atomic_write")):
+        monkeypatch.setattr(module, name, killed(getattr(module, name)))
+    with suppress(KeyboardInterrupt):
+        store.save(page, parsed, after, done=done)
+    monkeypatch.undo()
+    again = store_of(folder).pages["a"]
+    labels = store.labels(again, parsed, decision)
+    confirmed = [labels for labels, is_done in ((before, was_done), (after, done)) if is_done]
+    assert again.state != "done" or labels in confirmed
+    if was_done is None and again.state == "open":
+        assert not (store.output / "a" / "labels.jsonl").exists()
+
+
+def test_versions_change_with_labels_and_their_state(folder: Path) -> None:
+    """A version stands for labels and state; saving over another version is refused and changes nothing."""
+    store = store_of(folder)
+    page = store.pages["a"]
+    parsed, decision = store.propose(page)
+    versions = [store.version(page)]
+    for label, done in ((Label.MAIN, False), (Label.MAIN, True), (Label.OTHER, True)):
+        versions.append(store.save(page, parsed, [label] * 3, done=done, version=versions[-1]))
+        assert store.version(page) == versions[-1]
+    assert versions[0] == ""
+    assert len(set(versions)) == 4
+    for version in versions[:-1]:
+        with pytest.raises(LabelConflictError, match="changed elsewhere"):
+            store.save(page, parsed, [Label.MAIN] * 3, done=False, version=version)
+    assert store.labels(page, parsed, decision) == [Label.OTHER] * 3
 
 
 def test_uncertain_pages_come_first(folder: Path) -> None:

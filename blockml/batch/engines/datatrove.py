@@ -14,6 +14,7 @@ from blockml.batch.extractor import BatchExtractor
 from blockml.batch.items import Item
 from blockml.batch.readers import Inputs, Reading, RecordFields, find_inputs
 from blockml.errors import UsageError, needed
+from blockml.parsing.decoding import decode
 
 with needed("datatrove", "datatrove"):
     from datatrove.data import Document
@@ -36,6 +37,8 @@ class ReadPages(PipelineStep):  # type: ignore[misc] # datatrove may be missing
         Names of the fields of JSON lines and of the columns of Parquet files.
     limit
         Maximum number of bytes to read of a page.
+    listed
+        Whether the names come from a list, so that ids are names: see :func:`blockml.batch.find_inputs`.
     """
 
     name = "blockml pages"
@@ -46,28 +49,30 @@ class ReadPages(PipelineStep):  # type: ignore[misc] # datatrove may be missing
         *names: str,
         columns: RecordFields = RecordFields(),  # noqa: B008 (frozen)
         limit: int = Reading().limit,
+        listed: bool = False,
     ) -> None:
         super().__init__()
-        self.names, self.columns, self.limit = names, columns, limit
+        self.names, self.columns, self.limit, self.listed = names, columns, limit, listed
 
     def run(self, data: Iterable[Document] | None = None, rank: int = 0, world_size: int = 1) -> Iterator[Document]:
-        """Yield the documents of earlier steps, then one for each page, with its HTML as text.
+        """Yield the documents of earlier steps, then one for each page.
 
-        A page that can't be read gives a document without text, with the reason in ``metadata["error"]``.
+        A document has its HTML as text, or as bytes in ``metadata["html"]``. A page that can't be read gives a document
+        without text, with the reason in ``metadata["error"]``.
         """
         yield from data or ()
-        inputs = find_inputs(self.names, self.columns)
+        inputs = find_inputs(self.names, self.columns, listed=self.listed)
         for number, file in enumerate(inputs.files()):
             if number % world_size == rank:
                 for item in inputs.items_of(file, Reading(self.limit)):
                     self.stat_update("pages")
-                    yield _document(item)
+                    yield _document(item, self.limit)
 
 
-def _document(item: Item) -> Document:
-    metadata: dict[str, Any] = {"url": item.url, "charset": item.charset}
+def _document(item: Item, limit: int) -> Document:
+    metadata: dict[str, Any] = {"url": item.url, "charset": item.charset, "truncated": item.truncated}
     try:
-        html = item.read()
+        html = item.read(limit)
     except OSError as error:
         return Document("", item.id, metadata={**metadata, "error": str(error)})
     if isinstance(html, bytes):  # datatrove's documents hold text; bytes go to the metadata unchanged
@@ -119,13 +124,14 @@ class ExtractPages(PipelineStep):  # type: ignore[misc] # datatrove may be missi
 
 def _item(document: Document) -> Item:
     metadata = document.metadata
-    url, charset = (value if isinstance(value := metadata.get(name), str) else None for name in ("url", "charset"))
-    html, error = metadata.get("html", document.text), metadata.get("error")
-    return Item(document.id, html=html, url=url, charset=charset, error=error)
+    named = ("url", "charset", "error", "truncated")
+    url, charset, error, truncated = (value if isinstance(value := metadata.get(n), str) else None for n in named)
+    html = metadata.get("html", document.text)
+    return Item(document.id, html=html, url=url, charset=charset, error=error, truncated=truncated)
 
 
 class PlainExtractor(BaseExtractor):  # type: ignore[misc] # datatrove may be missing
-    """Extractor in the sense of datatrove: takes HTML and returns text; datatrove drops failed pages.
+    """Extractor in the sense of datatrove: takes HTML and returns text; datatrove drops pages without text.
 
     Parameters
     ----------
@@ -145,6 +151,18 @@ class PlainExtractor(BaseExtractor):  # type: ignore[misc] # datatrove may be mi
         """Return the main text of a page."""
         (record,) = self.extractor.records([Item("", html=text)])
         return str(record["text"])
+
+    def run(self, data: Iterable[Document], rank: int = 0, world_size: int = 1) -> Iterator[Document]:
+        """Yield the documents that have text; those of :class:`ReadPages` are decoded first."""
+        yield from super().run(map(_with_text, data), rank, world_size)
+
+
+def _with_text(document: Document) -> Document:
+    """Decode the page of a document of :class:`ReadPages`, because datatrove passes on texts only."""
+    html = document.metadata.pop("html", None)
+    if isinstance(html, bytes):
+        document.text = decode(html, document.metadata.get("charset")).utf8.decode()
+    return document
 
 
 def run_locally(
@@ -181,7 +199,8 @@ def run_locally(
         writer = JsonlWriter(str(out), compression=None, adapter=partial(_record, fields))
     else:
         writer = ParquetWriter(str(out), adapter=partial(_arrow_record, fields), schema=extractor.schema)
-    steps = [ReadPages(*inputs.names, columns=inputs.fields, limit=limit), ExtractPages(extractor), writer]
+    reader = ReadPages(*inputs.names, columns=inputs.fields, limit=limit, listed=inputs.listed)
+    steps = [reader, ExtractPages(extractor), writer]
     logs = out / "logs"
     LocalPipelineExecutor(steps, tasks=n_tasks, workers=min(workers, n_tasks), logging_dir=str(logs)).run()
     found: Counter[str] = Counter()

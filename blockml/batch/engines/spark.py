@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,8 +77,8 @@ def extract_files(session: SparkSession, inputs: Inputs, extractor: BatchExtract
     from pyspark.sql.pandas.types import from_arrow_schema
 
     fields = inputs.fields
-    rows = [tuple(str(path.absolute()) for path in (file.path, file.top, file.base)) for file in inputs.files()]
-    frame = session.createDataFrame(rows, "path string, top string, base string")
+    rows = [_row_of(file) for file in inputs.files()]
+    frame = session.createDataFrame(rows, "path string, id string, site string, labelled binary")
     n_tasks = max(session.sparkContext.defaultParallelism, inputs.size() // TASK_BYTES)
     frame = frame.repartition(max(1, min(len(rows), n_tasks)))
     columns = schema(extractor.options.record_fields)
@@ -84,12 +87,26 @@ def extract_files(session: SparkSession, inputs: Inputs, extractor: BatchExtract
         reading = Reading(extractor.options.read_limit)
         for batch in batches:
             for row in batch.to_pylist():
-                file = InputFile(Path(row["path"]), Path(row["top"]), Path(row["base"]))
-                records = extractor.records(Inputs((), fields).items_of(file, reading))
+                records = extractor.records(Inputs((), fields).items_of(_file_of(row), reading))
                 while chunk := list(islice(records, MAX_BATCH_ROWS)):
                     yield record_batch(chunk, columns)
 
     return frame.mapInArrow(work, from_arrow_schema(columns))
+
+
+def _row_of(file: InputFile) -> tuple[str, str, str, bytes | None]:
+    """Return absolute path, id and site of a file, and its page if it belongs to a data set."""
+    page, path = file.page(), file.path.absolute()
+    if file.labelled is None:
+        return os.fspath(path), page.id, page.site, None
+    labelled = replace(file.labelled, path=path, gold=None)
+    return os.fspath(path), page.id, page.site, pickle.dumps(labelled)
+
+
+def _file_of(row: Mapping[str, Any]) -> InputFile:
+    """Return the file of a row of :func:`_row_of`."""
+    labelled = pickle.loads(row["labelled"]) if row["labelled"] is not None else None  # noqa: S301 (from the driver)
+    return InputFile(Path(row["path"]), Path(), Path(), labelled, (row["id"], row["site"]))
 
 
 def write_records(frame: DataFrame, out: Path) -> Counter[str]:

@@ -83,11 +83,15 @@ class InputFile:
     top: Path  #: Folder that its site is relative to.
     base: Path  #: Folder that its id is relative to.
     labelled: LabelledPage | None = None  #: The page, if it belongs to a data set.
+    #: Id and site of its page, if it is read under another path than the one that was given.
+    named: tuple[str, str] | None = None
 
     def page(self) -> PageFile:
         """Describe the file as a page."""
         if self.labelled is not None:
             return labelled_page(self.labelled)
+        if self.named is not None:
+            return PageFile(os.fspath(self.path), *self.named, file_size(self.path))
         return page_file(self.path, self.top, self.base)
 
 

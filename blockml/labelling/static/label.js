@@ -16,6 +16,7 @@ let level = 0; // how far the selection has been widened
 let dragged = null;
 let pending = Promise.resolve();
 let waiting = 0; // changes that the server has not confirmed
+let conflict = false; // whether the labels were changed elsewhere, so that nothing is saved before a choice
 
 function say(text, failed = false) {
   $("state").textContent = text;
@@ -25,7 +26,7 @@ function say(text, failed = false) {
 async function ask(address, change) {
   const options = change && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(change) };
   const answer = await fetch(address, options);
-  if (!answer.ok) throw new Error(await answer.text());
+  if (!answer.ok) throw Object.assign(new Error(await answer.text()), { status: answer.status });
   return answer.json();
 }
 
@@ -64,13 +65,35 @@ function listed() {
   }));
 }
 
+function choose(open) {
+  conflict = open;
+  $("conflict").hidden = !open;
+  if (open) $("theirs").focus();
+}
+
+// Replaces labels that were changed elsewhere since this page was loaded.
+async function replace() {
+  try {
+    current.version = (await ask(`/api/page?id=${encodeURIComponent(current.id)}`)).version;
+  } catch (error) {
+    say(`not saved: ${error.message}`, true);
+    return;
+  }
+  choose(false);
+  $("page").focus({ preventScroll: true });
+  await save(false);
+}
+
 function save(done) {
+  if (conflict) return Promise.resolve(false);
+  const shown = current;
   const change = { id: current.id, labels: [...labels], done };
   const page = pages.find((item) => item.id === change.id);
   say("saving …");
   waiting += 1;
-  pending = pending.then(() => ask("/api/page", change)).then((answer) => {
+  pending = pending.then(() => ask("/api/page", { ...change, version: shown.version })).then((answer) => {
     waiting -= 1;
+    shown.version = answer.version;
     page.state = answer.state;
     listed();
     if (waiting === 0) say("saved");
@@ -78,6 +101,7 @@ function save(done) {
   }).catch((error) => {
     waiting -= 1;
     say(`not saved: ${error.message}`, true);
+    if (error.status === 409 && shown === current) choose(true);
     return false;
   });
   return pending;
@@ -112,6 +136,7 @@ async function open(id) {
     say(error.message, true);
     return;
   }
+  choose(false);
   labels = current.labels;
   history = [];
   first = 0;
@@ -215,6 +240,8 @@ async function start() {
   $("pages").addEventListener("change", (event) => open(event.target.value));
   $("undo").addEventListener("click", undo);
   $("done").addEventListener("click", finish);
+  $("theirs").addEventListener("click", () => open(current.id));
+  $("mine").addEventListener("click", replace);
   $("page").addEventListener("pointerdown", pressed);
   $("page").addEventListener("click", pressed);
   $("page").addEventListener("pointermove", moved);

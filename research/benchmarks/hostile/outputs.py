@@ -77,6 +77,8 @@ OUTPUTS: Mapping[str, Callable[[Extraction], str | Path]] = {
     "metadata": lambda result: json.dumps(result.metadata.record(), ensure_ascii=False, indent=2),
     "Markdown": lambda result: blockml.render(result, "markdown"),
     "HTML": lambda result: blockml.render(result, "html"),
+    "TEI": lambda result: blockml.render(result, "tei"),
+    "chunks": lambda result: "".join("".join((*item.headings, item.text)) for item in result.chunks(200, "markdown")),
     "JSON": lambda result: blockml.render(result, "json"),
     "paragraphs": lambda result: _texts(result.paragraphs),
     "removed": lambda result: _texts(result.removed),

@@ -1,0 +1,163 @@
+"""Text as browsers show it where that differs from the text in the source.
+
+Browsers put quotation marks around ``q``, never show the content of ``canvas``, ``video`` and similar elements, and
+show pictures of emoji and initials as characters, names of icons as icons, and addresses that scripts decode.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+import numpy as np
+
+from blockml.page import Flag, Nodes
+
+__all__ = ["as_displayed"]
+
+#: Elements whose content browsers show only if they don't know the element.
+_FALLBACKS = frozenset({"audio", "canvas", "object", "progress", "video"})
+#: Maximum characters of such a content: more is the rest of a page after an element that is not closed (our choice).
+_MAX_FALLBACK = 1_000
+#: Attribute words of elements that are shown as other text.
+_EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL = b"emoji", b"smiley", b"material-", b"data-cfemail", b"drop"
+_WORDS = (_EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL)
+#: Class of an element with the name of an icon, and such a name.
+_ICON_CLASS = re.compile(r"(?:\A|\s)material-(?:icons|symbols)(?:-(?:outlined|rounded|round|sharp|two-tone))?(?:\s|\Z)")
+_ICON_NAME = re.compile(r"\s*[a-z][a-z0-9_]*\s*")
+#: Quotation marks by language, outer and inner (Unicode CLDR); others have those of English.
+_MARKS: Mapping[str, tuple[str, str, str, str]] = {
+    "en": ("“", "”", "‘", "’"), "de": ("„", "“", "‚", "‘"), "cs": ("„", "“", "‚", "‘"), "sk": ("„", "“", "‚", "‘"),
+    "fr": ("«", "»", "«", "»"), "es": ("«", "»", "“", "”"), "it": ("«", "»", "“", "”"), "pt": ("“", "”", "‘", "’"),
+    "ru": ("«", "»", "„", "“"), "uk": ("«", "»", "„", "“"), "pl": ("„", "”", "«", "»"), "sv": ("”", "”", "’", "’"),
+    "fi": ("”", "”", "’", "’"), "ja": ("「", "」", "『", "』"), "zh": ("“", "”", "‘", "’"), "nb": ("«", "»", "‘", "’"),
+}  # fmt: skip
+#: Maximum characters of the alternative text of an emoji, which may consist of several signs, and nodes of an icon or
+#: address (our choices).
+_MAX_ALT, _MAX_NODES = 12, 8
+
+
+def as_displayed(nodes: Nodes) -> Nodes:
+    """Return the nodes with the texts that browsers show; the same nodes if there is no difference.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> blockml.parse("<p>She said <q>no</q>.<canvas>Old browser</canvas>").blocks.texts
+    ('She said', '“no”', '.')
+    """
+    names = set(nodes.names)
+    has_fallbacks, found = not _FALLBACKS.isdisjoint(names), nodes.with_words(_WORDS)
+    if "q" not in names and not has_fallbacks and not any(found.values()):
+        return nodes
+    edited = _Edited(nodes)
+    if "q" in names:
+        edited.quote()
+    if has_fallbacks:
+        edited.leave_out_fallbacks()
+    edited.write_pictures([*found[_EMOJI], *found[_SMILEY], *found[_INITIAL]])
+    for node in found[_ICONS]:
+        edited.leave_out_icon(node)
+    for node in found[_PROTECTED]:
+        edited.decode_address(node)
+    return edited.result()
+
+
+class _Edited:
+    """Nodes whose texts are changed."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.nodes, self.texts, self.flags = nodes, list(nodes.texts), nodes.flags.copy()
+        self.is_text = nodes.tag == 0
+
+    def result(self) -> Nodes:
+        """Return the changed nodes."""
+        nodes = self.nodes
+        return Nodes(
+            nodes.names, nodes.tag, nodes.parent, nodes.depth, nodes.end, self.flags, nodes.attributes, self.texts
+        )
+
+    def inner(self, node: int) -> list[int]:
+        """Return the texts in an element."""
+        end = int(self.nodes.end[node])
+        return [] if end == node + 1 else (self.is_text[node:end].nonzero()[0] + node).tolist()
+
+    def quote(self) -> None:
+        """Write quotation marks around quotations, in the marks of the page's language."""
+        nodes = self.nodes
+        language = "en"
+        for node in nodes.indices("html")[:1].tolist():
+            language = nodes.attributes[node].get("lang", "en").lower().partition("-")[0]
+        outer_start, outer_end, inner_start, inner_end = _MARKS.get(language, _MARKS["en"])
+        texts = self.is_text.nonzero()[0]
+        open_ends: list[int] = []
+        for node in nodes.indices("q").tolist():
+            end = int(nodes.end[node])
+            while open_ends and open_ends[-1] <= node:
+                open_ends.pop()
+            first, after = texts.searchsorted((node, end)).tolist()
+            if first < after:
+                start_mark, end_mark = (inner_start, inner_end) if len(open_ends) % 2 else (outer_start, outer_end)
+                one, last = int(texts[first]), int(texts[after - 1])
+                blanks = len(self.texts[one]) - len(self.texts[one].lstrip())
+                self.texts[one] = self.texts[one][:blanks] + start_mark + self.texts[one][blanks:]
+                self.texts[last] = self.texts[last].rstrip() + end_mark
+            open_ends.append(end)
+
+    def leave_out_fallbacks(self) -> None:
+        """Leave out the content of elements that browsers show themselves."""
+        after = 0
+        for node in np.flatnonzero(self.nodes.named(_FALLBACKS)).tolist():
+            if node < after:
+                continue
+            after = int(self.nodes.end[node])
+            inner = self.inner(node)
+            if sum(len(self.texts[text]) for text in inner) <= _MAX_FALLBACK:
+                self.leave_out(inner)
+
+    def leave_out(self, texts: list[int]) -> None:
+        """Make texts part of no block."""
+        self.flags[texts] |= int(Flag.HEAD)
+
+    def write_pictures(self, candidates: list[int]) -> None:
+        """Add the alternative texts of pictures of emoji and initials to the text beside them."""
+        nodes = self.nodes
+        for node in candidates:
+            if nodes.name(node) != "img":
+                continue
+            alt = nodes.attributes[node].get("alt", "").strip()[: _MAX_ALT + 1]
+            before, after = node - 1, node + 1
+            if any(unicodedata.category(sign) == "So" for sign in alt) and len(alt) <= _MAX_ALT:
+                if self.is_beside(before, node):
+                    self.texts[before] += alt
+                elif self.is_beside(after, node):
+                    self.texts[after] = alt + self.texts[after]
+            elif len(alt) == 1 and alt.isupper() and self.is_beside(after, node) and self.texts[after][:1].islower():
+                self.texts[after] = alt + self.texts[after]
+
+    def is_beside(self, text: int, node: int) -> bool:
+        """Tell whether a node is a text in the element that contains another node."""
+        nodes = self.nodes
+        return 0 <= text < len(nodes) and bool(self.is_text[text]) and nodes.parent[text] == nodes.parent[node]
+
+    def leave_out_icon(self, node: int) -> None:
+        """Leave out the name of an icon, which its font shows as a picture."""
+        is_small = self.nodes.end[node] - node <= _MAX_NODES
+        if is_small and _ICON_CLASS.search(self.nodes.attributes[node].get("class", "")):
+            inner = self.inner(node)
+            if len(inner) == 1 and _ICON_NAME.fullmatch(self.texts[inner[0]]):
+                self.leave_out(inner)
+
+    def decode_address(self, node: int) -> None:
+        """Write an e-mail address that a script decodes: its bytes, each combined with the first one."""
+        inner = self.inner(node) if self.nodes.end[node] - node <= _MAX_NODES else []
+        try:
+            key, *signs = bytes.fromhex(self.nodes.attributes[node].get("data-cfemail", ""))
+            address = bytes(sign ^ key for sign in signs).decode("ascii")
+        except ValueError:
+            return
+        if inner and "@" in address and address.isprintable():
+            blanks = self.texts[inner[0]][: len(self.texts[inner[0]]) - len(self.texts[inner[0]].lstrip())]
+            self.texts[inner[0]] = blanks + address
+            self.leave_out(inner[1:])

@@ -1,0 +1,56 @@
+"""Blocks have the text that browsers show, with every back end."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+import blockml
+from blockml.extractors import Plain
+
+BACKENDS = ["lxml", "html5lib", *(["lexbor"] if find_spec("selectolax") else [])]
+
+
+def text(html: str, backend: str = "lxml") -> str:
+    """Return the text of all blocks."""
+    return blockml.extract(html, model=Plain(), backend=backend).text
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>She said <q>no</q>.", "She said “no”."),
+        ("<p>He wrote <q>nobody <q>important</q> was hurt</q>.", "He wrote “nobody ‘important’ was hurt”."),
+        ("<html lang=de><p>Sie sagte <q>nein</q>.", "Sie sagte „nein“."),
+        ("<p>An empty <q></q> one", "An empty one"),
+        ("<p>A jar of honey <img class=emoji alt=🍯 src=a.png> is free.", "A jar of honey 🍯 is free."),
+        ("<p><img src=/emoji/1f986.png alt=🦆> swim", "🦆 swim"),
+        ("<p>A cat <img class=emoji alt='A whole sentence' src=a.png> here", "A cat here"),
+        ("<p><img class=dropcap alt=T src=t.gif>he mill stands.", "The mill stands."),
+        ("<p><img class=dropcap alt=T src=t.gif>The mill stands.", "The mill stands."),
+        ("<p>See the map <i class=material-icons>arrow_forward</i> now", "See the map now"),
+        ("<p>See <i class=material-icons-list>arrow</i> now", "See arrow now"),
+        ("<p>See <i class=material-icons>Two words</i> now", "See Two words now"),
+        ("<p>One<video src=a>Get a browser</video><canvas>No canvas</canvas><p>Two", "One\nTwo"),
+        ("<p>One</p><object data=x.swf><p>Install it</p></object><p>Two<progress>70 %</progress>", "One\nTwo"),
+        ("<p>Write to <a class=__cf_email__ data-cfemail=2a4b6a48044945>[email protected]</a>.", "Write to a@b.co."),
+        ("<p>Write to <a data-cfemail=xyz>[email protected]</a>.", "Write to [email protected]."),
+    ],
+)
+def test_texts_are_those_that_browsers_show(html: str, expected: str, backend: str) -> None:
+    """Marks, emoji, initials, names of icons, fallbacks and protected addresses."""
+    assert text(html, backend) == expected
+
+
+def test_the_rest_of_a_page_is_no_fallback() -> None:
+    """Text after an element that is not closed stays if there is much of it."""
+    article = "The cat sat on the mat and looked at the rain. " * 40
+    assert text(f"<p>One<video src=a><p>{article}").startswith("One\nThe cat sat")
+
+
+def test_markdown_has_emoji_as_text() -> None:
+    """An emoji is not written as a picture too."""
+    result = blockml.extract("<p>A jar <img class=emoji alt=🍯 src=/emoji/a.png> is free.", model=Plain())
+    assert result.markdown == "A jar 🍯 is free."
