@@ -205,7 +205,7 @@ def compare(
         systems = _out_of_fold(chosen.systems, opened, n_folds, seed=seed, jobs=jobs, progress=progress, report=report)
         chosen = chosen._replace(systems=systems)
     elif n_folds is not None:
-        raise UsageError("n_folds has no effect without out_of_fold=True")
+        raise UsageError("n_folds has no effect without out_of_fold")
     directory = Path(tempfile.mkdtemp(prefix="blockml-") if output is None else os.fspath(output))
     tables = compare_systems(
         chosen, samples, Store(directory), jobs=jobs, timeout=timeout, command=command, progress=progress, report=report

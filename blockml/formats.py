@@ -35,7 +35,7 @@ _MAX_BLOCKS = 100
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
-def _json(extraction: Extraction, *, chunk_size: int | None, **_: object) -> str:
+def _json(extraction: Extraction, *, chunk_size: int | None, language: bool, **_: object) -> str:
     lists: dict[str, Iterable[dict[str, Any]]] = {
         "paragraphs": map(paragraph_record, extraction.paragraphs),
         "removed": map(paragraph_record, extraction.removed),
@@ -45,7 +45,7 @@ def _json(extraction: Extraction, *, chunk_size: int | None, **_: object) -> str
     if chunk_size is not None:
         lists["chunks"] = map(chunk_record, find_chunks(extraction, chunk_size))
     budget = Budget(extraction.page, MAX_RATIO)
-    record = page_record(extraction)
+    record = page_record(extraction) | ({"language": extraction.language} if language else {})
     budget.spend(_size(_dumped(record)) + _FRAME, "fields")
     fields = [piece for name, records in lists.items() for piece in _list_field(name, records, budget)]
     extraction.add_warnings(budget.warnings)
@@ -229,9 +229,13 @@ FORMATS: Mapping[str, Callable[..., str]] = {
 #: Formats that are written from the document.
 _OF_DOCUMENTS = ("markdown", "html", "tei")
 #: Formats in which an option has an effect.
-_OPTIONS: Mapping[str, Sequence[str]] = {"with_title": ("text", "markdown"), "paragraphs": ("text",),
-                                         "chunk_size": ("json",), **dict.fromkeys(("links", "images", "tables",
-                                         "formatting"), _OF_DOCUMENTS)}  # fmt: skip
+_OPTIONS: Mapping[str, Sequence[str]] = {
+    "with_title": ("text", "markdown"),
+    "paragraphs": ("text",),
+    "chunk_size": ("json",),
+    "language": ("json",),
+    **dict.fromkeys(("links", "images", "tables", "formatting"), _OF_DOCUMENTS),
+}
 
 
 def render(
@@ -241,6 +245,7 @@ def render(
     with_title: bool | None = None,
     paragraphs: bool | None = None,
     chunk_size: int | None = None,
+    language: bool | None = None,
     links: bool = True,
     images: bool = True,
     tables: bool = True,
@@ -251,7 +256,8 @@ def render(
     Text and Markdown start with the page's title if ``with_title`` is true (None means true for Markdown), unless the
     main content starts with it or, in Markdown, has it as a heading. HTML is only the main content, and JSON has a
     field for the title. Text has an empty line between paragraphs if ``paragraphs`` is true. JSON (see
-    :func:`json_schema`) has chunks of at most ``chunk_size`` characters if that is given.
+    :func:`json_schema`) has chunks of at most ``chunk_size`` characters if that is given, and the declared or detected
+    ``language`` if that is true.
 
     Markdown and HTML leave out the addresses of ``links``, ``images``, ``tables`` of data with their text, or bold,
     italic and other inline ``formatting``, where these are False.
@@ -262,6 +268,8 @@ def render(
         The format is unknown.
     UsageError
         The format does not have this option, or an argument has the wrong type.
+    MissingExtraError
+        The language has to be detected, and the package of the extra ``language`` isn't installed.
 
     Examples
     --------
@@ -274,14 +282,17 @@ def render(
     check_name("format", format, FORMATS)
     check_type("with_title", with_title, bool, NoneType, legal="True, False or None")
     check_type("paragraphs", paragraphs, bool, NoneType, legal="True, False or None")
+    check_type("language", language, bool, NoneType, legal="True, False or None")
     check_type("chunk_size", chunk_size, int, NoneType, legal="a positive integer or None")
     switches = {"links": links, "images": images, "tables": tables, "formatting": formatting}
     for name, value in switches.items():
         check_type(name, value, bool, legal="True or False")
     omitted = {name: False for name, value in switches.items() if not value}
-    check_options(format, with_title=with_title, paragraphs=paragraphs, chunk_size=chunk_size, **omitted)
+    check_options(
+        format, with_title=with_title, paragraphs=paragraphs, chunk_size=chunk_size, language=language, **omitted
+    )
     options: dict[str, Any] = {"with_title": format == "markdown" if with_title is None else with_title}
-    options |= {"paragraphs": bool(paragraphs), "chunk_size": chunk_size}
+    options |= {"paragraphs": bool(paragraphs), "chunk_size": chunk_size, "language": bool(language)}
     if format in _OF_DOCUMENTS:
         document = extraction.document
         options["document"] = document.without(*omitted) if omitted else document

@@ -309,6 +309,7 @@ def json_schema() -> dict[str, Any]:
         )
     }
     page = {field.name: {"$ref": f"#/$defs/page/properties/{field.name}"} for field in PAGE}
+    language = {"language": {"$ref": "#/$defs/record/properties/language"}}
     about_metadata = "Metadata that the page declares or shows. Null in records of `blockml predict` without metadata."
     about_record = (
         "A record of `blockml predict`. Title and metadata are null for pages that failed, and if they are not read."
@@ -319,7 +320,7 @@ def json_schema() -> dict[str, Any]:
         "description": "Output of `blockml extract --format json`. The version changes when a field is removed or "
         "changes its meaning; fields may be added in a version.",
         "type": "object",
-        "properties": {"schema_version": {"const": SCHEMA_VERSION}, **page, **lists},
+        "properties": {"schema_version": {"const": SCHEMA_VERSION}, **page, **language, **lists},
         "required": ["schema_version", *page, *(name for name in lists if name != "chunks")],
         "$defs": {
             "page": _object("A page.", PAGE),

@@ -58,11 +58,12 @@ VALUES: dict[str, Any] = {
 
 def test_signatures_agree() -> None:
     """The function ``extract`` has and describes an argument for each option of one page, with its default."""
+    of_rendering = {"extraction", "with_title", "paragraphs", "chunk_size", "language"}
     of_runs = {"inputs", "model", "output", "jobs", "resume", "by_site", "columns", "urls", "guard", "progress"}
     for verb, own, left_out in (
         (extract, {"html", "url", "charset", "model"}, OF_RECORDS),
         (blockml.predict, of_runs, set[str]()),
-        (blockml.render, {"extraction", "with_title", "paragraphs", "chunk_size"}, DEFAULTS.keys() - SWITCHES),
+        (blockml.render, of_rendering, DEFAULTS.keys() - SWITCHES),
     ):
         parameters = inspect.signature(verb).parameters
         found = {name: parameter.default for name, parameter in parameters.items() if name not in own}

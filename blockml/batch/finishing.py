@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from blockml.options import Options
-from blockml.page import Extraction
 from blockml.records import FAILURES
-from blockml.text.languages import detected_language
 from blockml.text.sketches import DuplicateIndex
 
-__all__ = ["SKETCH", "Finisher", "finishes", "finishing_fields", "language_of"]
+__all__ = ["SKETCH", "Finisher", "finishes", "finishing_fields"]
 
 #: Field of records between a worker and the end of a run.
 SKETCH = "sketch"
@@ -63,13 +61,3 @@ class Finisher:
                     self.left_out["near duplicates"] += 1
                     continue
             yield {name: record[name] for name in options.record_fields}
-
-
-def language_of(extraction: Extraction) -> str | None:
-    """Return the code of a page's language: as declared, else as detected in its text; None if that is too short.
-
-    Raises MissingExtraError if it has to be detected and the package of the extra ``language`` isn't installed.
-    """
-    if declared := extraction.metadata.language:
-        return declared.partition("-")[0].lower()
-    return detected_language(extraction.text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from blockml.batch.finishing import SKETCH, finishing_fields, language_of
+from blockml.batch.finishing import SKETCH, finishing_fields
 from blockml.batch.items import Item
 from blockml.batch.readers.base import printable
 from blockml.datasets.base import declared_url
@@ -122,7 +122,7 @@ class PageExtractor:
         if "comments" in self._read:
             record["comments"] = result.comments
         if "language" in self._read:
-            record["language"] = language_of(result)
+            record["language"] = result.language
         if SKETCH in self._read:
             record[SKETCH] = sorted(token_sketch(metric_tokens(result.text)))
         if item.truncated is not None:

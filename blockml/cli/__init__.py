@@ -27,6 +27,10 @@ _FLAGS: Mapping[str, str] = {
     r'protocols="page"': "--cv page",
     r"resume=True": "--resume",
     r"columns=\{'(\w+)': …\}": r"--columns \1=…",
+    r"\bwith_title only has": "--with-title only has",
+    r"\bparagraphs only has": "--paragraphs only has",
+    r"\bchunk_size only has": "--chunk-size only has",
+    r"\blanguage only has": "--detect-language only has",
 }
 
 #: Module and help text of each command. Only the module of the given command is imported; its ``COMMANDS`` has the

@@ -29,6 +29,8 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add("--paragraphs", action="store_true", default=None, help=text)
     text = "add chunks of at most N characters to JSON, made of whole paragraphs where they fit"
     add("--chunk-size", type=positive, metavar="N", help=text)
+    text = "add the language to JSON: as declared, else as detected (extra 'language')"
+    add("--detect-language", action="store_true", default=None, dest="language", help=text)
     add_options(parser, "links", "images", "tables", "formatting")
     add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
     text = "source of the pages that this page links to, to learn and remove the site's template; web fetches them"
@@ -62,7 +64,7 @@ def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
 
 def run_extract(arguments: argparse.Namespace) -> int:
     """Extract one page; return 1 if there is no text."""
-    options = {name: getattr(arguments, name) for name in ("with_title", "paragraphs", "chunk_size")}
+    options = {name: getattr(arguments, name) for name in ("with_title", "paragraphs", "chunk_size", "language")}
     chosen = chosen_options(arguments, left_out=("format",))  # a page can be JSON, a record's text can't
     options |= chosen.switches
     check_options(arguments.format, **options)

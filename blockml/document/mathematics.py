@@ -61,13 +61,15 @@ def find_formulas(page: Page) -> Formulas:
     found: dict[int, str] = {}
     stop = 0  # end of the previous formula
     annotations = [item for item in nodes.indices("annotation").tolist() if _TEX.search(held[item].get("encoding", ""))]
+    is_display: dict[int, bool] = {}  # whether the class of an element says so: many formulas may share one
     for node in nodes.indices("math").tolist():
         if node < stop:
             continue  # nothing within a formula is written
         stop = int(nodes.end[node])
         if tex := _of_mathml(nodes, node, annotations):
-            around = [nodes.attributes[item].get("class", "") for item in [node, *nodes.ancestors(node, 4)]]
-            display = nodes.attributes[node].get("display") == "block" or any("display" in item for item in around)
+            around = [node, *nodes.ancestors(node, 4)]
+            is_display |= {item: "display" in held[item].get("class", "") for item in around if item not in is_display}
+            display = held[node].get("display") == "block" or any(is_display[item] for item in around)
             found[node] = _in_dollars(tex, display=display)
     scripts = _of_scripts(page) if TEX_SCRIPT in (page.utf8 or b"") else {}
     if not found and not scripts:

@@ -111,6 +111,21 @@ class Extraction:
         return self._deferred.metadata.value
 
     @property
+    def language(self) -> str | None:
+        """Code of the language: as declared, else as detected in the text on each access; None if that is too short.
+
+        Raises
+        ------
+        MissingExtraError
+            It has to be detected, and the package of the extra ``language`` isn't installed.
+        """
+        if declared := self.metadata.language:
+            return declared.partition("-")[0].lower()
+        from blockml.text.languages import detected_language  # only if somebody asks for it
+
+        return detected_language(self.text)
+
+    @property
     def page_type(self) -> str | None:
         """Type of the page: declared (``article``, ``forum``, ``product`` or ``list``), or else predicted.
 

@@ -14,7 +14,7 @@ from blockml.labelling.sources import in_own_folders, page_of_item
 from blockml.labelling.store import PageToLabel
 from blockml.storage.names import safe_file_name
 from blockml.storage.spool import Spool
-from blockml.surveying.kinds import PAGE_KINDS, WORTH_LABELS, page_kind
+from blockml.surveying.kinds import SURVEYED_KINDS, WORTH_LABELS, page_kind
 from blockml.surveying.records import Record, RunOutput, record_id
 from blockml.surveying.sites import NO_SITE
 from blockml.text.sketches import min_hashes
@@ -32,7 +32,7 @@ class ChosenPage:
     of: int  #: Number of pages to label from the site.
     confidence: float
     url: str | None = None
-    kind: str = ""  #: One of :data:`blockml.surveying.kinds.PAGE_KINDS`.
+    kind: str = ""  #: One of :data:`blockml.surveying.kinds.SURVEYED_KINDS`.
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ def choose_pages(
     labelled
         Site and id of each page already labelled, which is not chosen again.
     kinds
-        Kinds of pages to choose from, of :data:`blockml.surveying.kinds.PAGE_KINDS`: by default not lists, search
+        Kinds of pages to choose from, of :data:`blockml.surveying.kinds.SURVEYED_KINDS`: by default not lists, search
         results, sitemaps and accounts.
 
     Raises
@@ -110,7 +110,7 @@ def choose_pages(
         if value < 1:
             raise UsageError(f"{name} must be positive, got {value}")
     for kind in kinds:
-        check_name("kind of pages", kind, PAGE_KINDS)
+        check_name("kind of pages", kind, SURVEYED_KINDS)
     done = {record_id(page_id) for _, page_id in labelled}
     n_done = Counter(site for site, _ in labelled)
     sites: dict[str, _Site] = {}

@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl, urlsplit
 from blockml.surveying.records import Record
 from blockml.text.addresses import original_url
 
-__all__ = ["PAGE_KINDS", "WORTH_LABELS", "KindCounts", "page_kind", "url_pattern"]
+__all__ = ["SURVEYED_KINDS", "WORTH_LABELS", "KindCounts", "page_kind", "url_pattern"]
 
 #: Kinds of pages; the first five are worth labels.
-PAGE_KINDS = ("article", "product", "forum", "home", "other", "list", "search", "sitemap", "account")
-WORTH_LABELS = PAGE_KINDS[:5]
+SURVEYED_KINDS = ("article", "product", "forum", "home", "other", "list", "search", "sitemap", "account")
+WORTH_LABELS = SURVEYED_KINDS[:5]
 #: Kinds by a step of the path, in some languages of many sites.
 _STEPS = {
     "list": "tag tags label labels category categories kategorie kategorien categorie categoria etiqueta topic topics "
@@ -74,7 +74,7 @@ def _step(step: str, *, is_last: bool) -> str:
 
 
 def page_kind(record: Record) -> str:
-    """Return the kind of a page, one of :data:`PAGE_KINDS`, from its address, declared type and predicted type.
+    """Return the kind of a page, one of :data:`SURVEYED_KINDS`, from its address, declared type and predicted type.
 
     Examples
     --------

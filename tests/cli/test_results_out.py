@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import blockml
-from blockml.batch.finishing import language_of
 from blockml.cli import main
 from blockml.errors import UsageError
 
@@ -85,9 +84,23 @@ def test_a_language_is_declared_or_detected() -> None:
         "Die Katzen des Hauses schlafen den ganzen Tag, und niemand hat sie jemals darum gebeten, damit aufzuhören. "
         * 3
     )
-    assert language_of(blockml.extract(f"<p>{text}", model="plain")) == "de"
-    assert language_of(blockml.extract(f'<html lang="pt-BR"><p>{text}', model="plain")) == "pt"
-    assert language_of(blockml.extract("<p>Katzen", model="plain")) is None
+    assert blockml.extract(f"<p>{text}", model="plain").language == "de"
+    assert blockml.extract(f'<html lang="pt-BR"><p>{text}', model="plain").language == "pt"
+    assert blockml.extract("<p>Katzen", model="plain").language is None
+    result = blockml.extract(f"<p>{text}", model="plain")
+    assert json.loads(blockml.render(result, "json", language=True))["language"] == "de"
+    assert "language" not in json.loads(blockml.render(result, "json"))
+
+
+def test_extract_detects_the_language_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON of ``extract`` has the language that ``predict`` would detect."""
+    pytest.importorskip("py3langid")
+    page = tmp_path / "page.html"
+    page.write_text("<p>Die Katzen schlafen am liebsten den ganzen Tag in der warmen Sonne.", encoding="utf-8")
+    assert main(["extract", str(page), "--model", "plain", "--format", "json", "--detect-language"]) == 0
+    assert json.loads(capsys.readouterr().out)["language"] == "de"
+    [record] = blockml.predict([str(page)], model="plain", fields=("language",))
+    assert record == {"language": "de"}
 
 
 def test_a_page_may_be_a_path_or_an_open_file() -> None:

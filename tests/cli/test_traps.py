@@ -69,10 +69,11 @@ def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["extract", PAGE, "--format", "json", "--with-title"], "with_title only has an effect in text and"),
-        (["extract", PAGE, "--format", "html", "--no-with-title"], "with_title only has an effect in text and"),
+        (["extract", PAGE, "--format", "json", "--with-title"], "--with-title only has an effect in text and"),
+        (["extract", PAGE, "--format", "html", "--no-with-title"], "--with-title only has an effect in text and"),
         (["extract", PAGE, "--format", "markdown", "--paragraphs"], "paragraphs only has an effect in text"),
-        (["extract", PAGE, "--chunk-size", "9"], "chunk_size only has an effect in json, not in text"),
+        (["extract", PAGE, "--chunk-size", "9"], "--chunk-size only has an effect in json, not in text"),
+        (["extract", PAGE, "--detect-language"], "--detect-language only has an effect in json, not in text"),
         (["templates", "cluster", PAGE, "--truth", "folder", "--truth-field", "x"], "--truth-field has no effect"),
         (["templates", "detect", PAGE, "-o", "x", "--update", "--name", "x"], "--name has no effect with --update"),
         (["train", "--dataset", SITE, "-o", "x", "--cv", "none", "--folds", "3"], "--folds has no effect with --cv"),

@@ -21,7 +21,7 @@ from blockml.extractors import resolve
 from blockml.surveying import TABLES, survey
 from blockml.surveying.choice import choose_pages
 from blockml.surveying.comparison import Changes, Earlier
-from blockml.surveying.kinds import PAGE_KINDS, page_kind, url_pattern
+from blockml.surveying.kinds import SURVEYED_KINDS, page_kind, url_pattern
 from blockml.surveying.records import RunOutput, record_of
 from blockml.surveying.report import held_out
 
@@ -114,7 +114,7 @@ def test_hostile_addresses_have_patterns() -> None:
     for url in ("http://[::1", "https://a.example/" + "x/" * 99, "a\ud800", long, ""):
         pattern, kind = url_pattern(url), page_kind(record_of({"id": "1", "url": url}, 1))
         assert len(pattern) < 300
-        assert kind in PAGE_KINDS
+        assert kind in SURVEYED_KINDS
     rows = [{"id": f"{n}", "url": f"https://s{n}.example/", "confidence": 0.5} for n in range(20_010)]
     found = survey(rows).tables["patterns"]
     assert sum(row["pages"] for row in found) == 20_010
