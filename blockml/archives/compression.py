@@ -130,7 +130,7 @@ class _Zstandard(Decompressed):
         while left > len(self._input) and is_whole:
             kept += self._input if may_be_dictionary else b""
             left -= len(self._input)
-            self._input = self._stream.read(_BLOCK)
+            self._input = self._stream.read(min(left, _BLOCK))  # no more, because the rest of it is copied
             is_whole = bool(self._input)
         if not is_whole:
             raise EOFError("Compressed file ended inside a skippable frame of Zstandard")

@@ -261,6 +261,11 @@ class Content:
                 raise self._end()
             if self._members and self.position < self._members.last_record < end:
                 raise DamageError("the record's length extends past its gzip member")
+        if length > _PIECE:  # look before it is copied
+            self._available(length + _MAX_VERSION)
+            after = self._cursor + length
+            if not _is_end(bytes(self._buffer[after : after + _MAX_VERSION])):
+                raise DamageError("the next bytes are not a record")
         block = bytes(self._buffer[self._cursor : self._cursor + min(length, limit)])
         self._cursor += length
         return block
@@ -302,10 +307,7 @@ class Content:
         if end > self._size:
             raise DamageError("the file ends inside this record")
         file.seek(end)
-        after = file.read(_MAX_VERSION)
-        line = after.lstrip(b"\r\n")
-        n_ends = after.count(b"\n", 0, len(after) - len(line))
-        if line and n_ends <= 1 and not _is_version(line):
+        if not _is_end(file.read(_MAX_VERSION)):
             file.seek(self._base + len(self._buffer))
             raise DamageError("the next bytes are not a record")
         block = bytes(self._buffer[self._cursor : self._cursor + min(length, limit)])
@@ -377,3 +379,9 @@ class Content:
 def _is_version(start: bytes) -> bool:
     """Tell whether some bytes start with the first line of a record."""
     return _VERSION.fullmatch(start, 0, start.find(b"\n") + 1 or len(start)) is not None
+
+
+def _is_end(after: bytes) -> bool:
+    """Tell whether a record may end before some bytes: :meth:`Content.find` finds no damage of this record in them."""
+    line = after.lstrip(b"\r\n")
+    return not line or after.count(b"\n", 0, len(after) - len(line)) > 1 or _is_version(line)

@@ -298,3 +298,25 @@ def test_a_header_of_many_starts_is_read_once(tmp_path: Path) -> None:
         patch.setattr(content_module, "_HEADER_END", Counted(content_module._HEADER_END))
         assert len(list(warc_captures(tmp_path / "a.warc", 1000))) > 9000
     assert calls < 2 * 13 * 20_000 + 70_000
+
+
+@pytest.mark.parametrize("name", ["whole.warc.gz", "whole.warc.zst"])
+def test_a_record_is_copied_only_if_its_length_is_right(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lengths that all end in the same far place don't make each record copy what is between."""
+    filler = b"WARC/1.0\r\nWARC-Type: metadata\r\nContent-Length: 900000\r\n\r\n" + bytes(900_000) + b"\r\n\r\n"
+    bad = [record(number).replace(b"Content-Length: 3", b"Content-Length: 50003") for number in range(100)]
+    (tmp_path / name).write_bytes(LAYOUTS[name]([*bad, filler * 8]))
+    copied = 0
+    end = content_module._is_end
+
+    def counted(after: bytes) -> bool:
+        nonlocal copied
+        copied += len(after)
+        return end(after)
+
+    monkeypatch.setattr(content_module, "_is_end", counted)
+    captures = [capture for capture in warc_captures(tmp_path / name, 10_000_000) if capture.response.error]
+    assert len(captures) == 100
+    assert 5_000 <= copied < 50_000
