@@ -28,8 +28,10 @@ def test_reported_page(name: str, backend: str) -> None:
 
 
 #: Pages of which single facts are expected: a text that the plain text or Markdown has or does not have.
-WITH_FACTS = ("102-q-quotes", "108-table-spans", "113-emoji-img", "115-icon-ligatures", "177-results-table",
-              "195-linked-first-column", "196-recipe-groups", "198-repeated-bus")  # fmt: skip
+WITH_FACTS = (
+    "102-q-quotes", "108-table-spans", "113-emoji-img", "115-icon-ligatures", "177-results-table", "180-split-spans",
+    "181-split-code", "195-linked-first-column", "196-recipe-groups", "198-repeated-bus",
+)  # fmt: skip
 FACT = re.compile(r'(TEXT|MARKDOWN) (has|has not): (".*")')
 
 

@@ -5,7 +5,7 @@
 #include "kernel.h"
 
 /* Character classes of characters.py, and the size of their table. */
-enum { SPACE = 1, ALNUM = 2, CJK = 4, JOINER = 8, N_POINTS = 0x110000 };
+enum { SPACE = 1, ALNUM = 2, CJK = 4, JOINER = 8, DIGIT = 16, UPPER = 32, N_POINTS = 0x110000 };
 
 typedef struct {
     const uint8_t *classes;

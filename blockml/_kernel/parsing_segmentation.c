@@ -5,7 +5,7 @@
 #include "parsing_block_text.h"
 
 /* Name properties of segmentation.py; layouts in the order of their separators. */
-enum { ENDS_BLOCK = 1, ENDS_WORD = 2, CELL = 4, LINE = 8, PARAGRAPH = 16, VOID_ = 32 };
+enum { ENDS_BLOCK = 1, ENDS_WORD = 2, CELL = 4, LINE = 8, PARAGRAPH = 16, VOID_ = 32, CODE = 64 };
 /* Separator and Flag in blockml/page. */
 enum { GLUED, SPACE_BETWEEN, CELL_BETWEEN, LINE_BETWEEN, PARAGRAPH_BETWEEN };
 enum { HEAD = 1, LINK = 2, DROPPED = 32 };
@@ -37,6 +37,7 @@ typedef struct {
     int32_t line;                   /* of the current node */
     int32_t block_depth, gap_depth; /* minimum depth of nodes after the block's first text, and after the last text */
     Py_UCS4 last_character;         /* of the last text */
+    int32_t last_text;              /* node of the last text */
 } Segmenter;
 
 static int end_block(Segmenter *s) {
@@ -63,22 +64,38 @@ static int begin_block(Segmenter *s, int32_t node, PyObject *text, int separator
     return 0;
 }
 
-static int separator_before(const Segmenter *s, Py_UCS4 right) {
+/* Returns the element around an element around a text; -1 without one. */
+static int32_t around(const Segmenter *s, int32_t text) {
+    int32_t parent = s->parent[text];
+    return parent < 0 ? -1 : s->parent[parent];
+}
+
+/* Tells whether two adjacent texts are one word, given the classes of the characters where they meet. */
+static int is_one_word(const Segmenter *s, int32_t node, int before, int after) {
+    int classes = before & after;
+    int are_small = (classes & ALNUM) && !((before | after) & (DIGIT | UPPER));
+    if (are_small && !((s->flags[s->last_text] | s->flags[node]) & LINK)) return 1;
+    int32_t outer = around(s, node);
+    return outer >= 0 && outer == around(s, s->last_text) && (s->properties[s->tag[outer]] & CODE);
+}
+
+static int separator_before(const Segmenter *s, int32_t node, Py_UCS4 right) {
     int properties = s->opened | s->closed;
     if (properties & PARAGRAPH) return PARAGRAPH_BETWEEN;
     if (properties & LINE) return LINE_BETWEEN;
     if (properties & CELL) return CELL_BETWEEN;
     int before = s->text.classes[s->last_character], after = s->text.classes[right];
     if ((before | after) & SPACE) return SPACE_BETWEEN;
-    /* Adjacent inline elements without a space between them are two words. */
-    int are_words = (s->opened & s->closed & ENDS_WORD) && (before & after & ALNUM);
+    /* Adjacent inline elements without a space between them are two words, with exceptions. */
+    int are_words = (s->opened & s->closed & ENDS_WORD) && (before & after & ALNUM) &&
+                    !is_one_word(s, node, before, after);
     return are_words && s->last_character < FIRST_IDEOGRAPH && right < FIRST_IDEOGRAPH ? SPACE_BETWEEN : GLUED;
 }
 
 /* Adds a text to the current block or to a new one. */
 static int add_text(Segmenter *s, int32_t node, PyObject *text) {
     if (block_text_read(&s->text, text) < 0) return -1;
-    int is_first = s->n_rows == 0, separator = is_first ? PARAGRAPH_BETWEEN : separator_before(s, s->text.right);
+    int is_first = s->n_rows == 0, separator = is_first ? PARAGRAPH_BETWEEN : separator_before(s, node, s->text.right);
     if (is_first || ((s->opened | s->closed) & ENDS_BLOCK)) {
         if (!is_first && end_block(s) < 0) return -1;
         if (begin_block(s, node, text, separator) < 0) return -1;
@@ -95,6 +112,7 @@ static int add_text(Segmenter *s, int32_t node, PyObject *text) {
     column[N_WORDS] += (int32_t)n_words;
     if (s->flags[node] & LINK) column[N_LINKED] += (int32_t)n_words;
     s->last_character = s->text.left;
+    s->last_text = node;
     s->opened = s->closed = 0;
     s->gap_depth = INT32_MAX;
     return 0;

@@ -19,7 +19,8 @@ class Separator(IntEnum):
     """Separator between a block's text and the previous one, by the default layout of browsers.
 
     There is one exception: adjacent inline elements with a letter or digit on both sides of the boundary are separated
-    by a space, because style sheets usually put one there, for example between label and value in spans.
+    by a space, because style sheets usually put one there, for example between label and value in spans. Small letters
+    on both sides, outside of links, are one word, and so are the parts of an element with code.
     """
 
     GLUED = 0  #: no separator: both texts belong to one word

@@ -13,7 +13,7 @@ from blockml import _kernel
 from blockml.errors import check_name
 from blockml.page import Blocks, Flag, Nodes, Separator
 from blockml.parsing.lines import VOID, document_lines
-from blockml.text.characters import class_table
+from blockml.text.characters import DIGIT, UPPER, class_table
 from blockml.text.words import TOKENIZERS, find_words
 
 __all__ = ["BREAKING", "PROFILES", "common_ancestor", "segment"]
@@ -43,8 +43,11 @@ _FIRST_IDEOGRAPH = "\u2e80"
 #: Elements that end the line of text before them.
 BREAKING: Set[str] = frozenset().union(*_LAYOUT.values())
 
+#: Elements with code, whose parts are adjacent elements of one word each or less.
+_CODE_ELEMENTS: Set[str] = frozenset({"code", "kbd", "samp", "tt", "var"})
+
 #: Properties of element names for the C extension; those of unknown names are ``_ENDS_BLOCK | _ENDS_WORD``.
-_ENDS_BLOCK, _ENDS_WORD, _CELL, _LINE, _PARAGRAPH, _VOID = (1 << bit for bit in range(6))
+_ENDS_BLOCK, _ENDS_WORD, _CELL, _LINE, _PARAGRAPH, _VOID, _CODE = (1 << bit for bit in range(7))
 _LAYOUT_BITS = {Separator.CELL: _CELL, Separator.LINE: _LINE, Separator.PARAGRAPH: _PARAGRAPH}
 
 
@@ -105,7 +108,8 @@ def _name_properties(profile: str) -> Mapping[str, int]:
         | _ENDS_WORD * (name != "wbr")
         | sum(bit for separator, bit in _LAYOUT_BITS.items() if name in _LAYOUT[separator])
         | _VOID * (name in VOID)
-        for name in {*BREAKING, *VOID, *PROFILES[profile], "wbr"}
+        | _CODE * (name in _CODE_ELEMENTS)
+        for name in {*BREAKING, *VOID, *PROFILES[profile], *_CODE_ELEMENTS, "wbr"}
     }
 
 
@@ -172,10 +176,19 @@ def _separators(nodes: Nodes, text_nodes: NDArray[np.int32], raw: list[str]) -> 
     spaced = np.array([a[-1:].isspace() or b[:1].isspace() for a, b in itertools.pairwise(raw)], dtype=bool)
     separators = np.zeros(len(text_nodes), dtype=np.uint8)
     separators[1:][spaced] = Separator.SPACE
-    # Adjacent inline elements without a space between them, such as label and value in spans, are two words.
+    # Adjacent inline elements without a space between them, such as label and value in spans, are two words, unless
+    # both sides are small letters outside of links, as in words of which a part is marked, or parts of code.
+    outer = np.where(nodes.parent[text_nodes] < 0, -1, nodes.parent[nodes.parent[text_nodes]])
+    of_code = (outer >= 0) & nodes.named(_CODE_ELEMENTS)[outer]
+    is_linked, classes = (nodes.flags[text_nodes] & Flag.LINK) > 0, class_table()
     for place in np.flatnonzero(opened & closed & ~spaced).tolist():
         left, right = raw[place][-1:], raw[place + 1][:1]
-        if left.isalnum() and right.isalnum() and left < _FIRST_IDEOGRAPH > right:
+        if not (left.isalnum() and right.isalnum() and left < _FIRST_IDEOGRAPH > right):
+            continue
+        are_small = not (classes[ord(left)] | classes[ord(right)]) & (DIGIT | UPPER)
+        if are_small and not is_linked[place : place + 2].any():
+            continue
+        if not (of_code[place] and outer[place] == outer[place + 1]):
             separators[place + 1] = Separator.SPACE
     for separator, names in _LAYOUT.items():
         separators[_is_separated(nodes, text_nodes, nodes.named(names))] = separator

@@ -140,12 +140,12 @@ def test_separators() -> None:
     """Separators of blocks follow the layout in a browser."""
     html = (
         "<p>one <b>two</b>ly</p>three<br>four<table><tr><td>five</td><td>six</td></tr><tr><td>seven</td></tr></table>"
-        "<ul><li>eight</li><li>nine</li></ul><span>label</span><span>value</span>"
+        "<ul><li>eight</li><li>nine</li></ul><span>Label</span><span>Value</span>"
     )
     blocks = blockml.parse(html).blocks
     assert {block.text: Separator(int(joint)).name for block, joint in zip(blocks, blocks.separators, strict=True)} == {
         "one": "PARAGRAPH", "two": "SPACE", "ly": "GLUED", "three": "PARAGRAPH", "four": "LINE", "five": "PARAGRAPH",
-        "six": "CELL", "seven": "LINE", "eight": "PARAGRAPH", "nine": "LINE", "label": "PARAGRAPH", "value": "SPACE",
+        "six": "CELL", "seven": "LINE", "eight": "PARAGRAPH", "nine": "LINE", "Label": "PARAGRAPH", "Value": "SPACE",
     }  # fmt: skip
 
 
@@ -384,3 +384,23 @@ def read(path: Path) -> bytes:
 def decoded(path: Path) -> str:
     """Return the text of a saved page."""
     return decode(read(path)).text
+
+
+@both
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<em>un</em><strong>think</strong>able", "unthinkable"),
+        ("<span>Un</span><span>thinkable</span>", "Unthinkable"),
+        ("<code><i>gate</i><i>2</i><i>open</i></code> first", "gate2open first"),
+        ("<span>gate</span><span>2</span>", "gate 2"),
+        ("<span>label</span><span>Value</span>", "label Value"),
+        ("<a href=a>home</a><a href=b>news</a>", "home news"),
+        ("<span>news</span><a href=b>home</a>", "news home"),
+        ("<td><b>a</b><td><b>b</b>", "a\tb"),
+    ],
+)
+def test_marked_parts_of_a_word_are_one_word(html: str, expected: str, backend: str) -> None:
+    """Small letters on both sides of adjacent elements outside of links, and parts of code, have no space between."""
+    table = f"<table><tr>{html}</table>" if html.startswith("<td>") else f"<p>{html}</p>"
+    assert blockml.extract(table, model="plain", backend=backend).text == expected
