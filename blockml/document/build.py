@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.document.code import CODE, code_language, code_lines, line_starts, listings
 from blockml.document.image_addresses import image_address, is_placeholder
-from blockml.document.inline import LINE, LINK, REFERENCE, Content, RawInline, RawSpan, normalised
+from blockml.document.inline import LINE, LINK, REFERENCE, InlineContent, RawInline, RawSpan, normalised
 from blockml.document.lists import ListPart, Lists, block_span, grouped
 from blockml.document.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
 from blockml.document.nodes import (
@@ -156,7 +156,7 @@ class _Builder:
         self.separators = node_separators(page, rows, self.shown)
         self.texts = _normalised(page, rows)
         self.spaces = kept_spaces(page.nodes)
-        self.content = Content(has_tex=Lazy(lambda: writes_dollars(page)))
+        self.content = InlineContent(has_tex=Lazy(lambda: writes_dollars(page)))
         self.first = self.last = -1  # blocks of the page in the open paragraph
         self.place = -1  # the last picture in it
         self.caption_of = False  # whether it has a picture with a caption

@@ -12,7 +12,7 @@ from blockml.document.nodes import BREAK, Break, Inline, InlineFormula, Link, Ma
 from blockml.document.spaces import NO_BREAK
 from blockml.page.lazy import Lazy
 
-__all__ = ["LINE", "LINK", "REFERENCE", "Content", "RawSpan", "normalised"]
+__all__ = ["LINE", "LINK", "REFERENCE", "InlineContent", "RawSpan", "normalised"]
 
 #: A line break of the page, among its texts.
 LINE = "\n"
@@ -50,7 +50,7 @@ class RawSpan:
 RawInline: TypeAlias = str | RawSpan | Picture | InlineFormula
 
 
-class Content:
+class InlineContent:
     """The content of the paragraph or heading that is being collected.
 
     Parameters
@@ -60,7 +60,7 @@ class Content:
 
     Examples
     --------
-    >>> content = Content()
+    >>> content = InlineContent()
     >>> content.add("a_b, ")
     >>> content.open(Mark.STRONG)
     >>> content.add(" so ")

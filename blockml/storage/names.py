@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
@@ -41,6 +40,8 @@ def safe_file_name(text: str) -> str:
         name = f"{head}_{dot}{rest}"
     if name and name == text:
         return name
+    import hashlib  # it loads OpenSSL, which an extraction doesn't need
+
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{name}-{digest}" if name else digest
 

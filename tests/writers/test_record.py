@@ -26,7 +26,7 @@ from blockml.records import (
     json_schema,
     page_record,
 )
-from tests.rendering.test_paragraphs import matches
+from tests.document.test_paragraphs import matches
 
 ROOT = Path(__file__).parents[2]
 HTML = "<title>Cats</title><p>Cats rule the world, and nobody has ever asked them to do so."
