@@ -46,7 +46,7 @@ VALUES: dict[str, Any] = {
     "detector": len,
     "format": "markdown",
     "fields": ("id", "text"),
-    "favour": "recall",
+    "favour": "precision",
     "languages": ("de",),
     "deduplicate": True,
     **dict.fromkeys(("links", "images", "tables", "formatting"), False),

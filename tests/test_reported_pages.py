@@ -35,13 +35,26 @@ WITH_FACTS = (
 FACT = re.compile(r'(TEXT|MARKDOWN) (has|has not): (".*")')
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", WITH_FACTS)
-def test_facts_of_a_reported_page(name: str) -> None:
+def test_facts_of_a_reported_page(name: str, backend: str) -> None:
     """Facts that other extractors lose, or texts that they should leave out."""
     path = FOLDER / f"{name}.html"
-    result = blockml.extract(path.read_bytes(), url="https://valley.example/mill")
+    result = blockml.extract(path.read_bytes(), backend=backend, url="https://valley.example/mill")
     outputs = {"TEXT": result.text, "MARKDOWN": blockml.render(result, "markdown")}
     facts = FACT.findall(path.with_suffix(".expected.txt").read_text("utf-8"))
     assert facts
     wrong = [(kind, has, text) for kind, has, text in facts if (json.loads(text) in outputs[kind]) != (has == "has")]
     assert not wrong
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_a_reported_line_needs(backend: str) -> None:
+    """A listing with a hidden copy is kept once, links stay with the line that announces them, and posts stay."""
+    listing, links, posts = (
+        blockml.extract((FOLDER / f"{name}.html").read_bytes(), backend=backend).text
+        for name in ("213-hidden-copy", "203-link-list", "205-quoted-post")
+    )
+    assert listing.count("- name: Update mills\n  hosts: valley") == 1
+    assert "access to the database:\nNorthwing\nand\nSouthwing\n" in links
+    assert posts.index("The ferry left the harbour") < posts.index("Quote by Lark\nI am curious")

@@ -100,3 +100,13 @@ def test_a_sidebar_with_most_of_the_text_is_none(n_words: int, stays: bool) -> N
     page = blockml.parse(html)
     prediction = Prediction(np.array([0.8, 0.6], np.float32), matrix=page_matrix(page, "page"))
     assert decide(policy, page, prediction).kept.tolist() == [True, stays]
+
+
+def test_many_hidden_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sequences of words are found in the same way in a long text with many hidden elements."""
+    part = f"<p>{STORY}<p hidden>{STORY[:40]}</p>"
+    html = "".join(f"{part}<p hidden>Nobody knows what the mill number {k} is for.</p>" for k in range(9))
+    expected = copies(html)
+    assert sum(expected) == 9
+    monkeypatch.setattr("blockml.decision.copies._MAX_SEARCHED", 0)
+    assert copies(html) == expected
