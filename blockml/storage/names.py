@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
@@ -41,7 +40,9 @@ def safe_file_name(text: str) -> str:
         name = f"{head}_{dot}{rest}"
     if name and name == text:
         return name
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    from hashlib import sha256  # loads OpenSSL, which extraction does not need
+
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{name}-{digest}" if name else digest
 
 
