@@ -40,9 +40,9 @@ def safe_file_name(text: str) -> str:
         name = f"{head}_{dot}{rest}"
     if name and name == text:
         return name
-    import hashlib  # it loads OpenSSL, which an extraction doesn't need
+    from hashlib import sha256  # loads OpenSSL, which extraction does not need
 
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{name}-{digest}" if name else digest
 
 
