@@ -41,6 +41,7 @@ class _Writer:
         self.breaks, self.last = page.nodes.indices("br"), 0  # line breaks, and the last formula without texts
         self.copied: str | None = None  # gap before the first text of copies that precede their formula
         self.is_display = False  # whether a displayed formula was written last
+        self.is_formula = False  # whether the last text ended with a formula
 
     def write(self) -> None:
         """Change gaps and texts."""
@@ -57,7 +58,7 @@ class _Writer:
             if self.hides[first : last + 1].any():
                 self._replace(place, first, last)
             else:
-                self.copied = None
+                self.copied, self.is_formula = None, False
                 self._begin_line(place, display=False)
             self.texts[place] = begin + self.texts[place]
         while self.left:
@@ -80,6 +81,9 @@ class _Writer:
         if self.copied is not None and self.hides[first]:
             self.gaps[place] = self.copied
         self.copied = None
+        if self.is_formula and self.hides[first] and not self.gaps[place]:
+            self.gaps[place] = " "  # two formulas are not one
+        self.is_formula = bool(self.hides[last])
         self._begin_line(place, display=text.startswith("\0"))
         self.is_display = text.endswith("\0")
 

@@ -29,7 +29,7 @@ def rendered(html: str, *, without: tuple[str, ...] = (), **options: Any) -> str
         ("<p>one<br>two</p>", "one\ntwo"),
         ("<ul><li>one<li>two</ul>three", "one\ntwo\nthree"),
         ("<table><tr><th>a<th>b<tr><td>c<td>d</table>e", "a\tb\nc\td\ne"),
-        ("<span>label</span><span>value</span>", "label value"),
+        ("<span>label</span><span>Value</span>", "label Value"),
         ("<a>one</a><a>two</a>", "one two"),
         ("<p> much \n\n white\tspace </p>", "much white space"),
         ("a<!--c-->b<script></script>", "ab"),
@@ -60,7 +60,7 @@ def test_white_space_before_preformatted_text_is_not_part_of_it(backend: str) ->
         ("<pre><span class=line>a</span>\n<span class=line></span>\n<span class=line>b</span></pre>", "a\n\nb"),
         ("<pre><span class=line><i>a\n</i></span><span class=line>b\n</span></pre>", "a\nb"),
         ("<pre><span class=inline>a</span><span class=inline>b</span></pre>", "ab"),
-        ("<p><span class=line>a</span><span class=line>b</span></p>", "a b"),
+        ("<p><span class=line>a</span><span class=line>B</span></p>", "a B"),
     ],
 )
 def test_elements_that_are_lines_of_preformatted_text(html: str, expected: str) -> None:
