@@ -206,7 +206,7 @@ class Compiled(Protocol):
         """Write the features of a page: :func:`blockml.predictors.page_features.page_features`."""
 
     def policy_scores(self, columns: Arrays, numbers: dict[str, float], /) -> None:
-        """Write ``scores``: :func:`blockml.decision.policy.score_blocks`; lines are numbered from 0 without gaps."""
+        """Write ``scores``: :func:`blockml.decision.policy.score_blocks`; units are numbered from 0 without gaps."""
 
     # Metadata: words in attributes.
 

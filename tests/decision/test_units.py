@@ -159,3 +159,13 @@ def test_no_threshold_empties_a_confident_page(threshold: float) -> None:
     found = decide(DecisionPolicy("expected_f1", threshold=threshold), page, prediction)
     assert found.kept.tolist() == [True, threshold < 0.95, False]
     assert [reason.keeps for reason in found.reasons] == found.kept.tolist()
+
+
+@pytest.mark.parametrize(("likely", "is_kept"), [(0.6, True), (0.4, False)])
+def test_a_table_half_of_whose_words_are_likely_is_kept(likely: float, *, is_kept: bool) -> None:
+    """A table whose labels are less likely than its values isn't lost with them."""
+    page = blockml.parse("<p>Text here.<table><tr><th>Size<th>Price<tr><td>small<td>ten</table>")
+    probabilities = np.array([0.9, 0.1, likely, 0.1, likely], np.float32)
+    scores = np.array([0.9, 0.2, 0.2, 0.2, 0.2], np.float32)
+    found = complete(Outline(page), scores, probabilities, 0.5, scores >= 0.5)
+    assert found.kept.tolist() == [True] + [is_kept] * 4
