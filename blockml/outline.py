@@ -222,25 +222,26 @@ class Outline:
         has_inner[inner] = True  # the first entry is that of tables outside of tables
         found |= has_inner[1:]
 
-        def owner(parts: NDArray[np.integer]) -> NDArray[np.intp]:
-            """Return (n_parts,) number of the table around each part, from 1; 0 without one."""
-            return tables.searchsorted(innermost(nodes, tables, parts), side="right")
-
-        def count(parts: NDArray[np.integer]) -> NDArray[np.intp]:
-            """Return (n_tables,) the number of parts of each table."""
-            return np.bincount(owner(parts), minlength=len(tables) + 1)[1:]
-
-        n_rows, headers, cells = count(self.elements(UnitKind.ROW)), nodes.indices("th"), nodes.indices("td")
-        n_headers = count(headers)
-        found |= count(cells) + n_headers <= n_rows
-        sections = np.flatnonzero(nodes.named(_SECTIONS))
-        has_section = sections.searchsorted(nodes.end[cells]) > sections.searchsorted(cells)
-        lengths = np.zeros(len(blocks) + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, blocks.texts), np.int64, len(blocks)), out=lengths[1:])
-        first, after = self.blocks_in(cells)
-        is_suspect = np.zeros(len(tables) + 1, dtype=bool)
-        is_suspect[owner(cells[has_section | (lengths[after] - lengths[first] > _LONG_CELL)])] = True
-        found |= (n_headers == 0) & (is_suspect[1:] | (n_rows < 2))
+        rows, headers, cells = self.elements(UnitKind.ROW), nodes.indices("th"), nodes.indices("td")
+        # The number of the table around each part, from 1; 0 without one.
+        owner = tables.searchsorted(innermost(nodes, tables, np.concatenate((rows, headers, cells))), side="right")
+        of_cells = owner[len(rows) + len(headers) :]
+        n_rows, n_headers, n_cells = (
+            np.bincount(numbers, minlength=len(tables) + 1)[1:]
+            for numbers in (owner[: len(rows)], owner[len(rows) : -len(cells) or None], of_cells)
+        )
+        found |= (n_cells + n_headers <= n_rows) | ((n_headers == 0) & (n_rows < 2))
+        unknown = np.append(False, ~found & (n_headers == 0))  # those that a cell like a section of a page makes layout
+        is_unknown = unknown[of_cells]
+        if is_unknown.any():
+            cells, of_cells = cells[is_unknown], of_cells[is_unknown]
+            sections = np.flatnonzero(nodes.named(_SECTIONS))
+            has_section = sections.searchsorted(nodes.end[cells]) > sections.searchsorted(cells)
+            lengths = np.zeros(len(blocks) + 1, dtype=np.int64)
+            np.cumsum(np.fromiter(map(len, blocks.texts), np.int64, len(blocks)), out=lengths[1:])
+            first, after = self.blocks_in(cells)
+            is_suspect = has_section | (lengths[after] - lengths[first] > _LONG_CELL)
+            found[of_cells[is_suspect] - 1] = True
         return found
 
 

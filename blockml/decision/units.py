@@ -237,8 +237,8 @@ def _most_kept(page: Completed, rows: NDArray[np.intp], number: NDArray[np.intp]
 def _complete_lines(page: Completed) -> None:
     """Keep lines that announce something kept, and the lists, tables, code and values that kept lines announce."""
     texts, line = page.outline.page.blocks.texts, page.outline.line
-    for before, after in [*_edges(page)]:
-        if line[before] == line[after] or not texts[before].rstrip().endswith(_ANNOUNCES):
+    for before, after in _edges(page):
+        if not texts[before].endswith(_ANNOUNCES) or line[before] == line[after]:
             continue
         first, last = (int(line.searchsorted(line[block])) for block in (before, after))
         lead, announced = slice(first, before + 1), _announced(page.outline, before, after)
@@ -259,11 +259,11 @@ def _complete_lines(page: Completed) -> None:
 
 
 def _edges(page: Completed) -> Iterator[tuple[int, int]]:
-    """Yield neighbouring blocks with words of which one is kept."""
+    """Iterate over the neighbouring blocks with words of which one is kept now."""
     rows = page.words.nonzero()[0]
     kept = page.kept[rows]
-    for place in (kept[1:] != kept[:-1]).nonzero()[0].tolist():
-        yield int(rows[place]), int(rows[place + 1])
+    places = (kept[1:] != kept[:-1]).nonzero()[0]
+    return zip(rows[places].tolist(), rows[places + 1].tolist(), strict=True)
 
 
 def _rows(blocks: slice) -> NDArray[np.intp]:
@@ -306,11 +306,12 @@ def _complete_sentences(page: Completed) -> None:
     line, texts = page.outline.line, page.outline.page.blocks.texts
     rows = (page.kept & (page.words > 0)).nonzero()[0]
     n_between = np.diff(line[rows]) - 1
-    for place in ((n_between > 0) & (n_between <= _MAX_BETWEEN)).nonzero()[0].tolist():
-        before, after = int(rows[place]), int(rows[place + 1])
+    places = ((n_between > 0) & (n_between <= _MAX_BETWEEN)).nonzero()[0]
+    for before, after in zip(rows[places].tolist(), rows[places + 1].tolist(), strict=True):
+        if not texts[after][:1].islower() or texts[before][-1:] in _ENDS_SENTENCE:
+            continue
         between = slice(before + 1, after)
-        is_sentence = texts[after][:1].islower() and texts[before].rstrip()[-1:] not in _ENDS_SENTENCE
-        if is_sentence and page.words[between].sum() <= _FEW_WORDS and page.is_likely(between, _MIN_LINE):
+        if page.words[between].sum() <= _FEW_WORDS and page.is_likely(between, _MIN_LINE):
             page.keep(_rows(between), Reason.KEPT_WITH_SENTENCE)
 
 
