@@ -276,7 +276,7 @@ def render(
     >>> import blockml
     >>> from blockml.extractors import Plain
     >>> render(blockml.extract("<p>One <b>two</b></p>", model=Plain()), "html")
-    '<p>One <b>two</b></p>'
+    '<p>One <strong>two</strong></p>'
     """
     check_type("extraction", extraction, Extraction, legal="the result of blockml.extract")
     check_name("format", format, FORMATS)

@@ -158,7 +158,7 @@ class Outline:
         """
         structural, kinds = self._structural
         lists = structural[(kinds == _NUMBERS[UnitKind.LIST]) | (kinds == _NUMBERS[UnitKind.DEFINITIONS])]
-        if not len(lists):
+        if not (len(lists) and len(self.page.blocks)):
             return None
         nodes, is_item = self.page.nodes, np.zeros(len(UnitKind) + 1, dtype=bool)
         is_item[[_NUMBERS[kind] for kind in (UnitKind.ITEM, UnitKind.TERM, UnitKind.DESCRIPTION)]] = True

@@ -15,7 +15,6 @@ pages of which no model was trained, the completed words are more often content 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,8 +30,10 @@ _MIN_SHARE = 0.6
 #: Minimum score, as a share of the threshold, of what a kept part needs: the text below a heading, a list below a line
 #: that announces it, the value of a label or the middle of a sentence, and the heading above a text.
 _MIN_TEXT, _MIN_LIST, _MIN_LINE, _MIN_HEADING = 0.8, 0.2, 0.6, 0.1
-#: Maximum words of a label, and lines and words between the halves of a sentence.
-_LABEL_WORDS, _MAX_BETWEEN, _FEW_WORDS = 6, 3, 12
+#: Maximum words of a label, and lines, words and blocks between the halves of a sentence.
+_LABEL_WORDS, _MAX_BETWEEN, _FEW_WORDS, _MAX_BLOCKS = 6, 3, 12, 8
+#: The default threshold.
+_DEFAULT = 0.5
 #: Last characters of a line that announces the next one, and of a sentence.
 _ANNOUNCES, _ENDS_SENTENCE = (":", "：", "…", "..."), '.!?:;…。！？"”»)'
 
@@ -237,7 +238,10 @@ def _most_kept(page: Completed, rows: NDArray[np.intp], number: NDArray[np.intp]
 def _complete_lines(page: Completed) -> None:
     """Keep lines that announce something kept, and the lists, tables, code and values that kept lines announce."""
     texts, line = page.outline.page.blocks.texts, page.outline.line
-    for before, after in _edges(page):
+    rows = page.words.nonzero()[0]
+    is_kept = page.kept[rows]
+    places = (is_kept[:-1] | is_kept[1:]).nonzero()[0]
+    for before, after in zip(rows[places].tolist(), rows[places + 1].tolist(), strict=True):
         if not texts[before].endswith(_ANNOUNCES) or line[before] == line[after]:
             continue
         first, last = (int(line.searchsorted(line[block])) for block in (before, after))
@@ -248,22 +252,10 @@ def _complete_lines(page: Completed) -> None:
                 continue
             announced = slice(last, int(line.searchsorted(line[after], side="right")))
             reason, minimum = Reason.KEPT_WITH_LABEL, _MIN_LINE
-        if page.kept[after] and not page.kept[before]:
+        if page.kept[after]:
             page.keep(_rows(lead), Reason.KEPT_WITH_LIST if minimum == _MIN_LIST else Reason.KEPT_WITH_VALUE)
-        elif (
-            page.kept[before]
-            and page.is_likely(announced, minimum, announced=minimum == _MIN_LIST)
-            and not page.kept[announced].any()
-        ):
+        if page.kept[before] and page.is_likely(announced, minimum, announced=minimum == _MIN_LIST):
             page.keep(_rows(announced), reason)
-
-
-def _edges(page: Completed) -> Iterator[tuple[int, int]]:
-    """Iterate over the neighbouring blocks with words of which one is kept now."""
-    rows = page.words.nonzero()[0]
-    kept = page.kept[rows]
-    places = (kept[1:] != kept[:-1]).nonzero()[0]
-    return zip(rows[places].tolist(), rows[places + 1].tolist(), strict=True)
 
 
 def _rows(blocks: slice) -> NDArray[np.intp]:
@@ -302,17 +294,24 @@ def _has_fields(outline: Outline, element: int) -> bool:
 
 
 def _complete_sentences(page: Completed) -> None:
-    """Keep a few words between two kept halves of a sentence."""
-    line, texts = page.outline.line, page.outline.page.blocks.texts
-    rows = (page.kept & (page.words > 0)).nonzero()[0]
-    n_between = np.diff(line[rows]) - 1
-    places = ((n_between > 0) & (n_between <= _MAX_BETWEEN)).nonzero()[0]
-    for before, after in zip(rows[places].tolist(), rows[places + 1].tolist(), strict=True):
-        if not texts[after][:1].islower() or texts[before][-1:] in _ENDS_SENTENCE:
+    """Keep a few words between two kept halves of a sentence, also if others between them are kept already."""
+    line, texts, words = page.outline.line, page.outline.page.blocks.texts, page.words
+    is_missing = _before((~page.kept).view(np.int8))
+    ends = (page.kept & (words > 0)).nonzero()[0]
+    ends = ends[is_missing[ends] > is_missing[np.maximum(ends - _MAX_BLOCKS, 0)]]
+    for end in ends.tolist():
+        if not texts[end][:1].islower():
             continue
-        between = slice(before + 1, after)
-        if page.words[between].sum() <= _FEW_WORDS and page.is_likely(between, _MIN_LINE):
-            page.keep(_rows(between), Reason.KEPT_WITH_SENTENCE)
+        n_words = 0
+        for start in range(end - 1, max(end - _MAX_BLOCKS, 0) - 1, -1):
+            if n_words > _FEW_WORDS or line[end] - line[start] - 1 > _MAX_BETWEEN:
+                break
+            between = slice(start + 1, end)
+            is_half = page.kept[start] and words[start] and texts[start][-1:] not in _ENDS_SENTENCE
+            likely = page.scores[between] >= _MIN_LINE * page.threshold
+            if is_half and not page.kept[between].all() and (likely | page.kept[between] | (words[between] == 0)).all():
+                page.keep(_rows(between), Reason.KEPT_WITH_SENTENCE)
+            n_words += words.item(start)
 
 
 def _complete_headings(page: Completed, heading: NDArray[np.int32]) -> None:
@@ -329,22 +328,29 @@ def _complete_headings(page: Completed, heading: NDArray[np.int32]) -> None:
     text, of_kept = _before(of_text), _before(of_text * page.kept)
     has_text, in_section = text[ends] > text[starts], of_kept[ends] - of_kept[starts]
     first = int(page.kept.argmax())
-    is_open = page.kept[starts] != (2 * in_section > text[ends] - text[starts])
-    for number in (has_text & is_open & ((starts > first) | page.kept[starts])).nonzero()[0].tolist():
+    of_headings = _before(page.kept.view(np.int8))
+    changes = np.append((heading[1:] != heading[:-1]).nonzero()[0] + 1, len(heading))
+    after = changes[changes.searchsorted(starts, side="right")]
+    n_kept = of_headings[after] - of_headings[starts]
+    is_whole, has_kept = n_kept == after - starts, n_kept > 0
+    # Where the default threshold keeps text, a higher one doesn't complete it, so that a lower one never keeps less.
+    by_default = _before(of_text * (page.scores >= np.float32(_DEFAULT)))
+    is_empty = (by_default[ends] == by_default[starts]) & ((in_section == 0) | (page.threshold < _DEFAULT))
+    is_open = np.where(2 * in_section > text[ends] - text[starts], ~is_whole, has_kept & ((in_section == 0) | is_empty))
+    for number in (has_text & is_open & ((starts > first) | has_kept)).nonzero()[0].tolist():
         start, end = starts.item(number), ends.item(number)
         below = _text_below(outline, heading, start, end)
-        if not page.kept[start]:
+        if 2 * in_section[number] > text[end] - text[start]:
             n_words, n_kept = (sums.item(below.stop) - sums.item(below.start) for sums in (text, of_kept))
             if 2 * n_kept > n_words and page.is_likely(slice(start, below.start), _MIN_HEADING):
                 page.keep(_rows(slice(start, below.start)), Reason.KEPT_WITH_TEXT)
-        elif not in_section[number]:
-            if page.is_likely(below, _MIN_TEXT):
-                page.keep(_rows(below), Reason.KEPT_WITH_HEADING)
-            elif not _may_be_alone(page, heading, starts[number:], in_section[number:]):
-                page.remove(_rows(slice(start, below.start)), Reason.REMOVED_WITH_TEXT)
+        elif is_empty[number] and page.is_likely(below, _MIN_TEXT):
+            page.keep(_rows(below), Reason.KEPT_WITH_HEADING)
+        elif not in_section[number] and not _may_be_alone(page, heading, starts[number:], in_section[number:]):
+            page.remove(_rows(slice(start, below.start)), Reason.REMOVED_WITH_TEXT)
 
 
-def _before(values: NDArray[np.int32]) -> NDArray[np.int64]:
+def _before(values: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return (n_blocks + 1,) the sum of the values (n_blocks,) before each block."""
     sums = np.zeros(len(values) + 1, dtype=np.int64)
     values.cumsum(out=sums[1:])

@@ -106,6 +106,7 @@ def block_span(blocks: Iterable[Block]) -> tuple[int, int]:
 
     Examples
     --------
+    >>> from blockml.document.nodes import Paragraph
     >>> block_span([Paragraph(-1, -1, 3, ()), Paragraph(2, 4, 5, ())])
     (2, 4)
     """

@@ -3,8 +3,8 @@
 A package is the first folder below ``blockml/``, or a module next to it such as ``extract.py``. The caller is the
 nearest function of blockml on the stack, so that a call through the standard library counts as well. Each change is
 counted when it enters, not when it returns. There are three kinds: calls of ``errors``, which check an argument;
-methods of the data that all packages share (pages, nodes, blocks, extractions); and changes from one step of the
-pipeline to another.
+methods of the data that all packages share (pages, nodes, blocks, outlines, extractions); and changes from one step of
+the pipeline to another.
 
 ``python -m research.benchmarks.package_changes [PAGE …]`` prints the numbers of each kind, for one page with the calls.
 """
@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import blockml
 from blockml.cli.output import print_rows
+from blockml.outline import Outline
 from blockml.page import Attributes, Blocks, Extraction, Nodes, Page, cached
 from blockml.page.lazy import Lazy, LazySequence
 
@@ -27,7 +28,7 @@ __all__ = ["KINDS", "Change", "package_changes"]
 
 #: Kinds of changes: between steps, into checks of arguments, into shared data.
 KINDS = ("step", "check", "data")
-_DATA = (Attributes, Blocks, Extraction, Lazy, LazySequence, Nodes, Page)
+_DATA = (Attributes, Blocks, Extraction, Lazy, LazySequence, Nodes, Outline, Page)
 _PAGES = Path(__file__).parents[2] / "data" / "pages"
 
 

@@ -169,3 +169,18 @@ def test_a_table_half_of_whose_words_are_likely_is_kept(likely: float, *, is_kep
     scores = np.array([0.9, 0.2, 0.2, 0.2, 0.2], np.float32)
     found = complete(Outline(page), scores, probabilities, 0.5, scores >= 0.5)
     assert found.kept.tolist() == [True] + [is_kept] * 4
+
+
+@pytest.mark.parametrize("first", [0.9, 0.55, 0.3])
+def test_an_announced_list_is_kept_at_each_lower_threshold(first: float) -> None:
+    """A list that is kept because a line announces it does not lose items at a lower threshold that keeps some."""
+    outline = Outline(
+        blockml.parse("<p>We need:<ul><li>flour of rye<li>water and salt<li>yeast or leaven</ul><p>Imprint")
+    )
+    scores = np.array([0.9, first, 0.3, 0.3, 0.0], np.float32)
+    before: set[int] = set()
+    for threshold in (0.8, 0.6, 0.5, 0.4, 0.2):
+        kept = set(np.flatnonzero(complete(outline, scores, scores, threshold, scores >= threshold).kept).tolist())
+        assert before <= kept
+        before = kept
+    assert {0, 1, 2, 3} <= before
