@@ -12,7 +12,6 @@ from blockml.decision.prediction import ScoredPage
 from blockml.features.named_elements import COMMENTS
 from blockml.features.page_matrix import PageMatrix
 from blockml.features.structure import FAR
-from blockml.outline import line_numbers
 from blockml.page import Flag, Label, Page
 from blockml.page.element_names import blocks_in
 from blockml.text.plurals import counted
@@ -155,7 +154,7 @@ def _without_body(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]
     inside = holder == np.bincount(holder + 1, words).argmax() - 1
     if found[(inside & (words > 0)).argmax()]:
         return found
-    line = line_numbers(blocks)
+    line = page.context.outline.line
     return found & ~np.isin(line, line[inside])
 
 

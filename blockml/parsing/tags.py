@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Tag", "attributes", "count_attributes", "tags"]
 
@@ -33,8 +33,7 @@ _SCRIPT = rb"<!--(?P<empty>-?>)?|-->|<(?P<closes>/?)script" + _NAME_END
 _compiled = functools.cache(re.compile)
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """A start or end tag in the source of a page."""
 
     name: bytes  #: Lower case; U+FFFD instead of null bytes.
@@ -57,17 +56,18 @@ def tags(source: bytes) -> Iterator[Tag]:
     search = _compiled(_MARKUP, re.DOTALL).search
     position = 0
     while (found := search(source, position)) is not None:
-        position = found.end()
-        name = found["name"]
+        start, position = found.span()
+        closes, name = found.groups()
         if name is None:
             continue
-        if (position := _end_of_tag(source, position)) < 0:
+        if source.startswith(b">", position):  # most tags have no attributes
+            position += 1
+        elif (position := _end_of_tag(source, position)) < 0:
             return
-        lowered = name.lower()
-        if not found["closes"] and lowered in _RAW:
-            position = _end_of_raw_text(source, position, lowered)
-        start = found.start()
-        yield Tag(_without_nulls(lowered), bool(found["closes"]), start, position, source[start:position])
+        name = name.lower()
+        if not closes and name in _RAW:
+            position = _end_of_raw_text(source, position, name)
+        yield Tag(_without_nulls(name), bool(closes), start, position, source[start:position])
 
 
 def _end_of_tag(source: bytes, position: int) -> int:
