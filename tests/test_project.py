@@ -48,6 +48,13 @@ def test_links_of_the_docs_lead_somewhere() -> None:
             assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
+def test_the_docs_are_short() -> None:
+    """The README and the pages in docs together have at most 20,000 words, as CONTRIBUTING.md promises."""
+    pages = (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
+    words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in pages}
+    assert sum(words.values()) <= 20_000, words
+
+
 def test_version_is_in_the_changelog_or_unreleased() -> None:
     """The changelog has a section for the current version or for unreleased changes."""
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The table of the documentation that shows each kind of block and inline content in each format."""
+"""The table of research/markdown.md that shows each kind of block and inline content in each format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blockml.document import nodes
 from blockml.document.nodes import Block
 from blockml.page import Extraction
 
-PAGE = Path(__file__).parents[2] / "docs" / "document.md"
+PAGE = Path(__file__).parents[2] / "research" / "markdown.md"
 START, END = "<!-- table of kinds -->\n", "<!-- end of table of kinds -->"
 #: A page for each class of node, which contains it.
 EXAMPLES = {
@@ -68,7 +68,7 @@ def table() -> str:
 def test_the_documentation_shows_each_kind() -> None:
     """The table in the documentation is the one that the writers make."""
     _, _, rest = PAGE.read_text("utf-8").partition(START)
-    assert rest.partition(END)[0] == table(), f"put this into docs/document.md:\n{table()}"
+    assert rest.partition(END)[0] == table(), f"put this into research/markdown.md:\n{table()}"
 
 
 def test_there_is_an_example_of_each_class() -> None:
