@@ -243,7 +243,7 @@ def test_a_model_without_words_of_classes_does_not_read_them(monkeypatch: pytest
         raise AssertionError("computed for nothing")
 
     parts = [name for name, part in vars(PageContext).items() if isinstance(part, cached_property)]
-    costly = set(parts) - {"words", "linked", "prose", "n_words", "outline"}  # an outline computes what is read of it
+    costly = set(parts) - {"words", "linked", "prose", "n_words"}
     assert {"kernel_page", "keywords", "chain", "low", "high", "counts"} <= costly
     for name in costly:
         monkeypatch.setattr(PageContext, name, property(fail))

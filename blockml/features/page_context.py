@@ -68,6 +68,7 @@ class PageContext:
         self.page = page
         self.nodes: Nodes = page.nodes
         self.blocks: Blocks = page.blocks
+        self.outline = Outline(page)  # an outline computes its columns when they are read
         self._n = len(page.blocks)
         self.compiled = _kernel.compiled if tables is not None and self._n else None
         """The C extension; None without its tables, and for a page without blocks."""
@@ -85,11 +86,6 @@ class PageContext:
         if self.compiled is None or self._tables is None:
             return None
         return KernelPage(self.compiled, self._tables, self.page, REACH)
-
-    @cached_property
-    def outline(self) -> Outline:
-        """Lines, tables, lists and sections of the page."""
-        return Outline(self.page)
 
     @cached_property
     def chain(self) -> NDArray[np.int64]:
