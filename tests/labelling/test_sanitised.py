@@ -123,3 +123,10 @@ def test_deep_and_empty_pages() -> None:
     """A page with thousands of levels keeps its text, and a page without text has no spans."""
     assert SPAN.findall(sanitised(blockml.parse("<div>" * 5000 + "deep"))) == [("0", "deep")]
     assert SPAN.findall(sanitised(blockml.parse(""))) == []
+
+
+def test_quotation_marks_are_shown_once() -> None:
+    """A quotation has its marks in the text, so that its element must not write them again."""
+    shown = sanitised(blockml.parse("<p>She said <q>no</q>."))
+    assert "“no”" in shown
+    assert "<q" not in shown

@@ -335,11 +335,11 @@ def test_sections_of_one_data_set_are_beside_each_other(tables: dict[str, Any], 
     assert len(tables["datasets"]) > 1
     assert '<div class="one">' not in several
     name = tables["datasets"][0]["name"]
+    of_one = tables | {"datasets": tables["datasets"][:1]}
     for key, rows in tables.items():
         if isinstance(rows, list) and rows and "dataset" in rows[0]:
-            tables[key] = [row for row in rows if row["dataset"] == name]
-    tables["datasets"] = tables["datasets"][:1]
-    single = write_comparison(tables, tmp_path / "single").read_text(encoding="utf-8")
+            of_one[key] = [row for row in rows if row["dataset"] == name]
+    single = write_comparison(of_one, tmp_path / "single").read_text(encoding="utf-8")
     assert '<div class="one">' in single
     assert single.count('class="third"') == 4
     assert single.count("<section") == single.count("</section>")
