@@ -18,8 +18,8 @@ from blockml.page.subtrees import block_of_texts
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 
-#: Elements to keep; others become ``div`` or ``span``, including ``details`` and ``dialog``, which hide their content, and
-#: ``q``, whose quotation marks are in the text.
+#: Elements to keep; others become ``div`` or ``span``, including ``details`` and ``dialog``, which hide their content,
+#: and ``q``, whose quotation marks are in the text.
 SHOWN_ELEMENTS = frozenset(
     "abbr article aside blockquote br caption cite dd del dfn div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 "
     "header hr ins kbd li main mark nav ol p pre rp rt ruby samp section span sub sup table tbody td tfoot th thead "

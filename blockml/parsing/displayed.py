@@ -33,6 +33,8 @@ _MARKS: Mapping[str, tuple[str, str, str, str]] = {
     "ru": ("«", "»", "„", "“"), "uk": ("«", "»", "„", "“"), "pl": ("„", "”", "«", "»"), "sv": ("”", "”", "’", "’"),
     "fi": ("”", "”", "’", "’"), "ja": ("「", "」", "『", "』"), "zh": ("“", "”", "‘", "’"), "nb": ("«", "»", "‘", "’"),
 }  # fmt: skip
+#: Quotation marks that a page may write itself.
+_QUOTES = frozenset("\"'“”„‟«»‘’‚‹›「」『』")
 #: Maximum characters of the alternative text of an emoji, which may consist of several signs, and nodes of an icon or
 #: address (our choices).
 _MAX_ALT, _MAX_NODES = 12, 8
@@ -92,18 +94,23 @@ class _Edited:
         outer_start, outer_end, inner_start, inner_end = _MARKS.get(language, _MARKS["en"])
         texts = self.is_text.nonzero()[0]
         open_ends: list[int] = []
+        levels: list[tuple[int, int]] = []  # each quotation, and whether it is within another one
         for node in nodes.indices("q").tolist():
-            end = int(nodes.end[node])
             while open_ends and open_ends[-1] <= node:
                 open_ends.pop()
-            first, after = texts.searchsorted((node, end)).tolist()
-            if first < after:
-                start_mark, end_mark = (inner_start, inner_end) if len(open_ends) % 2 else (outer_start, outer_end)
-                one, last = int(texts[first]), int(texts[after - 1])
-                blanks = len(self.texts[one]) - len(self.texts[one].lstrip())
-                self.texts[one] = self.texts[one][:blanks] + start_mark + self.texts[one][blanks:]
-                self.texts[last] = self.texts[last].rstrip() + end_mark
-            open_ends.append(end)
+            levels.append((node, len(open_ends) % 2))
+            open_ends.append(int(nodes.end[node]))
+        for node, is_inner in reversed(levels):
+            first, after = texts.searchsorted((node, int(nodes.end[node]))).tolist()
+            if first == after:
+                continue
+            one, last = int(texts[first]), int(texts[after - 1])
+            begin = self.texts[one].lstrip()
+            if begin[:1] in _QUOTES:
+                continue  # the page writes its own marks, and a style leaves out the browser's
+            blanks = self.texts[one][: len(self.texts[one]) - len(begin)]
+            self.texts[one] = blanks + (inner_start if is_inner else outer_start) + begin
+            self.texts[last] = self.texts[last].rstrip() + (inner_end if is_inner else outer_end)
 
     def leave_out_fallbacks(self) -> None:
         """Leave out the content of elements that browsers show themselves."""

@@ -23,6 +23,8 @@ def text(html: str, backend: str = "lxml") -> str:
     [
         ("<p>She said <q>no</q>.", "She said “no”."),
         ("<p>He wrote <q>nobody <q>important</q> was hurt</q>.", "He wrote “nobody ‘important’ was hurt”."),
+        ("<p>He wrote <q>nobody <q>at all</q></q>.", "He wrote “nobody ‘at all’”."),
+        ("<p>He wrote <q>“nobody”</q>.", "He wrote “nobody”."),
         ("<html lang=de><p>Sie sagte <q>nein</q>.", "Sie sagte „nein“."),
         ("<p>An empty <q></q> one", "An empty one"),
         ("<p>A jar of honey <img class=emoji alt=🍯 src=a.png> is free.", "A jar of honey 🍯 is free."),

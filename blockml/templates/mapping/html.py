@@ -25,7 +25,6 @@ _ATTRIBUTE_NAME = re.compile(r"[a-z_][a-z0-9._:-]*")
 _RENAMED: Mapping[str, str] = {
     **dict.fromkeys(("html", "head", "body", "frameset", "frame"), "div"),
     **dict.fromkeys(("xmp", "plaintext"), "pre"),
-    "q": "span",  # the text has its quotation marks, which browsers would write again
 }
 
 #: Elements at whose start the HTML standard drops a line break. libxml2 doesn't, so its texts contain the line break.
