@@ -70,7 +70,7 @@ class ReadPages(PipelineStep):  # type: ignore[misc] # datatrove may be missing
 
 
 def _document(item: Item, limit: int) -> Document:
-    metadata: dict[str, Any] = {"url": item.url, "charset": item.charset, "truncated": item.truncated}
+    metadata: dict[str, Any] = {"url": item.url or None, "charset": item.charset, "truncated": item.truncated}
     try:
         html = item.read(limit)
     except OSError as error:
