@@ -158,16 +158,21 @@ class _Microdata:
                 open_items.pop()
             if not open_items or self.max_characters < 0:
                 break
-            value: Any
+            keys = nodes.attributes[node]["itemprop"].split()
             if node in self.scopes:
-                value = self.typed(node)
-            else:
-                value = self.value(node)
-                self.max_characters -= len(value)
-            for key in nodes.attributes[node]["itemprop"].split():
+                # Under its first name only: nested items of several names each would multiply.
+                item = self.typed(node)
+                for key in keys[:1]:
+                    _add(open_items[-1][1], key, item)
+                if len(open_items) < _MAX_DEPTH:
+                    open_items.append((int(nodes.end[node]), item))
+                continue
+            value = self.value(node)
+            for key in keys:
+                self.max_characters -= len(key) + len(value)
+                if self.max_characters < 0:
+                    break
                 _add(open_items[-1][1], key, value)
-            if node in self.scopes and len(open_items) < _MAX_DEPTH:
-                open_items.append((int(nodes.end[node]), value))
         return top
 
     def typed(self, node: int) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def test_items_can_be_written() -> None:
     assert [json.loads(text) for text in row["metadata"]["items"]] == [expected]
 
 
-@pytest.mark.parametrize("shape", ["nested", "repeated", "scopes"])
+@pytest.mark.parametrize("shape", ["nested", "repeated", "scopes", "many names", "scopes of many names"])
 def test_items_are_not_longer_than_the_page(shape: str) -> None:
     """A text within many properties is read only as often as the length of the page allows."""
     scope = "<div itemscope itemtype=http://schema.org/Product>"
@@ -75,6 +75,9 @@ def test_items_are_not_longer_than_the_page(shape: str) -> None:
     html = {
         "nested": scope + "<i itemprop=a>" * 90 + text + "</i>" * 90 + "</div>",
         "repeated": f"{scope}<i itemprop='{' '.join(map(str, range(300)))}'>{text}</i></div>",
+        "many names": f"{scope}<i itemprop='{' '.join(map(str, range(20_000)))}'>{text * 100}</i></div>",
+        "scopes of many names": "<div itemprop='a b c d e f g h' itemscope itemtype=http://schema.org/Product>" * 9
+        + text,
         "scopes": "<div itemprop=a itemscope itemtype=http://schema.org/Product>" * 300 + text,
     }[shape]
     found = metadata(html=html).items
