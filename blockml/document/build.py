@@ -121,7 +121,7 @@ class _Frame:
 
 
 class _Table(_Frame):
-    """A table of data that is open; its entries stand beside its rows."""
+    """A table of data that is open, with the entries that are beside its rows."""
 
     __slots__ = ("caption", "in_cell", "row", "rows")
 
