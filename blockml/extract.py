@@ -29,6 +29,7 @@ from blockml.page.metadata import Metadata
 from blockml.page.page import Deferred
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
+from blockml.parsing.hiding import mark_hidden
 from blockml.parsing.scripted import MAX_WORDS, content_in_scripts
 from blockml.parsing.trees import ParserTree, is_tree, tree_bytes
 from blockml.records import page_record
@@ -56,6 +57,7 @@ def extract(
     favour: str | None = None,
     include: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
+    hidden: str | None = None,
     limits: Limits = Limits(),
     detector: Detector | None = None,
     backend: str | None = None,
@@ -87,6 +89,10 @@ def extract(
         Names of labels (:class:`~blockml.page.Label`) whose blocks are kept whatever their score.
     exclude
         Names of labels whose blocks are left out whatever their score.
+    hidden
+        What happens to text that no reader sees, because an attribute, a style or a simple rule of a ``style`` element
+        hides it: ``keep`` (all that the model keeps), ``drop``, or ``mark`` (kept, as ``[hidden: text]``). By default
+        tabs, accordions and other content that a script shows are kept, and the rest is dropped.
     limits
         Bounds on bytes, nodes, blocks and depth.
     detector
@@ -113,8 +119,8 @@ def extract(
     (<Status.NO_CONTENT: 'no_content'>, 1, True)
     """
     options = Options(
-        threshold=threshold, favour=favour, include=include, exclude=exclude, limits=limits, backend=backend,
-        detector=detector,
+        threshold=threshold, favour=favour, include=include, exclude=exclude, hidden=hidden, limits=limits,
+        backend=backend, detector=detector,
     )  # fmt: skip
     return extract_with(options, options.adapted(load(model)), html, url=url, charset=charset)
 
@@ -162,10 +168,12 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     policy, labels = extractor.policy, dict[str, frozenset[Label]]()
     if options.include or options.exclude:
         labels["include"], labels["exclude"] = options.labels(extractor)
-    if options.threshold is not None or options.favour is not None:
+    if options.threshold is not None or options.favour is not None or options.hidden is not None:
         policy = options.policy(policy)
     prediction = extractor.predict(page)
     decision = decide(policy, page, prediction, **labels)
+    if options.hidden == "mark":
+        page = mark_hidden(page, decision.kept)
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT

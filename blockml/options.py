@@ -26,7 +26,7 @@ from blockml.parsing.decoding import Detector
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.records import CHUNK_FIELDS, OPTIONAL, RECORD, RECORD_FIELDS
 
-__all__ = ["FAVOURED", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
+__all__ = ["FAVOURED", "HIDDEN_TEXT", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
 #: Formats of the field ``text`` of a record.
 TEXT_FORMATS = tuple(name for name in FORMATS if name != "json")
@@ -39,6 +39,12 @@ _FAVOUR_HELP = (
     ".933; with precision .949 and .893; with recall .915 and .944)"
 )
 _THRESHOLD_HELP = "minimum score of blocks to keep, from 0 (keep all) to 1, instead of the extractor's own"
+#: Values of ``hidden``.
+HIDDEN_TEXT = ("keep", "drop", "mark")
+_HIDDEN_HELP = (
+    "text that no reader sees: keep all that the model keeps, drop all, or keep and mark it as [hidden: ...] (default: "
+    "keep only tabs, accordions and other content that a script shows)"
+)
 _INCLUDE_HELP = f"also keep blocks with these labels: {', '.join(sorted(Label))}"
 _BACKEND_HELP = "HTML parser; models expect the one they were trained with (default: the extractor's, else lxml)"
 _FIELDS_HELP = (
@@ -109,6 +115,8 @@ class Options:
     #: Names of labels whose blocks are kept, or removed, whatever their score.
     include: str | Iterable[str] = _option((), "--include", _INCLUDE_HELP, "names", "LABEL,…")
     exclude: str | Iterable[str] = _option((), "--exclude", "remove blocks with these labels", "names", "LABEL,…")
+    #: One of :data:`HIDDEN_TEXT`; None keeps the hidden text that a script shows, see :mod:`blockml.decision.hidden`.
+    hidden: str | None = _option(None, "--hidden", _HIDDEN_HELP, choices=HIDDEN_TEXT)
     #: Limits on the size of one page.
     limits: Limits = _option(
         Limits(), "--max-bytes", "read at most N bytes of a page", "positive", "N",
@@ -150,6 +158,8 @@ class Options:
             check_name("favour", self.favour, FAVOURED)
             if self.threshold is not None:
                 raise UsageError("threshold and favour can't be combined")
+        if self.hidden is not None:
+            check_name("treatment of hidden text", self.hidden, HIDDEN_TEXT)
         if not (type(self.include) is type(self.exclude) is tuple and not self.include and not self.exclude):
             for name, labels in zip(("include", "exclude"), label_names(self.include, self.exclude), strict=True):
                 object.__setattr__(self, name, labels)
@@ -190,7 +200,9 @@ class Options:
                 raise UsageError(f"languages must be codes of two or three letters, such as en, got {code!r}")
 
     def policy(self, policy: DecisionPolicy) -> DecisionPolicy:
-        """Return the policy with ``threshold``, or shifted towards precision or recall."""
+        """Return the policy with ``threshold`` and ``hidden``, or shifted towards precision or recall."""
+        if self.hidden is not None:
+            policy = replace(policy, hidden="drop" if self.hidden == "drop" else "keep")
         if self.favour is None:
             return with_threshold(policy, self.threshold)
         shift = FAVOURED[self.favour]

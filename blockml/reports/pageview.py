@@ -25,6 +25,7 @@ from blockml.options import Options
 from blockml.page import Extraction, Page
 from blockml.page.bounds import MAX_RATIO, Budget
 from blockml.parsing import parse
+from blockml.parsing.hiding import hiding_names
 from blockml.reports.curve_figure import curve_svg
 from blockml.reports.figures import profile
 from blockml.reports.liveview import live_view, script_policy
@@ -119,7 +120,7 @@ def write_view(
     xpaths = _listed(page, explain, budget)
     is_whole = len(xpaths) == len(blocks) and budget.spend(_script_size(blocks.texts), "texts at other thresholds")
     live = live_view(result, threshold, labels, extractor if is_whole else None, options)
-    agreements = _agreements(labels, result.kept)
+    agreements, hidden = _agreements(labels, result.kept), hiding_names(page)
     lines: list[dict[str, Any]] = []
     for i, block in enumerate(islice(blocks, len(xpaths))):
         kept = bool(result.kept[i])
@@ -131,6 +132,7 @@ def write_view(
                 "label": "" if result.labels is None else str(result.labels[i]),
                 "kept": kept,
                 "reason": str(result.reasons[i]).replace("_", " "),
+                "hidden": (hidden[i] or "").replace("_", " "),
                 "note": explain[i] if explain else "",
                 "parent": block.parent,
                 "words": block.n_words,
