@@ -40,7 +40,7 @@ FACTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     )},
     "209-streamed": {"text": ("Agents read code in windows", "A module that says")},
     "210-content-in-scripts": {"warnings": ("script",)},
-    "212-thread": {"text": ("annlee\nJan 2, 2026\nI bake", "bobray\nJan 2, 2026\nUse a", "annlee\nJan 3, 2026\nThank you")},
+    "212-thread": {"text": ("annlee\nJan 2, 2026\nI", "bobray\nJan 2, 2026\nUse", "annlee\nJan 3, 2026\nThank")},
     "211-product": {"text": ("Reviews\n", "Boils fast, but the cable is short.", "-Add to cart")},
     "213-hidden-copy": {"text": ("- name: Update mills\n  hosts: valley",)},
     "214-line-numbers-inline": {"text": ("# Required\nversion: 2\n\n# Set the system and the tools\nbuild:\n  os:",)},
