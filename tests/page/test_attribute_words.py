@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,12 +72,13 @@ def test_one_search_finds_all_words(monkeypatch: pytest.MonkeyPatch, compiled: _
     nodes = blockml.parse("<p class=comments>A").nodes
     assert isinstance(nodes.attributes, Attributes)
     nodes.attributes.found.clear()
-    searches = []
-    monkeypatch.setattr(
-        attribute_words._kernel,
-        "compiled",
-        SimpleNamespace(attribute_words=lambda *given: (searches.append(given[1]), compiled.attribute_words(*given))),
-    )
+    searches = list[object]()
+
+    def search(pairs: bytes, words: tuple[bytes, ...], *others: Any) -> None:  # noqa: ANN401 (passed on)
+        searches.append(words)
+        compiled.attribute_words(pairs, words, *others)
+
+    monkeypatch.setattr(_kernel, "compiled", SimpleNamespace(attribute_words=search))
     assert len(attribute_words._TOGETHER) > 1
     for words, any_case in attribute_words._TOGETHER:
         nodes.with_words(words, any_case=any_case)
