@@ -74,7 +74,7 @@ def test_one_search_finds_all_words(monkeypatch: pytest.MonkeyPatch, compiled: _
     nodes.attributes.found.clear()
     searches = list[object]()
 
-    def search(pairs: bytes, words: tuple[bytes, ...], *others: Any) -> None:  # noqa: ANN401 (passed on)
+    def search(pairs: bytes, words: tuple[bytes, ...], *others: Any) -> None:
         searches.append(words)
         compiled.attribute_words(pairs, words, *others)
 
