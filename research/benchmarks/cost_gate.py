@@ -85,19 +85,21 @@ def differences(here: Mapping[str, str], pinned: Mapping[str, str]) -> str:
     )
 
 
-def count(program: str, *arguments: str) -> int:
-    """Count the instructions of a Python program.
+def count(program: str, *arguments: str, bytecode: str) -> int:
+    """Count the instructions of a Python program whose modules were compiled before, into the folder ``bytecode``.
 
     Raises
     ------
     RuntimeError
         The program failed.
     """
-    run = subprocess.run(  # noqa: S603 (this Python, and a program of this module)
-        ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",  # noqa: S607 (on the path)
-         sys.executable, "-P", "-c", program, *arguments],
-        env={**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True, text=True, check=False,
+    command = [sys.executable, "-P", "-c", program, *arguments]
+    env = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "PYTHONPYCACHEPREFIX": bytecode}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    subprocess.run(command, env=env, capture_output=True, check=False)  # noqa: S603 (this Python, and a program of this module)
+    run = subprocess.run(  # noqa: S603 (as above)
+        ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *command],  # noqa: S607 (on the path)
+        env=env, capture_output=True, text=True, check=False,
     )  # fmt: skip
     found = re.search(r"I\s+refs:\s+([\d,]+)", run.stderr)
     if run.returncode or found is None:
@@ -108,12 +110,16 @@ def count(program: str, *arguments: str) -> int:
 def measure(jobs: int) -> dict[str, int]:
     """Count thousand instructions of a start, of the text of a page, and of what outputs take over the text."""
     pages = sorted(open_dataset(ROOT / "data" / "pages").pages, key=lambda page: page.id)[:N_PAGES]
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory() as bytecode,
+        ThreadPoolExecutor(jobs) as pool,
+    ):
         for number, page in enumerate(pages):
             (Path(folder) / f"{number:02}.html").write_bytes(page.load()[0])
         programs = [_PROGRAM.format(number=number, last=last) for number, last in enumerate(_PASSES.values())]
-        counts = dict(zip(_PASSES, pool.map(count, programs, [folder] * len(programs)), strict=True))
-        start = count(_START)
+        start = count(_START, bytecode=bytecode)
+        counts = dict(zip(_PASSES, pool.map(lambda own: count(own, folder, bytecode=bytecode), programs), strict=True))
     of_text = counts["text"] - counts["none"]
     of_page = {"text": of_text, **{name: counts[name] - counts["none"] - of_text for name in ("metadata", "markdown")}}
     return {"start": start // 1000} | {name: number // (1000 * len(pages)) for name, number in of_page.items()}
