@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from blockml.document.nodes import Break, Inline, Link, NoteReference, Span
 
-__all__ = ["Piece", "Pieces"]
+__all__ = ["Pieces"]
 
-Piece: TypeAlias = tuple[Inline, ...]
+_Content: TypeAlias = tuple[Inline, ...]
 _Marked: TypeAlias = Span | Link | NoteReference
 
 
@@ -33,7 +33,7 @@ class Pieces:
     def __init__(self) -> None:
         self._wholes: dict[int, tuple[_Marked, _Marked]] = {}  # parts of marks by id, and what they are parts of
 
-    def cut(self, content: Iterable[Inline], pattern: re.Pattern[str]) -> Iterator[Piece]:
+    def cut(self, content: Iterable[Inline], pattern: re.Pattern[str]) -> Iterator[_Content]:
         """Iterate over pieces, which end where a pattern matches, or at a line break."""
         run: list[Inline] = []
         for item in content:
@@ -59,7 +59,7 @@ class Pieces:
         if run:
             yield tuple(run)
 
-    def joined(self, pieces: Iterable[Piece]) -> Piece:
+    def joined(self, pieces: Iterable[_Content]) -> _Content:
         """Join consecutive pieces; the result has no white space or line breaks at its ends."""
         return _trimmed(_trimmed(self._joined(chain.from_iterable(pieces)), is_end=False), is_end=True)
 
@@ -67,7 +67,7 @@ class Pieces:
         """Tell whether an item is a part of a link or mark."""
         return id(item) in self._wholes
 
-    def _part(self, item: _Marked, content: Piece) -> _Marked:
+    def _part(self, item: _Marked, content: _Content) -> _Marked:
         part = replace(item, content=content)
         self._wholes[id(part)] = (part, self._wholes[id(item)][1] if self.is_part(item) else item)
         return part
@@ -91,7 +91,7 @@ class Pieces:
         return str if isinstance(item, str) else self._wholes[id(item)][1] if self.is_part(item) else None
 
 
-def _trimmed(content: Sequence[Inline], *, is_end: bool) -> Piece:
+def _trimmed(content: Sequence[Inline], *, is_end: bool) -> _Content:
     """Return content without white space and line breaks at its start or end, and without marks around nothing else."""
     left = [*content] if is_end else [*reversed(content)]
     while left:
