@@ -116,7 +116,7 @@ class _Splitter:
         self.length = length
         self.repeats_header = repeats_header if write is not None else lambda _: False
         self.places, self.text = places, text
-        self.found: dict[int, tuple[Block, int, int]] = {}  # places of parts of blocks
+        self.found: dict[int, tuple[Block, int, int]] = {}  # places of parts of blocks, and others that were searched
         self.sizes: dict[int, tuple[Block, int]] = {}
         self.headings: dict[int, str] = {}
 
@@ -199,6 +199,8 @@ class _Splitter:
         """Return the size of a block that is not in another one, like :meth:`_length`."""
         if (known := self.sizes.get(id(block))) is None:
             known = self.sizes[id(block)] = (block, self._length((block,)))
+            if not self.is_written:
+                self.found[id(block)] = (block, *self._place(block))
         return known[1]
 
     def _packed(self, blocks: Iterable[Block]) -> Iterator[tuple[Block, ...]]:
@@ -226,10 +228,11 @@ class _Splitter:
 
     def _is_apart(self, before: Block, block: Block) -> bool:
         """Tell whether a slice of the text can't have a block directly after another one."""
-        (first, last), (start, _) = self._place(before), self._place(block)
-        if self.is_written or min(first, start) < 0:
+        if self.is_written:
             return False
-        return start < first or (last < start and not self.text[last:start].isspace())
+        (first, last), (start, _) = self._place(before), self._place(block)
+        is_apart = start < first or (last < start and not self.text[last:start].isspace())
+        return is_apart and min(first, start) >= 0
 
     def _slice_size(self, first: Block, last: Block) -> int:
         """Return the size of the slice of the text between two blocks, with white space that may be long."""
