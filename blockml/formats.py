@@ -16,7 +16,15 @@ from blockml.document.text import render_text, text_places
 from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Chunk, Extraction
 from blockml.page.bounds import MAX_RATIO, Budget
-from blockml.records import SCHEMA_VERSION, chunk_record, each_block_record, image_record, page_record, paragraph_record
+from blockml.records import (
+    SCHEMA_VERSION,
+    chunk_record,
+    each_block_record,
+    image_record,
+    page_record,
+    paragraph_record,
+    post_record,
+)
 from blockml.text.tokens import metric_tokens
 
 if TYPE_CHECKING:
@@ -39,6 +47,7 @@ def _json(extraction: Extraction, *, chunk_size: int | None, language: bool, **_
     lists: dict[str, Iterable[dict[str, Any]]] = {
         "paragraphs": map(paragraph_record, extraction.paragraphs),
         "removed": map(paragraph_record, extraction.removed),
+        "posts": map(post_record, extraction.posts),
         "images": map(image_record, extraction.images),
         "blocks": each_block_record(extraction),
     }
@@ -182,6 +191,7 @@ def find_chunks(
     def written(blocks: Sequence[Block], budget: Budget) -> str:
         return _writer(format)(replace(document, children=tuple(blocks)), budget)
 
+    post_of = {row: post for post in extraction.posts for row in post.blocks}
     measuring, budget = Budget(page, _MEASURED), Budget(page)
     parts = split_document(
         document,
@@ -200,7 +210,8 @@ def find_chunks(
             paid = budget.spend(sum(map(len, part.headings)), "headings above chunks")
             own_rows = [row for block in part.blocks if block.first >= 0 for row in range(block.first, block.last + 1)]
             blocks = tuple(filter(start_of.__contains__, dict.fromkeys(own_rows)))
-            found.append(Chunk(own, part.headings if paid else (), blocks, part.start, part.end))
+            posts = tuple(dict.fromkeys(post_of[row] for row in blocks if row in post_of))
+            found.append(Chunk(own, part.headings if paid else (), blocks, part.start, part.end, posts))
     extraction.add_warnings(budget.warnings)
     return tuple(found)
 
