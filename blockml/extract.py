@@ -23,7 +23,7 @@ from blockml.extractors import Extractor
 from blockml.extractors.registry import AnyModel, load
 from blockml.formats import find_chunks, render
 from blockml.options import Options
-from blockml.page import Extraction, Image, Label, Page, Paragraph, Status
+from blockml.page import Extraction, Image, Label, Page, Paragraph, Post, Status
 from blockml.page.lazy import Lazy
 from blockml.page.metadata import Metadata
 from blockml.page.page import Deferred
@@ -175,6 +175,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     deferred.document = Lazy(partial(_document, page, decision, pictures))
     deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
     deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
+    deferred.posts = Lazy(partial(_posts, page, decision))
     deferred.images = Lazy(partial(_images, page, decision, pictures, deferred.warnings))
     deferred.comments = Lazy(partial(_comments, page, decision))
     deferred.render, deferred.record, deferred.chunks = render, page_record, find_chunks
@@ -229,7 +230,7 @@ def _document(page: Page, decision: Decision, pictures: Lazy[Pictures]) -> Docum
     """Build the document; imports the modules on first use."""
     from blockml.document.build import build_document
 
-    return build_document(page, decision.kept, pictures)
+    return build_document(page, decision.kept, pictures, decision.posts)
 
 
 def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:
@@ -241,6 +242,14 @@ def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, re
     found = find_paragraphs(page, decision.kept, decision.scores, decision.labels, removed=removed, budget=budget)
     warnings.update(dict.fromkeys(budget.warnings))
     return found
+
+
+def _posts(page: Page, decision: Decision) -> tuple[Post, ...]:
+    """Group the kept blocks into posts; imports the modules on first use."""
+    from blockml.document.paragraphs import kept_posts
+    from blockml.posts import find_posts
+
+    return kept_posts(page, decision.kept, decision.posts or find_posts(page))
 
 
 def _comments(page: Page, decision: Decision) -> str:

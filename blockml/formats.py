@@ -18,7 +18,15 @@ from blockml.document.text import render_text, text_places
 from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Chunk, Extraction
 from blockml.page.bounds import MAX_RATIO, Budget
-from blockml.records import SCHEMA_VERSION, chunk_record, each_block_record, image_record, page_record, paragraph_record
+from blockml.records import (
+    SCHEMA_VERSION,
+    chunk_record,
+    each_block_record,
+    image_record,
+    page_record,
+    paragraph_record,
+    post_record,
+)
 from blockml.text.tokens import metric_tokens
 
 if TYPE_CHECKING:
@@ -42,6 +50,7 @@ def _json(extraction: Extraction, *, chunk_size: int | None, language: bool, **_
     lists: dict[str, Iterable[dict[str, Any]]] = {
         "paragraphs": map(paragraph_record, extraction.paragraphs),
         "removed": map(paragraph_record, extraction.removed),
+        "posts": map(post_record, extraction.posts),
         "images": map(image_record, extraction.images),
         "blocks": each_block_record(extraction),
     }
@@ -185,6 +194,7 @@ def find_chunks(
     def written(blocks: Sequence[Block], budget: Budget) -> str:
         return _writer(format)(replace(document, children=tuple(blocks)), budget)
 
+    post_of = {row: post for post in extraction.posts for row in post.blocks}
     measuring, budget = Budget(page, _MEASURED), Budget(page)
     parts = split_document(
         document,
@@ -202,7 +212,8 @@ def find_chunks(
         if own.strip():
             paid = budget.spend(sum(map(len, part.headings)), "headings above chunks")
             own_rows = _rows_of(part, rows, starts, ends)
-            found.append(Chunk(own, part.headings if paid else (), own_rows, part.start, part.end))
+            posts = tuple(dict.fromkeys(post_of[row] for row in own_rows if row in post_of))
+            found.append(Chunk(own, part.headings if paid else (), own_rows, part.start, part.end, posts))
     extraction.add_warnings(budget.warnings)
     return tuple(found)
 

@@ -29,9 +29,12 @@ from blockml.errors import UsageError, check_name, check_type
 from blockml.outline import Outline
 from blockml.page import Label, Page, Reason
 from blockml.page.lazy import LazySequence
+from blockml.posts import ThreadPost, find_posts, thread_changes
 
 __all__ = ["Decision", "confidence", "decide", "label_names", "predicted_f1", "with_threshold"]
 
+#: Probability of an article that isn't searched for posts; share of the threshold that a post of a kept thread needs.
+_CERTAIN_ARTICLE, _LIKELY_POST = 0.9, np.float32(0.8)
 #: Minimum confidence of a page that no threshold leaves empty.
 _MIN_CONFIDENCE = 0.5
 
@@ -49,6 +52,7 @@ class Decision:
     labels: Sequence[Label] | None  #: (n_blocks,) label of each block; None from extractors without labels.
     confidence: float  #: Predicted F1, or the expected share of words whose decision is right; in [0, 1].
     remarks: tuple[str, ...] = ()  #: Remarks about the whole page, one sentence each.
+    posts: tuple[ThreadPost, ...] = ()  #: Posts of a page that is not an article.
 
 
 def decide(
@@ -113,12 +117,17 @@ def decide(
             removals.append((reason, found & kept))
             kept = kept & ~found
     remark = comments_remark(page, by_score, by_score & ~kept) if kept is not by_score else None
+    by_rules, posts = kept, _posts(policy, page, prediction)
+    if posts:
+        likely = by_score | (scores >= _LIKELY_POST * threshold)
+        added, beside = thread_changes(posts, page.blocks, kept, likely, by_model)
+        kept = (kept | added) & ~beside
     # The confidence is that of the scores, without labels that were included or excluded.
     if policy.rule == "expected_f1" and prediction.matrix is not None:
         probabilities = prediction.scores
-        if kept is not by_score:
-            probabilities = np.where(by_score & ~kept, np.float32(0), probabilities)
-        sure = predicted_f1(probabilities, kept, prediction.matrix.context.words)
+        if by_rules is not by_score:
+            probabilities = np.where(by_score & ~by_rules, np.float32(0), probabilities)
+        sure = predicted_f1(probabilities, by_rules, prediction.matrix.context.words)
     else:
         sure = confidence(scores, by_score, page.blocks.n_words)
     labels = prediction.labels
@@ -144,14 +153,22 @@ def decide(
             found[prediction.removed & ~by_score & (prediction.scores >= threshold)] = Reason.TEMPLATE
         if declared is not None:
             found[declared & by_score & (by_policy < threshold)] = Reason.DECLARED
+        if posts:
+            removals.extend(((Reason.KEPT_WITH_POST, added), (Reason.REMOVED_WITH_POST, beside)))
         for reason, removed in (*removals, (Reason.ASKED_FOR, asked_for), (Reason.EXCLUDED, excluded)):
             found[removed] = reason
         return tuple(found.tolist())
 
     return Decision(
         prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure,
-        (remark,) if remark else (),
+        (remark,) if remark else (), posts,
     )  # fmt: skip
+
+
+def _posts(policy: DecisionPolicy, page: Page, prediction: Prediction) -> tuple[ThreadPost, ...]:
+    """Return the posts of a page that is probably not an article; none for policies that don't score units."""
+    is_article = (1.0 if prediction.p_article is None else prediction.p_article) >= _CERTAIN_ARTICLE
+    return () if policy.rule != "expected_f1" or is_article else find_posts(page)
 
 
 def _by_policy(

@@ -17,7 +17,7 @@ from blockml.page.labels import Label, Reason, Status
 from blockml.page.lazy import Lazy
 from blockml.page.metadata import Metadata
 from blockml.page.nodes import Nodes
-from blockml.page.paragraphs import Chunk, Paragraph
+from blockml.page.paragraphs import Chunk, Paragraph, Post
 from blockml.text.addresses import read_address
 from blockml.text.plurals import counted
 
@@ -74,6 +74,7 @@ class Deferred:
     document: Lazy[Document] | None = None  #: None for an extraction that was made by hand
     paragraphs: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
     removed: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
+    posts: Lazy[tuple[Post, ...]] = field(default_factory=lambda: Lazy(tuple))
     images: Lazy[tuple[Image, ...]] = field(default_factory=lambda: Lazy(tuple))
     warnings: dict[str, None] = field(default_factory=dict)  #: in order; see :attr:`Extraction.warnings`
     comments: Lazy[str] = field(default_factory=lambda: Lazy(str))
@@ -147,6 +148,11 @@ class Extraction:
     def removed(self) -> tuple[Paragraph, ...]:
         """Paragraphs of the removed blocks, grouped on first access."""
         return self._deferred.removed.value
+
+    @property
+    def posts(self) -> tuple[Post, ...]:
+        """Posts of a thread, with the author, date and text of each, grouped on first access; empty on other pages."""
+        return self._deferred.posts.value
 
     @property
     def document(self) -> Document:
