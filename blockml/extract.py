@@ -163,14 +163,15 @@ def _read(source: Any, limit: int) -> bytes | str:  # noqa: ANN401 (a path or an
 
 def extract_page(page: Page, extractor: Extractor, options: Options = Options()) -> Extraction:  # noqa: B008 (frozen)
     """Extract the main content of a parsed page, using only the options that affect the decision."""
-    extractor = extractor.at_page(page)
-    policy, labels = extractor.policy, dict[str, frozenset[Label]]()
+    labels = dict[str, frozenset[Label]]()
     if options.include or options.exclude:
         labels["include"], labels["exclude"] = options.labels(extractor)
+    extractor = extractor.at_page(page)
+    policy = extractor.policy
     if options.threshold is not None or options.favour is not None:
         policy = options.policy(policy)
     prediction = extractor.predict(page)
-    decision, rules, matches = decide(policy, page, prediction, **labels), options.rules, None
+    decision, rules, matches = decide(policy, page, prediction, **labels), options.rules or extractor.rules, None
     if rules is not None:
         from blockml.rules import apply_rules  # only if some are given
 

@@ -25,7 +25,6 @@ from blockml.parsing import BACKENDS, Limits
 from blockml.parsing.decoding import Detector
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.records import CHUNK_FIELDS, OPTIONAL, RECORD, RECORD_FIELDS
-from blockml.text.hashing import stable_hash64
 
 if TYPE_CHECKING:
     from blockml.rules import AnyRules
@@ -259,7 +258,7 @@ class Options:
         lists = {name: list(values[name]) for name in ("fields", "languages")}
         from blockml.rules import read_rules
 
-        rules = None if self.rules is None else f"{stable_hash64([read_rules(self.rules).to_toml()])[0]:016x}"
+        rules = None if self.rules is None else read_rules(self.rules).digest
         return {**values, **labels, **lists, "limits": limits, "detector": detector, "rules": rules}
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ __all__ = ["RuleMatches", "apply_rules", "metadata_by_rules"]
 CERTAIN, LARGE_SHARE = 0.9, 0.5
 #: Attributes that have the value of an element, in order of preference.
 _VALUES = ("content", "datetime")
+#: Maximum number of elements that values of metadata are read from.
+_MOST_VALUES = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +76,7 @@ def tally_notes(rules: AnyRules, tally: Counter[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Matched:
+class Matched:
     """The rules of a page whose layout it has, with the elements that each matches."""
 
     names: list[str]
@@ -106,7 +109,7 @@ def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decisi
     >>> result.text
     'Home\\nOnly 3 left.'
     >>> [(str(reason), rule) for reason, rule in zip(result.reasons, result.rules.by_block)][1:]
-    [('removed_by_rule', '* drop .ad'), ('kept_by_rule', '* keep .price')]
+    [('removed_by_rule', '* drop .ad'), ('above_threshold', '* keep .price')]
     """
     rules = read_rules(rules)
     found = matching(rules.at(page.url), page)
@@ -132,10 +135,10 @@ def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decisi
     return changed, RuleMatches(counts, by_rule.tolist(), large, tuple(remarks))
 
 
-def matching(sites: Sequence[SiteRules], page: Page) -> _Matched:
+def matching(sites: Sequence[SiteRules], page: Page) -> Matched:
     """Match the rules of a page's site. Of several layouts of a site, the first whose ``within`` matches counts."""
     tree = Tree(page.nodes)
-    found = _Matched([], [], [], [])
+    found = Matched([], [], [], [])
     layouts, decided = Counter(rules.site for rules in sites if "within" in rules.selectors), set[str]()
     for rules in sites:
         if layouts[rules.site] > 1 and "within" in rules.selectors:
@@ -151,7 +154,7 @@ def matching(sites: Sequence[SiteRules], page: Page) -> _Matched:
     return found
 
 
-def block_rules(found: _Matched, page: Page) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+def block_rules(found: Matched, page: Page) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
     """Return (n_blocks,) the number of the rule that decides about each block, -1 without one, and what it does.
 
     That is ``keep``, ``drop``, or empty: the extractor decides.
@@ -199,36 +202,45 @@ def metadata_by_rules(rules: AnyRules, page: Page, declared: Metadata) -> Metada
     Examples
     --------
     >>> import blockml
-    >>> page = blockml.parse("<h1>Cats</h1><p class=by>By Ann Lee on <time datetime=2024-05-03>Friday</time>")
+    >>> page = blockml.parse("<h1>Cats</h1><p class=by>By Ann Lee</p><time datetime=2024-05-03>Friday</time>")
     >>> rules = blockml.read_rules({"*": {"authors": ".name, .by", "published": "//time/@datetime", "title": "h2"}})
     >>> found = metadata_by_rules(rules, page, Metadata(title="Cats"))
     >>> found.title, found.authors, found.published, found.sources
     ('Cats', ('Ann Lee',), '2024-05-03', {'authors': 'rule', 'published': 'rule'})
     """
-    found = matching(read_rules(rules).at(page.url), page)
-    values: dict[str, object] = {}
-    for kind, mask, selector in zip(found.kinds, found.masks, found.selectors, strict=True):
-        if kind in DECIDING or kind in values:
-            continue
-        texts = [text for node in np.flatnonzero(mask)[:20].tolist() if (text := _value(page, node, selector))]
-        read = {"title": _first, "authors": clean_names, "published": _first_date}[kind]
-        if value := read(texts):
-            values[kind] = value
+    values = read_metadata(matching(read_rules(rules).at(page.url), page), page)
     sources = {**declared.sources, **dict.fromkeys(values, "rule")}
-    return replace(declared, **values, sources=sources) if values else declared  # type: ignore[arg-type]
+    return replace(declared, **values, sources=sources) if values else declared
 
 
-def _value(page: Page, node: int, selector: Selector) -> str:
-    """Return the value of an element: the attribute that the selector names, or else its text."""
+def read_metadata(found: Matched, page: Page) -> dict[str, Any]:
+    """Read the fields of metadata that rules matched; fields without a value are missing."""
+    values: dict[str, Any] = {}
+    for kind, mask, selector in zip(found.kinds, found.masks, found.selectors, strict=True):
+        if kind in READERS and kind not in values and (elements := np.flatnonzero(mask)[:_MOST_VALUES].tolist()):
+            values[kind] = READERS[kind]([element_value(page, node, selector.attribute) for node in elements])
+    return {kind: value for kind, value in values.items() if value}
+
+
+def element_value(page: Page, node: int, attribute: str | None = None) -> str:
+    """Return the value of an element: the named attribute, or else that of ``meta`` and ``time``, or its text."""
     attributes = page.nodes.attributes[node]
-    if selector.attribute is not None:
-        return attributes.get(selector.attribute, "").strip()
+    if attribute is not None:
+        return attributes.get(attribute, "").strip()
     return next(filter(None, map(attributes.get, _VALUES)), None) or element_text(page, node)
 
 
 def _first(texts: Sequence[str]) -> str | None:
-    return texts[0] if texts else None
+    return next(filter(None, texts), None)
 
 
 def _first_date(texts: Sequence[str]) -> str | None:
     return next(filter(None, map(iso_date, texts)), None)
+
+
+#: How the values of each field of metadata are read from those of elements.
+READERS: Mapping[str, Callable[[Sequence[str]], Any]] = {
+    "title": _first,
+    "authors": clean_names,
+    "published": _first_date,
+}

@@ -15,6 +15,7 @@ from blockml.errors import InputError, UsageError, check_name, check_type
 from blockml.rules.compiling import compile_selector
 from blockml.rules.selectors import Selector
 from blockml.storage.atomic import atomic_write
+from blockml.text.hashing import stable_hash64
 from blockml.text.public_suffixes import ascii_host, split_host
 
 __all__ = ["EXAMPLE", "AnyRules", "Rules", "SiteRules", "read_rules"]
@@ -76,13 +77,18 @@ class Rules:
     def __reduce__(self) -> tuple[Any, ...]:
         return read_rules, (self.record(),)
 
-    def at(self, url: str | None) -> tuple[SiteRules, ...]:
-        """Return the rules of a page: those of its host, or of the nearest domain above it, then those of all sites."""
+    def at(self, url: str | None, *, any_site: bool = True) -> tuple[SiteRules, ...]:
+        """Return the rules of a page: those of its host, or of the nearest domain above it, then those of any site."""
         site, host = split_host(url)
         name = host
         while name and name not in self.by_site:
             name = "" if name == site else name.partition(".")[2]
-        return (*self.by_site.get(name, ()), *self.by_site.get(ANY_SITE, ()))
+        return (*self.by_site.get(name, ()), *(self.by_site.get(ANY_SITE, ()) if any_site else ()))
+
+    @property
+    def digest(self) -> str:
+        """Eight hexadecimal digits that change with the rules."""
+        return f"{stable_hash64([self.to_toml()])[0]:016x}"[:8]
 
     def names(self) -> list[str]:
         """Return the names of all rules."""
