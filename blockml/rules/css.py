@@ -7,7 +7,7 @@ import re
 from blockml.rules.selectors import AXES, Attribute, Either, Has, Named, Not, Path, Position, Step, Test, Text
 from blockml.rules.tokens import Tokens
 
-__all__ = ["read_css"]
+__all__ = ["as_tests", "read_css"]
 
 _NAME = re.compile(r"(?:[\w-]|[^\x00-\x7f]|\\[0-9a-fA-F]{1,6}[ \t\n]?|\\[^\n0-9a-fA-F])+")
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})[ \t\n]?|(.))", re.DOTALL)
@@ -149,7 +149,7 @@ def _pseudo_class(tokens: Tokens) -> Test:
     elif name == "has":
         found = Either(tuple([(Has(steps),) for steps in tokens.nested(lambda: _list(tokens, relative=True))]))
     elif name in {"not", "is", "where"}:
-        found = Either(tuple([_as_tests(steps) for steps in tokens.nested(lambda: _list(tokens))]))
+        found = Either(tuple([as_tests(steps) for steps in tokens.nested(lambda: _list(tokens))]))
         found = Not((found,)) if name == "not" else found
     else:
         tokens.place = start
@@ -165,7 +165,7 @@ def _list(tokens: Tokens, *, relative: bool = False) -> list[tuple[Step, ...]]:
     return found
 
 
-def _as_tests(steps: tuple[Step, ...]) -> tuple[Test, ...]:
+def as_tests(steps: tuple[Step, ...]) -> tuple[Test, ...]:
     """Return the tests that the last element of a path from the root passes."""
     tests = steps[0].tests
     for step in steps[1:]:
