@@ -15,9 +15,7 @@ from blockml.text.plurals import counted
 
 __all__ = ["COMMANDS"]
 
-_SMALLEST = (
-    f"the smallest file of rules:\n{EXAMPLE}\nfields: within, keep, drop, title, authors, published (docs/rules.md)"
-)
+_SMALLEST = f"the smallest file of rules:\n{EXAMPLE}\nfields: within, keep, drop, title, authors, published"
 
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +91,9 @@ def run_export(arguments: argparse.Namespace) -> int:
             note(f"{item.site}: {text}")
     output = None if arguments.output is None else Path(arguments.output)
     if output is None or (len(made) == 1 and not output.is_dir() and not arguments.output.endswith("/")):
-        write_output("\n".join(item.text for item in made).rstrip("\n"), arguments.output)
+        if len(made) != 1:
+            raise UsageError(f"the rules of {counted(len(made), 'site')} need -o FOLDER")
+        write_output(made[0].text, arguments.output)
         return 0
     with writing(output):
         output.mkdir(parents=True, exist_ok=True)
