@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.features.named_elements import OF_POSTS
 from blockml.outline import innermost, line_numbers
 from blockml.page import Blocks, Nodes, Page
 
 __all__ = ["ThreadPost", "find_posts", "thread_changes"]
 
-#: Words in the attributes of posts, and of their authors, dates and quotations, which are looked for in one pass each.
-_POST_WORDS = (b"post", b"comment", b"message", b"answer", b"question", b"reply", b"msg")
+#: Words in the attributes of authors, dates and quotations.
 _MARK_WORDS = (b"author", b"user", b"creator", b"member", b"profile", b"nick", b"date", b"time", b"post", b"publish",
                b"quote", b"message", b"signature", b"/~", b"/u/")  # fmt: skip
 #: Classes, ids and types of posts; those of threads stand for the first post.
@@ -147,8 +147,9 @@ def thread_changes(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return what is added to the kept blocks of a thread, and what is removed, (n_blocks,) each.
 
-    Nothing unless two bodies are kept. The authors and dates above kept bodies are added, and, if most posts are kept, the likely blocks of the bodies of
-    the others. What else is in a post whose body the model keeps is removed: profiles, buttons and signatures.
+    Nothing unless two bodies are kept. The authors and dates above kept bodies are added, and, if most posts are kept,
+    the likely blocks of the bodies of the others. What else is in a post whose body the model keeps is removed:
+    profiles, buttons and signatures.
 
     Parameters
     ----------
@@ -163,7 +164,7 @@ def thread_changes(
     Examples
     --------
     >>> import blockml
-    >>> post = "<div class=post><b class=author>{}</b> <time>2026-01-02</time><p>A flour of rye.</p><a>Quote</a></div>"
+    >>> post = "<div class=post><b class=author>{}</b> <time>2026-01-02</time><p>I use rye flour now.</p><a>Re</a></div>"
     >>> page = blockml.parse(post.format("Ann") + post.format("Bo"))
     >>> kept = np.array([False, False, True, True, False, False, True, False])
     >>> added, removed = thread_changes(find_posts(page), page.blocks, kept, kept, kept)
@@ -195,7 +196,7 @@ def thread_changes(
 
 def _candidates(nodes: Nodes) -> list[int]:
     """Return the elements that are named or typed as posts."""
-    held = nodes.with_words(_POST_WORDS, any_case=True)
+    held = nodes.with_words(OF_POSTS, any_case=True)
     found = sorted({node for of_word in held.values() for node in of_word})
     named = (node for node in found if nodes.name(node) not in _NO_POSTS and _is_named(nodes.attributes[node]))
     return [node for _, node in zip(range(_MOST), named, strict=False)]
