@@ -164,7 +164,7 @@ def thread_changes(
     Examples
     --------
     >>> import blockml
-    >>> post = "<div class=post><b class=author>{}</b> <time>2026-01-02</time><p>I use rye flour now.</p><a>Re</a></div>"
+    >>> post = "<div class=post><b class=author>{}</b> <time>2026-01-02</time><p>I use rye flour now.</p><a>R</a></div>"
     >>> page = blockml.parse(post.format("Ann") + post.format("Bo"))
     >>> kept = np.array([False, False, True, True, False, False, True, False])
     >>> added, removed = thread_changes(find_posts(page), page.blocks, kept, kept, kept)
