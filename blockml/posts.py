@@ -161,7 +161,7 @@ def thread_changes(
     Examples
     --------
     >>> import blockml
-    >>> post = "<div class=post><b class=author>{}</b> <time>2026-01-02</time><p>It is a flour of rye.</p><a>Quote</a></div>"
+    >>> post = "<div class=post><b class=author>{}</b> 2026-01-02<p>It is a flour of rye.</p><a>Quote</a></div>"
     >>> page = blockml.parse(post.format("Ann") + post.format("Bo"))
     >>> kept = np.array([False, False, True, True, False, False, False, True])
     >>> added, removed = thread_changes(find_posts(page), page.blocks, kept, kept, kept)
