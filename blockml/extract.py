@@ -36,6 +36,7 @@ from blockml.records import page_record
 if TYPE_CHECKING:
     from blockml.document.nodes import Document
     from blockml.document.pictures import Pictures
+    from blockml.rules import AnyRules
 
 __all__ = ["AnyHtml", "extract", "extract_page", "extract_with"]
 
@@ -56,6 +57,7 @@ def extract(
     favour: str | None = None,
     include: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
+    rules: AnyRules | None = None,
     limits: Limits = Limits(),
     detector: Detector | None = None,
     backend: str | None = None,
@@ -87,6 +89,9 @@ def extract(
         Names of labels (:class:`~blockml.page.Label`) whose blocks are kept whatever their score.
     exclude
         Names of labels whose blocks are left out whatever their score.
+    rules
+        Rules by site that keep and drop elements and read metadata: a TOML file or a mapping, see
+        :func:`blockml.rules.read_rules` and ``docs/rules.md``.
     limits
         Bounds on bytes, nodes, blocks and depth.
     detector
@@ -113,8 +118,8 @@ def extract(
     (<Status.NO_CONTENT: 'no_content'>, 1, True)
     """
     options = Options(
-        threshold=threshold, favour=favour, include=include, exclude=exclude, limits=limits, backend=backend,
-        detector=detector,
+        threshold=threshold, favour=favour, include=include, exclude=exclude, rules=rules, limits=limits,
+        backend=backend, detector=detector,
     )  # fmt: skip
     return extract_with(options, options.adapted(load(model)), html, url=url, charset=charset)
 
@@ -158,19 +163,24 @@ def _read(source: Any, limit: int) -> bytes | str:  # noqa: ANN401 (a path or an
 
 def extract_page(page: Page, extractor: Extractor, options: Options = Options()) -> Extraction:  # noqa: B008 (frozen)
     """Extract the main content of a parsed page, using only the options that affect the decision."""
-    extractor = extractor.at_page(page)
-    policy, labels = extractor.policy, dict[str, frozenset[Label]]()
+    labels = dict[str, frozenset[Label]]()
     if options.include or options.exclude:
         labels["include"], labels["exclude"] = options.labels(extractor)
+    extractor = extractor.at_page(page)
+    policy = extractor.policy
     if options.threshold is not None or options.favour is not None:
         policy = options.policy(policy)
     prediction = extractor.predict(page)
-    decision = decide(policy, page, prediction, **labels)
+    decision, rules, matches = decide(policy, page, prediction, **labels), options.rules or extractor.rules, None
+    if rules is not None:
+        from blockml.rules import apply_rules  # only if some are given
+
+        decision, matches = apply_rules(rules, page, decision)
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
-    metadata = Lazy(partial(_metadata, page))
-    deferred = Deferred(metadata=metadata, title=Lazy(partial(_title, page, metadata)))
+    metadata = Lazy(partial(_metadata, page, rules))
+    deferred = Deferred(metadata=metadata, title=Lazy(partial(_title, page, metadata, rules)))
     pictures = Lazy(partial(_pictures, page, decision))
     deferred.document = Lazy(partial(_document, page, decision, pictures))
     deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
@@ -192,6 +202,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
         article_probability=prediction.p_article,
         remarks=(*prediction.remarks, *decision.remarks, *_about_scripts(page, decision)),
         labels=decision.labels,
+        rules=matches,
         _deferred=deferred,
     )
 
@@ -205,18 +216,22 @@ def _about_scripts(page: Page, decision: Decision) -> tuple[str, ...]:
     return (remark,) if remark else ()
 
 
-def _metadata(page: Page) -> Metadata:
+def _metadata(page: Page, rules: AnyRules | None = None) -> Metadata:
     """Read the metadata; the modules are imported when somebody asks for it."""
     from blockml.metadata.metadata import page_metadata
 
-    return page_metadata(page)
+    if rules is None:
+        return page_metadata(page)
+    from blockml.rules import metadata_by_rules
+
+    return metadata_by_rules(rules, page, page_metadata(page))
 
 
-def _title(page: Page, metadata: Lazy[Metadata]) -> str | None:
-    """Find the headline only, unless all metadata were read."""
+def _title(page: Page, metadata: Lazy[Metadata], rules: AnyRules | None = None) -> str | None:
+    """Find the headline only, unless all metadata were read or rules may name it."""
     from blockml.metadata.metadata import page_headline
 
-    return metadata.value.title if metadata.is_known else page_headline(page)
+    return metadata.value.title if metadata.is_known or rules is not None else page_headline(page)
 
 
 def _pictures(page: Page, decision: Decision) -> Pictures:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
@@ -11,6 +12,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blockml.document.text import render_text, text_places
 from blockml.errors import UsageError, check_name, check_type
@@ -28,6 +30,7 @@ from blockml.records import (
 from blockml.text.tokens import metric_tokens
 
 if TYPE_CHECKING:
+    from blockml.document.chunks import ChunkBlocks
     from blockml.document.nodes import Block, Document
 
 __all__ = ["CHUNK_FORMATS", "FORMATS", "check_options", "find_chunks", "render", "starts_with"]
@@ -241,11 +244,26 @@ def find_chunks(
         own = text[part.start : part.end] if format == "text" else written(part.blocks, budget)
         if own.strip():
             paid = budget.spend(sum(map(len, part.headings)), "headings above chunks")
-            own_rows = [row for block in part.blocks if block.first >= 0 for row in range(block.first, block.last + 1)]
-            blocks = tuple(filter(start_of.__contains__, dict.fromkeys(own_rows)))
-            posts = tuple(dict.fromkeys(post_of[row] for row in blocks if row in post_of))
-            found.append(Chunk(own, part.headings if paid else (), blocks, part.start, part.end, posts))
+            own_rows = _rows_of(part, rows, starts, ends)
+            posts = tuple(dict.fromkeys(post_of[row] for row in own_rows if row in post_of))
+            found.append(Chunk(own, part.headings if paid else (), own_rows, part.start, part.end, posts))
     extraction.add_warnings(budget.warnings)
+    return tuple(found)
+
+
+def _rows_of(
+    part: ChunkBlocks, rows: Sequence[int], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[int, ...]:
+    """Return the blocks of the page with text in a chunk, given all kept ones and their places in the text."""
+    low, high = int(ends.searchsorted(part.start)), int(starts.searchsorted(part.end, "right"))
+    if part.start < part.end:
+        low, high = int(ends.searchsorted(part.start, "right")), int(starts.searchsorted(part.end))
+    found: list[int] = []
+    for first, last in sorted({(block.first, block.last) for block in part.blocks if block.first >= 0}):
+        low = bisect_left(rows, first, low, high)
+        end = bisect_right(rows, last, low, high)
+        found += rows[low:end]
+        low = end
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from blockml.parsing.decoding import Detector
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.records import CHUNK_FIELDS, OPTIONAL, RECORD, RECORD_FIELDS
 
+if TYPE_CHECKING:
+    from blockml.rules import AnyRules
+
 __all__ = ["FAVOURED", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
 #: Formats of the field ``text`` of a record.
@@ -40,6 +43,10 @@ _FAVOUR_HELP = (
 )
 _THRESHOLD_HELP = "minimum score of blocks to keep, from 0 (keep all) to 1, instead of the extractor's own"
 _INCLUDE_HELP = f"also keep blocks with these labels: {', '.join(sorted(Label))}"
+_RULES_HELP = (
+    'TOML file of rules by site, which come after the extractor; the smallest one has two lines: ["cats.example"] and '
+    'drop = ".newsletter" (docs/rules.md)'
+)
 _BACKEND_HELP = "HTML parser; models expect the one they were trained with (default: the extractor's, else lxml)"
 _FIELDS_HELP = (
     "fields of a record, such as id,text,metadata.authors (default: all except "
@@ -110,6 +117,8 @@ class Options:
     #: Names of labels whose blocks are kept, or removed, whatever their score.
     include: str | Iterable[str] = _option((), "--include", _INCLUDE_HELP, "names", "LABEL,…")
     exclude: str | Iterable[str] = _option((), "--exclude", "remove blocks with these labels", "names", "LABEL,…")
+    #: Rules by site that change the decision and the metadata, as read by :func:`blockml.rules.read_rules`.
+    rules: AnyRules | None = _option(None, "--rules", _RULES_HELP, metavar="FILE")  # noqa: RUF009 (makes a field)
     #: Limits on the size of one page.
     limits: Limits = _option(
         Limits(), "--max-bytes", "read at most N bytes of a page", "positive", "N",
@@ -156,6 +165,10 @@ class Options:
         if not (type(self.include) is type(self.exclude) is tuple and not self.include and not self.exclude):
             for name, labels in zip(("include", "exclude"), label_names(self.include, self.exclude), strict=True):
                 object.__setattr__(self, name, labels)
+        if self.rules is not None:
+            from blockml.rules import read_rules  # only if some are given
+
+            object.__setattr__(self, "rules", read_rules(self.rules))
         check_type("limits", self.limits, Limits, legal="blockml.Limits")
         if self.backend is not None:
             check_name("backend", self.backend, BACKENDS)
@@ -217,7 +230,8 @@ class Options:
     @property
     def record_fields(self) -> tuple[str, ...]:
         """Names of the fields of a record, in order."""
-        return tuple(self.fields) or (_FIELDS if self.chunks is None else _FIELDS_OF_CHUNKS)
+        fields = tuple(self.fields) or (_FIELDS if self.chunks is None else _FIELDS_OF_CHUNKS)
+        return fields if self.rules is None or self.fields or self.chunks is not None else (*fields, "rules")
 
     @property
     def read_limit(self) -> int:
@@ -252,7 +266,10 @@ class Options:
         limits = {name: getattr(self.limits, name) for name in Limits.__slots__}
         labels = {name: sorted(values[name]) for name in ("include", "exclude")}
         lists = {name: list(values[name]) for name in ("fields", "languages")}
-        return {**values, **labels, **lists, "limits": limits, "detector": detector}
+        from blockml.rules import read_rules
+
+        rules = None if self.rules is None else read_rules(self.rules).digest
+        return {**values, **labels, **lists, "limits": limits, "detector": detector, "rules": rules}
 
 
 def flags(*, of_records: bool) -> Mapping[str, CommandFlag]:

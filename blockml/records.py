@@ -177,6 +177,7 @@ OPTIONAL = (
     Field(
         "duplicate_of", TEXT.or_null(), "Id of the first page of the run with nearly the same text; null if this is it."
     ),
+    Field("rules", TEXTS, "Rules for the site that matched, such as `cats.example drop .ad`."),
 )
 _BLOCK = (
     Field("index", COUNT, value=lambda found: range(len(found.kept))),
@@ -196,6 +197,12 @@ _BLOCK = (
         TEXT.or_null(),
         "`id` of the element, or of the nearest one around it; null if there is none.",
         lambda found: found.page.nodes.nearest_ids(found.page.blocks.parent.tolist()),
+    ),
+    Field(
+        "rule",
+        TEXT.or_null(),
+        "Rule for the site that decided about the block; null without one.",
+        lambda found: [name or None for name in found.rules.by_block] if found.rules else [None] * len(found.kept),
     ),
     Field(
         "label",

@@ -28,6 +28,7 @@ from blockml.options import Options
 from blockml.parsing import Limits
 from blockml.parsing.decoding import Detector
 from blockml.progress import ProgressCallback, ignore_progress, tracked
+from blockml.rules import AnyRules
 from blockml.templates.site import SiteTemplate
 from blockml.text.plurals import counted
 
@@ -75,6 +76,7 @@ def predict(
     favour: str | None = None,
     include: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
+    rules: AnyRules | None = None,
     limits: Limits = Limits(),
     backend: str | None = None,
     detector: Detector | None = None,
@@ -124,7 +126,7 @@ def predict(
     progress
         Called with the name of a stage, how many of its items are done, and how many there are (None if unknown). With
         ``output``, these are bytes of the inputs, else pages.
-    threshold, favour, include, exclude, limits, backend, detector
+    threshold, favour, include, exclude, rules, limits, backend, detector
         As in :func:`blockml.extract`.
     format
         Format of the field ``text``: ``text``, ``markdown`` or ``html``.
@@ -172,8 +174,8 @@ def predict(
     [{'id': '1', 'text': 'One', 'status': 'ok'}, {'id': '2', 'text': '', 'status': 'unreadable'}]
     """
     options = Options(
-        threshold=threshold, favour=favour, include=include, exclude=exclude, limits=limits, backend=backend,
-        detector=detector, format=format, links=links, images=images, tables=tables,
+        threshold=threshold, favour=favour, include=include, exclude=exclude, rules=rules, limits=limits,
+        backend=backend, detector=detector, format=format, links=links, images=images, tables=tables,
         formatting=formatting, front_matter=front_matter, chunks=chunks, fields=fields, languages=languages,
         deduplicate=deduplicate, min_confidence=min_confidence, declared_urls=declared_urls,
     )  # fmt: skip

@@ -45,6 +45,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "train": ("learning", "train a model on labelled pages"),
     "evaluate": ("learning", "evaluate models and extractors on labelled pages"),
     "compare": ("comparing", "compare extractors, models and other tools on labelled pages in a report"),
+    "rules": ("ruling", "learn rules of sites, and export rules to other programs"),
     "model": ("models", "show or check a model file"),
     "models": ("listing", "list the released models"),
     "extractors": ("listing", "list the untrained extractors"),

@@ -76,6 +76,9 @@ def run_extract(arguments: argparse.Namespace) -> int:
         extractor = _at_linked_site(arguments, extractor, html)
     result = extract_with(chosen, extractor, html, url=arguments.url, charset=arguments.charset)
     write_output(render(result, arguments.format, **options), arguments.output)
+    for name, count in result.rules.counts.items() if result.rules else ():
+        if not count:
+            note(f"{arguments.page}: the rule {name} matches nothing")
     for warning in result.warnings:
         note(f"{arguments.page}: {warning}")
     if result.status is not Status.OK:

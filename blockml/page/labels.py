@@ -51,6 +51,7 @@ class Reason(StrEnum):
     KEPT_WITH_POST = "kept_with_post"  #: author or date of a kept post, or a post of a thread most of which is kept
     DECLARED = "declared"  #: kept only because the page declares its text: see :mod:`blockml.decision.declared`
     ASKED_FOR = "asked_for"  #: kept only because its label is included
+    KEPT_BY_RULE = "kept_by_rule"  #: kept only because of a rule for its site: see :mod:`blockml.rules`
     BELOW_THRESHOLD = "below_threshold"
     REMOVED_WITH_CODE = "removed_with_code"  #: part of a preformatted text whose mean score is below the threshold
     REMOVED_WITH_TABLE = "removed_with_table"  #: part of a data table whose mean score is below the threshold
@@ -63,6 +64,7 @@ class Reason(StrEnum):
     COMMENT = "comment"  #: a reader's comment on a page that is not a forum
     TEMPLATE = "template"  #: part of the template of the page's site
     EXCLUDED = "excluded"  #: removed only because its label is excluded
+    REMOVED_BY_RULE = "removed_by_rule"  #: removed only because of a rule for its site
 
     @property
     def keeps(self) -> bool:
@@ -77,5 +79,5 @@ class Reason(StrEnum):
 
 
 _KEEPING = frozenset({Reason.ABOVE_THRESHOLD, Reason.DECLARED, Reason.ASKED_FOR}) | {
-    reason for reason in Reason if reason.startswith("kept_with_")
+    reason for reason in Reason if reason.startswith("kept_")
 }

@@ -23,6 +23,7 @@ from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
     from blockml.document.nodes import Document, Table
+    from blockml.rules import RuleMatches
 
 #: Number of lines of the text that notebooks show.
 _SHOWN_LINES = 50
@@ -104,6 +105,7 @@ class Extraction:
     remarks: tuple[str, ...] = ()  #: Remarks by the extractor and the decision about the whole page.
     #: (n_blocks,) predicted label of each block; None if the extractor predicts only content or boilerplate.
     labels: Sequence[Label] | None = None
+    rules: RuleMatches | None = None  #: What rules for the site did; None without rules.
     _deferred: Deferred = field(default_factory=Deferred)
 
     @property
