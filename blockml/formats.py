@@ -238,6 +238,7 @@ def find_chunks(
         text=text,
         overlap=overlap,
         repeats_header=lambda n: budget.spend(n, "headers of tables in chunks"),
+        posts={post.blocks[0] for post in extraction.posts},
     )
     found: list[Chunk] = []
     for part in parts:

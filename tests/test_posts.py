@@ -149,3 +149,15 @@ def test_any_markup_of_posts(tags: list[str]) -> None:
         assert not {*post.header} & {*post.body}
         assert post.answers is None or 0 <= post.answers < number
         assert post.author or post.date
+
+
+def test_chunks_end_before_posts() -> None:
+    """A post is like a section: it has its own chunk unless it is small, and a long one is split."""
+    result = blockml.extract(thread("phpbb"))
+    chunks = result.chunks(400, "markdown")
+    assert [[post.number for post in chunk.posts] for chunk in chunks] == [[0], [1], [2]]
+    assert all(chunk.text.startswith("by ") for chunk in chunks[1:])
+    assert [chunk.posts for chunk in result.chunks(4000)] == [result.posts]
+    split = [chunk.posts[0].number for chunk in result.chunks(150)]
+    assert split == sorted(split)
+    assert len(split) > 3
