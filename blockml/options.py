@@ -55,6 +55,7 @@ _FIELDS_HELP = (
 _CHUNKS_HELP = "write a record for each chunk of at most N characters, with its headings and its place in the text"
 _LANGUAGE_HELP = "keep only pages in these languages, such as en,de: as declared, else as detected (extra 'language')"
 _DECLARED_HELP = "give pages without an address the one that they declare (canonical or og:url)"
+_FRONT_HELP = "begin Markdown with title, authors, dates and other metadata as YAML"
 _DEDUPLICATE_HELP = "leave out near duplicates of earlier pages"
 _ON, _OFF = True, False
 _POLICY = DecisionPolicy()
@@ -134,6 +135,8 @@ class Options:
     images: bool = _option(_ON, "--no-images", "leave out pictures", "switch", of_records=True)
     tables: bool = _option(_ON, "--no-tables", "leave out data tables", "switch", of_records=True)
     formatting: bool = _option(_ON, "--no-formatting", "leave out bold, italics and so on", "switch", of_records=True)
+    #: Whether Markdown begins with the metadata as YAML.
+    front_matter: bool = _option(_OFF, "--front-matter", _FRONT_HELP, "switch", of_records=True)
     #: Maximum characters of a chunk: records are chunks of pages instead of pages. None for pages.
     chunks: int | None = _option(None, "--chunks", _CHUNKS_HELP, "positive", "N", of_records=True)
     #: Fields of a record, in this order; :data:`blockml.records.RECORD` if empty. ``metadata.authors`` is a
@@ -183,24 +186,30 @@ class Options:
         check_type("fields", self.fields, tuple, list, legal="a tuple of names")
         for name in self.fields:
             check_name("field", name, _LEGAL_FIELDS)
-        if self.chunks is not None:
-            check_type("chunks", self.chunks, int, legal="a positive integer or None")
-            if self.chunks < 1:
-                raise UsageError(f"chunks must be at least 1, got {self.chunks}")
-            if self.format not in CHUNK_FORMATS:
-                raise UsageError(f"chunks must have one of the formats {', '.join(CHUNK_FORMATS)}, not {self.format}")
-            if self.deduplicate or "duplicate_of" in self.fields:
-                raise UsageError("chunks can't be combined with deduplicate and duplicate_of, which compare pages")
-        elif not _CHUNKS_ONLY.isdisjoint(self.fields):
-            names = ", ".join(name for name in self.fields if name in _CHUNKS_ONLY)
-            raise UsageError(f"only records of chunks have the fields {names}; set chunks")
-        for name in ("links", "images", "tables", "formatting", "deduplicate", "declared_urls"):
+        self._check_chunks()
+        for name in ("links", "images", "tables", "formatting", "front_matter", "deduplicate", "declared_urls"):
             check_type(name, getattr(self, name), bool, legal="True or False")
         check_type("languages", self.languages, tuple, list, legal="a tuple of language codes, such as ('en', 'de')")
         for code in self.languages:
             check_type("language", code, str, legal="a language code, such as 'en'")
             if not (code.isascii() and code.isalpha() and 2 <= len(code) <= 3):
                 raise UsageError(f"languages must be codes of two or three letters, such as en, got {code!r}")
+
+    def _check_chunks(self) -> None:
+        """Check the options of records of chunks."""
+        if self.chunks is not None:
+            check_type("chunks", self.chunks, int, legal="a positive integer or None")
+            if self.chunks < 1:
+                raise UsageError(f"chunks must be at least 1, got {self.chunks}")
+            if self.format not in CHUNK_FORMATS:
+                raise UsageError(f"chunks must have one of the formats {', '.join(CHUNK_FORMATS)}, not {self.format}")
+            if self.front_matter:
+                raise UsageError("chunks and front_matter can't be combined; fields give metadata beside chunks")
+            if self.deduplicate or "duplicate_of" in self.fields:
+                raise UsageError("chunks can't be combined with deduplicate and duplicate_of, which compare pages")
+        elif not _CHUNKS_ONLY.isdisjoint(self.fields):
+            names = ", ".join(name for name in self.fields if name in _CHUNKS_ONLY)
+            raise UsageError(f"only records of chunks have the fields {names}; set chunks")
 
     def policy(self, policy: DecisionPolicy) -> DecisionPolicy:
         """Return the policy with ``threshold``, or shifted towards precision or recall."""
@@ -214,8 +223,9 @@ class Options:
 
     @property
     def switches(self) -> dict[str, bool]:
-        """Arguments of :func:`blockml.render` that leave something out of Markdown and HTML."""
-        return {name: False for name in ("links", "images", "tables", "formatting") if not getattr(self, name)}
+        """Arguments of :func:`blockml.render` that leave something out of Markdown and HTML, or add front matter."""
+        found = {name: False for name in ("links", "images", "tables", "formatting") if not getattr(self, name)}
+        return found | ({"front_matter": True} if self.front_matter else {})
 
     @property
     def record_fields(self) -> tuple[str, ...]:

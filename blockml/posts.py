@@ -256,6 +256,8 @@ class _Finder:
         if name := _name(attributes.get("data-author", "")):
             return _Mark(0, node, name)
         names = attributes.get("class", "")
+        if "mention" in names:
+            return None
         rank = next((rank for rank, classes in enumerate(_AUTHOR_CLASSES, start=2) if classes.search(names)), 0)
         if attributes.get("itemprop") == "author":
             rank = 1
@@ -290,9 +292,13 @@ class _Finder:
         )
 
     def _text(self, node: int) -> str:
-        """Return the text of an element of few blocks, else an empty text."""
-        first, last = self.blocks.node.searchsorted((node, self.nodes.end.item(node))).tolist()
-        return " ".join(self.blocks.texts[first:last]) if last - first <= _FEW_BLOCKS else ""
+        """Return the text of an element of few blocks, or of a part of a short one; else an empty text."""
+        end = self.nodes.end.item(node)
+        first, last = self.blocks.node.searchsorted((node, end)).tolist()
+        if first < last:
+            return " ".join(self.blocks.texts[first:last]) if last - first <= _FEW_BLOCKS else ""
+        is_short = first and end - node <= _FEW_NODES and self.blocks.n_words[first - 1] <= _LINE_WORDS
+        return " ".join(" ".join(self.nodes.texts[node:end]).split()) if is_short else ""
 
     def _with_marks(self, candidates: Sequence[int]) -> list[int]:
         """Return the candidates that are posts.
@@ -480,7 +486,8 @@ class _Finder:
         for mark in marks:
             if mark is not None and len(above):
                 first, last = self.blocks.node.searchsorted((mark.node, self.nodes.end.item(mark.node))).tolist()
-                numbers = {*line[first:last].tolist()} & {*line[above].tolist()}
+                first = first if first < last else max(0, first - 1)  # it is a part of a block
+                numbers = {*line[first : max(last, first + 1)].tolist()} & {*line[above].tolist()}
                 lines = {number: self._line(line, number) for number in numbers}
                 short = [number for number, (_, n_words, _) in lines.items() if n_words <= _LINE_WORDS]
                 named = [number for number in short if mark.text in lines[number][2]]

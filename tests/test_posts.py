@@ -56,7 +56,7 @@ def test_posts_have_author_date_and_body(software: str) -> None:
     assert tuple(post.date for post in posts) == DATES
     for post in posts:
         assert "".join(page.blocks.texts[row] for row in post.body) == (SENTENCE * 2).strip() + SENTENCE.strip()
-        assert any(post.author == page.blocks.texts[row] for row in post.header)
+        assert any(str(post.author) in page.blocks.texts[row] for row in post.header)
 
 
 @pytest.mark.parametrize("software", SOFTWARE)
@@ -149,3 +149,15 @@ def test_any_markup_of_posts(tags: list[str]) -> None:
         assert not {*post.header} & {*post.body}
         assert post.answers is None or 0 <= post.answers < number
         assert post.author or post.date
+
+
+def test_chunks_end_before_posts() -> None:
+    """A post is like a section: it has its own chunk unless it is small, and a long one is split."""
+    result = blockml.extract(thread("phpbb"))
+    chunks = result.chunks(400, "markdown")
+    assert [[post.number for post in chunk.posts] for chunk in chunks] == [[0], [1], [2]]
+    assert all(chunk.text.startswith("by ") for chunk in chunks)
+    assert [chunk.posts for chunk in result.chunks(4000)] == [result.posts]
+    split = [chunk.posts[0].number for chunk in result.chunks(150)]
+    assert split == sorted(split)
+    assert len(split) > 3

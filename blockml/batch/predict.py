@@ -85,6 +85,7 @@ def predict(
     images: bool = True,
     tables: bool = True,
     formatting: bool = True,
+    front_matter: bool = False,
     chunks: int | None = None,
     fields: tuple[str, ...] = (),
     languages: tuple[str, ...] = (),
@@ -131,6 +132,8 @@ def predict(
         Format of the field ``text``: ``text``, ``markdown`` or ``html``.
     links, images, tables, formatting
         Whether Markdown and HTML include them; see :func:`blockml.render`.
+    front_matter
+        Whether Markdown begins with the metadata; see :func:`blockml.render`.
     chunks
         Maximum characters of a chunk: there is a record for each chunk, as made by
         :meth:`blockml.page.Extraction.chunks`, instead of each page.
@@ -173,8 +176,8 @@ def predict(
     options = Options(
         threshold=threshold, favour=favour, include=include, exclude=exclude, rules=rules, limits=limits,
         backend=backend, detector=detector, format=format, links=links, images=images, tables=tables,
-        formatting=formatting, chunks=chunks, fields=fields, languages=languages, deduplicate=deduplicate,
-        min_confidence=min_confidence, declared_urls=declared_urls,
+        formatting=formatting, front_matter=front_matter, chunks=chunks, fields=fields, languages=languages,
+        deduplicate=deduplicate, min_confidence=min_confidence, declared_urls=declared_urls,
     )  # fmt: skip
     check_jobs(jobs)
     extractor = load(model)

@@ -28,6 +28,7 @@ _FLAGS: Mapping[str, str] = {
     r"resume=True": "--resume",
     r"columns=\{'(\w+)': …\}": r"--columns \1=…",
     r"\bwith_title only has": "--with-title only has",
+    r"\bfront_matter only has": "--front-matter only has",
     r"\bparagraphs only has": "--paragraphs only has",
     r"\bchunk_size only has": "--chunk-size only has",
     r"\blanguage only has": "--detect-language only has",

@@ -31,7 +31,7 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add("--chunk-size", type=positive, metavar="N", help=text)
     text = "add the language to JSON: as declared, else as detected (extra 'language')"
     add("--detect-language", action="store_true", default=None, dest="language", help=text)
-    add_options(parser, "links", "images", "tables", "formatting")
+    add_options(parser, "links", "images", "tables", "formatting", "front_matter")
     add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
     text = "source of the pages that this page links to, to learn and remove the site's template; web fetches them"
     add("--source", metavar="FOLDER|ARCHIVE|web", help=text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -24,8 +24,10 @@ from blockml.document.nodes import (
     Figure,
     Formula,
     Heading,
+    Inline,
     InlineFormula,
     Item,
+    Link,
     Mark,
     Note,
     Paragraph,
@@ -422,7 +424,7 @@ class _Builder:
             first, last = self.first, self.last
             is_caption = bool(self.caption_rows) and first in self.caption_rows
             node = self._around(first, last)
-            if first in self.authors and first == last and isinstance(content[0], str):
+            if first in self.authors and first == last and not any(isinstance(item, Span) for item in _flat(content)):
                 content = (Span(Mark.STRONG, content),)
             paragraph = Paragraph(first, last, node, content, is_caption and first in self.removed)
             is_note = node in self.notes.notes and self.frames[-1].node != node
@@ -620,6 +622,14 @@ def _address(given: str) -> str:
     """Return the address of a link, or empty if it might run a script."""
     address = read_address(given)
     return address if is_safe(address) else ""
+
+
+def _flat(content: Iterable[Inline]) -> Iterator[Inline]:
+    """Iterate over inline content and what is in its links."""
+    for item in content:
+        yield item
+        if isinstance(item, Link):
+            yield from item.content
 
 
 def _span(attributes: Mapping[str, str], name: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -41,6 +41,8 @@ _SENTENCE, _WORD = re.compile(r"[.!?…][\"'”’)]*\s+|[。！？][」』”�
 #: Sections of at most this share of a chunk are small, and so are headers of tables that are repeated.
 _SMALL = 4
 _MAX_HEADING = 500
+#: Level of posts of a thread, below those of headings.
+_POST = 7
 #: Pieces of text of at most this share of a chunk are not cut again, although what is written around them is too long.
 _MIN_PIECE = 8
 #: Number of pieces that is tried first as the next part, and maximum number of further tries once some fit.
@@ -62,11 +64,11 @@ class ChunkBlocks(NamedTuple):
 class _Section(NamedTuple):
     above: tuple[Heading, ...]
     blocks: tuple[Block, ...]  #: its heading first
-    level: int  #: of its heading; 0 without one
+    level: int  #: of its heading; 0 without one, and :data:`_POST` for a post
 
     @property
     def is_heading(self) -> bool:
-        return len(self.blocks) == 1 and self.level > 0
+        return len(self.blocks) == 1 and isinstance(self.blocks[0], Heading)
 
 
 def split_document(
@@ -79,6 +81,7 @@ def split_document(
     text: str,
     overlap: int = 0,
     repeats_header: Callable[[int], bool] = lambda _: False,
+    posts: Set[int] = frozenset(),
 ) -> list[ChunkBlocks]:
     """Split a document into chunks.
 
@@ -101,36 +104,35 @@ def split_document(
         Size of what a chunk repeats of the one before it, if both are of one section: whole sentences, items or rows.
     repeats_header
         Tells whether the header of a table, given its size, is repeated in each part of it.
+    posts
+        First blocks of the page in each post of a thread; a post is like a section.
     """
-    return _Splitter(size, overlap, write, length, places, text, repeats_header).split(document)
+    return _Splitter(size, overlap, write, length, places, text, repeats_header, posts).split(document)
 
 
 class _Splitter:
     def __init__(
         self, size: int, overlap: int, write: Write | None, length: Callable[[str], int],
         places: Callable[[Block], tuple[int, int]], text: str, repeats_header: Callable[[int], bool],
+        posts: Set[int],
     ) -> None:  # fmt: skip
         self.size, self.overlap, self.room = size, overlap, size - overlap
         self.is_written = write is not None
         self.write: Write = self._slice if write is None else write
         self.length = length
         self.repeats_header = repeats_header if write is not None else lambda _: False
-        self.places, self.text = places, text
+        self.places, self.text, self.posts = places, text, posts
         self.found: dict[int, tuple[Block, int, int]] = {}  # places of parts of blocks, and others that were searched
         self.sizes: dict[int, tuple[Block, int]] = {}
         self.headings: dict[int, str] = {}
 
     def split(self, document: Document) -> list[ChunkBlocks]:
         """Return the chunks of a document."""
-        sections = [
-            _Section(above[:-1], (*above[-1:], *blocks), above[-1].level if above else 0)
-            for above, blocks in document.sections()
-        ]
         parts: list[ChunkBlocks] = []
-        for group in self._joined(sections):
+        for group in self._joined(self._sections(document)):
             blocks = [block for section in group for block in section.blocks]
             above = tuple(self._heading(heading) for heading in group[0].above)
-            own = blocks[:1] if group[0].level else []
+            own = blocks[:1] if isinstance(blocks[0], Heading) else []
             before: tuple[Block, ...] = ()
             for place, packed in enumerate(self._packed(blocks)):
                 names = above if not place else (*above, *map(self._heading, own))
@@ -141,6 +143,19 @@ class _Splitter:
                 parts.append(ChunkBlocks(names, own_blocks, start, end))
                 before = packed
         return parts
+
+    def _sections(self, document: Document) -> Iterator[_Section]:
+        """Iterate over the sections of a document, which also end before each post of a thread."""
+        for above, blocks in document.sections():
+            run: list[Block] = [*above[-1:]]
+            parents, level = above[:-1], above[-1].level if above else 0
+            for block in blocks:
+                if block.first in self.posts:
+                    if run:
+                        yield _Section(parents, tuple(run), level)
+                    run, parents, level = [], above, _POST
+                run.append(block)
+            yield _Section(parents, tuple(run), level)
 
     def _merged(self, blocks: Iterable[Block]) -> tuple[Block, ...]:
         """Return blocks with adjacent parts of one list or table as one."""

@@ -23,7 +23,7 @@ class Pieces:
     --------
     >>> import re
     >>> pieces = Pieces()
-    >>> found = [*pieces.cut(("See ", Link("/a", ("One. Two. Three",)), ". End"), re.compile(r"\\\\.\\\\s+"))]
+    >>> found = [*pieces.cut(("See ", Link("/a", ("One. Two. Three",)), ". End"), re.compile(r"\\.\\s+"))]
     >>> found[0]
     ('See ', Link(address='/a', content=('One. ',)))
     >>> pieces.joined(found[:2])
