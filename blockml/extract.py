@@ -29,6 +29,7 @@ from blockml.page.metadata import Metadata
 from blockml.page.page import Deferred
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
+from blockml.parsing.hiding import mark_hidden
 from blockml.parsing.scripted import MAX_WORDS, content_in_scripts
 from blockml.parsing.trees import ParserTree, is_tree, tree_bytes
 from blockml.records import page_record
@@ -58,6 +59,7 @@ def extract(
     include: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
     rules: AnyRules | None = None,
+    hidden: str | None = None,
     limits: Limits = Limits(),
     detector: Detector | None = None,
     backend: str | None = None,
@@ -92,6 +94,10 @@ def extract(
     rules
         Rules by site that keep and drop elements and read metadata: a TOML file or a mapping, see
         :func:`blockml.rules.read_rules` and ``docs/rules.md``.
+    hidden
+        What happens to text that no reader sees, because an attribute, a style or a simple rule of a ``style`` element
+        hides it: ``keep`` (all that the model keeps), ``drop``, or ``mark`` (kept, as ``[hidden: text]``). By default
+        tabs, accordions and other content that a script shows are kept, and the rest is dropped.
     limits
         Bounds on bytes, nodes, blocks and depth.
     detector
@@ -118,7 +124,7 @@ def extract(
     (<Status.NO_CONTENT: 'no_content'>, 1, True)
     """
     options = Options(
-        threshold=threshold, favour=favour, include=include, exclude=exclude, rules=rules, limits=limits,
+        threshold=threshold, favour=favour, include=include, exclude=exclude, rules=rules, hidden=hidden, limits=limits,
         backend=backend, detector=detector,
     )  # fmt: skip
     return extract_with(options, options.adapted(load(model)), html, url=url, charset=charset)
@@ -168,7 +174,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
         labels["include"], labels["exclude"] = options.labels(extractor)
     extractor = extractor.at_page(page)
     policy = extractor.policy
-    if options.threshold is not None or options.favour is not None:
+    if options.threshold is not None or options.favour is not None or options.hidden is not None:
         policy = options.policy(policy)
     prediction = extractor.predict(page)
     decision, rules, matches = decide(policy, page, prediction, **labels), options.rules or extractor.rules, None
@@ -176,6 +182,8 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
         from blockml.rules import apply_rules  # only if some are given
 
         decision, matches = apply_rules(rules, page, decision)
+    if options.hidden == "mark":
+        page = mark_hidden(page, decision.kept)
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT

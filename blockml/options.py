@@ -29,7 +29,7 @@ from blockml.records import CHUNK_FIELDS, OPTIONAL, RECORD, RECORD_FIELDS
 if TYPE_CHECKING:
     from blockml.rules import AnyRules
 
-__all__ = ["FAVOURED", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
+__all__ = ["FAVOURED", "HIDDEN_TEXT", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
 #: Formats of the field ``text`` of a record.
 TEXT_FORMATS = tuple(name for name in FORMATS if name != "json")
@@ -42,6 +42,12 @@ _FAVOUR_HELP = (
     ".933; with precision .949 and .893; with recall .915 and .944)"
 )
 _THRESHOLD_HELP = "minimum score of blocks to keep, from 0 (keep all) to 1, instead of the extractor's own"
+#: Values of ``hidden``.
+HIDDEN_TEXT = ("keep", "drop", "mark")
+_HIDDEN_HELP = (
+    "text that no reader sees: keep all that the model keeps, drop all, or keep and mark it as [hidden: ...] (default: "
+    "keep only tabs, accordions and other content that a script shows)"
+)
 _INCLUDE_HELP = f"also keep blocks with these labels: {', '.join(sorted(Label))}"
 _RULES_HELP = (
     'TOML file of rules by site, which come after the extractor; the smallest one has two lines: ["cats.example"] and '
@@ -119,6 +125,8 @@ class Options:
     exclude: str | Iterable[str] = _option((), "--exclude", "remove blocks with these labels", "names", "LABEL,…")
     #: Rules by site that change the decision and the metadata, as read by :func:`blockml.rules.read_rules`.
     rules: AnyRules | None = _option(None, "--rules", _RULES_HELP, metavar="FILE")  # noqa: RUF009 (makes a field)
+    #: One of :data:`HIDDEN_TEXT`; None keeps the hidden text that a script shows, see :mod:`blockml.decision.hidden`.
+    hidden: str | None = _option(None, "--hidden", _HIDDEN_HELP, choices=HIDDEN_TEXT)
     #: Limits on the size of one page.
     limits: Limits = _option(
         Limits(), "--max-bytes", "read at most N bytes of a page", "positive", "N",
@@ -162,6 +170,8 @@ class Options:
             check_name("favour", self.favour, FAVOURED)
             if self.threshold is not None:
                 raise UsageError("threshold and favour can't be combined")
+        if self.hidden is not None:
+            check_name("treatment of hidden text", self.hidden, HIDDEN_TEXT)
         if not (type(self.include) is type(self.exclude) is tuple and not self.include and not self.exclude):
             for name, labels in zip(("include", "exclude"), label_names(self.include, self.exclude), strict=True):
                 object.__setattr__(self, name, labels)
@@ -212,7 +222,9 @@ class Options:
             raise UsageError(f"only records of chunks have the fields {names}; set chunks")
 
     def policy(self, policy: DecisionPolicy) -> DecisionPolicy:
-        """Return the policy with ``threshold``, or shifted towards precision or recall."""
+        """Return the policy with ``threshold`` and ``hidden``, or shifted towards precision or recall."""
+        if self.hidden is not None:
+            policy = replace(policy, hidden="drop" if self.hidden == "drop" else "keep")
         if self.favour is None:
             return with_threshold(policy, self.threshold)
         shift = FAVOURED[self.favour]

@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.features.named_elements import OF_POSTS
 from blockml.outline import innermost, line_numbers
 from blockml.page import Blocks, Nodes, Page
 
 __all__ = ["ThreadPost", "find_posts", "thread_changes"]
 
-#: Words in the attributes of posts, and of their authors, dates and quotations, which are looked for in one pass each.
-_POST_WORDS = (b"post", b"comment", b"message", b"answer", b"question", b"reply", b"msg")
+#: Words in the attributes of authors, dates and quotations.
 _MARK_WORDS = (b"author", b"user", b"creator", b"member", b"profile", b"nick", b"date", b"time", b"post", b"publish",
                b"quote", b"message", b"signature", b"/~", b"/u/")  # fmt: skip
 #: Classes, ids and types of posts; those of threads stand for the first post.
@@ -196,7 +196,7 @@ def thread_changes(
 
 def _candidates(nodes: Nodes) -> list[int]:
     """Return the elements that are named or typed as posts."""
-    held = nodes.with_words(_POST_WORDS, any_case=True)
+    held = nodes.with_words(OF_POSTS, any_case=True)
     found = sorted({node for of_word in held.values() for node in of_word})
     named = (node for node in found if nodes.name(node) not in _NO_POSTS and _is_named(nodes.attributes[node]))
     return [node for _, node in zip(range(_MOST), named, strict=False)]

@@ -12,6 +12,8 @@ from operator import attrgetter
 from typing import Any
 
 from blockml.page import Chunk, Extraction, Image, Label, Metadata, Paragraph, ParagraphKind, Post, Status
+from blockml.parsing.hiding import hiding_names
+from blockml.parsing.style_rules import Hiding
 
 __all__ = [
     "CHUNK_FIELDS",
@@ -81,6 +83,7 @@ STATUS = FieldType(
     "name", {"enum": [*map(str, Status)]}, lambda pa: pa.string(), str, {"enum": [*map(str, Status), *FAILURES, UNSURE]}
 )
 LABEL_NAME = FieldType("name or null", {"enum": [*map(str, Label), None]}, lambda pa: pa.string())
+HIDING_NAME = FieldType("name or null", {"enum": [*(way.label for way in Hiding)]}, lambda pa: pa.string())
 PARAGRAPH_KIND = FieldType("name", {"enum": [*map(str, ParagraphKind)]}, lambda pa: pa.string())
 SOURCES = FieldType(
     "names by field",
@@ -179,6 +182,7 @@ OPTIONAL = (
     ),
     Field("rules", TEXTS, "Rules for the site that matched, such as `cats.example drop .ad`."),
 )
+_ABOUT_LABEL = "Predicted label; null if the extractor has no labels."
 _BLOCK = (
     Field("index", COUNT, value=lambda found: range(len(found.kept))),
     Field("text", TEXT, value=lambda found: found.page.blocks.texts),
@@ -207,8 +211,14 @@ _BLOCK = (
     Field(
         "label",
         LABEL_NAME,
-        "Predicted label; null if the extractor has no labels.",
+        _ABOUT_LABEL,
         lambda found: map(_label, [None] * len(found.kept) if found.labels is None else found.labels),
+    ),
+    Field(
+        "hidden",
+        HIDING_NAME,
+        "How the page hides the block from readers; null if it doesn't.",
+        lambda found: hiding_names(found.page),
     ),
 )
 _PARAGRAPH = (
@@ -220,7 +230,7 @@ _PARAGRAPH = (
     Field("xpath", TEXT),
     Field("blocks", COUNTS, "Indices of its blocks.", lambda paragraph: list(paragraph.blocks)),
     Field("score", SHARE),
-    Field("label", LABEL_NAME, _BLOCK[-1].description, lambda paragraph: _label(paragraph.label)),
+    Field("label", LABEL_NAME, _ABOUT_LABEL, lambda paragraph: _label(paragraph.label)),
 )
 _CHUNK_POST: tuple[Field, ...] = (
     Field("number", COUNT, "Number of the post in its page, from 0."),

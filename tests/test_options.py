@@ -41,6 +41,7 @@ VALUES: dict[str, Any] = {
     "threshold": 0.0,
     "include": ("navigation",),
     "exclude": ("heading",),
+    "hidden": "mark",
     "limits": Limits(bytes=600),
     "backend": "html5lib",
     "detector": len,
@@ -102,6 +103,7 @@ def test_each_option_has_the_same_effect_everywhere(name: str) -> None:
     """``extract``, a batch, a pickled extractor and a column return the same text, which each option changes."""
     chosen = {name: VALUES[name]}
     html = b"<p>\xff\xfe\xfd" if name == "detector" else HTML
+    html = html.replace(b"</p>", b"<b hidden> (draft)</b></p>") if name == "hidden" else html
     if name == "detector":
         chosen = {name: lower}
     result = extract(html, **chosen)

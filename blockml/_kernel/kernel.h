@@ -123,6 +123,8 @@ enum { TEXT_CLEAN, TEXT_BLANK, TEXT_INVISIBLE };
 enum { BYTES_BEHIND = 15 }; /* bytes after the text that must be blanks */
 int utf8_kind(const char *text, Py_ssize_t length);
 int style_hides(const char *style, size_t length); /* 0 or 1; UNKNOWN if it is not ASCII */
+int style_conceals(const char *style);             /* 0 or 1, for any UTF-8 that ends with a zero byte */
+int class_conceals(const char *class);
 
 /* parsing_segmentation.c */
 PyObject *segment_nodes(PyObject *module, PyObject *arguments);

@@ -12,21 +12,37 @@ static int style_value_hides(Builder *b, const char *style) {
     return found > 0 ? HIDDEN : found;
 }
 
-/* Tells whether a mapping of attributes hides an element: 0 or HIDDEN. */
-int builder_mapping_hides(Builder *b, PyObject *attributes) {
-    PyObject *hidden = PyUnicode_FromString("hidden"), *name = PyUnicode_FromString("style"), *style = NULL, *match = NULL;
-    int held = hidden == NULL || name == NULL ? -1 : PySequence_Contains(attributes, hidden);
-    int found = held > 0 ? HIDDEN : held;
-    if (held == 0 && (found = PySequence_Contains(attributes, name)) > 0) {
-        style = PyObject_GetItem(attributes, name);
-        match = style == NULL ? NULL : PyObject_CallMethod(b->hides, "search", "O", style);
-        found = match == NULL ? -1 : match == Py_None ? 0 : HIDDEN;
-    }
-    Py_XDECREF(hidden);
-    Py_XDECREF(name);
-    Py_XDECREF(style);
-    Py_XDECREF(match);
+/* Tells whether a value of a mapping, None if it is missing, conceals an element: 0 or CONCEALED. */
+static int value_conceals(PyObject *value, int (*conceals)(const char *)) {
+    if (value == Py_None) return 0;
+    PyObject *bytes = PyUnicode_AsEncodedString(value, "utf-8", "surrogatepass");
+    int found = bytes == NULL ? -1 : conceals(PyBytes_AsString(bytes)) ? CONCEALED : 0;
+    Py_XDECREF(bytes);
     return found;
+}
+
+/* Returns the flags of elements with a mapping of attributes: HIDDEN and CONCEALED, if they hide an element. */
+int builder_mapping_hides(Builder *b, PyObject *attributes) {
+    PyObject *hidden = PyUnicode_FromString("hidden"), *style = NULL, *class = NULL, *match = NULL;
+    int held = hidden == NULL ? -1 : PySequence_Contains(attributes, hidden);
+    Py_XDECREF(hidden);
+    if (held < 0 || (style = PyObject_CallMethod(attributes, "get", "s", "style")) == NULL ||
+        (class = PyObject_CallMethod(attributes, "get", "s", "class")) == NULL)
+        goto failed;
+    if (!held && style != Py_None) {
+        if ((match = PyObject_CallMethod(b->hides, "search", "O", style)) == NULL) goto failed;
+        held = match != Py_None;
+    }
+    int of_style = value_conceals(style, style_conceals), of_class = value_conceals(class, class_conceals);
+    held = of_style < 0 || of_class < 0 ? -1 : (held ? HIDDEN : 0) | of_style | of_class;
+    goto done;
+failed:
+    held = -1;
+done:
+    Py_XDECREF(style);
+    Py_XDECREF(class);
+    Py_XDECREF(match);
+    return held;
 }
 
 /* Adds an attribute set, a mapping or the last stored pairs, and returns its number. */
@@ -53,6 +69,7 @@ int builder_attribute(Builder *b, const char *name, size_t length, const char *v
     b->n_pending_bytes = end - b->pairs_length;
     if (length == 6 && memcmp(name, "hidden", 6) == 0) b->pending_hides = 1;
     if (length == 5 && memcmp(name, "style", 5) == 0) b->pending_style = at; /* the last one counts */
+    if (length == 5 && memcmp(name, "class", 5) == 0) b->pending_class = at;
     return 0;
 }
 
@@ -74,10 +91,10 @@ static uint64_t hash_of_pairs(const char *pairs, size_t length) {
 /* Pages repeat most sets, which are stored once as long as the cache holds them. */
 int32_t builder_pending_set(Builder *b, int *hidden) {
     const char *pairs = b->pairs + b->pairs_length;
-    size_t length = b->n_pending_bytes, style = b->pending_style;
+    size_t length = b->n_pending_bytes, style = b->pending_style, class = b->pending_class;
     int hides = b->pending_hides;
     StoredSet *known = &b->stored[hash_of_pairs(pairs, length) % N_STORED_SETS];
-    b->n_pending_bytes = b->pending_style = 0, b->pending_hides = 0;
+    b->n_pending_bytes = b->pending_style = b->pending_class = 0, b->pending_hides = 0;
     if (known->set) {
         int64_t begin = b->set_end[known->set - 1], end = b->set_end[known->set];
         if ((size_t)(end - begin) == length && memcmp(b->pairs + begin, pairs, length) == 0) {
@@ -87,6 +104,7 @@ int32_t builder_pending_set(Builder *b, int *hidden) {
     }
     *hidden = hides ? HIDDEN : style ? style_value_hides(b, b->pairs + style) : 0;
     if (*hidden < 0) return -1;
+    if ((style && style_conceals(b->pairs + style)) || (class && class_conceals(b->pairs + class))) *hidden |= CONCEALED;
     b->pairs_length += length;
     int32_t set = builder_add_set(b, NULL);
     if (set > 0) *known = (StoredSet){set, *hidden};

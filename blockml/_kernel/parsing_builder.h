@@ -7,15 +7,15 @@
 
 #include "text_string_table.h"
 
-/* blockml.page.nodes.Flag.HIDDEN */
-enum { HIDDEN = 4 };
+/* Flags of blockml.page.nodes.Flag */
+enum { HIDDEN = 4, CONCEALED = 64 };
 
 typedef struct {
     int32_t tag; /* its number among the names of nodes; UNKNOWN until a node has the name */
     int32_t properties;
 } Name;
 
-/* An attribute set that was stored, 0 for none, and whether it hides the element. */
+/* An attribute set that was stored, 0 for none, and the flags of its elements: HIDDEN and CONCEALED. */
 typedef struct {
     int32_t set;
     int hidden;
@@ -34,6 +34,7 @@ typedef struct {
     size_t pairs_length, pairs_room;
     size_t n_pending_bytes; /* bytes after them: attributes of the next tag */
     size_t pending_style;   /* offset of the value of a pending style; 0 for none */
+    size_t pending_class;   /* the same of a class */
     int pending_hides;      /* whether a pending attribute hides the element */
     int64_t *set_end;       /* offset where each set ends */
     Py_ssize_t n_sets, set_room;
@@ -60,7 +61,7 @@ typedef struct {
 
 /* parsing_builder.c */
 int32_t builder_name(Builder *b, const char *name, size_t length, PyObject *owner); /* number of a name */
-/* Opens an element; `set` is the number of its attribute set, 0 for none; `hidden` is HIDDEN if they hide it. */
+/* Opens an element; `set` is the number of its attribute set, 0 for none; `hidden` has the flags that they set. */
 int builder_start(Builder *b, int32_t name, int32_t set, int hidden);
 int builder_start_pending(Builder *b, int32_t name); /* with the pending attributes */
 int builder_end(Builder *b, int32_t name);
@@ -69,7 +70,7 @@ int builder_spend(Builder *b, Py_ssize_t n_tags); /* whether the budget allows t
 int builder_close(Builder *b);                    /* closes all open nodes */
 
 /* parsing_attributes.c. Attributes of the next tag are pending until they are stored as a set. */
-int builder_mapping_hides(Builder *b, PyObject *attributes); /* 0 or HIDDEN */
+int builder_mapping_hides(Builder *b, PyObject *attributes); /* HIDDEN and CONCEALED, if they hide an element */
 int32_t builder_add_set(Builder *b, PyObject *given);        /* a mapping, or NULL for the last stored pairs */
 /* Adds an attribute; its name and value contain no zero byte. */
 int builder_attribute(Builder *b, const char *name, size_t length, const char *value, size_t value_length);

@@ -80,6 +80,42 @@ static int is_declared(const char *begin, const char *property, const char *valu
     return *begin == ':' && match_word(behind_space(begin + 1), value) != NULL;
 }
 
+#define BLANKS " \t\n\r\f\v"
+
+/* Tells whether `property : 0` or a number that starts with a point is at `begin`. */
+static int is_zero(const char *begin, const char *property) {
+    for (; *property; begin++, property++)
+        if (lower_of(*begin) != *property) return 0;
+    begin += strspn(begin, BLANKS);
+    if (*begin++ != ':') return 0;
+    begin += strspn(begin, BLANKS);
+    return *begin == '0' || *begin == '.';
+}
+
+int style_conceals(const char *style) {
+    for (; *style; style++) {
+        char c = lower_of(*style);
+        if (c == 'o' && is_zero(style, "opacity")) return 1;
+        if (c == 'f' && is_zero(style, "font-size")) return 1;
+        if (c == '-' && strspn(style + 1, "0123456789") >= 3) return 1;
+    }
+    return 0;
+}
+
+int class_conceals(const char *class) {
+    static const char *const words[] = {"sr-only", "visually", "screen"};
+    for (; *class; class++) {
+        char c = lower_of(*class);
+        for (int k = 0; k < 3; k++) {
+            if (c != words[k][0]) continue;
+            const char *word = words[k], *at = class;
+            while (*word && lower_of(*at) == *word) at++, word++;
+            if (!*word) return 1;
+        }
+    }
+    return 0;
+}
+
 int style_hides(const char *style, size_t length) {
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)style[i] >= 0x80) return UNKNOWN;

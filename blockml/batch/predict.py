@@ -77,6 +77,7 @@ def predict(
     include: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
     rules: AnyRules | None = None,
+    hidden: str | None = None,
     limits: Limits = Limits(),
     backend: str | None = None,
     detector: Detector | None = None,
@@ -126,7 +127,7 @@ def predict(
     progress
         Called with the name of a stage, how many of its items are done, and how many there are (None if unknown). With
         ``output``, these are bytes of the inputs, else pages.
-    threshold, favour, include, exclude, rules, limits, backend, detector
+    threshold, favour, include, exclude, rules, hidden, limits, backend, detector
         As in :func:`blockml.extract`.
     format
         Format of the field ``text``: ``text``, ``markdown`` or ``html``.
@@ -174,7 +175,7 @@ def predict(
     [{'id': '1', 'text': 'One', 'status': 'ok'}, {'id': '2', 'text': '', 'status': 'unreadable'}]
     """
     options = Options(
-        threshold=threshold, favour=favour, include=include, exclude=exclude, rules=rules, limits=limits,
+        threshold=threshold, favour=favour, include=include, exclude=exclude, rules=rules, hidden=hidden, limits=limits,
         backend=backend, detector=detector, format=format, links=links, images=images, tables=tables,
         formatting=formatting, front_matter=front_matter, chunks=chunks, fields=fields, languages=languages,
         deduplicate=deduplicate, min_confidence=min_confidence, declared_urls=declared_urls,

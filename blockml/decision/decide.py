@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,13 @@ from blockml.decision.policy import (
 from blockml.decision.prediction import Prediction, ScoredPage
 from blockml.decision.units import complete, mean_over_units
 from blockml.errors import UsageError, check_name, check_type
+from blockml.features.named_elements import OF_POSTS
 from blockml.outline import Outline
 from blockml.page import Label, Page, Reason
 from blockml.page.lazy import LazySequence
-from blockml.posts import ThreadPost, find_posts, thread_changes
+
+if TYPE_CHECKING:
+    from blockml.posts import ThreadPost
 
 __all__ = ["Decision", "confidence", "decide", "label_names", "predicted_f1", "with_threshold"]
 
@@ -120,6 +123,8 @@ def decide(
     by_rules, posts = kept, _posts(policy, page, prediction)
     if posts:
         likely = by_score | (scores >= _LIKELY_POST * threshold)
+        from blockml.posts import thread_changes
+
         by_default = by_model & (by_rules | ~by_score)
         added, beside = thread_changes(posts, page.blocks, kept, likely, by_default)
         kept = (kept | added) & ~beside
@@ -169,7 +174,13 @@ def decide(
 def _posts(policy: DecisionPolicy, page: Page, prediction: Prediction) -> tuple[ThreadPost, ...]:
     """Return the posts of a page that is probably not an article; none for policies that don't score units."""
     is_article = (1.0 if prediction.p_article is None else prediction.p_article) >= _CERTAIN_ARTICLE
-    return () if policy.rule != "expected_f1" or is_article else find_posts(page)
+    if policy.rule != "expected_f1" or is_article:
+        return ()
+    if sum(map(len, page.nodes.with_words(OF_POSTS, any_case=True).values())) < 2:
+        return ()
+    from blockml.posts import find_posts  # only pages with names of posts need it
+
+    return find_posts(page)
 
 
 def _by_policy(

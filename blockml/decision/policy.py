@@ -20,6 +20,7 @@ from blockml import _kernel
 from blockml.decision.comments import CommentLimits, readers_comments
 from blockml.decision.copies import hidden_blocks, hidden_copies, is_most
 from blockml.decision.forms import is_form
+from blockml.decision.hidden import hidden_content
 from blockml.decision.lines import (
     WORDLESS_WEIGHT,
     duplicate_penalties,
@@ -57,6 +58,9 @@ __all__ = [
 Rule: TypeAlias = Literal["threshold", "expected_f1"]
 """Rule by which blocks are kept. ``threshold``: scores are probabilities, and all pages have the same threshold.
 ``expected_f1``: each page has its own threshold, which maximises expected F1; scores are shifted so that it is 0.5."""
+
+Hidden: TypeAlias = Literal["auto", "keep", "drop"]
+_NAMES: Mapping[str, tuple[str, ...]] = {"rule": get_args(Rule), "hidden": get_args(Hidden)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,8 @@ class DecisionPolicy:
     #: Minimum probability of a line whose score is 0.5 at least because the page declares its text: a part of a recipe,
     #: or the summary before an article. See :mod:`blockml.decision.declared`.
     declared_probability: float = 1.0
+    #: Whether hidden text is kept. ``auto``: by the rule ``expected_f1``, only what a script reveals as content.
+    hidden: Hidden = "auto"
 
     def check(self) -> DecisionPolicy:
         """Return the policy if every field is in its range.
@@ -126,9 +132,9 @@ class DecisionPolicy:
         """
         defaults = {item.name: item.default for item in fields(self)}
         for name, value in asdict(self).items():
-            if name == "rule":
-                if value not in get_args(Rule):
-                    raise ModelFormatError(str(UnknownNameError("rule", str(value), get_args(Rule))))
+            if name in _NAMES:
+                if value not in _NAMES[name]:
+                    raise ModelFormatError(str(UnknownNameError(name, str(value), _NAMES[name])))
                 continue
             low, high = _RANGES.get(name, (0.0, MAX_LOG_ODDS))
             if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
@@ -188,10 +194,20 @@ REASONS: tuple[tuple[tuple[str, ...], Reason], ...] = (
     (("sidebar_probability",), Reason.SIDEBAR),
     (("min_content_words",), Reason.NO_CONTENT),
 )
+
+
+def _hidden(policy: DecisionPolicy, scored: ScoredPage) -> NDArray[np.bool_] | None:
+    """Return (n_blocks,) the blocks to remove because they are hidden; None if there are none."""
+    if policy.hidden == "keep" or (policy.hidden == "auto" and policy.rule != "expected_f1"):
+        return None
+    return hidden_content(scored.page, scored.by_score, scored.by_model, strict=policy.hidden == "drop")
+
+
 #: Rules that remove blocks which scores keep, in order, with their reasons: functions of the policy and the page that
 #: return (n_blocks,) the blocks to remove, or None without any.
 REMOVALS: tuple[tuple[Reason, Callable[[DecisionPolicy, ScoredPage], NDArray[np.bool_] | None]], ...] = (
     (Reason.COMMENT, lambda policy, scored: readers_comments(scored, comment_limits(policy))),
+    (Reason.HIDDEN, _hidden),
 )
 
 
@@ -370,7 +386,7 @@ _COMPILED = frozenset(
     "rule threshold min_content_words min_best_probability form_best_probability base_penalty article_penalty "
     "link_penalty certain_p min_certain_words duplicate_penalty same_context_factor min_duplicate_words "
     "neighbor_smoothing negative_shrinkage min_p_article hidden_copy_penalty sidebar_probability "
-    "comment_probability named_comment_probability declared_probability".split()
+    "comment_probability named_comment_probability declared_probability hidden".split()
 )
 _NOT_COMPILED = [(field.name, field.default) for field in fields(DecisionPolicy) if field.name not in _COMPILED]
 

@@ -47,6 +47,8 @@ _POST = 7
 _MIN_PIECE = 8
 #: Number of pieces that is tried first as the next part, and maximum number of further tries once some fit.
 _FIRST_TRY, _MAX_TRIES = 8, 4
+#: Text of parts from which the size of what is around a text is computed.
+_SAMPLE = "a"
 
 Write = Callable[[Sequence[Block]], str]
 Around = Callable[[Block], Block]
@@ -383,7 +385,7 @@ class _Splitter:
     def _lines(self, code: Code, around: Around) -> Iterator[Block]:
         """Split a listing into lines; a longer line is cut."""
         start, end = self._place(code)
-        limit, frame = self._limit(replace(code, lines=("",)), around)
+        limit, frame = self._limit(replace(code, lines=(_SAMPLE,)), around)
         most = max(1, limit - frame)
         left = [line[at : at + most] for line in code.lines for at in (range(0, len(line), most) if line else (0,))]
         left.reverse()
@@ -403,7 +405,7 @@ class _Splitter:
     def _sentences(self, block: Paragraph | Heading | Term, around: Around) -> Iterator[Block]:
         """Split a paragraph into runs of sentences, or of words or letters where a sentence is too long."""
         start, end = self._place(block)
-        limit, _ = self._limit(replace(block, content=("",)), around)
+        limit, _ = self._limit(replace(block, content=(_SAMPLE,)), around)
         pieces = Pieces()
         cuts = [_SENTENCE, _WORD, *[re.compile(f".{{1,{most}}}", re.DOTALL) for most in self._halves()]]
         left = [(piece, 0) for piece in pieces.cut(block.content, cuts[0])][::-1]
@@ -458,9 +460,12 @@ class _Splitter:
             count = min(max(count * limit // max(own, 1), fitting + 1), most_next)
         return most, fitting
 
-    def _limit(self, empty: Block, around: Around) -> tuple[int, int]:
-        """Return the maximum size of a part, and the size of an empty one; see :meth:`_wrapped`."""
-        frame = self._part_size(empty, around)
+    def _limit(self, part: Block, around: Around) -> tuple[int, int]:
+        """Return the maximum size of a part, and the size of what is around its text; see :meth:`_wrapped`.
+
+        The text of ``part`` is :data:`_SAMPLE`.
+        """
+        frame = max(0, self._part_size(part, around) - self.length(_SAMPLE))
         return self.room + (frame if frame >= self.room else 0), frame
 
     def _part_size(self, part: Block, around: Around) -> int:

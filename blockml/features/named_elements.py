@@ -1,4 +1,4 @@
-"""Names by which authors mark readers' comments and sidebars in ``class`` and ``id``."""
+"""Names by which authors mark posts, readers' comments and sidebars in ``class`` and ``id``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import re
 from blockml.page.attribute_words import searched_together
 from blockml.page.element_names import ElementNames
 
-__all__ = ["COMMENTS", "SIDEBARS"]
+__all__ = ["COMMENTS", "OF_POSTS", "SIDEBARS"]
 
+#: Words in the attributes of posts of a thread.
+OF_POSTS = (b"post", b"comment", b"message", b"answer", b"question", b"reply", b"msg")
 #: Words for comments: whole ones between hyphens, underscores and capitals. Names such as "no-comments" and
 #: "commentOnSelection" tell whether there are any, or what a click does; testimonials are chosen by the page's author.
 _COMMENT = (

@@ -31,6 +31,8 @@ class Separator(IntEnum):
 
 
 _SPACE = int(Separator.SPACE)
+#: Punctuation that belongs to the word before it.
+_CLOSING = frozenset(".,;:!?)]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +102,18 @@ class Blocks:
         """Return (n_rows,) the :class:`Separator` between each of the given blocks, in order, and the previous one.
 
         A block that is left out may have carried the line break; the blocks around it are separated by at least a
-        space.
+        space, unless the text after it starts with closing punctuation.
         """
         if not len(rows):
             return self.separators[:0]
         starts = np.zeros_like(rows)
         np.add(rows[:-1], 1, out=starts[1:])
         separators: NDArray[np.uint8] = np.maximum.reduceat(self.separators[: rows[-1] + 1], starts)
-        separators[(separators < _SPACE) & (starts < rows)] = _SPACE
+        is_apart = (separators <= _SPACE) & (starts < rows)
+        separators[is_apart] = _SPACE
+        for place in (is_apart & (self.separators[rows] < _SPACE)).nonzero()[0].tolist():
+            if self.texts[rows[place]][:1] in _CLOSING:
+                separators[place] = 0
         return separators
 
     def only(self, stays: NDArray[np.bool_]) -> Blocks:

@@ -62,6 +62,7 @@ class Reason(StrEnum):
     DUPLICATE = "duplicate"  #: below the threshold only because the page contains the same text elsewhere
     SIDEBAR = "sidebar"  #: below the threshold only because the page marks its position as a sidebar
     COMMENT = "comment"  #: a reader's comment on a page that is not a forum
+    HIDDEN = "hidden"  #: text that no reader sees: see :mod:`blockml.decision.hidden`
     TEMPLATE = "template"  #: part of the template of the page's site
     EXCLUDED = "excluded"  #: removed only because its label is excluded
     REMOVED_BY_RULE = "removed_by_rule"  #: removed only because of a rule for its site

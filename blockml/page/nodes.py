@@ -37,6 +37,7 @@ class Flag(IntFlag):
     NOSCRIPT = 8  #: inside ``noscript``
     PREFORMATTED = 16  #: inside ``pre``, ``textarea``, ``listing`` or ``xmp``: white space is significant
     DROPPED = 32  #: a script, style or similar element, kept as a childless separator without its text
+    CONCEALED = 64  #: perhaps hidden by another style or class: see :func:`blockml.parsing.hiding.hidden_nodes`
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -41,6 +41,11 @@ FLAGGED: Mapping[Flag, frozenset[str]] = {
 }
 
 _HIDES = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+#: Styles and classes that may hide an element in another way. Only ASCII, as in the C extension.
+_CONCEALING: Mapping[str, re.Pattern[str]] = {
+    "style": re.compile(r"(?:opacity|font-size)\s*:\s*[0.]|-[0-9]{3}", re.IGNORECASE | re.ASCII),
+    "class": re.compile(r"sr-only|visually|screen", re.IGNORECASE | re.ASCII),
+}
 
 #: Elements allowed in ``head`` (HTML standard, "metadata content"); any other one ends it.
 _HEAD_CONTENT = frozenset({"base", "basefont", "bgsound", "link", "meta", "noscript", "title"}) | DROPPED
@@ -295,7 +300,12 @@ def _flags(
         if attribute
         and ("hidden" in attribute or ("style" in attribute and _HIDES.search(attribute["style"]) is not None))
     ]
-    flagged = {Flag.HIDDEN: np.array(hidden, dtype=np.intp)}
+    concealed = [
+        node
+        for node, attribute in enumerate(attributes)
+        if attribute and any(pattern.search(attribute.get(name) or "") for name, pattern in _CONCEALING.items())
+    ]
+    flagged = {Flag.HIDDEN: np.array(hidden, dtype=np.intp), Flag.CONCEALED: np.array(concealed, dtype=np.intp)}
     for flag, elements in FLAGGED.items():
         flagged[flag] = np.flatnonzero(np.array([name in elements for name in names])[tag])
     flags = np.zeros(n, dtype=np.uint8)

@@ -25,6 +25,7 @@ from blockml.options import Options
 from blockml.page import Extraction, Page
 from blockml.page.bounds import MAX_RATIO, Budget
 from blockml.parsing import parse
+from blockml.parsing.hiding import hiding_names
 from blockml.reports.curve_figure import curve_svg
 from blockml.reports.figures import profile
 from blockml.reports.liveview import live_view, script_policy
@@ -119,7 +120,7 @@ def write_view(
     xpaths = _listed(page, explain, budget)
     is_whole = len(xpaths) == len(blocks) and budget.spend(_script_size(blocks.texts), "texts at other thresholds")
     live = live_view(result, threshold, labels, extractor if is_whole else None, options)
-    agreements = _agreements(labels, result.kept)
+    agreements, hidden = _agreements(labels, result.kept), hiding_names(page)
     rules = None if result.rules is None else result.rules.by_block
     lines: list[dict[str, Any]] = []
     for i, block in enumerate(islice(blocks, len(xpaths))):
@@ -132,6 +133,7 @@ def write_view(
                 "label": "" if result.labels is None else str(result.labels[i]),
                 "kept": kept,
                 "reason": str(result.reasons[i]).replace("_", " ") + (f": {rules[i]}" if rules and rules[i] else ""),
+                "hidden": (hidden[i] or "").replace("_", " "),
                 "note": explain[i] if explain else "",
                 "parent": block.parent,
                 "words": block.n_words,

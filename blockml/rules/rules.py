@@ -25,8 +25,8 @@ DECIDING, DESCRIBING = ("within", "keep", "drop"), ("title", "authors", "publish
 _LEARNT = "learnt"
 #: Name of the rules for pages of all sites.
 ANY_SITE = "*"
-#: Maximum bytes of a file, and selectors of a site.
-_MOST_BYTES, _MOST_SELECTORS = 64 << 20, 200
+#: Maximum bytes of a file, layouts of a site, and selectors of a layout.
+_MOST_BYTES, _MOST_LAYOUTS, _MOST_SELECTORS = 64 << 20, 20, 200
 #: The smallest file of rules, for help texts.
 EXAMPLE = '["cats.example"]\ndrop = ".newsletter"\n'
 
@@ -168,8 +168,9 @@ def _read(tables: Mapping[str, Any], source: str | None) -> Rules:
             raise UsageError("the name of a table must be a site, such as cats.example, or *", source=place)
         items: Sequence[Any] = value if isinstance(value, list) else [value]
         found = tuple(_read_site(site, item, place) for item in items)
-        if sum(1 for item in found for _ in item.named()) > _MOST_SELECTORS:
-            raise UsageError(f"a site may have at most {_MOST_SELECTORS} selectors", source=place)
+        if len(found) > _MOST_LAYOUTS or any(len([*item.named()]) > _MOST_SELECTORS for item in found):
+            limits = f"{_MOST_LAYOUTS} layouts, each with at most {_MOST_SELECTORS} selectors"
+            raise UsageError(f"a site may have at most {limits}", source=place)
         by_site[site] = (*by_site.get(site, ()), *found)
     return Rules(MappingProxyType(by_site), source)
 

@@ -19,7 +19,7 @@ from blockml.options import Options
 from blockml.progress import ProgressCallback, ignore_progress
 from blockml.rules.candidates import Sample
 from blockml.rules.learning import LEAST_PAGES, Learnt, learn_layout
-from blockml.rules.rules import ANY_SITE, Rules, SiteRules
+from blockml.rules.rules import Rules, SiteRules
 from blockml.text.plurals import counted
 from blockml.text.public_suffixes import split_host
 
@@ -182,7 +182,7 @@ def _of_site(site: str, pairs: Sequence[tuple[Sample, str]], least_f1: float) ->
     samples = [sample for sample, _ in pairs]
     against = "labels" if pairs and all(against == "labels" for _, against in pairs) else "decisions"
     whole = _result(site, samples, against, least_f1)
-    layouts = _layouts(samples) if whole.reason and len(samples) >= 2 * LEAST_PAGES and site != ANY_SITE else []
+    layouts = _layouts(samples) if whole.reason and len(samples) >= 2 * LEAST_PAGES else []
     if len(layouts) < 2:
         yield whole
         return

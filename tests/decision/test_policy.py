@@ -42,6 +42,7 @@ def test_defaults_of_missing_fields() -> None:
         "comment_probability": 0.5,
         "named_comment_probability": 1.0,
         "declared_probability": 1.0,
+        "hidden": "auto",
     }
 
 

@@ -77,12 +77,13 @@ def test_results_are_reproducible() -> None:
 
 @pytest.mark.parametrize("name", ["sites/patient-crumb/crumb-post-03", "pages/code-documentation"])
 def test_lower_thresholds_keep_more(name: str) -> None:
-    """Lower thresholds only add blocks, and readers' comments are left out at every threshold."""
+    """Lower thresholds only add blocks; readers' comments and hidden text are left out at every threshold."""
     html = (ROOT / "data" / name / "page.html").read_bytes()
     results = [blockml.extract(html, threshold=value) for value in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)]
     kept = [result.kept for result in results]
-    assert all(keep or reason == "comment" for keep, reason in zip(kept[0], results[0].reasons, strict=True))
-    assert blockml.extract(html, threshold=0.0, include="comment").kept.all()
+    left_out = ("comment", "hidden")
+    assert all(keep or reason in left_out for keep, reason in zip(kept[0], results[0].reasons, strict=True))
+    assert blockml.extract(html, threshold=0.0, include="comment", hidden="keep").kept.all()
     assert all((more >= less).all() for more, less in itertools.pairwise(kept))
 
 

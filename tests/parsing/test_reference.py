@@ -425,6 +425,26 @@ def test_any_style(style: str) -> None:
     assert bool(nodes.flags[0] & Flag.HIDDEN) == hidden
 
 
+concealing_pieces = st.sampled_from(
+    [*"opacity OPACITY font-size font\rsize : 0 . 0.5 1 - -9 999 sr-only SR-ONLY s visually screen ſcreen".split(" "),
+     *(" ", "\t", "\x1f", "\xa0")]
+)  # fmt: skip
+
+
+@settings(max_examples=300)
+@given(value=st.lists(concealing_pieces, max_size=6).map("".join), name=st.sampled_from(["style", "class"]))
+def test_any_concealing_attribute(value: str, name: str) -> None:
+    """Styles and classes conceal an element in both implementations alike, however their attributes come."""
+    events = [("start", ("p", {name: value})), ("data", ("x",)), ("end", ("p",))]
+    nodes, _ = built(events, Limits())
+    with python_reference():
+        assert built(events, Limits())[0].flags.tolist() == nodes.flags.tolist()
+    html = f'<p {name}="{value}">x</p>'
+    flags = blockml.parse(html).nodes.flags
+    with python_reference():
+        assert blockml.parse(html).nodes.flags.tolist() == flags.tolist()
+
+
 # --- invalid arguments ------------------------------------------------------------------------------------------------
 
 

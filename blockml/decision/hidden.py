@@ -1,0 +1,162 @@
+"""Hidden text: what no reader sees leaves the content, unless a script reveals it as content.
+
+Hidden words inside of a visible line always go. Of hidden elements with lines of their own, those stay that a click or
+a script shows: tabs, accordions, slides and texts to expand, parts that a page streams, and elements that have so much
+of the text that the page would be nothing without them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.outline import line_numbers
+from blockml.page import Nodes, Page
+from blockml.parsing.hiding import block_ways, hidden_nodes, outermost
+from blockml.parsing.style_rules import Hiding
+
+__all__ = ["hidden_content"]
+
+#: Words in the class or id of elements that a click or a script shows.
+_REVEALED = re.compile(
+    r"tab|accord|collaps|panel|toggle|expan|more|full|slide|carousel|swiper|faq|answer|desc|content|spoiler|drawer|reveal",
+    re.IGNORECASE,
+)
+#: Elements before one that a click on them shows.
+_BUTTONS = frozenset({"button", "dt", "summary"})
+_CONTROLS = _BUTTONS | {"h1", "h2", "h3", "h4", "h5", "h6"}
+#: Ids of parts that React streams in hidden elements and puts into their places.
+_STREAMED = re.compile(r"S:[0-9a-f]+")
+#: Attributes, and a sign in their values, by which controls refer to the ids of elements that they show.
+_REFERRING = (b"href\0#", b"aria-controls", b"-target\0#")
+#: Nodes of an element among which an id is looked for, and levels to climb to the element before it (our choices).
+_FIRST_NODES, _MAX_LEVELS = 4, 32
+#: Shares of the words of the text that an element, and all elements hidden in one way, have at most to be removed.
+_MAX_SHARE = 0.3
+
+
+def hidden_content(
+    page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_], *, strict: bool = False
+) -> NDArray[np.bool_] | None:
+    """Return (n_blocks,) the kept blocks with hidden text to remove; None if there are none.
+
+    The larger ``kept`` is, the more blocks are left.
+
+    Parameters
+    ----------
+    page
+        The page.
+    kept
+        (n_blocks,) the blocks that are kept otherwise.
+    content
+        (n_blocks,) the blocks that the model keeps, whose words are counted.
+    strict
+        Whether all hidden text goes, whatever reveals it.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>Cats<span hidden> (draft)</span> rule.<p>They sleep.<p hidden>Or do they?")
+    >>> hidden_content(page, np.ones(5, dtype=bool), np.ones(5, dtype=bool)).tolist()
+    [False, True, False, False, True]
+    """
+    ways = hidden_nodes(page, kept | content)
+    if ways is None:
+        return None
+    blocks, nodes = page.blocks, page.nodes
+    way = block_ways(page, ways)
+    hidden = kept & (way > 0)
+    if strict or not np.count_nonzero(hidden):
+        return hidden if np.count_nonzero(hidden) else None
+    line = line_numbers(blocks)
+    removed = hidden & np.isin(line, line[(way == 0) & (blocks.n_words > 0)])
+    rest = hidden & ~removed & (way != Hiding.SCREEN_READER)
+    if np.count_nonzero(rest):
+        words = np.where(content, np.maximum(blocks.n_words, 1), 0)
+        limit = _MAX_SHARE * int(words.sum())
+        everywhere = hidden_nodes(page)  # also beside what is kept, whatever is kept
+        is_revealed = _Revealed(nodes, ways > 0 if everywhere is None else everywhere > 0)
+        found = [rows for element, rows in _elements(page, ways > 0, rest) if not is_revealed(element)]
+        by_way = np.bincount(way[np.concatenate(found)], words[np.concatenate(found)], len(Hiding)) if found else ()
+        for rows in found:
+            if by_way[way[rows[0]]] < limit:
+                removed[rows] = True
+    return removed if np.count_nonzero(removed) else None
+
+
+def _elements(
+    page: Page, hidden: NDArray[np.bool_], among: NDArray[np.bool_]
+) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Yield the outermost hidden elements, with those of some blocks that are in them."""
+    rows = among.nonzero()[0]
+    places = page.blocks.node[rows]
+    elements = outermost(page.nodes, hidden)
+    owner = elements[elements.searchsorted(places, side="right") - 1]
+    # A text without size is in an element that is not marked itself.
+    owner = np.where(page.nodes.tag[owner] == 0, page.nodes.parent[owner], owner)
+    starts = np.flatnonzero(np.append(True, owner[1:] != owner[:-1]))
+    yield from zip(owner[starts].tolist(), np.split(rows, starts[1:]), strict=True)
+
+
+class _Revealed:
+    """Tells whether a hidden element has content that a click or a script shows."""
+
+    def __init__(self, nodes: Nodes, hidden: NDArray[np.bool_]) -> None:
+        self.nodes, self.hidden = nodes, hidden
+        self._shown: dict[int, set[str]] = {}
+        self._targets: set[str] | None = None
+
+    def __call__(self, element: int) -> bool:
+        held = self.nodes.attributes[element]
+        names, identity = held.get("class") or "", held.get("id") or ""
+        return (
+            _REVEALED.search(f"{names} {identity}") is not None
+            or _STREAMED.fullmatch(identity) is not None
+            or held.get("role") == "tabpanel"
+            or "aria-labelledby" in held
+            or self.follows_control(element)
+            or not self.shown_beside(element).isdisjoint(names.split())
+            or self.is_target(element)
+        )
+
+    def follows_control(self, element: int) -> bool:
+        """Tell whether the element before it is a button, or a heading with more than a text."""
+        before, parent = element - 1, int(self.nodes.parent[element])
+        for _ in range(_MAX_LEVELS):
+            if before <= parent:
+                return False
+            if self.nodes.parent[before] == parent:
+                has_markup = bool(self.nodes.attributes[before]) or np.any(self.nodes.tag[before + 1 : element])
+                return self.nodes.name(before) in (_CONTROLS if has_markup else _BUTTONS)
+            before = int(self.nodes.parent[before])
+        return False
+
+    def shown_beside(self, element: int) -> set[str]:
+        """Return the classes of elements beside it that are shown."""
+        nodes, parent = self.nodes, int(self.nodes.parent[element])
+        if parent not in self._shown:
+            found, child = set[str](), parent + 1
+            while parent >= 0 and child < nodes.end[parent]:
+                if not self.hidden[child]:
+                    found.update((nodes.attributes[child].get("class") or "").split())
+                child = int(nodes.end[child])
+            self._shown[parent] = found
+        return self._shown[parent]
+
+    def is_target(self, element: int) -> bool:
+        """Tell whether a link or control refers to it, or to one of its first elements."""
+        nodes = self.nodes
+        if self._targets is None:
+            self._targets = set()
+            for held in nodes.with_words(_REFERRING).values():
+                for node in held:
+                    for name, value in nodes.attributes[node].items():
+                        if name == "aria-controls":
+                            self._targets.update(value.split())
+                        elif value[:1] == "#":
+                            self._targets.add(value[1:])
+        last = min(int(nodes.end[element]), element + _FIRST_NODES)
+        return any(nodes.attributes[node].get("id") in self._targets for node in range(element, last))

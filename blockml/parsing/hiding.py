@@ -1,0 +1,191 @@
+"""How elements are hidden from readers: by attributes, styles, classes and rules of ``style`` elements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.page import Flag, Nodes, Page
+from blockml.page.attributes import Attributes
+from blockml.parsing.style_rules import Hiding, Selector, StyleSheets, hiding_of, shows
+
+__all__ = ["block_ways", "hidden_nodes", "hiding_names", "mark_hidden", "outermost"]
+
+_MARKED = int(Flag.HIDDEN | Flag.CONCEALED)
+#: Classes of texts for screen readers (Bootstrap, HTML5 Boilerplate, WordPress, Drupal and others).
+_OF_READERS = re.compile(
+    r"(?:^|\s)(?:sr-only|visually-?hidden|u-hiddenVisually|screen-?reader(?:-text|-only)?)(?:\s|$)", re.IGNORECASE
+)
+#: Elements with formulas for screen readers, which have the text that is written.
+_FORMULAS = frozenset({"math"})
+#: Bytes and number of words that :meth:`~blockml.page.Nodes.with_words` looks for.
+_MIN_WORD, _MOST_WORDS = 2, 16
+
+_MARK = "[hidden: "
+_T = TypeVar("_T")
+
+
+def hidden_nodes(page: Page, kept: NDArray[np.bool_] | None = None) -> NDArray[np.int8] | None:
+    """Return (n_nodes,) the :class:`~blockml.parsing.style_rules.Hiding` of each node; None if none is hidden.
+
+    Parameters
+    ----------
+    page
+        The page.
+    kept
+        (n_blocks,) the blocks that matter; others need not be marked. None for all.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<style>.a{display:none}</style><p>one<p class=a>two<p hidden>three")
+    >>> hidden_nodes(page)[page.blocks.node].tolist()
+    [0, 2, 1]
+    """
+    nodes, blocks = page.nodes, page.blocks
+    own = np.zeros(len(nodes), dtype=np.int8)
+    flags = blocks.flags if kept is None else blocks.flags[kept]
+    if np.bitwise_or.reduce(flags, initial=0) & _MARKED:
+        elements = np.flatnonzero((nodes.flags & _MARKED > 0) & (nodes.tag != 0))
+        own[elements] = _of_sets(nodes, elements, _by_attributes)
+    if "style" in nodes.names and page.utf8 is not None and len(flags):
+        _add_rules(page, kept, own)
+    return _inherited(nodes, own) if np.count_nonzero(own) else None
+
+
+def block_ways(page: Page, ways: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Return (n_blocks,) how each block is hidden, from (n_nodes,) ``ways``; 0 if its first or last text is shown."""
+    return np.minimum(ways[page.blocks.node], ways[page.blocks.last_node])
+
+
+def hiding_names(page: Page) -> list[str | None]:
+    """Return (n_blocks,) names of the ways in which blocks are hidden; None for shown ones.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> hiding_names(blockml.parse("<p>one<p hidden>two<p style='left: -9999px; position: absolute'>three"))
+    [None, 'attribute', 'off_screen']
+    """
+    ways = hidden_nodes(page)
+    if ways is None:
+        return [None] * len(page.blocks)
+    names = [way.label for way in Hiding]
+    return [names[way] for way in block_ways(page, ways).tolist()]
+
+
+def mark_hidden(page: Page, kept: NDArray[np.bool_]) -> Page:
+    """Return the page with marks around the kept texts that are hidden: ``[hidden: text]``.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>Cats<b hidden> and dogs</b> rule.")
+    >>> mark_hidden(page, np.ones(3, dtype=bool)).blocks.texts
+    ('Cats', '[hidden: and dogs]', 'rule.')
+    """
+    ways = hidden_nodes(page, kept)
+    if ways is None:
+        return page
+    blocks, nodes = page.blocks, page.nodes
+    rows = (kept & (block_ways(page, ways) > 0)).nonzero()[0]
+    owner = outermost(nodes, ways > 0).searchsorted(blocks.node[rows], side="right")
+    starts = np.append(True, (np.diff(owner) != 0) | (np.diff(rows) > 1))[: len(rows)]
+    own_texts, node_texts = list(blocks.texts), list(nodes.texts)
+    for row in rows[starts].tolist():
+        own_texts[row] = f"{_MARK}{own_texts[row]}"
+        node = int(blocks.node[row])
+        text = node_texts[node].lstrip()
+        blanks = node_texts[node][: len(node_texts[node]) - len(text)]
+        node_texts[node] = f"{blanks}{_MARK}{text}"
+    for row in rows[np.append(starts[1:], True)[: len(rows)]].tolist():
+        own_texts[row] += "]"
+        node = int(blocks.last_node[row])
+        node_texts[node] = f"{node_texts[node].rstrip()}]"
+    return replace(page, nodes=replace(nodes, texts=node_texts), blocks=replace(blocks, texts=tuple(own_texts)))
+
+
+def outermost(nodes: Nodes, hidden: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the marked nodes (n_nodes,) whose parent is not marked."""
+    found: NDArray[np.intp] = (hidden & ~np.append(hidden, False)[nodes.parent]).nonzero()[0]  # a root's parent is -1
+    return found
+
+
+def _of_sets(nodes: Nodes, elements: NDArray[np.intp], own: Callable[[Mapping[str, str]], _T]) -> list[_T]:
+    """Return (n_elements,) what a function says about the attributes of elements, many of which share them."""
+    held = nodes.attributes
+    if not isinstance(held, Attributes):
+        return [own(held[element]) for element in elements.tolist()]
+    numbers, places = np.unique(held.number[elements], return_inverse=True)
+    ways = [own(held.mapping(number)) for number in numbers.tolist()]
+    return [ways[place] for place in places.tolist()]
+
+
+def _by_attributes(held: Mapping[str, str]) -> Hiding:
+    """Tell how the attributes of an element hide it."""
+    if "hidden" in held:
+        return Hiding.ATTRIBUTE
+    if (style := held.get("style")) and (way := hiding_of(style)):
+        return way
+    return Hiding.SCREEN_READER if _OF_READERS.search(held.get("class") or "") else Hiding.SHOWN
+
+
+def _add_rules(page: Page, kept: NDArray[np.bool_] | None, own: NDArray[np.int8]) -> None:
+    """Add the elements that rules of style elements hide, in place."""
+    sheets, nodes = StyleSheets(page), page.nodes
+    by_name: dict[str, list[Selector]] = {}  # by one of their classes and ids, or else by element name
+    for selector in sheets.selectors():
+        by_name.setdefault(min(selector.names, default=selector.element), []).append(selector)
+    if not by_name:
+        return
+    places = page.blocks.node if kept is None else page.blocks.node[kept]
+    revealed: dict[Selector, bool] = {}
+    for element in _candidates(nodes, by_name):
+        first, after = places.searchsorted((element, nodes.end[element]))
+        if own[element] or first == after:
+            continue
+        held, name = nodes.attributes[element], nodes.name(element)
+        names = {f".{word}" for word in (held.get("class") or "").split()} | {f"#{held.get('id')}"}
+        for selector in (selector for key in (*names, name) for selector in by_name.get(key, ())):
+            if selector.element not in ("", name) or not selector.names <= names:
+                continue
+            if selector not in revealed:
+                revealed[selector] = sheets.reveals(selector)
+            if not revealed[selector] and not shows(held.get("style") or "", selector.way):
+                own[element] = selector.way
+                break
+
+
+def _candidates(nodes: Nodes, names: Iterable[str]) -> list[int]:
+    """Return the elements whose attributes contain one of the classes and ids, or that have one of the names."""
+    words = [name[1:].encode() for name in names if name[0] in ".#"]
+    if any(len(word) < _MIN_WORD for word in words):
+        return np.flatnonzero(nodes.tag).tolist()
+    found = {node for name in names if name[0] not in ".#" for node in nodes.indices(name).tolist()}
+    for start in range(0, len(words), _MOST_WORDS):
+        for held in nodes.with_words(tuple(words[start : start + _MOST_WORDS])).values():
+            found.update(held)
+    return sorted(found)
+
+
+def _inherited(nodes: Nodes, own: NDArray[np.int8]) -> NDArray[np.int8] | None:
+    """Return (n_nodes,) how each node is hidden by itself or an ancestor; the outermost one counts."""
+    found = np.zeros(len(nodes), dtype=np.int8)
+    formulas = nodes.named(_FORMULAS).nonzero()[0]
+    after = 0
+    for element in own.nonzero()[0].tolist():
+        end = int(nodes.end[element])
+        if element < after or formulas.searchsorted(element) < formulas.searchsorted(end):
+            continue
+        if own[element] == Hiding.SIZE:  # elements inside of it may have a size
+            inside = slice(element + 1, end)
+            found[inside][(nodes.parent[inside] == element) & (nodes.tag[inside] == 0)] = Hiding.SIZE
+        else:
+            found[element:end] = own[element]
+            after = end
+    return found if np.count_nonzero(found) else None

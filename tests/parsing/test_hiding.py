@@ -1,0 +1,147 @@
+"""How pages hide text from readers."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import blockml
+from blockml.parsing.hiding import hidden_nodes, hiding_names, mark_hidden
+
+
+def ways(html: str) -> list[str | None]:
+    """Return how each block of a page is hidden."""
+    return hiding_names(blockml.parse(html))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "way"),
+    [
+        ("hidden", "attribute"),
+        ("style='DISPLAY : none !important'", "display"),
+        ("style='color:red;visibility:hidden'", "visibility"),
+        ("style='opacity: .0'", "opacity"),
+        ("style='opacity:0;transition:opacity 1s'", None),
+        ("style='opacity:0.5'", None),
+        ("style='font-size:0px'", "size"),
+        ("style='font-size:0.9em'", None),
+        ("style='position:absolute;left:-9999px'", "off_screen"),
+        ("style='left:-9999px'", None),
+        ("style='text-indent:-1000em'", "off_screen"),
+        ("style='margin-left:-10px'", None),
+        ("class='sr-only'", "screen_reader"),
+        ("class='screen-reader-text big'", "screen_reader"),
+        ("class='screen'", None),
+        ("aria-hidden=true", None),
+    ],
+)
+def test_attributes(attribute: str, way: str | None) -> None:
+    """An attribute, a style or a class hides an element and what is in it."""
+    assert ways(f"<p>a<p {attribute}>b") == [None, way]
+    inner = None if way == "size" else way  # elements have sizes of their own
+    assert ways(f"<p>a<div {attribute}><p>b</div>") == [None, inner]
+
+
+@pytest.mark.parametrize(
+    ("css", "way"),
+    [
+        (".x{display:none}", "display"),
+        ("p.x , .other { color: red; display: none }", "display"),
+        ("#i{visibility:hidden}", "visibility"),
+        ("i{opacity:0}", None),
+        (".x{position:absolute;left:-999px}", "off_screen"),
+        (".x{position:absolute;clip:rect(0 0 0 0)}", "off_screen"),
+        (".x{font-size:0}", "size"),
+        ("@media screen{.x{display:none}}", "display"),
+        ("@layer base{.x{display:none}}", "display"),
+        ("@media print{.x{display:none}}", None),
+        ("@media (max-width:9px){.x{display:none}}", None),
+        (".a .x{display:none}", None),
+        (".x:hover{display:none}", None),
+        (".y.x{display:none}", None),
+        ("div.x{display:none}", None),
+        ("/* .x{display:none} */", None),
+        (".x{display:none}.x{display:block}", None),
+        (".x{display:block}.x{display:none}", "display"),
+        (".x{display:none}.x.open{display:block}", None),
+        (".x{display:none}.open > .x{display:flex}", None),
+        (".x{display:none}.x .inner{display:block}", "display"),
+        (".x{display:none}@media (min-width:9px){.x{display:block}}", None),
+        (".xx{display:none}", None),
+    ],
+)
+def test_rules(css: str, way: str | None) -> None:
+    """A simple rule for screens hides elements, unless another rule shows them."""
+    assert ways(f"<style>{css}</style><p>a<p class='x z' id=i>b") == [None, way]
+    assert ways(f"<STYLE>{css}</STYLE><p>a<p class='x z' id=i>b") == [None, way]
+
+
+def test_names_of_elements_hide() -> None:
+    """A selector may be the name of an element."""
+    assert ways("<style>aside{display:none}</style><p>a<aside>b</aside><p>c") == [None, "display", None]
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "<!-- <style>.x{display:none}</style> -->",
+        "<noscript><style>.x{display:none}</style></noscript>",
+        "<script>'<style>.x{display:none}</style>'</script>",
+        "<style media=print>.x{display:none}</style>",
+        "<style>.x{display:none}</style>" * 2,
+    ],
+)
+def test_style_elements_that_do_not_apply(style: str) -> None:
+    """Style elements in comments, scripts and ``noscript``, and those for print, hide nothing."""
+    expected = "display" if style.startswith("<style>") else None
+    assert ways(f"<body>{style}<p>a<p class=x>b") == [None, expected]
+    assert ways(f"<body>{style}<style>.y{{display:none}}</style><p>a<p class=x>b<p class=y>c") == [
+        None,
+        expected,
+        "display",
+    ]
+
+
+def test_an_inline_style_shows_what_a_rule_hides() -> None:
+    """A style attribute counts more than a rule."""
+    assert ways("<style>.x{display:none}</style><p class=x>a<p class=x style='display:block'>b") == ["display", None]
+
+
+def test_formulas_for_screen_readers_are_shown() -> None:
+    """Hidden MathML is the text of a formula."""
+    html = "<p>Let <span class=sr-only><math><mi>x</mi></math></span> be."
+    assert ways(html) == [None, None, None]
+
+
+def test_pages_without_hidden_text() -> None:
+    """A page without hidden text, blocks or source has no hidden nodes."""
+    for html in ("", "<p>a", "<style>p{color:red}</style><p>a", "<style>.x{display:none}</style>"):
+        assert hidden_nodes(blockml.parse(html)) is None
+
+
+def test_marks() -> None:
+    """Neighbouring hidden texts of one element have one mark."""
+    page = blockml.parse("<p>a<div hidden><p>b<p>c</div><p hidden>d<p>e")
+    assert mark_hidden(page, np.ones(5, dtype=bool)).blocks.texts == ("a", "[hidden: b", "c]", "[hidden: d]", "e")
+    assert mark_hidden(page, page.blocks.flags < 0) is page
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        ".x{display:none}", "a.b,", "{display:none", ".x{display:none", "@media all{", "/*", "display:none;", "-999 ",
+        "<style>.x{display:none}</style>", "<style", "</style", "<!--<style>", ".x.y.z{opacity:0}",
+    ],
+)  # fmt: skip
+def test_style_sheets_are_read_in_linear_time(piece: str) -> None:
+    """Long style sheets of any kind take a bounded time."""
+    took = []
+    for n in (20_000, 80_000):
+        html = f"<style>.x{{display:none}}{piece * (n // len(piece))}</style><p class='x y z'>a<p>b"
+        page = blockml.parse(html)
+        start = time.process_time()
+        hidden_nodes(page)
+        took.append(time.process_time() - start)
+    assert took[1] < 12 * max(took[0], 0.002)
