@@ -147,9 +147,9 @@ def thread_changes(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return what is added to the kept blocks of a thread, and what is removed, (n_blocks,) each.
 
-    Nothing unless two bodies are kept. The authors and dates above kept bodies are added, and, if most posts are kept,
-    the likely blocks of the bodies of the others. What else is in a post whose body the model keeps is removed:
-    profiles, buttons and signatures.
+    If two bodies are kept, the authors and dates above them are added, and, if most posts are kept, the likely blocks
+    of the bodies of the others. If the model keeps two bodies, what else is in these posts is removed: profiles,
+    buttons and signatures.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def thread_changes(
     Examples
     --------
     >>> import blockml
-    >>> post = "<div class=post><b class=author>{}</b> <time>2026-01-02</time><p>I use rye flour now.</p><a>R</a></div>"
+    >>> post = "<div class=post><b class=author>{}</b> 2026-01-02<p>It is a flour of rye.</p><a>Quote</a></div>"
     >>> page = blockml.parse(post.format("Ann") + post.format("Bo"))
     >>> kept = np.array([False, False, True, True, False, False, True, False])
     >>> added, removed = thread_changes(find_posts(page), page.blocks, kept, kept, kept)
@@ -178,16 +178,16 @@ def thread_changes(
         return 2 * int(words[rows][chosen[rows]].sum()) > int(words[rows].sum())
 
     bodies = [np.array(post.body, dtype=np.intp) for post in posts]
-    is_kept = [is_most(rows, kept) for rows in bodies]
-    if sum(is_kept) < _MIN_KEPT:  # an article with comments, for instance
-        return added, removed
-    is_thread = 2 * sum(is_kept) >= len(posts)
+    is_kept, is_default = ([is_most(rows, chosen) for rows in bodies] for chosen in (kept, by_model))
+    # One kept post is an article with comments, for instance.
+    may_add, may_remove = sum(is_kept) >= _MIN_KEPT, sum(is_default) >= _MIN_KEPT
+    is_thread = may_add and 2 * sum(is_kept) >= len(posts)
     for number, (post, rows, has_body) in enumerate(zip(posts, bodies, is_kept, strict=True)):
         is_missing = is_thread and not (has_body or post.is_remark) and is_most(rows, kept | likely)
         added[rows] |= is_missing & likely[rows]
         header = np.array(post.header, dtype=np.intp)
-        added[header] |= has_body or is_missing
-        if is_most(rows, by_model):
+        added[header] |= may_add and (has_body or is_missing)
+        if may_remove and is_default[number]:
             rest = np.array(post.blocks, dtype=np.intp)
             rest = rest[~(np.isin(rest, rows) | np.isin(rest, header) | (title[rest] & (number == 0)))]
             removed[rest] |= words[rest][by_model[rest]].sum() < words[rows][by_model[rows]].sum()

@@ -155,8 +155,8 @@ PAGE = (
     Field(
         "page_type",
         TEXT.or_null(),
-        "Type of the page, declared or else predicted: `article`, `forum`, `product`, `list` or `other`; null if "
-        "unknown.",
+        "Type of the page, of its posts, declared or predicted: `article`, `forum`, `product`, `list` or `other`; null "
+        "if unknown.",
         of_metadata=True,
     ),
     Field("n_blocks", COUNT, "Number of text blocks.", lambda found: len(found.kept)),

@@ -161,3 +161,11 @@ def test_chunks_end_before_posts() -> None:
     split = [chunk.posts[0].number for chunk in result.chunks(150)]
     assert split == sorted(split)
     assert len(split) > 3
+
+
+def test_a_page_of_posts_is_a_forum() -> None:
+    """Whatever it declares, because many forums declare articles; an article with comments stays one."""
+    declared = b'<meta property="og:type" content="article">'
+    assert blockml.extract(declared + thread("xenforo")).page_type == "forum"
+    article = declared + f"<article><h1>Mills</h1><p>{SENTENCE * 20}</p></article>".encode()
+    assert blockml.extract(article).page_type == "article"

@@ -150,7 +150,8 @@ def _decide(
         likely = by_score | (scores >= _LIKELY_POST * threshold)
         from blockml.posts import thread_changes
 
-        added, beside = thread_changes(posts, page.blocks, kept, likely, by_model)
+        by_default = by_model & (by_rules | ~by_score)
+        added, beside = thread_changes(posts, page.blocks, kept, likely, by_default)
         kept = (kept | added) & ~beside
     # The confidence is that of the scores, without labels that were included or excluded.
     if policy.rule == "expected_f1" and prediction.matrix is not None:

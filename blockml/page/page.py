@@ -130,10 +130,15 @@ class Extraction:
 
     @property
     def page_type(self) -> str | None:
-        """Type of the page: declared (``article``, ``forum``, ``product`` or ``list``), or else predicted.
+        """Type of the page: ``forum`` if most of the text is posts, else declared, or else predicted.
 
-        The model predicts ``article`` or ``other``; None if it doesn't, and no type is declared.
+        Pages declare ``article``, ``forum``, ``product`` or ``list``. The model predicts ``article`` or ``other``; None
+        if it doesn't, and no type is declared.
         """
+        n_words = self.page.blocks.n_words
+        in_posts = [block for post in self.posts for block in post.blocks]
+        if in_posts and 2 * int(n_words[in_posts].sum()) >= int(n_words[self.kept].sum()):
+            return "forum"
         declared = self.metadata.page_type
         if declared in _DECLARED_TYPES:
             return declared

@@ -42,7 +42,7 @@ def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[st
     record = json.loads(capsys.readouterr().out)
     assert list(record) == [
         "schema_version", "url", "status", "title", "text", "confidence", "article_probability", "page_type",
-        "n_blocks", "n_kept_blocks", "model", "warnings", "metadata", "paragraphs", "removed", "images", "blocks",
+        "n_blocks", "n_kept_blocks", "model", "warnings", "metadata", "paragraphs", "removed", "posts", "images", "blocks",
     ]  # fmt: skip
     assert record["url"] == "http://x.example/"
     assert list(record["blocks"][0]) == [
