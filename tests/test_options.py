@@ -41,6 +41,7 @@ VALUES: dict[str, Any] = {
     "threshold": 0.0,
     "include": ("navigation",),
     "exclude": ("heading",),
+    "rules": {"*": {"drop": "p"}},
     "limits": Limits(bytes=600),
     "backend": "html5lib",
     "detector": len,

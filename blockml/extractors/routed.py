@@ -17,7 +17,6 @@ from blockml.decision.decide import Decision
 from blockml.decision.prediction import Prediction
 from blockml.errors import ModelError, ModelFormatError
 from blockml.extractors.base import Extractor
-from blockml.extractors.by_rules import RulesExtractor
 from blockml.extractors.trained import TrainedExtractor
 from blockml.model import Model, load_model, save_model
 from blockml.page import Page
@@ -26,6 +25,7 @@ from blockml.storage.atomic import atomic_write
 from blockml.text.public_suffixes import split_host
 
 if TYPE_CHECKING:
+    from blockml.extractors.by_rules import RulesExtractor
     from blockml.templates.distances import Metric
 
 __all__ = ["ROUTES", "Route", "RouteTemplate", "RoutedExtractor", "is_routed", "read_routed", "write_routed"]
@@ -226,8 +226,16 @@ def read_routed(folder: str | os.PathLike[str]) -> RoutedExtractor:
         if isinstance(error, ModelError):
             raise
         raise ModelFormatError(f"not a routing table ({type(error).__name__}: {error})", source=table) from error
-    file = place / RULES
-    return RoutedExtractor(base, routes=routes, by_rules=RulesExtractor(file) if file.is_file() else None)
+    return RoutedExtractor(base, routes=routes, by_rules=_by_rules(place / RULES))
+
+
+def _by_rules(path: Path) -> RulesExtractor | None:
+    """Read the rules of a folder of models, if it has some."""
+    if not path.is_file():
+        return None
+    from blockml.extractors.by_rules import RulesExtractor  # only folders with rules need it
+
+    return RulesExtractor(path)
 
 
 def _file_name(name: Any) -> str:  # noqa: ANN401 (a parsed JSON value)

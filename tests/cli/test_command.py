@@ -124,7 +124,11 @@ def test_an_empty_result_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[
     ("arguments", "code", "words"),
     [
         (["extract", "none.html"], 3, "none.html: No such file"),
-        (["extract", PAGE, "--model", "none"], 2, "choose one of: (module:Class), (path of a model file), accb"),
+        (
+            ["extract", PAGE, "--model", "none"],
+            2,
+            "choose one of: (module:Class), (path of a model file), (rules:FILE), accb",
+        ),
         (["extract", PAGE, "--model", PAGE], 4, "not a model file"),
         (["extract", PAGE, "--model", "plain", "--include", "comments"], 2, "choose one of: advertisement, comment,"),
         (["extract", PAGE, "--model", "plain", "--exclude", "heading"], 2, "model plain has no block labels"),
