@@ -26,7 +26,7 @@ help:
 	@echo "make oldest  run the tests with the oldest dependencies that pyproject.toml allows, without the C extension and with it"
 	@echo "make pythons compare outputs between the system's Python and every newer one on the path, or those in PYTHONS"
 	@echo "make test-pythons run the tests with them"
-	@echo "make gate    no extractor is worse on data/ than pinned; make pin raises the floors"
+	@echo "make gate    nothing is worse or dearer on data/ than pinned; make pin REASON=... pins what was measured"
 	@echo "make compare every extractor, model and third-party tool on the labelled corpora, or on data/ without them"
 	@echo "make fuzz    feed damaged pages, files and arguments of C functions for MINUTES=5 each; fuzz-sanitized: under gcc's sanitizers"
 	@echo "make fuzz-guided  the same guided by coverage, by atheris and clang, for SECONDS=300 each"
@@ -240,9 +240,11 @@ peers: $(VENV)/.peers
 
 gate: $(VENV)/.installed
 	$(BIN)/python research/benchmarks/gate.py --jobs $(JOBS)
+	$(BIN)/python research/benchmarks/cost_gate.py --jobs $(JOBS)
 
 pin: $(VENV)/.installed
 	$(BIN)/python research/benchmarks/gate.py --pin --jobs $(JOBS)
+	$(BIN)/python research/benchmarks/cost_gate.py --pin --reason "$(REASON)" --jobs $(JOBS)
 
 compare: $(VENV)/.peers
 	$(BIN)/blockml compare all peers $(addprefix --dataset ,$(COMPARED)) -o $(OUT)/comparison --jobs $(JOBS)

@@ -21,14 +21,16 @@ if typing.TYPE_CHECKING:
     from blockml.comparing import compare
     from blockml.datasets import open_dataset
     from blockml.evaluation.evaluate import evaluate
+    from blockml.rules import read_rules
     from blockml.surveying import survey
+    from blockml.training.rules import learn_rules
     from blockml.training.train import train
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Block", "Extraction", "Label", "Limits", "Page", "Status", "compare", "evaluate", "extract", "extract_column",
-    "load", "open_dataset", "parse", "predict", "render", "save", "survey", "train",
+    "learn_rules", "load", "open_dataset", "parse", "predict", "read_rules", "render", "save", "survey", "train",
 ]  # fmt: skip
 
 #: Modules of the names that are imported on first use, because extracting a page doesn't need them.
@@ -36,8 +38,10 @@ _LATER = {
     "compare": "blockml.comparing",
     "evaluate": "blockml.evaluation.evaluate",
     "extract_column": "blockml.columns",
+    "learn_rules": "blockml.training.rules",
     "open_dataset": "blockml.datasets",
     "predict": "blockml.batch.predict",
+    "read_rules": "blockml.rules",
     "survey": "blockml.surveying",
     "train": "blockml.training.train",
 }

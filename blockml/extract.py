@@ -23,7 +23,7 @@ from blockml.extractors import Extractor
 from blockml.extractors.registry import AnyModel, load
 from blockml.formats import find_chunks, render
 from blockml.options import Options
-from blockml.page import Extraction, Image, Label, Page, Paragraph, Status
+from blockml.page import Extraction, Image, Label, Page, Paragraph, Post, Status
 from blockml.page.lazy import Lazy
 from blockml.page.metadata import Metadata
 from blockml.page.page import Deferred
@@ -37,6 +37,7 @@ from blockml.records import page_record
 if TYPE_CHECKING:
     from blockml.document.nodes import Document
     from blockml.document.pictures import Pictures
+    from blockml.rules import AnyRules
 
 __all__ = ["AnyHtml", "extract", "extract_page", "extract_with"]
 
@@ -57,6 +58,7 @@ def extract(
     favour: str | None = None,
     include: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
+    rules: AnyRules | None = None,
     hidden: str | None = None,
     limits: Limits = Limits(),
     detector: Detector | None = None,
@@ -89,6 +91,9 @@ def extract(
         Names of labels (:class:`~blockml.page.Label`) whose blocks are kept whatever their score.
     exclude
         Names of labels whose blocks are left out whatever their score.
+    rules
+        Rules by site that keep and drop elements and read metadata: a TOML file or a mapping, see
+        :func:`blockml.rules.read_rules` and ``docs/rules.md``.
     hidden
         What happens to text that no reader sees, because an attribute, a style or a simple rule of a ``style`` element
         hides it: ``keep`` (all that the model keeps), ``drop``, or ``mark`` (kept, as ``[hidden: text]``). By default
@@ -119,7 +124,7 @@ def extract(
     (<Status.NO_CONTENT: 'no_content'>, 1, True)
     """
     options = Options(
-        threshold=threshold, favour=favour, include=include, exclude=exclude, hidden=hidden, limits=limits,
+        threshold=threshold, favour=favour, include=include, exclude=exclude, rules=rules, hidden=hidden, limits=limits,
         backend=backend, detector=detector,
     )  # fmt: skip
     return extract_with(options, options.adapted(load(model)), html, url=url, charset=charset)
@@ -164,25 +169,31 @@ def _read(source: Any, limit: int) -> bytes | str:  # noqa: ANN401 (a path or an
 
 def extract_page(page: Page, extractor: Extractor, options: Options = Options()) -> Extraction:  # noqa: B008 (frozen)
     """Extract the main content of a parsed page, using only the options that affect the decision."""
-    extractor = extractor.at_page(page)
-    policy, labels = extractor.policy, dict[str, frozenset[Label]]()
+    labels = dict[str, frozenset[Label]]()
     if options.include or options.exclude:
         labels["include"], labels["exclude"] = options.labels(extractor)
+    extractor = extractor.at_page(page)
+    policy = extractor.policy
     if options.threshold is not None or options.favour is not None or options.hidden is not None:
         policy = options.policy(policy)
     prediction = extractor.predict(page)
-    decision = decide(policy, page, prediction, **labels)
+    decision, rules, matches = decide(policy, page, prediction, **labels), options.rules or extractor.rules, None
+    if rules is not None:
+        from blockml.rules import apply_rules  # only if some are given
+
+        decision, matches = apply_rules(rules, page, decision)
     if options.hidden == "mark":
         page = mark_hidden(page, decision.kept)
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
-    metadata = Lazy(partial(_metadata, page))
-    deferred = Deferred(metadata=metadata, title=Lazy(partial(_title, page, metadata)))
+    metadata = Lazy(partial(_metadata, page, rules))
+    deferred = Deferred(metadata=metadata, title=Lazy(partial(_title, page, metadata, rules)))
     pictures = Lazy(partial(_pictures, page, decision))
     deferred.document = Lazy(partial(_document, page, decision, pictures))
     deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
     deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
+    deferred.posts = Lazy(partial(_posts, page, decision))
     deferred.images = Lazy(partial(_images, page, decision, pictures, deferred.warnings))
     deferred.comments = Lazy(partial(_comments, page, decision))
     deferred.render, deferred.record, deferred.chunks = render, page_record, find_chunks
@@ -199,6 +210,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
         article_probability=prediction.p_article,
         remarks=(*prediction.remarks, *decision.remarks, *_about_scripts(page, decision)),
         labels=decision.labels,
+        rules=matches,
         _deferred=deferred,
     )
 
@@ -212,18 +224,22 @@ def _about_scripts(page: Page, decision: Decision) -> tuple[str, ...]:
     return (remark,) if remark else ()
 
 
-def _metadata(page: Page) -> Metadata:
+def _metadata(page: Page, rules: AnyRules | None = None) -> Metadata:
     """Read the metadata; the modules are imported when somebody asks for it."""
     from blockml.metadata.metadata import page_metadata
 
-    return page_metadata(page)
+    if rules is None:
+        return page_metadata(page)
+    from blockml.rules import metadata_by_rules
+
+    return metadata_by_rules(rules, page, page_metadata(page))
 
 
-def _title(page: Page, metadata: Lazy[Metadata]) -> str | None:
-    """Find the headline only, unless all metadata were read."""
+def _title(page: Page, metadata: Lazy[Metadata], rules: AnyRules | None = None) -> str | None:
+    """Find the headline only, unless all metadata were read or rules may name it."""
     from blockml.metadata.metadata import page_headline
 
-    return metadata.value.title if metadata.is_known else page_headline(page)
+    return metadata.value.title if metadata.is_known or rules is not None else page_headline(page)
 
 
 def _pictures(page: Page, decision: Decision) -> Pictures:
@@ -237,7 +253,7 @@ def _document(page: Page, decision: Decision, pictures: Lazy[Pictures]) -> Docum
     """Build the document; imports the modules on first use."""
     from blockml.document.build import build_document
 
-    return build_document(page, decision.kept, pictures)
+    return build_document(page, decision.kept, pictures, decision.posts)
 
 
 def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:
@@ -249,6 +265,14 @@ def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, re
     found = find_paragraphs(page, decision.kept, decision.scores, decision.labels, removed=removed, budget=budget)
     warnings.update(dict.fromkeys(budget.warnings))
     return found
+
+
+def _posts(page: Page, decision: Decision) -> tuple[Post, ...]:
+    """Group the kept blocks into posts; imports the modules on first use."""
+    from blockml.document.paragraphs import kept_posts
+    from blockml.posts import find_posts
+
+    return kept_posts(page, decision.kept, decision.posts or find_posts(page))
 
 
 def _comments(page: Page, decision: Decision) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
@@ -11,21 +12,44 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blockml.document.text import render_text, text_places
 from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Chunk, Extraction
 from blockml.page.bounds import MAX_RATIO, Budget
-from blockml.records import SCHEMA_VERSION, chunk_record, each_block_record, image_record, page_record, paragraph_record
+from blockml.records import (
+    SCHEMA_VERSION,
+    chunk_record,
+    each_block_record,
+    image_record,
+    page_record,
+    paragraph_record,
+    post_record,
+)
 from blockml.text.tokens import metric_tokens
 
 if TYPE_CHECKING:
+    from blockml.document.chunks import ChunkBlocks
     from blockml.document.nodes import Block, Document
 
 __all__ = ["CHUNK_FORMATS", "FORMATS", "check_options", "find_chunks", "render", "starts_with"]
 
 #: A line of Markdown that starts a heading, quotation, list item, table or code block.
 _MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
+#: Metadata in front matter, and characters that YAML doesn't allow unescaped, or reads as line breaks.
+_FRONT_FIELDS = (
+    "title",
+    "authors",
+    "published",
+    "modified",
+    "site_name",
+    "description",
+    "language",
+    "keywords",
+    "image",
+)
+_YAML_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 #: Bytes reserved for the JSON around lists, and for warnings.
 _FRAME = 1000
 #: Bytes for each byte of the page that may be written to measure parts of blocks in blocks.
@@ -39,6 +63,7 @@ def _json(extraction: Extraction, *, chunk_size: int | None, language: bool, **_
     lists: dict[str, Iterable[dict[str, Any]]] = {
         "paragraphs": map(paragraph_record, extraction.paragraphs),
         "removed": map(paragraph_record, extraction.removed),
+        "posts": map(post_record, extraction.posts),
         "images": map(image_record, extraction.images),
         "blocks": each_block_record(extraction),
     }
@@ -99,15 +124,35 @@ def _tei(extraction: Extraction, *, document: Document, **_: object) -> str:
     return text
 
 
-def _markdown(extraction: Extraction, *, document: Document, with_title: bool, **_: object) -> str:
-    from blockml.writers.markdown import write_heading, write_markdown
+def _markdown(extraction: Extraction, *, document: Document, with_title: bool, front_matter: bool, **_: object) -> str:
+    from blockml.writers.markdown import write_markdown
 
-    title = extraction.title if with_title else None
     budget = Budget(extraction.page)
+    start = _front_matter(extraction, budget) if front_matter else ""
+    title = extraction.title if with_title else None
     text = write_markdown(document, budget)
     extraction.add_warnings(budget.warnings)
-    if not title:
-        return text
+    return start + (_with_heading(extraction, title, text) if title else text)
+
+
+def _front_matter(extraction: Extraction, budget: Budget) -> str:
+    """Write the metadata as YAML between lines of hyphens; empty without any.
+
+    Values are JSON, which is YAML too, with escapes for what YAML reads as a line break or does not allow.
+    """
+    metadata, lines = extraction.metadata, list[str]()
+    values = {name: getattr(metadata, name) for name in _FRONT_FIELDS}
+    for name, value in {**values, "url": metadata.canonical_url or extraction.page.url}.items():
+        written = _YAML_ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+        if value and budget.spend(len(name) + len(written) + 3, "front matter"):
+            lines.append(f"{name}: {written}\n")
+    return f"---\n{''.join(lines)}---\n\n" if lines else ""
+
+
+def _with_heading(extraction: Extraction, title: str, text: str) -> str:
+    """Return Markdown with the title as a heading, unless it has it already."""
+    from blockml.writers.markdown import write_heading
+
     heading = write_heading(title)
     if not (starts_with(extraction.text, title) or _has_heading(extraction, title)):
         return f"{heading}\n\n{text}".rstrip()
@@ -182,6 +227,7 @@ def find_chunks(
     def written(blocks: Sequence[Block], budget: Budget) -> str:
         return _writer(format)(replace(document, children=tuple(blocks)), budget)
 
+    post_of = {row: post for post in extraction.posts for row in post.blocks}
     measuring, budget = Budget(page, _MEASURED), Budget(page)
     parts = split_document(
         document,
@@ -192,16 +238,33 @@ def find_chunks(
         text=text,
         overlap=overlap,
         repeats_header=lambda n: budget.spend(n, "headers of tables in chunks"),
+        posts={post.blocks[0] for post in extraction.posts},
     )
     found: list[Chunk] = []
     for part in parts:
         own = text[part.start : part.end] if format == "text" else written(part.blocks, budget)
         if own.strip():
             paid = budget.spend(sum(map(len, part.headings)), "headings above chunks")
-            own_rows = [row for block in part.blocks if block.first >= 0 for row in range(block.first, block.last + 1)]
-            blocks = tuple(filter(start_of.__contains__, dict.fromkeys(own_rows)))
-            found.append(Chunk(own, part.headings if paid else (), blocks, part.start, part.end))
+            own_rows = _rows_of(part, rows, starts, ends)
+            posts = tuple(dict.fromkeys(post_of[row] for row in own_rows if row in post_of))
+            found.append(Chunk(own, part.headings if paid else (), own_rows, part.start, part.end, posts))
     extraction.add_warnings(budget.warnings)
+    return tuple(found)
+
+
+def _rows_of(
+    part: ChunkBlocks, rows: Sequence[int], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[int, ...]:
+    """Return the blocks of the page with text in a chunk, given all kept ones and their places in the text."""
+    low, high = int(ends.searchsorted(part.start)), int(starts.searchsorted(part.end, "right"))
+    if part.start < part.end:
+        low, high = int(ends.searchsorted(part.start, "right")), int(starts.searchsorted(part.end))
+    found: list[int] = []
+    for first, last in sorted({(block.first, block.last) for block in part.blocks if block.first >= 0}):
+        low = bisect_left(rows, first, low, high)
+        end = bisect_right(rows, last, low, high)
+        found += rows[low:end]
+        low = end
     return tuple(found)
 
 
@@ -234,6 +297,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "paragraphs": ("text",),
     "chunk_size": ("json",),
     "language": ("json",),
+    "front_matter": ("markdown",),
     **dict.fromkeys(("links", "images", "tables", "formatting"), _OF_DOCUMENTS),
 }
 
@@ -246,6 +310,7 @@ def render(
     paragraphs: bool | None = None,
     chunk_size: int | None = None,
     language: bool | None = None,
+    front_matter: bool = False,
     links: bool = True,
     images: bool = True,
     tables: bool = True,
@@ -257,7 +322,8 @@ def render(
     main content starts with it or, in Markdown, has it as a heading. HTML is only the main content, and JSON has a
     field for the title. Text has an empty line between paragraphs if ``paragraphs`` is true. JSON (see
     :func:`json_schema`) has chunks of at most ``chunk_size`` characters if that is given, and the declared or detected
-    ``language`` if that is true.
+    ``language`` if that is true. Markdown starts with the metadata as YAML between lines of ``---`` if ``front_matter``
+    is true; all values are quoted, and unknown ones left out.
 
     Markdown and HTML leave out the addresses of ``links``, ``images``, ``tables`` of data with their text, or bold,
     italic and other inline ``formatting``, where these are False.
@@ -283,16 +349,19 @@ def render(
     check_type("with_title", with_title, bool, NoneType, legal="True, False or None")
     check_type("paragraphs", paragraphs, bool, NoneType, legal="True, False or None")
     check_type("language", language, bool, NoneType, legal="True, False or None")
+    check_type("front_matter", front_matter, bool, legal="True or False")
     check_type("chunk_size", chunk_size, int, NoneType, legal="a positive integer or None")
     switches = {"links": links, "images": images, "tables": tables, "formatting": formatting}
     for name, value in switches.items():
         check_type(name, value, bool, legal="True or False")
     omitted = {name: False for name, value in switches.items() if not value}
     check_options(
-        format, with_title=with_title, paragraphs=paragraphs, chunk_size=chunk_size, language=language, **omitted
-    )
+        format, with_title=with_title, paragraphs=paragraphs, chunk_size=chunk_size, language=language,
+        front_matter=front_matter or None, **omitted,
+    )  # fmt: skip
     options: dict[str, Any] = {"with_title": format == "markdown" if with_title is None else with_title}
     options |= {"paragraphs": bool(paragraphs), "chunk_size": chunk_size, "language": bool(language)}
+    options["front_matter"] = front_matter
     if format in _OF_DOCUMENTS:
         document = extraction.document
         options["document"] = document.without(*omitted) if omitted else document

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from blockml.parsing import BACKENDS, Limits
 from blockml.parsing.decoding import Detector
 from blockml.predictors.log_odds import log_odds, sigmoid
 from blockml.records import CHUNK_FIELDS, OPTIONAL, RECORD, RECORD_FIELDS
+
+if TYPE_CHECKING:
+    from blockml.rules import AnyRules
 
 __all__ = ["FAVOURED", "HIDDEN_TEXT", "TEXT_FORMATS", "CommandFlag", "Options", "flags"]
 
@@ -46,6 +49,10 @@ _HIDDEN_HELP = (
     "keep only tabs, accordions and other content that a script shows)"
 )
 _INCLUDE_HELP = f"also keep blocks with these labels: {', '.join(sorted(Label))}"
+_RULES_HELP = (
+    'TOML file of rules by site, which come after the extractor; the smallest one has two lines: ["cats.example"] and '
+    'drop = ".newsletter" (docs/rules.md)'
+)
 _BACKEND_HELP = "HTML parser; models expect the one they were trained with (default: the extractor's, else lxml)"
 _FIELDS_HELP = (
     "fields of a record, such as id,text,metadata.authors (default: all except "
@@ -54,6 +61,7 @@ _FIELDS_HELP = (
 _CHUNKS_HELP = "write a record for each chunk of at most N characters, with its headings and its place in the text"
 _LANGUAGE_HELP = "keep only pages in these languages, such as en,de: as declared, else as detected (extra 'language')"
 _DECLARED_HELP = "give pages without an address the one that they declare (canonical or og:url)"
+_FRONT_HELP = "begin Markdown with title, authors, dates and other metadata as YAML"
 _DEDUPLICATE_HELP = "leave out near duplicates of earlier pages"
 _ON, _OFF = True, False
 _POLICY = DecisionPolicy()
@@ -115,6 +123,8 @@ class Options:
     #: Names of labels whose blocks are kept, or removed, whatever their score.
     include: str | Iterable[str] = _option((), "--include", _INCLUDE_HELP, "names", "LABEL,…")
     exclude: str | Iterable[str] = _option((), "--exclude", "remove blocks with these labels", "names", "LABEL,…")
+    #: Rules by site that change the decision and the metadata, as read by :func:`blockml.rules.read_rules`.
+    rules: AnyRules | None = _option(None, "--rules", _RULES_HELP, metavar="FILE")  # noqa: RUF009 (makes a field)
     #: One of :data:`HIDDEN_TEXT`; None keeps the hidden text that a script shows, see :mod:`blockml.decision.hidden`.
     hidden: str | None = _option(None, "--hidden", _HIDDEN_HELP, choices=HIDDEN_TEXT)
     #: Limits on the size of one page.
@@ -133,6 +143,8 @@ class Options:
     images: bool = _option(_ON, "--no-images", "leave out pictures", "switch", of_records=True)
     tables: bool = _option(_ON, "--no-tables", "leave out data tables", "switch", of_records=True)
     formatting: bool = _option(_ON, "--no-formatting", "leave out bold, italics and so on", "switch", of_records=True)
+    #: Whether Markdown begins with the metadata as YAML.
+    front_matter: bool = _option(_OFF, "--front-matter", _FRONT_HELP, "switch", of_records=True)
     #: Maximum characters of a chunk: records are chunks of pages instead of pages. None for pages.
     chunks: int | None = _option(None, "--chunks", _CHUNKS_HELP, "positive", "N", of_records=True)
     #: Fields of a record, in this order; :data:`blockml.records.RECORD` if empty. ``metadata.authors`` is a
@@ -163,6 +175,10 @@ class Options:
         if not (type(self.include) is type(self.exclude) is tuple and not self.include and not self.exclude):
             for name, labels in zip(("include", "exclude"), label_names(self.include, self.exclude), strict=True):
                 object.__setattr__(self, name, labels)
+        if self.rules is not None:
+            from blockml.rules import read_rules  # only if some are given
+
+            object.__setattr__(self, "rules", read_rules(self.rules))
         check_type("limits", self.limits, Limits, legal="blockml.Limits")
         if self.backend is not None:
             check_name("backend", self.backend, BACKENDS)
@@ -180,24 +196,30 @@ class Options:
         check_type("fields", self.fields, tuple, list, legal="a tuple of names")
         for name in self.fields:
             check_name("field", name, _LEGAL_FIELDS)
-        if self.chunks is not None:
-            check_type("chunks", self.chunks, int, legal="a positive integer or None")
-            if self.chunks < 1:
-                raise UsageError(f"chunks must be at least 1, got {self.chunks}")
-            if self.format not in CHUNK_FORMATS:
-                raise UsageError(f"chunks must have one of the formats {', '.join(CHUNK_FORMATS)}, not {self.format}")
-            if self.deduplicate or "duplicate_of" in self.fields:
-                raise UsageError("chunks can't be combined with deduplicate and duplicate_of, which compare pages")
-        elif not _CHUNKS_ONLY.isdisjoint(self.fields):
-            names = ", ".join(name for name in self.fields if name in _CHUNKS_ONLY)
-            raise UsageError(f"only records of chunks have the fields {names}; set chunks")
-        for name in ("links", "images", "tables", "formatting", "deduplicate", "declared_urls"):
+        self._check_chunks()
+        for name in ("links", "images", "tables", "formatting", "front_matter", "deduplicate", "declared_urls"):
             check_type(name, getattr(self, name), bool, legal="True or False")
         check_type("languages", self.languages, tuple, list, legal="a tuple of language codes, such as ('en', 'de')")
         for code in self.languages:
             check_type("language", code, str, legal="a language code, such as 'en'")
             if not (code.isascii() and code.isalpha() and 2 <= len(code) <= 3):
                 raise UsageError(f"languages must be codes of two or three letters, such as en, got {code!r}")
+
+    def _check_chunks(self) -> None:
+        """Check the options of records of chunks."""
+        if self.chunks is not None:
+            check_type("chunks", self.chunks, int, legal="a positive integer or None")
+            if self.chunks < 1:
+                raise UsageError(f"chunks must be at least 1, got {self.chunks}")
+            if self.format not in CHUNK_FORMATS:
+                raise UsageError(f"chunks must have one of the formats {', '.join(CHUNK_FORMATS)}, not {self.format}")
+            if self.front_matter:
+                raise UsageError("chunks and front_matter can't be combined; fields give metadata beside chunks")
+            if self.deduplicate or "duplicate_of" in self.fields:
+                raise UsageError("chunks can't be combined with deduplicate and duplicate_of, which compare pages")
+        elif not _CHUNKS_ONLY.isdisjoint(self.fields):
+            names = ", ".join(name for name in self.fields if name in _CHUNKS_ONLY)
+            raise UsageError(f"only records of chunks have the fields {names}; set chunks")
 
     def policy(self, policy: DecisionPolicy) -> DecisionPolicy:
         """Return the policy with ``threshold`` and ``hidden``, or shifted towards precision or recall."""
@@ -213,13 +235,15 @@ class Options:
 
     @property
     def switches(self) -> dict[str, bool]:
-        """Arguments of :func:`blockml.render` that leave something out of Markdown and HTML."""
-        return {name: False for name in ("links", "images", "tables", "formatting") if not getattr(self, name)}
+        """Arguments of :func:`blockml.render` that leave something out of Markdown and HTML, or add front matter."""
+        found = {name: False for name in ("links", "images", "tables", "formatting") if not getattr(self, name)}
+        return found | ({"front_matter": True} if self.front_matter else {})
 
     @property
     def record_fields(self) -> tuple[str, ...]:
         """Names of the fields of a record, in order."""
-        return tuple(self.fields) or (_FIELDS if self.chunks is None else _FIELDS_OF_CHUNKS)
+        fields = tuple(self.fields) or (_FIELDS if self.chunks is None else _FIELDS_OF_CHUNKS)
+        return fields if self.rules is None or self.fields or self.chunks is not None else (*fields, "rules")
 
     @property
     def read_limit(self) -> int:
@@ -254,7 +278,10 @@ class Options:
         limits = {name: getattr(self.limits, name) for name in Limits.__slots__}
         labels = {name: sorted(values[name]) for name in ("include", "exclude")}
         lists = {name: list(values[name]) for name in ("fields", "languages")}
-        return {**values, **labels, **lists, "limits": limits, "detector": detector}
+        from blockml.rules import read_rules
+
+        rules = None if self.rules is None else read_rules(self.rules).digest
+        return {**values, **labels, **lists, "limits": limits, "detector": detector, "rules": rules}
 
 
 def flags(*, of_records: bool) -> Mapping[str, CommandFlag]:

@@ -52,7 +52,12 @@ _NAMES: Mapping[UnitKind, Set[str]] = {
 }
 #: Numbers of the kinds, from 1, in columns of elements.
 _NUMBERS: Mapping[UnitKind, int] = {kind: number for number, kind in enumerate(UnitKind, start=1)}
-_NUMBER_OF_NAME: Mapping[str, int] = {name: _NUMBERS[kind] for kind, names in _NAMES.items() for name in names}
+#: Fields of forms, and their number in columns of elements.
+_FIELDS, _FIELD = frozenset({"input", "select", "textarea"}), len(UnitKind) + 1
+_NUMBER_OF_NAME: Mapping[str, int] = {
+    **{name: _NUMBERS[kind] for kind, names in _NAMES.items() for name in names},
+    **dict.fromkeys(_FIELDS, _FIELD),
+}
 #: Elements that don't occur in cells of data tables.
 _SECTIONS = _NAMES[UnitKind.HEADING] | {"pre", "blockquote", "hr"}
 #: A table without header cells is layout if a cell has this many characters.
@@ -112,7 +117,7 @@ class Outline:
 
     @cached_property
     def _structural(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """(n,) the elements of all kinds, about one in ten nodes, and (n,) the number of each one's kind."""
+        """(n,) elements of all kinds and fields, about one in ten nodes, and (n,) the number of each one's kind."""
         nodes = self.page.nodes
         kinds = np.array([_NUMBER_OF_NAME.get(name, 0) for name in nodes.names], dtype=np.int8)[nodes.tag]
         found = kinds.nonzero()[0].astype(np.int64, copy=False)
@@ -134,6 +139,17 @@ class Outline:
         """Return (n_elements,) the first block of each element, and one past the last; equal without blocks."""
         owner = self.page.blocks.node
         return owner.searchsorted(elements), owner.searchsorted(self.page.nodes.end[elements])
+
+    def range_in(self, element: int) -> tuple[int, int]:
+        """Return the first block of an element, and one past the last; equal without blocks."""
+        owner = self.page.blocks.node
+        return int(owner.searchsorted(element)), int(owner.searchsorted(self.page.nodes.end.item(element)))
+
+    def has_fields(self, element: int) -> bool:
+        """Tell whether an element has fields of a form."""
+        structural, kinds = self._structural
+        first, after = structural.searchsorted((element, self.page.nodes.end.item(element)))
+        return _FIELD in kinds[first:after]
 
     @cached_property
     def data_table(self) -> NDArray[np.int32] | None:
@@ -160,7 +176,7 @@ class Outline:
         lists = structural[(kinds == _NUMBERS[UnitKind.LIST]) | (kinds == _NUMBERS[UnitKind.DEFINITIONS])]
         if not (len(lists) and len(self.page.blocks)):
             return None
-        nodes, is_item = self.page.nodes, np.zeros(len(UnitKind) + 1, dtype=bool)
+        nodes, is_item = self.page.nodes, np.zeros(_FIELD + 1, dtype=bool)
         is_item[[_NUMBERS[kind] for kind in (UnitKind.ITEM, UnitKind.TERM, UnitKind.DESCRIPTION)]] = True
         items = structural[is_item[kinds]]
         first, after = self.blocks_in(lists)
@@ -183,18 +199,20 @@ class Outline:
 
     @cached_property
     def section(self) -> NDArray[np.intp]:
-        """(n_blocks,) first block of the last heading that begins at or before each block; -1 before all headings.
+        """(n_blocks,) first block of the last heading that begins at or before each block; -1 before all headings."""
+        found, first = np.full(len(self.page.blocks), -1, dtype=np.intp), self.section_starts
+        found[first] = first
+        np.maximum.accumulate(found, out=found)
+        return found
 
-        Headings without text don't count, nor do those in cells of data tables.
-        """
-        found = np.full(len(self.page.blocks), -1, dtype=np.intp)
+    @cached_property
+    def section_starts(self) -> NDArray[np.intp]:
+        """(n_headings,) first block of each heading with text that is not in a cell of a data table, ascending."""
         first, after = self.blocks_in(self.elements(UnitKind.HEADING))
         first = first[first < after]
         if (table := self.unit(UnitKind.TABLE)) is not None:
             first = first[(table[first] < 0) | self.layout[first]]
-        found[first] = first
-        np.maximum.accumulate(found, out=found)
-        return found
+        return first[np.append(True, first[1:] != first[:-1])] if len(first) else first  # headings in headings
 
     @cached_property
     def layout(self) -> NDArray[np.bool_]:

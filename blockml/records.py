@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any
 
-from blockml.page import Chunk, Extraction, Image, Label, Metadata, Paragraph, ParagraphKind, Status
+from blockml.page import Chunk, Extraction, Image, Label, Metadata, Paragraph, ParagraphKind, Post, Status
 from blockml.parsing.hiding import hiding_names
 from blockml.parsing.style_rules import Hiding
 
@@ -30,7 +30,15 @@ __all__ = [
     "FieldType",
     "block_records",
 ]
-__all__ += ["chunk_record", "each_block_record", "image_record", "json_schema", "page_record", "paragraph_record"]
+__all__ += [
+    "chunk_record",
+    "each_block_record",
+    "image_record",
+    "json_schema",
+    "page_record",
+    "paragraph_record",
+    "post_record",
+]
 
 #: Incremented when a field is removed or changes its meaning.
 SCHEMA_VERSION = 1
@@ -88,6 +96,12 @@ ITEMS = FieldType(
     lambda pa: pa.list_(pa.string()),
     list,
 )
+POSTS = FieldType(
+    "list of objects",
+    {"type": "array", "items": {"$ref": "#/$defs/chunk_post"}},
+    lambda pa: pa.list_(pa.struct([(field.name, field.kind.arrow(pa)) for field in _CHUNK_POST])),
+    list,
+)
 _METADATA_REFERENCE: _Schema = {"$ref": "#/$defs/metadata"}
 METADATA = FieldType(
     "object",
@@ -141,8 +155,8 @@ PAGE = (
     Field(
         "page_type",
         TEXT.or_null(),
-        "Type of the page, declared or else predicted: `article`, `forum`, `product`, `list` or `other`; null if "
-        "unknown.",
+        "Type of the page, of its posts, declared or predicted: `article`, `forum`, `product`, `list` or `other`; null "
+        "if unknown.",
         of_metadata=True,
     ),
     Field("n_blocks", COUNT, "Number of text blocks.", lambda found: len(found.kept)),
@@ -166,6 +180,7 @@ OPTIONAL = (
     Field(
         "duplicate_of", TEXT.or_null(), "Id of the first page of the run with nearly the same text; null if this is it."
     ),
+    Field("rules", TEXTS, "Rules for the site that matched, such as `cats.example drop .ad`."),
 )
 _ABOUT_LABEL = "Predicted label; null if the extractor has no labels."
 _BLOCK = (
@@ -186,6 +201,12 @@ _BLOCK = (
         TEXT.or_null(),
         "`id` of the element, or of the nearest one around it; null if there is none.",
         lambda found: found.page.nodes.nearest_ids(found.page.blocks.parent.tolist()),
+    ),
+    Field(
+        "rule",
+        TEXT.or_null(),
+        "Rule for the site that decided about the block; null without one.",
+        lambda found: [name or None for name in found.rules.by_block] if found.rules else [None] * len(found.kept),
     ),
     Field(
         "label",
@@ -211,12 +232,32 @@ _PARAGRAPH = (
     Field("score", SHARE),
     Field("label", LABEL_NAME, _ABOUT_LABEL, lambda paragraph: _label(paragraph.label)),
 )
+_CHUNK_POST: tuple[Field, ...] = (
+    Field("number", COUNT, "Number of the post in its page, from 0."),
+    Field("author", TEXT.or_null()),
+    Field("date", TEXT.or_null(), "ISO 8601 if it can be read, else as the page writes it."),
+    Field("answers", PLACE, "Number of the post that it answers; null if unknown."),
+)
+_POST = (
+    *_CHUNK_POST,
+    Field("text", TEXT, "Text without author and date."),
+    Field("start", COUNT, "Index of the first character, of its author or date too, in `text` of the page."),
+    Field("end", COUNT, "Index after the last character."),
+    Field("xpath", TEXT),
+    Field("blocks", COUNTS, "Indices of its kept blocks.", lambda post: list(post.blocks)),
+)
 _CHUNK = (
     Field("text", TEXT),
     Field("headings", TEXTS, "Headings above its first block, outermost first.", lambda chunk: list(chunk.headings)),
     Field("blocks", COUNTS, "Indices of its blocks.", lambda chunk: list(chunk.blocks)),
     Field("start", COUNT, "Index of its first character in `text` of the page."),
     Field("end", COUNT, "Index after its last character."),
+    Field(
+        "posts",
+        POSTS,
+        "Posts of a thread with text in it, with `number`, `author`, `date` and `answers`.",
+        lambda chunk: [{field.name: field.of(post) for field in _CHUNK_POST} for post in chunk.posts],
+    ),
 )
 _IMAGE = (
     Field("address", TEXT, "Absolute if the page has an address."),
@@ -287,6 +328,11 @@ def paragraph_record(paragraph: Paragraph) -> dict[str, Any]:
     return {field.name: field.of(paragraph) for field in _PARAGRAPH}
 
 
+def post_record(post: Post) -> dict[str, Any]:
+    """Return the record of a post: its fields."""
+    return {field.name: field.of(post) for field in _POST}
+
+
 def image_record(image: Image) -> dict[str, Any]:
     """Return the record of a picture: its fields."""
     return {field.name: field.of(image) for field in _IMAGE}
@@ -301,7 +347,7 @@ def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of the output format ``json``, in the version :data:`SCHEMA_VERSION`.
 
     Its ``$defs`` have the schemas of the parts: ``page``, ``record`` (a line of ``blockml predict``), ``block``,
-    ``paragraph``, ``image``, ``chunk`` and ``metadata``.
+    ``paragraph``, ``post``, ``image``, ``chunk`` and ``metadata``.
 
     Examples
     --------
@@ -313,6 +359,7 @@ def json_schema() -> dict[str, Any]:
         for name, kind, text in (
             ("paragraphs", "paragraph", "Paragraphs of the text, in its order."),
             ("removed", "paragraph", "Paragraphs of the removed blocks."),
+            ("posts", "post", "Posts of a thread."),
             ("images", "image", "Pictures of the main content."),
             ("blocks", "block", ""),
             ("chunks", "chunk", "Only with --chunk-size."),
@@ -337,6 +384,8 @@ def json_schema() -> dict[str, Any]:
             "metadata": {**_object(about_metadata, _METADATA), "type": ["object", "null"]},
             "block": _object("A text block.", _BLOCK),
             "paragraph": _object("A paragraph, heading, list, table or code block.", _PARAGRAPH),
+            "post": _object("A post of a thread.", _POST),
+            "chunk_post": _object("A post in a chunk.", _CHUNK_POST),
             "image": _object("A picture.", _IMAGE),
             "chunk": _object("Consecutive blocks that belong together, or a part of a long one.", _CHUNK),
             "record": _object(about_record, RECORD, in_batch=True, optional=OPTIONAL),

@@ -14,7 +14,7 @@ BACKENDS = ["lxml", "html5lib", *(["lexbor"] if find_spec("selectolax") else [])
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", ["03-declarative-shadow", "43-soft-hyphens"])
+@pytest.mark.parametrize("name", ["03-declarative-shadow", "31-stackoverflow", "43-soft-hyphens"])
 def test_reported_page(name: str, backend: str) -> None:
     """The page has the Markdown and metadata that a reader sees, with every back end."""
     path = FOLDER / f"{name}.html"

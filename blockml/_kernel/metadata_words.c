@@ -1,7 +1,7 @@
 /* Words in the attributes of a page; reference: blockml.page.attribute_words. */
 #include "kernel.h"
 
-enum { STEP = 64, MOST_WORDS = 16 };
+enum { STEP = 64, MOST_WORDS = 63 };
 
 /* Bits that are set before bytes are compared: 0, or the bit that differs between the cases of an ASCII letter. */
 enum { EXACT = 0, ANY_CASE = 0x20 };
@@ -26,7 +26,7 @@ WIDE static Py_ssize_t next_place(const uint8_t *text, Py_ssize_t at, Py_ssize_t
 /* Sets a bit of each attribute set that contains a word; returns -1 with an exception set for an offset out of order.
    */
 static int mark(const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssize_t n_sets, const char *word,
-                Py_ssize_t length, uint8_t ignored, uint16_t bit, uint16_t *found) {
+                Py_ssize_t length, uint8_t ignored, int64_t bit, int64_t *found) {
     Py_ssize_t set = 0, at = 0;
     while ((at = next_place(pairs, at, n, word, length, ignored)) < n) {
         Py_ssize_t same = 0;
@@ -47,14 +47,14 @@ static int mark(const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssiz
 }
 
 /* attribute_words(pairs, words, any_case, (ends, found)): sets bit k of each attribute set that contains words[k], which
-   must be in lower case if `any_case`. */
+   must be in lower case if bit k of `any_case` is set. */
 PyObject *attribute_words(PyObject *module, PyObject *arguments) {
     PyObject *pairs, *words, *arrays, *result = NULL;
     Py_buffer view[2];
-    int any_case;
+    unsigned long long any_case;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "SO!pO!", &pairs, &PyTuple_Type, &words, &any_case, &PyTuple_Type, &arrays)) return NULL;
-    if (open_arrays(arrays, view, "q *H") < 0) return NULL;
+    if (!PyArg_ParseTuple(arguments, "SO!KO!", &pairs, &PyTuple_Type, &words, &any_case, &PyTuple_Type, &arrays)) return NULL;
+    if (open_arrays(arrays, view, "q *q") < 0) return NULL;
     Py_ssize_t n_sets = n_items(&view[0]);
     if (n_items(&view[1]) < n_sets || PyTuple_Size(words) > MOST_WORDS) {
         PyErr_SetString(PyExc_IndexError, "too many words or attribute sets");
@@ -69,7 +69,7 @@ PyObject *attribute_words(PyObject *module, PyObject *arguments) {
             goto done;
         }
         if (mark((const uint8_t *)PyBytes_AsString(pairs), PyBytes_Size(pairs), view[0].buf, n_sets, word, length,
-                 any_case ? ANY_CASE : EXACT, (uint16_t)(1u << k), view[1].buf) < 0)
+                 any_case >> k & 1 ? ANY_CASE : EXACT, (int64_t)1 << k, view[1].buf) < 0)
             goto done;
     }
     result = Py_NewRef(Py_None);

@@ -221,12 +221,12 @@ class Compiled(Protocol):
         pairs: bytes,
         words: tuple[bytes, ...],
         any_case: int,
-        ends_and_found: tuple[NDArray[np.int64], NDArray[np.uint16]],
+        ends_and_found: tuple[NDArray[np.int64], NDArray[np.int64]],
         /,
     ) -> None:
-        """Set bit k of each attribute set (n_sets,) that has ``words[k]``, of at most 16 words.
+        """Set bit k of each attribute set (n_sets,) that has ``words[k]``, of at most 63 words.
 
-        With ``any_case``, words are in lower case and match in any case.
+        If bit k of ``any_case`` is set, the word is in lower case and matches in any case.
 
         ``pairs`` and ``ends`` are the fields of :class:`blockml.page.attributes.Attributes`. Reference:
         ``blockml.page.attribute_words``.

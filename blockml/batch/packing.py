@@ -35,6 +35,7 @@ class Piece:
     n_records: int
     statuses: Counter[str]
     failures: list[dict[str, Any]]  #: ``id``, ``url``, ``status`` and ``error`` of pages that failed.
+    rules: Counter[str] = field(default_factory=Counter)  #: Counts of :meth:`blockml.rules.RuleMatches.tally`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,7 @@ class Packer:
         payload = self._encoder.encode([row for record in self._records for row in record.rows])
         statuses = Counter(record.status for record in self._records)
         failures = [record.failure() for record in self._records if record.status in FAILURES]
-        piece = Piece(payload, len(self._records), statuses, failures)
+        rules = sum((record.rules for record in self._records), Counter[str]())
+        piece = Piece(payload, len(self._records), statuses, failures, rules)
         self._records, self._characters = [], 0
         return piece

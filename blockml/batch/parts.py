@@ -40,6 +40,7 @@ class Part:
     statuses: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     failures: list[dict[str, Any]] = field(default_factory=list)
+    rules: Counter[str] = field(default_factory=Counter)
 
 
 class Parts:
@@ -93,7 +94,7 @@ class Parts:
         number = 0
         while (described := self.folder / f"{number:05d}.json").is_file():
             values = json.loads(described.read_text(encoding="utf-8"))
-            values |= {name: Counter(values[name]) for name in ("statuses", "skipped")}
+            values |= {name: Counter(values[name]) for name in ("statuses", "skipped", "rules")}
             yield self.folder / f"{number:05d}.part", Part(**values)
             number += 1
 
@@ -132,6 +133,7 @@ class PartWriter:
         self._part.n_bytes += len(piece.payload)
         self._part.statuses += piece.statuses
         self._part.failures += piece.failures
+        self._part.rules += piece.rules
 
     def end_unit(self, end: End) -> None:
         """Record the end of a unit, and complete the part if it is large or old enough."""

@@ -28,6 +28,7 @@ from blockml.options import Options
 from blockml.parsing import Limits
 from blockml.parsing.decoding import Detector
 from blockml.progress import ProgressCallback, ignore_progress, tracked
+from blockml.rules import AnyRules
 from blockml.templates.site import SiteTemplate
 from blockml.text.plurals import counted
 
@@ -75,6 +76,7 @@ def predict(
     favour: str | None = None,
     include: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
+    rules: AnyRules | None = None,
     hidden: str | None = None,
     limits: Limits = Limits(),
     backend: str | None = None,
@@ -84,6 +86,7 @@ def predict(
     images: bool = True,
     tables: bool = True,
     formatting: bool = True,
+    front_matter: bool = False,
     chunks: int | None = None,
     fields: tuple[str, ...] = (),
     languages: tuple[str, ...] = (),
@@ -124,12 +127,14 @@ def predict(
     progress
         Called with the name of a stage, how many of its items are done, and how many there are (None if unknown). With
         ``output``, these are bytes of the inputs, else pages.
-    threshold, favour, include, exclude, hidden, limits, backend, detector
+    threshold, favour, include, exclude, rules, hidden, limits, backend, detector
         As in :func:`blockml.extract`.
     format
         Format of the field ``text``: ``text``, ``markdown`` or ``html``.
     links, images, tables, formatting
         Whether Markdown and HTML include them; see :func:`blockml.render`.
+    front_matter
+        Whether Markdown begins with the metadata; see :func:`blockml.render`.
     chunks
         Maximum characters of a chunk: there is a record for each chunk, as made by
         :meth:`blockml.page.Extraction.chunks`, instead of each page.
@@ -170,10 +175,10 @@ def predict(
     [{'id': '1', 'text': 'One', 'status': 'ok'}, {'id': '2', 'text': '', 'status': 'unreadable'}]
     """
     options = Options(
-        threshold=threshold, favour=favour, include=include, exclude=exclude, hidden=hidden, limits=limits,
+        threshold=threshold, favour=favour, include=include, exclude=exclude, rules=rules, hidden=hidden, limits=limits,
         backend=backend, detector=detector, format=format, links=links, images=images, tables=tables,
-        formatting=formatting, chunks=chunks, fields=fields, languages=languages, deduplicate=deduplicate,
-        min_confidence=min_confidence, declared_urls=declared_urls,
+        formatting=formatting, front_matter=front_matter, chunks=chunks, fields=fields, languages=languages,
+        deduplicate=deduplicate, min_confidence=min_confidence, declared_urls=declared_urls,
     )  # fmt: skip
     check_jobs(jobs)
     extractor = load(model)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -27,6 +28,8 @@ __all__ = ["PageExtractor", "PageRecord"]
 
 #: Key of the chunks in the record of a page, before its rows are made.
 CHUNKS = "chunks"
+#: Key of the counts of rules.
+TALLY = "tally of rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class PageRecord:
     error: str | None
     rows: tuple[dict[str, Any], ...]  #: The chosen fields of the page, or of each of its chunks.
     n_characters: int  #: Length of the extracted text.
+    rules: Counter[str] = field(default_factory=Counter)  #: Counts of :meth:`blockml.rules.RuleMatches.tally`.
 
     def failure(self) -> dict[str, Any]:
         """Return the page's entry in the list of failures."""
@@ -123,6 +127,8 @@ class PageExtractor:
             record["comments"] = result.comments
         if "language" in self._read:
             record["language"] = result.language
+        if result.rules is not None:
+            record |= {"rules": result.rules.matched(), TALLY: result.rules.tally()}
         if SKETCH in self._read:
             record[SKETCH] = sorted(token_sketch(metric_tokens(result.text)))
         if item.truncated is not None:
@@ -140,7 +146,15 @@ class PageExtractor:
         if self.options.chunks is not None:
             rows = [record | _chunk_row(number, chunk) for number, chunk in enumerate(record.get(CHUNKS) or ())]
         chosen = tuple([{name: _value(row, name) for name in names} for row in rows])
-        return PageRecord(record["id"], record["url"], record["status"], record["error"], chosen, len(record["text"]))
+        return PageRecord(
+            record["id"],
+            record["url"],
+            record["status"],
+            record["error"],
+            chosen,
+            len(record["text"]),
+            record.get(TALLY, Counter()),
+        )
 
 
 def _chunk_row(number: int, chunk: Chunk) -> dict[str, Any]:

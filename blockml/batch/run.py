@@ -58,6 +58,7 @@ class Summary:
     statuses: Counter[str] = field(default_factory=Counter)  #: Pages by status.
     skipped: Counter[str] = field(default_factory=Counter)  #: Records of archives that are not pages, by reason.
     left_out: Counter[str] = field(default_factory=Counter)  #: Pages that filters left out, by reason.
+    rules: Counter[str] = field(default_factory=Counter)  #: Counts of :meth:`blockml.rules.RuleMatches.tally`.
     n_earlier: int = 0  #: Pages done by an earlier run that this one continued.
 
     @property
@@ -318,6 +319,7 @@ def _write_parts(
         number, n_units, end = number + 1, part.n_units, part.end
         summary.statuses += part.statuses
         summary.skipped += part.skipped
+        summary.rules += part.rules
     summary.n_earlier = summary.n_pages
     reading = Reading(pages.options.read_limit, summary.skipped)
     units = inputs.units(reading)
@@ -360,6 +362,7 @@ def _finished(parts: Parts, finisher: Finisher | None, output: Output) -> Iterat
 def _count(summary: Summary, result: Result) -> None:
     if isinstance(result.part, Piece):
         summary.statuses += result.part.statuses
+        summary.rules += result.part.rules
     else:
         summary.skipped.update(result.part.skipped)
 

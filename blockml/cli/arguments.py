@@ -41,7 +41,7 @@ _MAY_BE_EMPTY = ("url", "charset", "name", "template", "coverage")
 #: Arguments that name files to read, and files to write.
 _READ = (
     "page", "pages", "inputs", "files_from", "urls", "dataset", "gold", "source", "template", "model", "base",
-    "extractors", "survey", "before",
+    "extractors", "survey", "before", "rules",
 )  # fmt: skip
 _WRITTEN = ("output", "view", "curve", "curves", "coverage")
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)

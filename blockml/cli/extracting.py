@@ -31,7 +31,7 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     add("--chunk-size", type=positive, metavar="N", help=text)
     text = "add the language to JSON: as declared, else as detected (extra 'language')"
     add("--detect-language", action="store_true", default=None, dest="language", help=text)
-    add_options(parser, "links", "images", "tables", "formatting")
+    add_options(parser, "links", "images", "tables", "formatting", "front_matter")
     add("-o", "--output", metavar="FILE", help="output file, instead of standard output")
     text = "source of the pages that this page links to, to learn and remove the site's template; web fetches them"
     add("--source", metavar="FOLDER|ARCHIVE|web", help=text)
@@ -76,6 +76,9 @@ def run_extract(arguments: argparse.Namespace) -> int:
         extractor = _at_linked_site(arguments, extractor, html)
     result = extract_with(chosen, extractor, html, url=arguments.url, charset=arguments.charset)
     write_output(render(result, arguments.format, **options), arguments.output)
+    for name, count in result.rules.counts.items() if result.rules else ():
+        if not count:
+            note(f"{arguments.page}: the rule {name} matches nothing")
     for warning in result.warnings:
         note(f"{arguments.page}: {warning}")
     if result.status is not Status.OK:

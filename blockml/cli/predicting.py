@@ -94,6 +94,11 @@ def run_predict(arguments: argparse.Namespace) -> int:
     else:
         summary = _run(arguments, inputs, pages, guard)
     _report(arguments, inputs, summary)
+    if pages is not None and not arguments.quiet and (rules := pages.options.rules) is not None:
+        from blockml.rules import tally_notes
+
+        for text in tally_notes(rules, summary.rules):
+            note(text)
     return 0 if not summary.n_failed else 3 if summary.n_failed == summary.n_pages else 1
 
 

@@ -16,6 +16,7 @@ __all__ = ["COMMANDS"]
 _COLUMNS = {
     "site": ("site", "pages", "confidence", "failed", "empty", "near_duplicates", "soft_errors", "repeated_line"),
     "pattern": ("site", "pattern", "kind", "pages", "confidence", "failed", "empty"),
+    "rule": ("site", "rule", "pages", "matched", "share", "share_before", "matches_less"),
     "kind": ("kind", "pages", "confidence", "failed", "empty", "worth_labels"),
 }
 _PRINTED = 40
@@ -34,7 +35,7 @@ def add_survey(parser: argparse.ArgumentParser) -> None:
     text = "with --input: number of pages of each large site to cluster by template"
     add("--template-pages", type=positive, default=16, metavar="N", help=text)
     add("--tables", metavar="DIR", help="also write the tables as Parquet files")
-    text = "what the printed table has a row for: a site, a pattern of addresses of a site, or a kind of pages"
+    text = "what the printed table has a row for: a site, a pattern of addresses of a site, a kind of pages, or a rule"
     add("--by", choices=list(_COLUMNS), default="site", help=text)
     add_format(parser)
     add("--quiet", action="store_true", help="print no progress bar")
@@ -77,9 +78,9 @@ def run_survey(arguments: argparse.Namespace) -> int:
         table = found.tables[f"{arguments.by}s"]
         rows = [{name: row[name] for name in _COLUMNS[arguments.by]} for row in table[:_PRINTED]]
         for row in rows:
-            sure = row["confidence"]
-            row["confidence"] = None if sure is None else round(sure, 3)
-            for name in {"site", "pattern", "repeated_line"} & row.keys():
+            for name in {"confidence", "share", "share_before"} & row.keys():
+                row[name] = None if row[name] is None else round(row[name], 3)
+            for name in {"site", "pattern", "repeated_line", "rule"} & row.keys():
                 row[name] = one_line(row[name] or "", 60)
         print_rows(rows, "table")
         if len(table) > len(rows):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,22 @@ from blockml.decision.policy import (
 from blockml.decision.prediction import Prediction, ScoredPage
 from blockml.decision.units import complete, mean_over_units
 from blockml.errors import UsageError, check_name, check_type
+from blockml.features.named_elements import OF_POSTS
 from blockml.outline import Outline
 from blockml.page import Label, Page, Reason
 from blockml.page.lazy import LazySequence
 
+if TYPE_CHECKING:
+    from blockml.posts import ThreadPost
+
 __all__ = ["Decision", "confidence", "decide", "label_names", "predicted_f1", "with_threshold"]
 
-#: Minimum confidence of a page that no threshold leaves empty.
+#: Probability of an article that isn't searched for posts; share of the threshold that a post of a kept thread needs.
+_CERTAIN_ARTICLE, _LIKELY_POST = 0.9, np.float32(0.8)
+#: Minimum confidence by the default threshold of a page that no threshold leaves empty.
 _MIN_CONFIDENCE = 0.5
+#: Steps that find the highest threshold at which something of such a page is kept, by halves.
+_HALVINGS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +57,7 @@ class Decision:
     labels: Sequence[Label] | None  #: (n_blocks,) label of each block; None from extractors without labels.
     confidence: float  #: Predicted F1, or the expected share of words whose decision is right; in [0, 1].
     remarks: tuple[str, ...] = ()  #: Remarks about the whole page, one sentence each.
+    posts: tuple[ThreadPost, ...] = ()  #: Posts of a page that is not an article.
 
 
 def decide(
@@ -60,6 +69,8 @@ def decide(
     exclude: Set[Label] = frozenset(),
 ) -> Decision:
     """Decide which blocks are kept. A lower threshold never keeps less, nor does a larger ``include``.
+
+    A threshold above 0.5 that leaves nothing of a page which 0.5 keeps with confidence is lowered until something is.
 
     Code is decided as a whole, by the mean score of its words. So are the other units of :mod:`blockml.decision.units`
     if the rule of the policy is ``expected_f1``.
@@ -90,6 +101,27 @@ def decide(
     ([False, True], ['below_threshold', 'above_threshold'])
     """
     prediction = _checked(prediction, len(page.blocks))
+    found = _decide(policy, page, prediction, include, exclude)
+    if policy.threshold <= HALF or found.kept.any():
+        return found
+    usual = _decide(replace(policy, threshold=float(HALF)), page, prediction, include, exclude)
+    if not usual.confidence > _MIN_CONFIDENCE:
+        return found
+    low, high, lowered = float(HALF), policy.threshold, usual
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        found = _decide(replace(policy, threshold=middle), page, prediction, include, exclude)
+        if found.kept.any():
+            low, lowered = middle, found
+        else:
+            high = middle
+    return lowered
+
+
+def _decide(
+    policy: DecisionPolicy, page: Page, prediction: Prediction, include: Set[Label], exclude: Set[Label]
+) -> Decision:
+    """Decide by the threshold of the policy, even if nothing is kept."""
     scorer, threshold = _scorer(prediction), np.float32(policy.threshold)
     policy, by_policy, declared = _by_policy(policy, page, prediction, scorer)
     scores = by_policy if declared is None else np.where(declared, np.maximum(by_policy, HALF), by_policy)
@@ -98,7 +130,7 @@ def decide(
     changes = list[tuple[Reason, NDArray[np.intp]]]()
     # Compared as float32, so that a block whose score equals the threshold is kept.
     if policy.rule == "expected_f1":
-        by_blocks, threshold = _reach(scores, prediction, by_model, threshold)
+        by_blocks = _reach(scores, prediction, by_model, threshold)
         if prediction.removed is not None:
             by_blocks = mean_over_units(scores, outline) >= threshold
         completed = complete(outline, scores, prediction.scores, float(threshold), by_blocks)
@@ -113,12 +145,20 @@ def decide(
             removals.append((reason, found & kept))
             kept = kept & ~found
     remark = comments_remark(page, by_score, by_score & ~kept) if kept is not by_score else None
+    by_rules, posts = kept, _posts(policy, page, prediction)
+    if posts:
+        likely = by_score | (scores >= _LIKELY_POST * threshold)
+        from blockml.posts import thread_changes
+
+        by_default = by_model & (by_rules | ~by_score)
+        added, beside = thread_changes(posts, page.blocks, kept, likely, by_default)
+        kept = (kept | added) & ~beside
     # The confidence is that of the scores, without labels that were included or excluded.
     if policy.rule == "expected_f1" and prediction.matrix is not None:
         probabilities = prediction.scores
-        if kept is not by_score:
-            probabilities = np.where(by_score & ~kept, np.float32(0), probabilities)
-        sure = predicted_f1(probabilities, kept, prediction.matrix.context.words)
+        if by_rules is not by_score:
+            probabilities = np.where(by_score & ~by_rules, np.float32(0), probabilities)
+        sure = predicted_f1(probabilities, by_rules, prediction.matrix.context.words)
     else:
         sure = confidence(scores, by_score, page.blocks.n_words)
     labels = prediction.labels
@@ -144,14 +184,28 @@ def decide(
             found[prediction.removed & ~by_score & (prediction.scores >= threshold)] = Reason.TEMPLATE
         if declared is not None:
             found[declared & by_score & (by_policy < threshold)] = Reason.DECLARED
+        if posts:
+            removals.extend(((Reason.KEPT_WITH_POST, added), (Reason.REMOVED_WITH_POST, beside)))
         for reason, removed in (*removals, (Reason.ASKED_FOR, asked_for), (Reason.EXCLUDED, excluded)):
             found[removed] = reason
         return tuple(found.tolist())
 
     return Decision(
         prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure,
-        (remark,) if remark else (),
+        (remark,) if remark else (), posts,
     )  # fmt: skip
+
+
+def _posts(policy: DecisionPolicy, page: Page, prediction: Prediction) -> tuple[ThreadPost, ...]:
+    """Return the posts of a page that is probably not an article; none for policies that don't score units."""
+    is_article = (1.0 if prediction.p_article is None else prediction.p_article) >= _CERTAIN_ARTICLE
+    if policy.rule != "expected_f1" or is_article:
+        return ()
+    if sum(map(len, page.nodes.with_words(OF_POSTS, any_case=True).values())) < 2:
+        return ()
+    from blockml.posts import find_posts  # only pages with names of posts need it
+
+    return find_posts(page)
 
 
 def _by_policy(
@@ -203,23 +257,14 @@ def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.flo
 
 def _reach(
     scores: NDArray[np.float32], prediction: Prediction, by_model: NDArray[np.bool_], threshold: np.float32
-) -> tuple[NDArray[np.bool_], np.float32]:
-    """Return (n_blocks,) which blocks reach the threshold, and the threshold that was used.
+) -> NDArray[np.bool_]:
+    """Return (n_blocks,) which blocks reach the threshold.
 
     Scores are relative to the page: certain text may score little more than 0.5. So the blocks that the model keeps
-    reach a larger threshold with their probabilities too, and of a page with confidence the best block is kept.
+    reach a larger threshold with their probabilities too.
     """
-    if threshold <= HALF:
-        return scores >= threshold, threshold
-    best = np.where(by_model, np.maximum(scores, prediction.scores), scores)
-    most = np.maximum.reduce(best, initial=np.float32(0))
-    if (
-        most < threshold
-        and prediction.matrix is not None
-        and predicted_f1(prediction.scores, by_model, prediction.matrix.context.words) > _MIN_CONFIDENCE
-    ):
-        threshold = most
-    return best >= threshold, threshold
+    best = scores if threshold <= HALF else np.where(by_model, np.maximum(scores, prediction.scores), scores)
+    return best >= threshold
 
 
 def _by_score(

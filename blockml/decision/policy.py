@@ -247,8 +247,10 @@ class PolicyColumns:
         copy = compared_units(outline, unit)
         text = duplicated_lines(context.blocks, copy, policy.min_duplicate_words)
         # A copy has one group, so that a duplicate is penalised as a whole: code in a sentence is further down.
-        first = copy.searchsorted(np.arange(copy[-1] + 1 if len(copy) else 0))
-        groups = context.block_groups[GROUPINGS.index("far")][first][copy]
+        groups = context.block_groups[GROUPINGS.index("far")]
+        if len(copy):
+            first = np.append(0, (copy[1:] != copy[:-1]).nonzero()[0] + 1)
+            groups = groups[first][copy]
         hidden = hidden_blocks(context.page) if policy.hidden_copy_penalty else None
         preference = np.zeros(len(unit))
         for others in (in_quotations(outline), hidden):

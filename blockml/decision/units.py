@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from blockml.outline import Outline, UnitKind
 from blockml.page import Flag, Reason
+from blockml.page.cached import cached_property
 
 __all__ = ["Completed", "compared_units", "complete", "in_quotations", "mean_over_units", "pooled_units"]
 
@@ -36,8 +37,6 @@ _LABEL_WORDS, _MAX_BETWEEN, _FEW_WORDS, _MAX_BLOCKS = 6, 3, 12, 8
 _DEFAULT = 0.5
 #: Last characters of a line that announces the next one, and of a sentence.
 _ANNOUNCES, _ENDS_SENTENCE = (":", "：", "…", "..."), '.!?:;…。！？"”»)'
-
-_FIELDS = frozenset({"input", "select", "textarea"})
 #: Maximum blocks of one word, or hidden ones, between a line and what it announces.
 _PASSED = 3
 _HIDDEN = int(Flag.HIDDEN)
@@ -121,7 +120,7 @@ def in_quotations(outline: Outline) -> _Mask | None:
     return None if unit is None else unit >= 0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Completed:
     """The kept blocks of a page after the completion of its units, and why some were added or removed."""
 
@@ -132,28 +131,38 @@ class Completed:
     kept: _Mask  #: (n_blocks,)
     reasons: list[tuple[Reason, NDArray[np.intp]]] = field(default_factory=list)  #: Changed blocks, in order.
 
-    @property
+    @cached_property
     def words(self) -> NDArray[np.int32]:
         """(n_blocks,) words."""
         return self.outline.page.blocks.n_words
 
-    def is_likely(self, rows: slice, minimum: float, *, announced: bool = False) -> bool:
-        """Tell whether the mean score of some blocks, weighted by words, is at least this share of the threshold.
+    def is_likely(self, first: int, after: int, minimum: float, *, announced: bool = False) -> bool:
+        """Tell whether the mean score of a range of blocks, by words, is at least this share of the threshold.
 
         For ``announced`` blocks their probability also counts: on certain pages scores are much lower.
         """
-        words, scores = self.words[rows], self.scores[rows]
+        words, scores = self.words[first:after], self.scores[first:after]
         if announced:
-            scores = np.maximum(scores, self.probabilities[rows])
-        return float((words * scores).sum()) >= minimum * self.threshold * float(words.sum())
+            scores = np.maximum(scores, self.probabilities[first:after])
+        total = int(np.add.reduce(words))
+        return float(np.add.reduce(words * scores)) >= minimum * self.threshold * total
 
     def keep(self, rows: NDArray[np.intp], reason: Reason) -> None:
         """Keep some blocks."""
         self._set(rows, reason, value=True)
 
-    def remove(self, rows: NDArray[np.intp], reason: Reason) -> None:
-        """Remove some blocks."""
-        self._set(rows, reason, value=False)
+    def is_kept(self, first: int, after: int) -> bool:
+        """Tell whether all of a range of blocks is kept."""
+        return int(np.count_nonzero(self.kept[first:after])) == after - first
+
+    def keep_range(self, first: int, after: int, reason: Reason) -> None:
+        """Keep a range of blocks."""
+        if not self.is_kept(first, after):
+            self._set(np.arange(first, after), reason, value=True)
+
+    def remove_range(self, first: int, after: int, reason: Reason) -> None:
+        """Remove a range of blocks."""
+        self._set(np.arange(first, after), reason, value=False)
 
     def _set(self, rows: NDArray[np.intp], reason: Reason, *, value: bool) -> None:
         table = self.outline.data_table
@@ -218,16 +227,18 @@ def _complete_tables(page: Completed, table: NDArray[np.int32]) -> None:
 def _complete_lists(page: Completed, plain: NDArray[np.int32]) -> None:
     """Keep all of a plain list, or of one of its items, of which most is kept."""
     is_torn = (page.kept[1:] != page.kept[:-1]) & (plain[1:] == plain[:-1]) & (plain[1:] >= 0)
-    item = page.outline.unit(UnitKind.ITEM)
-    for element in {*plain[1:][is_torn].tolist()}:
-        rows = _rows(_blocks_of(page.outline, element))
+    torn = {*plain[1:][is_torn].tolist()}
+    item = page.outline.unit(UnitKind.ITEM) if torn else None
+    for element in torn:
+        first, after = page.outline.range_in(element)
+        rows = np.arange(first, after)
         if item is not None:
-            _, number = np.unique(item[rows], return_inverse=True)
+            number = np.maximum(item[first:after] - element, 0)  # 0: in no item of this list
             page.keep(rows[_most_kept(page, rows, number)], Reason.KEPT_WITH_ITEM)
         page.keep(rows[_most_kept(page, rows, np.zeros_like(rows))], Reason.KEPT_WITH_LIST)
 
 
-def _most_kept(page: Completed, rows: NDArray[np.intp], number: NDArray[np.intp]) -> _Mask:
+def _most_kept(page: Completed, rows: NDArray[np.intp], number: NDArray[np.integer]) -> _Mask:
     """Return (n_rows,) whether most words of the blocks with the same number are kept."""
     words = page.words[rows]
     total, of_kept = np.bincount(number, words), np.bincount(number, words * page.kept[rows])
@@ -237,81 +248,73 @@ def _most_kept(page: Completed, rows: NDArray[np.intp], number: NDArray[np.intp]
 
 def _complete_lines(page: Completed) -> None:
     """Keep lines that announce something kept, and the lists, tables, code and values that kept lines announce."""
-    texts, line = page.outline.page.blocks.texts, page.outline.line
-    rows = page.words.nonzero()[0]
+    outline = page.outline
+    texts, line, words = outline.page.blocks.texts, outline.line, page.words
+    rows = words.nonzero()[0]
     is_kept = page.kept[rows]
-    places = (is_kept[:-1] | is_kept[1:]).nonzero()[0]
-    for before, after in zip(rows[places].tolist(), rows[places + 1].tolist(), strict=True):
-        if not texts[before].endswith(_ANNOUNCES) or line[before] == line[after]:
-            continue
-        first, last = (int(line.searchsorted(line[block])) for block in (before, after))
-        lead, announced = slice(first, before + 1), _announced(page.outline, before, after)
-        reason, minimum = Reason.KEPT_WITH_LEAD_IN, _MIN_LIST
+    of_row = line[rows]
+    places = ((is_kept[:-1] | is_kept[1:]) & (of_row[:-1] != of_row[1:])).nonzero()[0]
+    ends = rows[places].tolist()
+    for place, before in [(place, end) for place, end in enumerate(ends) if texts[end].endswith(_ANNOUNCES)]:
+        after = rows.item(places.item(place) + 1)
+        first, next_number = int(line.searchsorted(line.item(before))), line.item(after)
+        announced, reason, minimum = _announced(outline, before, after), Reason.KEPT_WITH_LEAD_IN, _MIN_LIST
         if announced is None:
-            if page.words[lead].sum() > _LABEL_WORDS:
+            if np.add.reduce(words[first : before + 1]) > _LABEL_WORDS:
                 continue
-            announced = slice(last, int(line.searchsorted(line[after], side="right")))
+            announced = int(line.searchsorted(next_number)), int(line.searchsorted(next_number, side="right"))
             reason, minimum = Reason.KEPT_WITH_LABEL, _MIN_LINE
-        if page.kept[after]:
-            page.keep(_rows(lead), Reason.KEPT_WITH_LIST if minimum == _MIN_LIST else Reason.KEPT_WITH_VALUE)
-        if page.kept[before] and page.is_likely(announced, minimum, announced=minimum == _MIN_LIST):
-            page.keep(_rows(announced), reason)
+        is_list = minimum == _MIN_LIST
+        if page.kept.item(after):
+            page.keep_range(first, before + 1, Reason.KEPT_WITH_LIST if is_list else Reason.KEPT_WITH_VALUE)
+        is_torn = page.kept.item(before) and not page.is_kept(*announced)
+        if is_torn and page.is_likely(*announced, minimum, announced=is_list):
+            page.keep_range(*announced, reason)
 
 
-def _rows(blocks: slice) -> NDArray[np.intp]:
-    """Return the indices of a range of blocks."""
-    return np.arange(blocks.start, blocks.stop)
-
-
-def _announced(outline: Outline, before: int, after: int) -> slice | None:
-    """Return the blocks of the plain list, code or data table that begins after a line; None without one.
+def _announced(outline: Outline, before: int, after: int) -> tuple[int, int] | None:
+    """Return the first block of the plain list, code or data table after a line, and one past the last; else None.
 
     Buttons before it, and hidden copies of it, are passed over.
     """
     blocks = outline.page.blocks
-    for block in range(after, min(after + _PASSED + 1, len(blocks))):
-        if blocks.flags[block] & _HIDDEN:
+    units = [unit for unit in (outline.data_table, outline.plain_list, outline.code) if unit is not None]
+    for block in range(after, min(after + _PASSED + 1, len(blocks)) if units else after):
+        if blocks.flags.item(block) & _HIDDEN:
             continue
-        for unit in (outline.data_table, outline.plain_list, outline.code):
-            if unit is not None and unit[block] >= 0 and unit[block] != unit[before]:
-                return None if _has_fields(outline, int(unit[block])) else _blocks_of(outline, int(unit[block]))
-        if blocks.n_words[block] > 1:
+        for unit in units:
+            element = unit.item(block)
+            if element >= 0 and element != unit.item(before):
+                return None if outline.has_fields(element) else outline.range_in(element)
+        if blocks.n_words.item(block) > 1:
             break
     return None
 
 
-def _blocks_of(outline: Outline, element: int) -> slice:
-    """Return the blocks of an element."""
-    first, after = outline.blocks_in(np.array([element]))
-    return slice(int(first[0]), int(after[0]))
-
-
-def _has_fields(outline: Outline, element: int) -> bool:
-    """Tell whether an element has fields of a form."""
-    nodes = outline.page.nodes
-    tags = [tag for tag, name in enumerate(nodes.names) if name in _FIELDS]
-    return bool(np.isin(nodes.tag[element : nodes.end[element]], tags).any())
-
-
 def _complete_sentences(page: Completed) -> None:
     """Keep a few words between two kept halves of a sentence, also if others between them are kept already."""
-    line, texts, words = page.outline.line, page.outline.page.blocks.texts, page.words
-    is_missing = _before((~page.kept).view(np.int8))
-    ends = (page.kept & (words > 0)).nonzero()[0]
-    ends = ends[is_missing[ends] > is_missing[np.maximum(ends - _MAX_BLOCKS, 0)]]
-    for end in ends.tolist():
-        if not texts[end][:1].islower():
-            continue
-        n_words = 0
-        for start in range(end - 1, max(end - _MAX_BLOCKS, 0) - 1, -1):
-            if n_words > _FEW_WORDS or line[end] - line[start] - 1 > _MAX_BETWEEN:
-                break
-            between = slice(start + 1, end)
-            is_half = page.kept[start] and words[start] and texts[start][-1:] not in _ENDS_SENTENCE
-            likely = page.scores[between] >= _MIN_LINE * page.threshold
-            if is_half and not page.kept[between].all() and (likely | page.kept[between] | (words[between] == 0)).all():
-                page.keep(_rows(between), Reason.KEPT_WITH_SENTENCE)
-            n_words += words.item(start)
+    texts, kept = page.outline.page.blocks.texts, page.kept
+    n_missing = _before((~kept).view(np.int8))
+    ends = (kept & (page.words > 0)).nonzero()[0]
+    ends = ends[n_missing[ends] > n_missing[np.maximum(ends - _MAX_BLOCKS, 0)]]
+    for end in [end for end in ends.tolist() if texts[end][:1].islower()]:
+        _complete_sentence(page, end)
+
+
+def _complete_sentence(page: Completed, end: int) -> None:
+    """Keep a few words before a block that is the second half of a sentence."""
+    first, texts, n_words = max(end - _MAX_BLOCKS, 0), page.outline.page.blocks.texts, 0
+    kept, words = page.kept[first:end], page.words[first:end]
+    lines, own, is_kept = page.outline.line[first : end + 1].tolist(), words.tolist(), kept.tolist()
+    for place in range(end - first - 1, -1, -1):
+        if n_words > _FEW_WORDS or lines[-1] - lines[place] - 1 > _MAX_BETWEEN:
+            return
+        if own[place] and is_kept[place] and texts[first + place][-1:] not in _ENDS_SENTENCE:
+            likely = page.scores[first + place + 1 : end] >= _MIN_LINE * page.threshold
+            stays = kept[place + 1 :] | likely | (words[place + 1 :] == 0)
+            if np.count_nonzero(stays) == len(stays):
+                page.keep_range(first + place + 1, end, Reason.KEPT_WITH_SENTENCE)
+        n_words += own[place]
 
 
 def _complete_headings(page: Completed, heading: NDArray[np.int32]) -> None:
@@ -320,34 +323,42 @@ def _complete_headings(page: Completed, heading: NDArray[np.int32]) -> None:
     The first heading may be left out: it is the title. A heading without text stays if it is a link, whose text is
     elsewhere, or a title.
     """
-    outline = page.outline
-    section = outline.section
-    starts = (section == np.arange(len(section))).nonzero()[0]
-    ends = np.append(starts[1:], len(section))
-    of_text = page.words * (heading < 0)
-    text, of_kept = _before(of_text), _before(of_text * page.kept)
-    has_text, in_section = text[ends] > text[starts], of_kept[ends] - of_kept[starts]
-    first = int(page.kept.argmax())
-    of_headings = _before(page.kept.view(np.int8))
+    starts, threshold = page.outline.section_starts, page.threshold
+    if not len(starts):
+        return
+    ends = np.append(starts[1:], len(heading))
+    of_text = np.where(heading < 0, page.words, 0)
+    n_words = np.add.reduceat(of_text, starts)
+    n_kept = np.add.reduceat(of_text * page.kept, starts)
+    has_kept, is_whole = _kept_headings(page.kept, heading, starts)
+    # Where the default threshold keeps text, a higher one doesn't complete it, so that a lower one never keeps less.
+    is_empty = np.add.reduceat(of_text * (page.scores >= np.float32(_DEFAULT)), starts) == 0
+    if threshold >= _DEFAULT:
+        is_empty &= n_kept == 0
+    is_open = np.where(2 * n_kept > n_words, ~is_whole, has_kept & ((n_kept == 0) | is_empty))
+    is_open &= (n_words > 0) & ((starts > int(page.kept.argmax())) | has_kept)
+    kept = page.kept.copy()
+    for number in is_open.nonzero()[0].tolist():
+        start, end = starts.item(number), ends.item(number)
+        first, after = _text_below(page.outline, heading, start, end)
+        if 2 * n_kept[number] > n_words[number]:
+            below = of_text[first:after]
+            is_most = 2 * np.add.reduce(below * kept[first:after]) > np.add.reduce(below)
+            if is_most and page.is_likely(start, first, _MIN_HEADING):
+                page.keep_range(start, first, Reason.KEPT_WITH_TEXT)
+        elif is_empty[number] and page.is_likely(first, after, _MIN_TEXT):
+            page.keep_range(first, after, Reason.KEPT_WITH_HEADING)
+        elif not n_kept[number] and not _may_be_alone(page, heading, starts[number:], n_kept[number:]):
+            page.remove_range(start, first, Reason.REMOVED_WITH_TEXT)
+
+
+def _kept_headings(kept: _Mask, heading: NDArray[np.int32], starts: NDArray[np.intp]) -> tuple[_Mask, _Mask]:
+    """Return (n_headings,) whether a block of each heading is kept, and whether all of them are."""
+    n_kept = _before(kept.view(np.int8))
     changes = np.append((heading[1:] != heading[:-1]).nonzero()[0] + 1, len(heading))
     after = changes[changes.searchsorted(starts, side="right")]
-    n_kept = of_headings[after] - of_headings[starts]
-    is_whole, has_kept = n_kept == after - starts, n_kept > 0
-    # Where the default threshold keeps text, a higher one doesn't complete it, so that a lower one never keeps less.
-    by_default = _before(of_text * (page.scores >= np.float32(_DEFAULT)))
-    is_empty = (by_default[ends] == by_default[starts]) & ((in_section == 0) | (page.threshold < _DEFAULT))
-    is_open = np.where(2 * in_section > text[ends] - text[starts], ~is_whole, has_kept & ((in_section == 0) | is_empty))
-    for number in (has_text & is_open & ((starts > first) | has_kept)).nonzero()[0].tolist():
-        start, end = starts.item(number), ends.item(number)
-        below = _text_below(outline, heading, start, end)
-        if 2 * in_section[number] > text[end] - text[start]:
-            n_words, n_kept = (sums.item(below.stop) - sums.item(below.start) for sums in (text, of_kept))
-            if 2 * n_kept > n_words and page.is_likely(slice(start, below.start), _MIN_HEADING):
-                page.keep(_rows(slice(start, below.start)), Reason.KEPT_WITH_TEXT)
-        elif is_empty[number] and page.is_likely(below, _MIN_TEXT):
-            page.keep(_rows(below), Reason.KEPT_WITH_HEADING)
-        elif not in_section[number] and not _may_be_alone(page, heading, starts[number:], in_section[number:]):
-            page.remove(_rows(slice(start, below.start)), Reason.REMOVED_WITH_TEXT)
+    of_heading = n_kept[after] - n_kept[starts]
+    return of_heading > 0, of_heading == after - starts
 
 
 def _before(values: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -374,12 +385,15 @@ def _may_be_alone(
     return False
 
 
-def _text_below(outline: Outline, heading: NDArray[np.int32], start: int, end: int) -> slice:
-    """Return the blocks below a heading in the innermost element around it that has some, in its section."""
+def _text_below(outline: Outline, heading: NDArray[np.int32], start: int, end: int) -> tuple[int, int]:
+    """Return the first block below a heading, and one past the last in the innermost element around both.
+
+    They are in its section.
+    """
     nodes, owner = outline.page.nodes, outline.page.blocks.node
     node, first = heading.item(start), start
     while heading.item(first) == node:
         first += 1
     while node >= 0 and nodes.end.item(node) <= owner.item(first):
         node = nodes.parent.item(node)
-    return slice(first, end if node < 0 else min(end, int(owner.searchsorted(nodes.end.item(node)))))
+    return first, end if node < 0 else min(end, int(owner.searchsorted(nodes.end.item(node))))

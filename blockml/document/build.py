@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -24,8 +24,10 @@ from blockml.document.nodes import (
     Figure,
     Formula,
     Heading,
+    Inline,
     InlineFormula,
     Item,
+    Link,
     Mark,
     Note,
     Paragraph,
@@ -33,6 +35,7 @@ from blockml.document.nodes import (
     Quotation,
     Row,
     Rule,
+    Span,
     Table,
     Term,
 )
@@ -46,6 +49,7 @@ from blockml.document.text import node_separators
 from blockml.page import Flag, Page, Separator
 from blockml.page.lazy import Lazy
 from blockml.parsing.segmentation import BREAKING
+from blockml.posts import ThreadPost
 from blockml.text.addresses import is_safe, read_address
 from blockml.text.characters import PILCROWS, is_permalink_sign, readable
 
@@ -86,11 +90,15 @@ _DISPLAYED = re.compile(r"\s*\\\[((?:(?!\\[\[\]]).)+)\\\]\s*", re.DOTALL)
 
 
 def build_document(
-    page: Page, kept: NDArray[np.bool_] | Sequence[bool], pictures: Lazy[Pictures] | None = None
+    page: Page,
+    kept: NDArray[np.bool_] | Sequence[bool],
+    pictures: Lazy[Pictures] | None = None,
+    posts: Sequence[ThreadPost] = (),
 ) -> Document:
     """Build the document of the kept blocks, given by a mask of shape (n_blocks,).
 
     ``pictures`` are those of :func:`blockml.document.pictures.find_pictures`, which are found if they are not given.
+    Items and quotations that are ``posts`` dissolve, and the authors above them are bold.
 
     Examples
     --------
@@ -105,7 +113,7 @@ def build_document(
     if not len(rows):
         return Document(())
     found = find_pictures(page, rows) if pictures is None else pictures.value
-    return _Builder(with_roles(page), rows, found).build()
+    return _Builder(with_roles(page), rows, found, posts).build()
 
 
 class _Frame:
@@ -136,7 +144,7 @@ class _Table(_Frame):
 class _Builder:
     """State of the walk over the shown nodes of a page."""
 
-    def __init__(self, page: Page, rows: NDArray[np.intp], found: Pictures) -> None:
+    def __init__(self, page: Page, rows: NDArray[np.intp], found: Pictures, posts: Sequence[ThreadPost]) -> None:
         self.page, self.nodes, self.blocks = page, page.nodes, page.blocks
         self.formulas, self.copies = find_formulas(page)
         self.pictures, self.captions = found.addresses, found.captions
@@ -163,6 +171,8 @@ class _Builder:
         self.frames = [_Frame(-1)]
         self.tables: list[_Table] = []
         self.lists = Lists(page.nodes)
+        self.posts = {node for post in posts for node in (post.node, post.body_node)}
+        self.authors = {row for post in posts for row in post.header if self.blocks.texts[row] == post.author}
         self.has_inputs = "input" in page.nodes.names
         self.heading = 0
         self.line_starts = Lazy(lambda: frozenset(line_starts(page.nodes)))
@@ -377,7 +387,7 @@ class _Builder:
                 return self._flush
             self.heading = _HEADINGS[name]
             return partial(self._end_heading, node)
-        if name in _CONTAINERS and len(self.frames) <= MAX_DEPTH:
+        if name in _CONTAINERS and len(self.frames) <= MAX_DEPTH and node not in self.posts:
             frame = _Frame(node, name)
             if name in _DEFINITIONS:
                 self._begin_definition(frame)
@@ -414,6 +424,8 @@ class _Builder:
             first, last = self.first, self.last
             is_caption = bool(self.caption_rows) and first in self.caption_rows
             node = self._around(first, last)
+            if first in self.authors and first == last and not any(isinstance(item, Span) for item in _flat(content)):
+                content = (Span(Mark.STRONG, content),)
             paragraph = Paragraph(first, last, node, content, is_caption and first in self.removed)
             is_note = node in self.notes.notes and self.frames[-1].node != node
             self._emit(Note(first, last, node, self.notes.notes[node], (paragraph,)) if is_note else paragraph)
@@ -610,6 +622,14 @@ def _address(given: str) -> str:
     """Return the address of a link, or empty if it might run a script."""
     address = read_address(given)
     return address if is_safe(address) else ""
+
+
+def _flat(content: Iterable[Inline]) -> Iterator[Inline]:
+    """Iterate over inline content and what is in its links."""
+    for item in content:
+        yield item
+        if isinstance(item, Link):
+            yield from item.content
 
 
 def _span(attributes: Mapping[str, str], name: str) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from blockml.document.lists import block_span
 from blockml.document.nodes import (
     Block,
-    Break,
     Cell,
     Code,
     Definitions,
@@ -19,34 +19,39 @@ from blockml.document.nodes import (
     Document,
     Figure,
     Heading,
-    Inline,
     Item,
-    Link,
     List,
     Note,
-    NoteReference,
     Paragraph,
     Quotation,
     Row,
-    Span,
     Table,
     Term,
     children_of,
     inline_text,
+    text_of,
 )
+from blockml.document.pieces import Pieces
 
 __all__ = ["ChunkBlocks", "split_document"]
 
 #: Ends of sentences, and of words.
-_LETTERS = re.compile(r"\S+")
+_LETTERS = re.compile(r"\S{1,64}")  # not more, because each part of a long word reads one of these again
 _SENTENCE, _WORD = re.compile(r"[.!?…][\"'”’)]*\s+|[。！？][」』”’）]*"), re.compile(r"\s+")
 #: Sections of at most this share of a chunk are small, and so are headers of tables that are repeated.
 _SMALL = 4
 _MAX_HEADING = 500
+#: Level of posts of a thread, below those of headings.
+_POST = 7
+#: Pieces of text of at most this share of a chunk are not cut again, although what is written around them is too long.
+_MIN_PIECE = 8
+#: Number of pieces that is tried first as the next part, and maximum number of further tries once some fit.
+_FIRST_TRY, _MAX_TRIES = 8, 4
+#: Text of parts from which the size of what is around a text is computed.
+_SAMPLE = "a"
 
 Write = Callable[[Sequence[Block]], str]
 Around = Callable[[Block], Block]
-_Content = tuple[Inline, ...]
 
 
 class ChunkBlocks(NamedTuple):
@@ -61,11 +66,11 @@ class ChunkBlocks(NamedTuple):
 class _Section(NamedTuple):
     above: tuple[Heading, ...]
     blocks: tuple[Block, ...]  #: its heading first
-    level: int  #: of its heading; 0 without one
+    level: int  #: of its heading; 0 without one, and :data:`_POST` for a post
 
     @property
     def is_heading(self) -> bool:
-        return len(self.blocks) == 1 and self.level > 0
+        return len(self.blocks) == 1 and isinstance(self.blocks[0], Heading)
 
 
 def split_document(
@@ -78,6 +83,7 @@ def split_document(
     text: str,
     overlap: int = 0,
     repeats_header: Callable[[int], bool] = lambda _: False,
+    posts: Set[int] = frozenset(),
 ) -> list[ChunkBlocks]:
     """Split a document into chunks.
 
@@ -100,34 +106,35 @@ def split_document(
         Size of what a chunk repeats of the one before it, if both are of one section: whole sentences, items or rows.
     repeats_header
         Tells whether the header of a table, given its size, is repeated in each part of it.
+    posts
+        First blocks of the page in each post of a thread; a post is like a section.
     """
-    return _Splitter(size, overlap, write, length, places, text, repeats_header).split(document)
+    return _Splitter(size, overlap, write, length, places, text, repeats_header, posts).split(document)
 
 
 class _Splitter:
     def __init__(
         self, size: int, overlap: int, write: Write | None, length: Callable[[str], int],
         places: Callable[[Block], tuple[int, int]], text: str, repeats_header: Callable[[int], bool],
+        posts: Set[int],
     ) -> None:  # fmt: skip
         self.size, self.overlap, self.room = size, overlap, size - overlap
+        self.is_written = write is not None
         self.write: Write = self._slice if write is None else write
         self.length = length
         self.repeats_header = repeats_header if write is not None else lambda _: False
-        self.places, self.text = places, text
-        self.found: dict[int, tuple[Block, int, int]] = {}  # places of parts of blocks
+        self.places, self.text, self.posts = places, text, posts
+        self.found: dict[int, tuple[Block, int, int]] = {}  # places of parts of blocks, and others that were searched
+        self.sizes: dict[int, tuple[Block, int]] = {}
         self.headings: dict[int, str] = {}
 
     def split(self, document: Document) -> list[ChunkBlocks]:
         """Return the chunks of a document."""
-        sections = [
-            _Section(above[:-1], (*above[-1:], *blocks), above[-1].level if above else 0)
-            for above, blocks in document.sections()
-        ]
         parts: list[ChunkBlocks] = []
-        for group in self._joined(sections):
+        for group in self._joined(self._sections(document)):
             blocks = [block for section in group for block in section.blocks]
             above = tuple(self._heading(heading) for heading in group[0].above)
-            own = blocks[:1] if group[0].level else []
+            own = blocks[:1] if isinstance(blocks[0], Heading) else []
             before: tuple[Block, ...] = ()
             for place, packed in enumerate(self._packed(blocks)):
                 names = above if not place else (*above, *map(self._heading, own))
@@ -139,18 +146,30 @@ class _Splitter:
                 before = packed
         return parts
 
+    def _sections(self, document: Document) -> Iterator[_Section]:
+        """Iterate over the sections of a document, which also end before each post of a thread."""
+        for above, blocks in document.sections():
+            run: list[Block] = [*above[-1:]]
+            parents, level = above[:-1], above[-1].level if above else 0
+            for block in blocks:
+                if block.first in self.posts:
+                    if run:
+                        yield _Section(parents, tuple(run), level)
+                    run, parents, level = [], above, _POST
+                run.append(block)
+            yield _Section(parents, tuple(run), level)
+
     def _merged(self, blocks: Iterable[Block]) -> tuple[Block, ...]:
         """Return blocks with adjacent parts of one list or table as one."""
         found: list[Block] = []
-        for block in blocks:
-            before = found[-1] if found else None
-            if isinstance(block, List | Table) and type(before) is type(block) and before.node == block.node:
-                start, end = self._place_of((before, block))
-                merged = _with_children(block, (*children_of(before), *children_of(block)))
-                self.found[id(merged)] = (merged, start, end)
-                found[-1] = merged
+        for _, group in groupby(blocks, lambda block: (type(block), block.node)):
+            parts = [*group]
+            if len(parts) > 1 and isinstance(parts[0], List | Table):
+                merged = _with_children(parts[-1], [child for part in parts for child in children_of(part)])
+                self.found[id(merged)] = (merged, *self._place_of(parts))
+                found.append(merged)
             else:
-                found.append(block)
+                found += parts
         return tuple(found)
 
     def _slice(self, blocks: Sequence[Block]) -> str:
@@ -187,35 +206,63 @@ class _Splitter:
             yield group
 
     def _size(self, blocks: Sequence[Block]) -> int:
-        return sum([self._length((block,)) for block in blocks])
+        return sum(map(self._size_of, blocks))
 
     def _length(self, blocks: Sequence[Block]) -> int:
         """Return the size of blocks, with what separates them from others."""
         return self.length(self.write(blocks)) + 2 if blocks else 0
+
+    def _size_of(self, block: Block) -> int:
+        """Return the size of a block that is not in another one, like :meth:`_length`."""
+        if (known := self.sizes.get(id(block))) is None:
+            known = self.sizes[id(block)] = (block, self._length((block,)))
+            if not self.is_written:
+                self.found[id(block)] = (block, *self._place(block))
+        return known[1]
 
     def _packed(self, blocks: Iterable[Block]) -> Iterator[tuple[Block, ...]]:
         """Iterate over runs of blocks of at most the size, none of which ends with a heading."""
         run: list[Block] = []
         used, room = 0, self.room + 2
         for block in self._short(blocks):
-            size = self._length((block,))
-            if run and used + size > room:
-                kept: list[Block] = []
-                while len(run) > 1 and isinstance(run[-1], Heading):
-                    kept.insert(0, run.pop())
+            size = self._size_of(block)
+            if run and self._is_apart(run[-1], block):
                 yield tuple(run)
-                run = kept
-                used = self._size(run)
+                run, used = [], 0
+            elif run and max(used + size, self._slice_size(run[0], block)) > room:
+                first, moved = len(run), 0  # headings at the end go on with what is below them, if they are short
+                while first and isinstance(run[first - 1], Heading) and 2 * moved <= self.room:
+                    first -= 1
+                    moved += self._size_of(run[first])
+                if not first or 2 * moved > self.room:
+                    first, moved = len(run), 0
+                yield tuple(run[:first])
+                run, used = run[first:], moved
             run.append(block)
             used += size
         if run:
             yield tuple(run)
 
+    def _is_apart(self, before: Block, block: Block) -> bool:
+        """Tell whether a slice of the text can't have a block directly after another one."""
+        if self.is_written:
+            return False
+        (first, last), (start, _) = self._place(before), self._place(block)
+        is_apart = start < first or (last < start and not self.text[last:start].isspace())
+        return is_apart and min(first, start) >= 0
+
+    def _slice_size(self, first: Block, last: Block) -> int:
+        """Return the size of the slice of the text between two blocks, with white space that may be long."""
+        if self.is_written or self.length is not len:
+            return 0
+        start, end = self._place_of((first, last))
+        return end - start + 2
+
     def _short(self, blocks: Iterable[Block]) -> Iterator[Block]:
         """Iterate over blocks, with parts instead of those that are too long with the headings directly above them."""
         above = 0  # size of these headings
         for block in blocks:
-            size = 2 * self.size if self._is_long(block) else self._length((block,))
+            size = 2 * self.size if self._is_long(block) else self._size_of(block)
             above = 0 if 2 * above > self.room else above
             if size + above <= self.room + 2:
                 yield block
@@ -228,7 +275,7 @@ class _Splitter:
     def _parts(self, block: Block, around: Around) -> Iterator[Block]:
         """Split a block that is too long; ``around`` returns a part with the containers around the block."""
         if isinstance(block, Paragraph | Heading | Term):
-            yield from self._sentences(block, around, (_SENTENCE, _WORD, re.compile(f".{{1,{self.room}}}", re.DOTALL)))
+            yield from self._sentences(block, around)
         elif isinstance(block, Code):
             yield from self._lines(block, around)
         elif isinstance(block, Table):
@@ -247,20 +294,24 @@ class _Splitter:
         finish: Callable[[Block], Block] = lambda block: block,
         reserve: int = 0,
     ) -> Iterator[Block]:
-        """Iterate over containers of some of the children each, to which ``finish`` adds ``reserve`` characters."""
+        """Iterate over containers of some of the children each, to which ``finish`` adds ``reserve`` characters.
+
+        What surrounds the children takes no room if it is too large for any chunk.
+        """
         room = self.room - reserve + 2
         frame = 0  # size of what surrounds the children
         extra = 0 if self._is_long(children[0]) else self._extra(wrap(tuple(children[:1])), around)
         if len(children) > 1 and not any(map(self._is_long, children[:2])):
             pair = [self._alone(wrap((child,))) for child in children[:2]]
             frame = max(0, sum(pair) - self._alone(wrap(tuple(children[:2]))))
-        room -= extra
+        limit = room + (extra if extra >= room else 0)
+        room = limit - extra
         run: list[Block] = []
         used = frame
         for child in children:
             size = room + 1 if self._is_long(child) else self._alone(wrap((child,))) - frame
             if run and used + size > room:
-                yield from map(finish, self._halved(run, wrap, around, room + extra))
+                yield from map(finish, self._halved(run, wrap, around, limit))
                 run, used = [], frame
             if frame + size > room:
                 inner = partial(_inside, wrap, around)
@@ -269,7 +320,7 @@ class _Splitter:
                 run.append(child)
                 used += size
         if run:
-            yield from map(finish, self._halved(run, wrap, around, room + extra))
+            yield from map(finish, self._halved(run, wrap, around, limit))
 
     def _is_long(self, block: Block) -> bool:
         """Tell from the place of a block in the text that it is too long for a chunk, without writing it."""
@@ -334,22 +385,92 @@ class _Splitter:
     def _lines(self, code: Code, around: Around) -> Iterator[Block]:
         """Split a listing into lines; a longer line is cut."""
         start, end = self._place(code)
-        frame = self._length((around(replace(code, lines=("",))),))
-        most = max(1, self.room - frame + 2)
-        run: list[str] = []
-        used = 0
-        for line in code.lines:
-            for piece in [line[at : at + most] for at in range(0, len(line), most)] or [""]:
-                size = self.length(piece) + 1
-                if run and used + size > most:
-                    start = yield from self._cut(
-                        replace(code, lines=tuple(run)), "\n".join(run), start, end, is_last=False
-                    )
-                    run, used = [], 0
-                run.append(piece)
-                used += size
-        if run:
-            yield from self._cut(replace(code, lines=tuple(run)), "\n".join(run), start, end, is_last=True)
+        limit, frame = self._limit(replace(code, lines=(_SAMPLE,)), around)
+        most = max(1, limit - frame)
+        left = [line[at : at + most] for line in code.lines for at in (range(0, len(line), most) if line else (0,))]
+        left.reverse()
+
+        def part(count: int) -> Code:
+            return replace(code, lines=tuple(left[: -count - 1 : -1]))
+
+        count = _FIRST_TRY
+        while left:
+            sizes = (self.length(line) + 1 for line in reversed(left))
+            most, fitting = self._fitting(sizes, lambda count: self._part_size(part(count), around), count, limit)
+            count = fitting or most
+            found = part(count)
+            del left[-count:]
+            start = yield from self._cut(found, "\n".join(found.lines), start, end, is_last=not left)
+
+    def _sentences(self, block: Paragraph | Heading | Term, around: Around) -> Iterator[Block]:
+        """Split a paragraph into runs of sentences, or of words or letters where a sentence is too long."""
+        start, end = self._place(block)
+        limit, _ = self._limit(replace(block, content=(_SAMPLE,)), around)
+        pieces = Pieces()
+        cuts = [_SENTENCE, _WORD, *[re.compile(f".{{1,{most}}}", re.DOTALL) for most in self._halves()]]
+        left = [(piece, 0) for piece in pieces.cut(block.content, cuts[0])][::-1]
+
+        def part(count: int) -> Paragraph | Heading | Term:
+            return replace(block, content=pieces.joined([piece for piece, _ in left[: -count - 1 : -1]]))
+
+        count = _FIRST_TRY
+        while left:
+            first, level = left[-1]
+            sizes = (self.length(inline_text(piece)) for piece, _ in reversed(left))
+            most, fitting = self._fitting(sizes, lambda count: self._part_size(part(count), around), count, limit)
+            if not fitting and level + 1 < len(cuts) and self.length(inline_text(first)) > self.room // _MIN_PIECE:
+                left[-1:] = [(piece, level + 1) for piece in pieces.cut(first, cuts[level + 1])][::-1]
+                continue
+            # What each part repeats, such as a long address, takes no room from its text.
+            count = fitting or (most if pieces.is_part(first[0]) else 1)
+            found = part(count)
+            del left[-count:]
+            if found.content:
+                start = yield from self._cut(found, inline_text(found.content), start, end, is_last=not left)
+
+    def _halves(self) -> Iterator[int]:
+        """Iterate over the maximum lengths of pieces of a word, the longest first."""
+        shares = 1
+        while shares <= _MIN_PIECE:
+            yield max(1, self.room // shares)
+            shares *= 2
+
+    def _fitting(self, sizes: Iterable[int], size: Callable[[int], int], first: int, limit: int) -> tuple[int, int]:
+        """Return how many of the next pieces fit by the sizes of their texts, at least 1, and how many as written.
+
+        ``size`` returns the size of a number of pieces as they are written. It is called for few numbers that are not
+        far above those that fit, beginning with ``first``, so that time is in proportion to what is split.
+        """
+        most = used = 0
+        for own in sizes:
+            used += own
+            if most and used > self.room + 1:  # the last character may be white space
+                break
+            most += 1
+        count, fitting, too_many, n_tries = min(first, most), 0, most + 1, 0
+        while fitting + 1 < too_many and (not fitting or n_tries < _MAX_TRIES):
+            own = size(count)
+            if own <= limit:
+                fitting = count
+                n_tries += 1
+                most_next = too_many - 1
+            else:
+                too_many = count
+                most_next = (fitting + too_many) // 2
+            count = min(max(count * limit // max(own, 1), fitting + 1), most_next)
+        return most, fitting
+
+    def _limit(self, part: Block, around: Around) -> tuple[int, int]:
+        """Return the maximum size of a part, and the size of what is around its text; see :meth:`_wrapped`.
+
+        The text of ``part`` is :data:`_SAMPLE`.
+        """
+        frame = max(0, self._part_size(part, around) - self.length(_SAMPLE))
+        return self.room + (frame if frame >= self.room else 0), frame
+
+    def _part_size(self, part: Block, around: Around) -> int:
+        """Return the size of a part of a paragraph or listing."""
+        return self.length(self.write((around(part),)) if self.is_written else text_of((part,)))
 
     def _cut(self, part: Block, text: str, start: int, end: int, *, is_last: bool) -> Generator[Block, None, int]:
         """Give a part of a block its place in the text, which begins at ``start``, and return the end of that.
@@ -358,7 +479,7 @@ class _Splitter:
         """
         left = sum(map(len, text.split()))
         begin = stop = start
-        for match in _LETTERS.finditer(self.text, start, end):
+        for match in _LETTERS.finditer(self.text, start, end) if left else ():
             begin = match.start() if stop == start else begin
             stop = min(match.end(), match.start() + left)
             left -= stop - match.start()
@@ -369,57 +490,21 @@ class _Splitter:
         yield part
         return stop
 
-    def _sentences(
-        self, block: Paragraph | Heading | Term, around: Around, patterns: Sequence[re.Pattern[str]]
-    ) -> Iterator[Block]:
-        """Split a paragraph into runs of sentences, or of words where a sentence is too long."""
-        start, end = self._place(block)
-        run: list[_Content] = []
-        used = 0
-
-        def ended(*, is_last: bool) -> Generator[Block, None, int]:
-            content = _trimmed([item for piece in run for item in piece])
-            if content:
-                part = replace(block, content=content)
-                return (yield from self._cut(part, inline_text(content), start, end, is_last=is_last))
-            return start
-
-        extra = -1
-        for piece in self._pieces(block.content, patterns):
-            part = replace(block, content=_trimmed(piece) or piece)
-            extra = self._extra(part, around) if extra < 0 else extra
-            size = self._alone(part) - 1
-            if run and used + size > self.room + 1 - extra:
-                start = yield from ended(is_last=False)
-                run, used = [], 0
-            run.append(piece)
-            used += size
-        if run:
-            yield from ended(is_last=True)
-
-    def _pieces(self, content: Iterable[Inline], patterns: Sequence[re.Pattern[str]]) -> Iterator[_Content]:
-        """Iterate over pieces of inline content that are short enough, if there are ends of sentences or words."""
-        pattern, *others = patterns
-        for piece in _cut_at(content, pattern):
-            if others and self.length(inline_text(piece)) > self.room:
-                yield from self._pieces(piece, others)
-            else:
-                yield piece
-
     def _repeated(self, before: Sequence[Block]) -> tuple[Block, ...]:
         """Return the end of a chunk that the next one repeats."""
         block = before[-1] if before else None
         if isinstance(block, Paragraph):
-            pieces = list(_cut_at(block.content, _SENTENCE))
-            used, first = 0, len(pieces)
-            while first and (used := used + self.length(inline_text(pieces[first - 1]))) <= self.overlap:
+            pieces = Pieces()
+            sentences = [*pieces.cut(block.content, _SENTENCE)]
+            used, first = 0, len(sentences)
+            while first and (used := used + self.length(inline_text(sentences[first - 1]))) <= self.overlap:
                 first -= 1
-            content = _trimmed([item for piece in pieces[first:] for item in piece])
+            content = pieces.joined(sentences[first:])
             if not content:
                 return ()
             part = replace(block, content=content)
             start, end = self._place(block)
-            left = sum(sum(map(len, inline_text(piece).split())) for piece in pieces[:first])
+            left = sum(sum(map(len, inline_text(piece).split())) for piece in sentences[:first])
             for match in _LETTERS.finditer(self.text, start, end):
                 start = match.start() + left
                 left -= len(match[0])
@@ -475,54 +560,3 @@ def _with_children(block: Block, children: Sequence[Block]) -> Block:
             pass
     changes: dict[str, Any] = {name: inner}
     return replace(block, first=first, last=last, **changes)
-
-
-def _cut_at(content: Iterable[Inline], pattern: re.Pattern[str]) -> Iterator[_Content]:
-    """Iterate over pieces of inline content, which end where a pattern matches, or at a line break."""
-    run: list[Inline] = []
-    for item in content:
-        if isinstance(item, str):
-            start = 0
-            for match in pattern.finditer(item):
-                run.append(item[start : match.end()])
-                yield tuple(run)
-                run, start = [], match.end()
-            if start < len(item):
-                run.append(item[start:])
-        elif isinstance(item, Break):
-            yield (*run, item)
-            run = []
-        elif isinstance(item, Span | Link | NoteReference):
-            *whole, last = _cut_at(item.content, pattern)
-            for inner in whole:
-                yield (*run, replace(item, content=_trimmed(inner) or inner), " ")
-                run = []
-            run.append(replace(item, content=last))
-        else:
-            run.append(item)
-    if run:
-        yield tuple(run)
-
-
-def _trimmed(content: Sequence[Inline]) -> _Content:
-    """Return content without white space and line breaks at its ends, and with adjacent texts joined."""
-    found: list[Inline] = []
-    texts: list[str] = []
-    for item in [*content, None]:
-        if isinstance(item, str):
-            texts.append(item)
-            continue
-        if text := "".join(texts):
-            found.append(text)
-        texts = []
-        if item is not None:
-            found.append(item)
-    while found and (isinstance(found[0], Break) or (isinstance(found[0], str) and not found[0].strip())):
-        del found[0]
-    while found and (isinstance(found[-1], Break) or (isinstance(found[-1], str) and not found[-1].strip())):
-        del found[-1]
-    if found and isinstance(found[0], str):
-        found[0] = found[0].lstrip()
-    if found and isinstance(found[-1], str):
-        found[-1] = found[-1].rstrip()
-    return tuple(found)

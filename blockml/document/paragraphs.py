@@ -1,4 +1,4 @@
-"""Grouping of blocks into paragraphs."""
+"""Grouping of blocks into paragraphs, and into posts of a thread."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from blockml.document.shown import layout_parts, shown_nodes, text_sums
 from blockml.document.text import text_places
 from blockml.outline import innermost
-from blockml.page import Label, Nodes, Page, Paragraph, ParagraphKind, Separator
+from blockml.page import Label, Nodes, Page, Paragraph, ParagraphKind, Post, Separator
 from blockml.page.bounds import Budget
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
+from blockml.posts import ThreadPost
 
-__all__ = ["find_paragraphs"]
+__all__ = ["find_paragraphs", "kept_posts"]
 
 _KINDS = {
     **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), ParagraphKind.HEADING),
@@ -99,6 +100,49 @@ def find_paragraphs(
         label = None if own_labels is None else _label([own_labels[row] for row in blocks], words[first : last + 1])
         place = (start, end) if not removed else (None, None)
         found.append(Paragraph(kind, own, place[0], place[1], headings, xpath, blocks, score, label))
+    return tuple(found)
+
+
+def kept_posts(page: Page, kept: NDArray[np.bool_], posts: Sequence[ThreadPost]) -> tuple[Post, ...]:
+    """Return the posts of which text is kept, with their places in the text; none unless there are two.
+
+    Parameters
+    ----------
+    page
+        The page.
+    kept
+        (n_blocks,) the decision.
+    posts
+        The posts of the page.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> from blockml.posts import find_posts
+    >>> post = "<div class=post><b class=author>{}</b><p>{}</div>"
+    >>> page = blockml.parse(post.format("Ann", "Which flour?") + post.format("Bo", "Rye, of course."))
+    >>> for post in kept_posts(page, np.ones(len(page.blocks), dtype=bool), find_posts(page)):
+    ...     print(post.number, post.author, post.text, post.start, post.end)
+    0 Ann Which flour? 0 16
+    1 Bo Rye, of course. 17 35
+    """
+    shown = [(number, rows) for number, post in enumerate(posts) if (rows := [row for row in post.body if kept[row]])]
+    if len(shown) < 2:
+        return ()
+    text, starts, ends = text_places(page, kept)
+    place = kept.cumsum() - 1
+    numbers = {number: own for own, (number, _) in enumerate(shown)}
+    xpaths = page.nodes.xpaths([posts[number].node for number, _ in shown])
+    found: list[Post] = []
+    for (number, rows), xpath in zip(shown, xpaths, strict=True):
+        post = posts[number]
+        blocks = tuple(sorted({*rows, *(row for row in post.header if kept[row])}))
+        runs = np.split(np.array(rows), np.flatnonzero(np.diff(place[rows]) > 1) + 1)
+        lines = [text[starts[place[run[0]]] : ends[place[run[-1]]]] for run in runs]
+        start, end = int(starts[place[blocks[0]]]), int(ends[place[blocks[-1]]])
+        answers = None if post.answers is None else numbers.get(post.answers)
+        own = "\n".join(lines).strip("\n")
+        found.append(Post(len(found), post.author, post.date, answers, own, start, end, xpath, blocks))
     return tuple(found)
 
 

@@ -1,8 +1,9 @@
-"""Words in attributes that outputs look for, in one pass for plain text and one more for Markdown and HTML."""
+"""Words in attributes that outputs look for: those of plain text with others, and in one more pass those of markup."""
 
 from __future__ import annotations
 
 from blockml.page import Page
+from blockml.page.attribute_words import searched_together
 
 __all__ = ["IN_MARKUP", "IN_TEXT", "OF_CODE", "OF_SPACES", "OF_TEX_IMAGES", "TEX_SCRIPT", "may_have_formulas"]
 
@@ -13,7 +14,7 @@ TEX_SCRIPT = b"math/tex"
 OF_CODE = (b"syntaxhighlighter", b"crayon-line", b"-code", b"code-line")
 OF_SPACES = (b"white-space", b"whitespace-")
 OF_TEX_IMAGES = (b"latex", b"LaTeX", b"tex.cgi", b"codecogs", b"math/render/", b"class\0tex\0")
-IN_TEXT = (*OF_CODE, *OF_SPACES, *OF_TEX_IMAGES, TEX_SCRIPT)
+IN_TEXT = searched_together((*OF_CODE, *OF_SPACES, *OF_TEX_IMAGES, TEX_SCRIPT))
 #: Captions, declared pictures, links within the page, and roles.
 IN_MARKUP = (b"caption", b":image", b"href\0#", b"role\0heading\0", b"role\0list")
 

@@ -9,7 +9,7 @@ import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from blockml.extractors.page_curve import PageCurve
 from blockml.model import Model
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
+
+if TYPE_CHECKING:
+    from blockml.rules import AnyRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,7 @@ class Extractor(ABC):
 
     name: ClassVar[str]  #: Public name.
     traits: ClassVar[Traits] = Traits(source="")
+    rules: AnyRules | None = None  #: Rules by site that every extraction applies.
     threshold: float | None = None  #: Minimum score to keep a block; None for :attr:`default_threshold`.
 
     @property

@@ -51,6 +51,7 @@ class ParsedBy(Extractor):
     def __init__(self, extractor: Extractor, backend: str) -> None:
         check_name("backend", backend, BACKENDS)
         self.extractor = extractor
+        self.rules = extractor.rules
         self.backend = backend
 
     @property

@@ -32,6 +32,8 @@ OTHER_TOOLS = frozenset(
     "newspaper4k goose3 magic-html html-text".split()
 )
 
+#: Start of the name of an extractor by rules, before the name of a file.
+PREFIX = "rules:"
 #: Group of entry points with which other packages add extractors.
 PLUG_INS = "blockml.extractors"
 #: A class with its module: ``package.module:Class``.
@@ -83,8 +85,8 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
     Parameters
     ----------
     name_or_path
-        A name, the path of a model file, the name of an entry point of the group :data:`PLUG_INS`, or
-        ``package.module:Class`` for a subclass of :class:`~blockml.extractors.Extractor`.
+        A name, the path of a model file, ``rules:`` and the path of a file of rules, the name of an entry point of the
+        group :data:`PLUG_INS`, or ``package.module:Class`` for a subclass of :class:`~blockml.extractors.Extractor`.
     parameters
         Values of parameters that replace their defaults.
 
@@ -98,6 +100,10 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
         The value of a parameter is not legal; or a plug-in can't be imported, or is not an extractor.
     """
     name = _name(name_or_path)
+    if name.startswith(PREFIX):
+        from blockml.extractors.by_rules import RulesExtractor  # only if some are given
+
+        return RulesExtractor(name.removeprefix(PREFIX))
     try:
         extractor: Extractor = EXTRACTORS[name]() if name in EXTRACTORS else _trained(name)
     except UnknownNameError as error:
@@ -111,7 +117,7 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
         if plug_in is None and is_path:
             raise ModelError("not a model" if Path(name).exists() else "no such file", source=name) from None
         if plug_in is None:
-            places = [*EXTRACTORS, *plug_ins(), "(module:Class)"]
+            places = [*EXTRACTORS, *plug_ins(), "(module:Class)", "(rules:FILE)"]
             raise UnknownNameError("extractor or model", name, [*places, *error.legal]) from None
         extractor = plug_in
     given = dict(parameters or {})
@@ -141,9 +147,10 @@ def load(model: AnyModel = "default") -> Extractor:
     Parameters
     ----------
     model
-        Name of a released model (``default``), untrained extractor (``bte``) or plug-in, path of a model file, or
-        ``module:Class`` of a custom extractor. An extractor is returned unchanged, and a :class:`blockml.model.Model`
-        or a fitted :class:`blockml.estimators.BlockClassifier` as an extractor.
+        Name of a released model (``default``), untrained extractor (``bte``) or plug-in, path of a model file,
+        ``rules:FILE`` for a file of rules, or ``module:Class`` of a custom extractor. An extractor is returned
+        unchanged, and a :class:`blockml.model.Model` or a fitted :class:`blockml.estimators.BlockClassifier` as an
+        extractor.
 
     Raises
     ------

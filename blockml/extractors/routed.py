@@ -1,4 +1,4 @@
-"""Folders of models: a page gets the model of its site or template if there is one, or else the base."""
+"""Folders of models: a page gets the rules or the model of its site or template if there are some, or else the base."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from blockml.decision.decide import Decision
 from blockml.decision.prediction import Prediction
 from blockml.errors import ModelError, ModelFormatError
+from blockml.extractors.base import Extractor
 from blockml.extractors.trained import TrainedExtractor
 from blockml.model import Model, load_model, save_model
 from blockml.page import Page
@@ -24,12 +25,13 @@ from blockml.storage.atomic import atomic_write
 from blockml.text.public_suffixes import split_host
 
 if TYPE_CHECKING:
+    from blockml.extractors.by_rules import RulesExtractor
     from blockml.templates.distances import Metric
 
 __all__ = ["ROUTES", "Route", "RouteTemplate", "RoutedExtractor", "is_routed", "read_routed", "write_routed"]
 
-#: Names of the routing table, the base model and the templates in a folder of models.
-ROUTES, _BASE, _TEMPLATES = "routes.json", "base.blockml", "templates.arrays"
+#: Names of the routing table, the base model, the templates and the rules in a folder of models.
+ROUTES, _BASE, _TEMPLATES, RULES = "routes.json", "base.blockml", "templates.arrays", "rules.toml"
 _FORMAT, _TEMPLATES_FORMAT = 1, 1
 _MOST_ROUTES = 100_000
 
@@ -76,8 +78,9 @@ class Route:
 class RoutedExtractor(TrainedExtractor):
     """Extracts each page with the first model found for its template, host or site, or else with the base.
 
-    ``model`` is the base. Sites are registrable domains of the pages' URLs; a page without a URL gets the base. The
-    extraction of a page names the model that was used.
+    Before that, pages that rules of their site match are extracted by these, if the folder has some. ``model`` is the
+    base. Sites are registrable domains of the pages' URLs; a page without a URL gets the base. The extraction of a page
+    names the model that was used.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class RoutedExtractor(TrainedExtractor):
     """
 
     routes: Sequence[Route] = field(default_factory=tuple)
+    by_rules: RulesExtractor | None = None  #: Extracts the pages that its rules match, before any model.
 
     def __post_init__(self) -> None:
         self._by_site: dict[str, list[Route]] = {}
@@ -99,14 +103,17 @@ class RoutedExtractor(TrainedExtractor):
     @property
     def id(self) -> str:
         """Name and version of the base, and the number of its routes."""
-        return f"{super().id} and {len(self.routes)} adapted to sites"
+        rules = "" if self.by_rules is None else f" and {self.by_rules.id}"
+        return f"{super().id} and {len(self.routes)} adapted to sites{rules}"
 
     def used_models(self) -> tuple[Model, ...]:
         """Return the base and the models of all routes."""
         return (self.model, *(route.model for route in self.routes))
 
-    def at_page(self, page: Page) -> TrainedExtractor:
-        """Return the extractor of the model that a page is routed to."""
+    def at_page(self, page: Page) -> Extractor:
+        """Return the extractor that a page is routed to: the rules, or one of a model."""
+        if self.by_rules is not None and self.by_rules.matches(page):
+            return self.by_rules
         site, host = split_host(page.url)
         routes = self._by_site.get(site, ())
         of_host = [route for route in routes if route.host in (None, host)]
@@ -219,7 +226,16 @@ def read_routed(folder: str | os.PathLike[str]) -> RoutedExtractor:
         if isinstance(error, ModelError):
             raise
         raise ModelFormatError(f"not a routing table ({type(error).__name__}: {error})", source=table) from error
-    return RoutedExtractor(base, routes=routes)
+    return RoutedExtractor(base, routes=routes, by_rules=_by_rules(place / RULES))
+
+
+def _by_rules(path: Path) -> RulesExtractor | None:
+    """Read the rules of a folder of models, if it has some."""
+    if not path.is_file():
+        return None
+    from blockml.extractors.by_rules import RulesExtractor  # only folders with rules need it
+
+    return RulesExtractor(path)
 
 
 def _file_name(name: Any) -> str:  # noqa: ANN401 (a parsed JSON value)

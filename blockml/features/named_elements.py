@@ -1,13 +1,16 @@
-"""Names by which authors mark readers' comments and sidebars in ``class`` and ``id``."""
+"""Names by which authors mark posts, readers' comments and sidebars in ``class`` and ``id``."""
 
 from __future__ import annotations
 
 import re
 
+from blockml.page.attribute_words import searched_together
 from blockml.page.element_names import ElementNames
 
-__all__ = ["COMMENTS", "SIDEBARS"]
+__all__ = ["COMMENTS", "OF_POSTS", "SIDEBARS"]
 
+#: Words in the attributes of posts of a thread.
+OF_POSTS = (b"post", b"comment", b"message", b"answer", b"question", b"reply", b"msg")
 #: Words for comments: whole ones between hyphens, underscores and capitals. Names such as "no-comments" and
 #: "commentOnSelection" tell whether there are any, or what a click does; testimonials are chosen by the page's author.
 _COMMENT = (
@@ -23,13 +26,14 @@ _SIDEBAR = (
     r"([-_]?(?!wrap|layout|main|content|no|page)[a-z0-9]+)?"
 )
 _OF_COMMENTS, _OF_SIDEBARS = (b"omment", b"omentar", b"isqus"), (b"idebar", b"ypelist")
+_SEARCHED = searched_together(_OF_COMMENTS + _OF_SIDEBARS)
 #: Elements with a word for comments in a class, or at the start of an id: many ids repeat a heading, as targets of
 #: links.
-COMMENTS = ElementNames(_OF_COMMENTS, re.compile(_COMMENT), re.compile(_COMMENT), _OF_COMMENTS + _OF_SIDEBARS)
+COMMENTS = ElementNames(_OF_COMMENTS, re.compile(_COMMENT), re.compile(_COMMENT), _SEARCHED)
 #: Elements whose id, or one of whose classes, is the name of a sidebar.
 SIDEBARS = ElementNames(
     _OF_SIDEBARS,
     re.compile(rf"(?<!\S){_SIDEBAR}(?!\S)", re.IGNORECASE),
     re.compile(rf"{_SIDEBAR}\Z", re.IGNORECASE),
-    _OF_COMMENTS + _OF_SIDEBARS,
+    _SEARCHED,
 )

@@ -16,6 +16,7 @@ from blockml.features.keywords import keyword_bits
 from blockml.features.tags import TagTable
 from blockml.outline import Outline
 from blockml.page import Blocks, Nodes, Page
+from blockml.page.attribute_words import searched_together
 from blockml.page.cached import cached_property
 from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
 
@@ -30,7 +31,7 @@ _ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
 #: Names and properties of ``meta`` elements that features read, in lower case.
 META = frozenset({"description", "og:description", "og:title", "og:type", "og:url"})
 #: Each element that declares something has one of these words in its attributes.
-_DECLARED = (b"og:", b"description", b"canonical")
+_DECLARED = searched_together((b"og:", b"description", b"canonical"), any_case=True)
 
 
 class BlockAmounts(NamedTuple):

@@ -10,7 +10,7 @@ from blockml.page.labels import MAIN_LABELS, Label, Reason, Status
 from blockml.page.metadata import Metadata
 from blockml.page.nodes import Flag, Nodes
 from blockml.page.page import Extraction, Page
-from blockml.page.paragraphs import Chunk, Paragraph, ParagraphKind
+from blockml.page.paragraphs import Chunk, Paragraph, ParagraphKind, Post
 
 __all__ = ["MAIN_LABELS", "Attributes", "Block", "Blocks", "Chunk", "Extraction", "Flag", "Image", "Label", "Metadata",
-"Nodes", "Page", "Paragraph", "ParagraphKind", "Reason", "Separator", "Status"]  # fmt: skip
+"Nodes", "Page", "Paragraph", "ParagraphKind", "Post", "Reason", "Separator", "Status"]  # fmt: skip

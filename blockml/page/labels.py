@@ -48,12 +48,15 @@ class Reason(StrEnum):
     KEPT_WITH_SENTENCE = "kept_with_sentence"  #: between two kept halves of a sentence
     KEPT_WITH_HEADING = "kept_with_heading"  #: text of a kept heading
     KEPT_WITH_TEXT = "kept_with_text"  #: heading of a kept text
+    KEPT_WITH_POST = "kept_with_post"  #: author or date of a kept post, or a post of a thread most of which is kept
     DECLARED = "declared"  #: kept only because the page declares its text: see :mod:`blockml.decision.declared`
     ASKED_FOR = "asked_for"  #: kept only because its label is included
+    KEPT_BY_RULE = "kept_by_rule"  #: kept only because of a rule for its site: see :mod:`blockml.rules`
     BELOW_THRESHOLD = "below_threshold"
     REMOVED_WITH_CODE = "removed_with_code"  #: part of a preformatted text whose mean score is below the threshold
     REMOVED_WITH_TABLE = "removed_with_table"  #: part of a data table whose mean score is below the threshold
     REMOVED_WITH_TEXT = "removed_with_text"  #: heading without a kept text
+    REMOVED_WITH_POST = "removed_with_post"  #: profile, button or signature beside the body of a post
     NO_CONTENT = "no_content"  #: the whole page has too little content
     LINK = "link"  #: below the threshold only because it is a link next to running text
     DUPLICATE = "duplicate"  #: below the threshold only because the page contains the same text elsewhere
@@ -62,6 +65,7 @@ class Reason(StrEnum):
     HIDDEN = "hidden"  #: text that no reader sees: see :mod:`blockml.decision.hidden`
     TEMPLATE = "template"  #: part of the template of the page's site
     EXCLUDED = "excluded"  #: removed only because its label is excluded
+    REMOVED_BY_RULE = "removed_by_rule"  #: removed only because of a rule for its site
 
     @property
     def keeps(self) -> bool:
@@ -76,5 +80,5 @@ class Reason(StrEnum):
 
 
 _KEEPING = frozenset({Reason.ABOVE_THRESHOLD, Reason.DECLARED, Reason.ASKED_FOR}) | {
-    reason for reason in Reason if reason.startswith("kept_with_")
+    reason for reason in Reason if reason.startswith("kept_")
 }

@@ -98,7 +98,7 @@ class Nodes:
         Parameters
         ----------
         words
-            At most 16 words, each of at least two characters.
+            At most 63 words, each of at least two characters.
         any_case
             Whether words, given in lower case, match in any case.
 

@@ -17,12 +17,13 @@ from blockml.page.labels import Label, Reason, Status
 from blockml.page.lazy import Lazy
 from blockml.page.metadata import Metadata
 from blockml.page.nodes import Nodes
-from blockml.page.paragraphs import Chunk, Paragraph
+from blockml.page.paragraphs import Chunk, Paragraph, Post
 from blockml.text.addresses import read_address
 from blockml.text.plurals import counted
 
 if TYPE_CHECKING:
     from blockml.document.nodes import Document, Table
+    from blockml.rules import RuleMatches
 
 #: Number of lines of the text that notebooks show.
 _SHOWN_LINES = 50
@@ -74,6 +75,7 @@ class Deferred:
     document: Lazy[Document] | None = None  #: None for an extraction that was made by hand
     paragraphs: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
     removed: Lazy[tuple[Paragraph, ...]] = field(default_factory=lambda: Lazy(tuple))
+    posts: Lazy[tuple[Post, ...]] = field(default_factory=lambda: Lazy(tuple))
     images: Lazy[tuple[Image, ...]] = field(default_factory=lambda: Lazy(tuple))
     warnings: dict[str, None] = field(default_factory=dict)  #: in order; see :attr:`Extraction.warnings`
     comments: Lazy[str] = field(default_factory=lambda: Lazy(str))
@@ -103,6 +105,7 @@ class Extraction:
     remarks: tuple[str, ...] = ()  #: Remarks by the extractor and the decision about the whole page.
     #: (n_blocks,) predicted label of each block; None if the extractor predicts only content or boilerplate.
     labels: Sequence[Label] | None = None
+    rules: RuleMatches | None = None  #: What rules for the site did; None without rules.
     _deferred: Deferred = field(default_factory=Deferred)
 
     @property
@@ -127,10 +130,15 @@ class Extraction:
 
     @property
     def page_type(self) -> str | None:
-        """Type of the page: declared (``article``, ``forum``, ``product`` or ``list``), or else predicted.
+        """Type of the page: ``forum`` if most of the text is posts, else declared, or else predicted.
 
-        The model predicts ``article`` or ``other``; None if it doesn't, and no type is declared.
+        Pages declare ``article``, ``forum``, ``product`` or ``list``. The model predicts ``article`` or ``other``; None
+        if it doesn't, and no type is declared.
         """
+        n_words = self.page.blocks.n_words
+        in_posts = [block for post in self.posts for block in post.blocks]
+        if in_posts and 2 * int(n_words[in_posts].sum()) >= int(n_words[self.kept].sum()):
+            return "forum"
         declared = self.metadata.page_type
         if declared in _DECLARED_TYPES:
             return declared
@@ -147,6 +155,11 @@ class Extraction:
     def removed(self) -> tuple[Paragraph, ...]:
         """Paragraphs of the removed blocks, grouped on first access."""
         return self._deferred.removed.value
+
+    @property
+    def posts(self) -> tuple[Post, ...]:
+        """Posts of a thread, with the author, date and text of each, grouped on first access; empty on other pages."""
+        return self._deferred.posts.value
 
     @property
     def document(self) -> Document:

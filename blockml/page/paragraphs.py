@@ -1,4 +1,4 @@
-"""Paragraphs of an extraction, and chunks of several of them: units for retrieval and citation."""
+"""Paragraphs and posts of an extraction, and chunks of several of them: units for retrieval and citation."""
 
 from __future__ import annotations
 
@@ -35,6 +35,21 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
+class Post:
+    """A post of a thread, or a reader's comment, of which text is kept."""
+
+    number: int  #: Place among the posts of the extraction, from 0.
+    author: str | None
+    date: str | None  #: ISO 8601 if it can be read, else as the page writes it, such as ``2 hours ago``.
+    answers: int | None  #: Number of the post that it answers; None if the page doesn't say, or left it out.
+    text: str  #: Text without author and date.
+    start: int  #: Index of its first character in ``Extraction.text``, which may be that of its author or date.
+    end: int  #: Index after its last character.
+    xpath: str  #: XPath of its element.
+    blocks: tuple[int, ...]  #: Indices of its kept blocks.
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """Consecutive blocks of a document of at most a given size, or a part of a longer one."""
 
@@ -45,3 +60,4 @@ class Chunk:
         int  #: Index of its first character in ``Extraction.text``, so that chunks of other formats can be cited too.
     )
     end: int  #: Index after its last character.
+    posts: tuple[Post, ...] = ()  #: Posts of a thread with text in it.

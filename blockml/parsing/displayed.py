@@ -14,6 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from blockml.page import Flag, Nodes
+from blockml.page.attribute_words import searched_together
 
 __all__ = ["as_displayed"]
 
@@ -23,7 +24,7 @@ _FALLBACKS = frozenset({"audio", "canvas", "object", "progress", "video"})
 _MAX_FALLBACK = 1_000
 #: Attribute words of elements that are shown as other text.
 _EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL = b"emoji", b"smiley", b"material-", b"data-cfemail", b"drop"
-_WORDS = (_EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL)
+_WORDS = searched_together((_EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL))
 #: Class of an element with the name of an icon, and such a name.
 _ICON_CLASS = re.compile(r"(?:\A|\s)material-(?:icons|symbols)(?:-(?:outlined|rounded|round|sharp|two-tone))?(?:\s|\Z)")
 _ICON_NAME = re.compile(r"\s*[a-z][a-z0-9_]*\s*")

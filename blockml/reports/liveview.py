@@ -61,8 +61,12 @@ def live_view(
         "threshold": threshold,
         "scores": None,
         "asked_for": None,
+        "by_rule": None,
         "families": {},
     }
+    if result.rules is not None:  # a rule decides at any threshold
+        pairs = zip(result.rules.by_block, result.kept.tolist(), strict=True)
+        data["by_rule"] = [kept if name else None for name, kept in pairs]
     if labels is not None:
         data["truth"] = [bool(m) if k else None for m, k in zip(labels.main, labels.known, strict=True)]
     if extractor is not None and threshold is not None:

@@ -121,6 +121,7 @@ def write_view(
     is_whole = len(xpaths) == len(blocks) and budget.spend(_script_size(blocks.texts), "texts at other thresholds")
     live = live_view(result, threshold, labels, extractor if is_whole else None, options)
     agreements, hidden = _agreements(labels, result.kept), hiding_names(page)
+    rules = None if result.rules is None else result.rules.by_block
     lines: list[dict[str, Any]] = []
     for i, block in enumerate(islice(blocks, len(xpaths))):
         kept = bool(result.kept[i])
@@ -131,7 +132,7 @@ def write_view(
                 "probability": float(result.probabilities[i]),
                 "label": "" if result.labels is None else str(result.labels[i]),
                 "kept": kept,
-                "reason": str(result.reasons[i]).replace("_", " "),
+                "reason": str(result.reasons[i]).replace("_", " ") + (f": {rules[i]}" if rules and rules[i] else ""),
                 "hidden": (hidden[i] or "").replace("_", " "),
                 "note": explain[i] if explain else "",
                 "parent": block.parent,

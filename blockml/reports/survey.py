@@ -78,6 +78,7 @@ def _data(found: Surveyed) -> dict[str, Any]:
         "confidence": [{**row, "share": row["pages"] / rated if rated else 0.0} for row in tables["confidence"]],
         "changes": [row for row in tables["changes"] if row["changed"]][:_MOST_ROWS],
         "changed_pages": tables["changed_pages"],
+        "rules": tables["rules"][:_MOST_ROWS],
         "views": found.views,
         "output": shlex.quote(found.name),
     }

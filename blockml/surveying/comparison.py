@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.surveying.records import Record, RunOutput
+from blockml.surveying.rules import RuleCounts
 from blockml.surveying.sites import OTHER, Sites, bounded_name
 from blockml.text.hashing import stable_hash64
 from blockml.text.sketches import min_hashes
@@ -36,6 +37,7 @@ class Earlier:
     confidence: NDArray[np.float32]  #: NaN if unknown.
     statuses: NDArray[np.int16]  #: Index in ``names``.
     names: list[str]
+    rules: RuleCounts  #: Pages on which rules matched.
 
     @classmethod
     def read(cls, output: RunOutput) -> Earlier:
@@ -49,7 +51,9 @@ class Earlier:
         keys, texts, least = array("Q"), array("q"), array("I")
         confidence, statuses = array("f"), array("h")
         names: dict[str, int] = {}
+        rules = RuleCounts()
         for record in output:
+            rules.add(record)
             keys.append(int(stable_hash64([record.id])[0]))
             texts.append(hash(record.text))
             least.extend(min_hashes((record.text or "").split()).tolist())
@@ -65,6 +69,7 @@ class Earlier:
             np.asarray(confidence, dtype=np.float32)[order],
             np.asarray(statuses, dtype=np.int16)[order],
             list(names),
+            rules,
         )
 
     def place(self, record: Record) -> int | None:

@@ -31,7 +31,7 @@ _MAX_NAME, _MAX_LINE = 500, 64 << 20
 #: Columns of a table that a survey reads, and number of rows to decode at a time.
 _COLUMNS = (
     "id", "url", "status", "title", "text", "confidence", "article_probability", "n_blocks", "n_kept_blocks", "model",
-    "metadata",
+    "metadata", "rules",
 )  # fmt: skip
 _BATCH_ROWS = 64
 #: Maximum bytes of the rows to decode at a time, unless one row has more.
@@ -62,6 +62,7 @@ class Record:
     has_date: bool
     page_type: str = ""  #: Type that the page declares.
     p_article: float | None = None  #: Predicted probability of being an article.
+    rules: tuple[str, ...] | None = None  #: Rules that matched; None if none were tried.
 
     @property
     def failed(self) -> bool:
@@ -87,7 +88,7 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
     url = _name(row.get("url")) or None
     metadata = row.get("metadata")
     about = metadata if isinstance(metadata, Mapping) else {}
-    text = row.get("text")
+    text, rules = row.get("text"), row.get("rules")
     return Record(
         page_id,
         url,
@@ -103,6 +104,7 @@ def record_of(row: Mapping[str, Any], number: int) -> Record:
         isinstance(about.get("published"), str),
         _name(about.get("page_type")),
         _share(row.get("article_probability")),
+        tuple(filter(None, map(_name, rules[:_MAX_NAME]))) if isinstance(rules, list) else None,
     )
 
 

@@ -26,6 +26,7 @@ from blockml.surveying.kinds import KindCounts
 from blockml.surveying.lines import RepeatedLines
 from blockml.surveying.pages import LARGE_SITE, PagesRead, read_chosen_pages, template_rows
 from blockml.surveying.records import RunOutput, RunRecords, count_of
+from blockml.surveying.rules import RuleCounts, rule_rows
 from blockml.surveying.sites import SAMPLED_PAGES, PageNote, Sites, SiteStats
 from blockml.text.plurals import counted
 from blockml.text.sketches import min_hashes
@@ -33,7 +34,18 @@ from blockml.text.sketches import min_hashes
 __all__ = ["TABLES", "Survey", "survey"]
 
 #: Tables of a survey.
-TABLES = ("sites", "kinds", "patterns", "templates", "lines", "pages", "confidence", "changes", "changed_pages")
+TABLES = (
+    "sites",
+    "kinds",
+    "patterns",
+    "templates",
+    "lines",
+    "pages",
+    "confidence",
+    "changes",
+    "changed_pages",
+    "rules",
+)
 #: Maximum number of sites whose pages are shown; the table of sites has all.
 _SHOWN_SITES = 20
 #: Maximum characters of a text that is compared with its page for a view.
@@ -174,12 +186,13 @@ def survey(
     records, earlier_output = RunOutput(output), None if before is None else RunOutput(before)
     given = None if inputs is None else _inputs(inputs)
     changes = None if earlier_output is None else Changes(Earlier.read(earlier_output))
-    sites, duplicates, kinds = Sites(sample_size=template_pages), Duplicates(), KindCounts()
+    sites, duplicates, kinds, rules = Sites(sample_size=template_pages), Duplicates(), KindCounts(), RuleCounts()
     for number, record in enumerate(tracked(records, progress, "records")):
         words = (record.text or "").split()
         hashes = min_hashes(words)
         site = sites.add(record, number, len(words))
         kinds.add(record, site.name, len(words))
+        rules.add(record)
         if words:
             duplicates.add(number, site.number, hashes)
         if changes is not None:
@@ -233,6 +246,7 @@ def survey(
         "confidence": _confidence_rows(sites),
         "changes": [] if changes is None else changes.rows(sites),
         "changed_pages": [] if changes is None or earlier_output is None else changes.pages(earlier_output),
+        "rules": rule_rows(rules, None if changes is None else changes.earlier.rules),
     }  # fmt: skip
     return Survey(
         records.name, _glance(n_damaged, sites, int(repeats.sum()), changes, earlier_output), tables, pages.views

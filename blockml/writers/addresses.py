@@ -35,6 +35,9 @@ def resolver(base: str, budget: Budget | None = None) -> Callable[[str], str]:
     resolved = absolute_addresses(base, budget)
 
     def written(address: str) -> str:
+        if budget is not None and len(address) > budget.left:  # not read, or each of its links would read it again
+            budget.leave_out("addresses")
+            return ""
         if _ORDINARY.fullmatch(address):
             return address
         address = resolved(address)

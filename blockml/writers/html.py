@@ -109,7 +109,10 @@ class _Writer:
                 self._formula(item.tex, display=item.display)
 
     def _link(self, address: str, content: Iterable[Inline]) -> None:
-        if is_safe(address):
+        if len(address) > self.budget.left:  # not read, or each of its links would read it again
+            self.budget.leave_out(_TAGS)
+            self.inline(content)
+        elif is_safe(address):
             self.element("a", f' href="{escape(address)}"', self.inline, content)
         else:
             self.inline(content)

@@ -1,7 +1,8 @@
 """Peak memory of batches of different lengths, which must not grow with them, as the kernel counts it.
 
-The input is a WARC file, or JSON lines, of pages of labelled collections, given several times; ids repeat, which a
-batch allows. ``VmHWM`` is the largest resident memory that a process ever had, which includes pages that processes
+The input is one WARC file, or one of JSON lines, with as many pages as asked for: copies of 500 pages of labelled
+collections, each with its own id. ``VmHWM`` is the largest resident memory that a process ever had, which includes
+memory that processes
 share; ``PSS`` (proportional set size) divides those among the processes, so its sum is what the run as a whole takes.
 
     python -m research.benchmarks.batch_memory --pages 10000 50000 100000
@@ -16,14 +17,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import cycle, islice, product
 from pathlib import Path
 
 from blockml.cli.output import note, print_rows
 from research.benchmarks.batch import pages, process_tree, text_of, warc_record
 
-#: Pages of the file that is repeated.
-FILE_PAGES = 500
+#: Number of pages that are repeated.
+DIFFERENT_PAGES = 500
 #: Longest page: with short pages many are extracted in little time, and long ones would determine the peak.
 MOST_BYTES = 20_000
 #: Seconds between two looks at the processes.
@@ -31,25 +33,26 @@ INTERVAL = 0.2
 
 
 def short_pages() -> Iterator[tuple[str, bytes]]:
-    """Yield names and sources of the pages of a file."""
+    """Yield names and sources of the pages."""
     count = 0
-    for name, source, charset in pages(50 * FILE_PAGES):
+    for name, source, charset in pages(50 * DIFFERENT_PAGES):
         html = text_of(source, charset)
         if len(html) <= MOST_BYTES:
             yield name, html
             count += 1
-        if count == FILE_PAGES:
+        if count == DIFFERENT_PAGES:
             return
 
 
-def write_files(folder: Path) -> dict[str, Path]:
-    """Write the pages in each format; return the files by format."""
-    files = {"warc.gz": folder / "pages.warc.gz", "jsonl": folder / "pages.jsonl"}
-    with files["warc.gz"].open("wb") as warc, files["jsonl"].open("w", encoding="utf-8") as lines:
-        for name, html in short_pages():
-            warc.write(gzip.compress(warc_record(name, html), 6))
-            lines.write(json.dumps({"id": name, "html": html.decode()}) + "\n")
-    return files
+def write_file(path: Path, sources: Sequence[tuple[str, bytes]], n: int) -> None:
+    """Write a number of pages in the format of a file's name."""
+    with path.open("wb") as file:
+        for number, (name, html) in enumerate(islice(cycle(sources), n)):
+            page_id = f"{name}/{number}"
+            if path.suffix == ".gz":
+                file.write(gzip.compress(warc_record(page_id, html), 6))
+            else:
+                file.write(json.dumps({"id": page_id, "html": html.decode()}).encode() + b"\n")
 
 
 def kilobytes(number: int, file: str, field: str) -> int:
@@ -87,18 +90,17 @@ def main() -> None:
     arguments = parser.parse_args()
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as made:
-        files = write_files(Path(made))
-        note("input written")
-        for kind in arguments.formats:
+        sources = list(short_pages())
+        for kind, n in product(arguments.formats, arguments.pages):
+            path = Path(made) / f"pages.{kind}"
+            write_file(path, sources, n)
             for jobs in arguments.jobs:
-                for n in arguments.pages:
-                    inputs = [str(files[kind])] * (n // FILE_PAGES)
-                    output = str(Path(made) / "out.jsonl.gz")
-                    command = [sys.executable, "-m", "blockml", "predict", *inputs, "-o", output, "--jobs", str(jobs)]
-                    own, workers, total = measured([*command, "--quiet"])
-                    shown = {"parent MB": own / 1000, "largest worker MB": max(workers, default=0) / 1000}
-                    rows.append({"input": kind, "pages": n, "workers": jobs, **shown, "sum of PSS MB": total / 1000})
-                    note(json.dumps(rows[-1]))
+                output = str(Path(made) / "out.jsonl.gz")
+                command = [sys.executable, "-m", "blockml", "predict", str(path), "-o", output, "--jobs", str(jobs)]
+                own, workers, total = measured([*command, "--quiet"])
+                shown = {"parent MB": own / 1000, "largest worker MB": max(workers, default=0) / 1000}
+                rows.append({"input": kind, "pages": n, "workers": jobs, **shown, "sum of PSS MB": total / 1000})
+                note(json.dumps(rows[-1]))
     print_rows(rows, "table")
 
 

@@ -19,6 +19,35 @@ DATA = sorted((Path(__file__).parents[2] / "data" / "pages").glob("*/page.html")
 WORDS = "The cat sat on the mat. It looked at the rain. It fell for an hour. "
 
 
+#: Blocks that are much larger than a chunk, made of about ``n`` characters.
+LARGE = {
+    "a word": lambda n: f"<p>{'a' * n}",
+    "words": lambda n: f"<p>{'ab c ' * (n // 5)}",
+    "sentences in a link": lambda n: f"<p><a href=/b>{'The cat sat. ' * (n // 13)}</a>",
+    "sentences in a link with a long address": lambda n: f"<p><a href=/{'b' * n}>{'The cat sat. ' * (n // 13)}</a>",
+    "nested marks": lambda n: f"<p><b><i><del>{'The cat sat. ' * (n // 13)}</del></i></b>",
+    "line breaks": lambda n: f"<p>{'ab<br>' * (n // 4)}",
+    "a heading": lambda n: f"<h1>{'The cat sat. ' * (n // 13)}</h1><p>a",
+    "headings without text": lambda n: f"<h1>a</h1>{'<h2>ab</h2>' * (n // 6)}",
+    "empty lines": lambda n: f"<pre>a\n\n{chr(10) * n}b</pre>",
+    "a line of code": lambda n: f"<pre>{'a' * n}</pre>",
+    "lines of code in items": lambda n: f"<ul><li><ul><li><pre>{('ab c' + chr(10)) * (n // 5)}b</pre></ul></ul>",
+    "items": lambda n: f"<ul>{'<li>ab cd' * (n // 6)}</ul>",
+    "paragraphs in quotations": lambda n: f"{'<blockquote>' * 12}{'<p>The cat' * (n // 8)}",
+    "terms": lambda n: f"<dl>{'<dt>ab<dd>cd' * (n // 4)}",
+    "a term": lambda n: f"<dl><dt>{'The cat sat. ' * (n // 13)}<dd>a",
+    "a description": lambda n: f"<dl><dt>a<dd>{'The cat sat. ' * (n // 13)}",
+    "a note": lambda n: f"<p>a<a href=#b>1</a><ol><li id=b>{'The cat sat. ' * (n // 13)}</ol>",
+    "a caption": lambda n: f"<figure><img src=a.jpg><figcaption>{'The cat sat. ' * (n // 13)}</figcaption></figure>",
+    "a caption of a table": lambda n: f"<table><caption>{'The cat. ' * (n // 9)}<tr><td>a<td>b<tr><td>c<td>d</table>",
+    "a cell": lambda n: f"<table><tr><td>a<td>b<tr><td>c<td>{'The cat sat. ' * (n // 13)}</table>",
+    "rows": lambda n: f"<table><tr><th>a<th>b{'<tr><td>ab<td>cd' * (n // 6)}</table>",
+    "a row": lambda n: f"<table><tr><td>a<td>b<tr>{'<td>ab' * (n // 3)}</table>",
+    "formulas": lambda n: f"<p>{chr(92)}(x{chr(92)}) {f'a {chr(92)}(x{chr(92)}) ' * (n // 8)}",
+    "pictures": lambda n: f"<p>a{'<img src=b.jpg alt=c>' * (n // 8)}",
+}
+
+
 def extracted(html: str) -> Extraction:
     """Extract a page with all of its blocks."""
     return blockml.extract(html, model="plain")
@@ -179,3 +208,63 @@ def test_chunks_are_bounded() -> None:
     for kind in ("markdown", "html"):
         chunks = extracted(html).chunks(3000, kind)
         assert sum(len(chunk.text) + sum(map(len, chunk.headings)) for chunk in chunks) <= 8 * len(html) + 65_536
+
+
+@pytest.mark.parametrize("shape", LARGE)
+@pytest.mark.parametrize("size", [30, 200])
+def test_parts_of_large_blocks_are_slices_of_the_text(shape: str, size: int) -> None:
+    """Blocks larger than a chunk are split into slices of the text of at most the size, without loss or repetition."""
+    result = extracted(LARGE[shape](3000))
+    chunks = result.chunks(size)
+    assert all(len(chunk.text) <= size and chunk.text == result.text[chunk.start : chunk.end] for chunk in chunks)
+    assert "".join("".join(chunk.text.split()) for chunk in chunks) == "".join(result.text.split())
+    assert sum(len(chunk.text) > size // 3 for chunk in chunks[:-1]) >= len(chunks[:-1]) - 2
+
+
+@pytest.mark.parametrize("shape", LARGE)
+@pytest.mark.parametrize("kind", ["text", "markdown", "html"])
+def test_splitting_writes_in_proportion_to_the_page(shape: str, kind: str) -> None:
+    """What is written to find the parts, and the blocks of the page that chunks name, grow as the page does."""
+    work = []
+    for n in (4000, 16_000):
+        result = extracted(LARGE[shape](n))
+        measured = []
+
+        def length(text: str) -> int:
+            measured.append(len(text))  # noqa: B023 (called before the next turn)
+            return len(text)
+
+        chunks = result.chunks(100, kind, length=length)
+        counts = (sum(measured), len(measured), sum(len(chunk.blocks) for chunk in chunks))
+        work.append(counts)
+        assert counts[1] <= 12 * n
+        assert counts[2] <= len(result.page.blocks) + 2 * len(chunks)
+    for smaller, larger in zip(*work, strict=True):
+        assert larger <= 6 * smaller + 1000  # a square would be 16
+
+
+def test_parts_of_a_link_are_one_link() -> None:
+    """Sentences of a link that are in one chunk are in one link, and so is marked text."""
+    result = extracted(f"<p>See <a href=/b><b>{WORDS * 4}</b></a> now.")
+    chunks = result.chunks(130, "markdown")
+    assert [chunk.text.count("](/b)") for chunk in chunks] == [1] * len(chunks)
+    assert chunks[0].text == f"See [**{WORDS}The cat sat on the mat. It looked at the rain.**](/b)"
+
+
+def test_chunks_name_the_blocks_of_their_text_only() -> None:
+    """A chunk of a long paragraph or table names its own blocks of the page, not all those of the paragraph."""
+    result = extracted("<p>" + "".join(f"<b>word {n}</b> and " for n in range(40)))
+    for kind in ("text", "markdown"):
+        chunks = result.chunks(60, kind)
+        for chunk in chunks:
+            own = "".join("".join(result.page.blocks.texts[row] for row in chunk.blocks).split())
+            assert "".join(result.text[chunk.start : chunk.end].split()) in own
+        assert sum(len(chunk.blocks) for chunk in chunks) <= len(result.page.blocks) + len(chunks)
+
+
+def test_text_is_not_repeated_around_blocks_in_another_order() -> None:
+    """A chunk of text is one slice of it, also if the document has its blocks in another order."""
+    result = extracted("<table><tr><td>a<td>b" + "<tr><td>ab<td>cd" * 3000 + "</table>")
+    chunks = result.chunks(200)
+    assert max(len(chunk.text) for chunk in chunks) <= 200
+    assert sum(len(chunk.text) for chunk in chunks) <= len(result.text)

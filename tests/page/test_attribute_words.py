@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +12,8 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml import _kernel
+from blockml.page import attribute_words
+from blockml.page.attributes import Attributes
 from blockml.parsing import BACKENDS
 from tests.reference import python_reference
 
@@ -47,15 +52,48 @@ def test_any_case_is_that_of_ascii_letters(backend: str) -> None:
     assert nodes.with_words((b"kat",), any_case=True) == {b"kat": nodes.indices("p").tolist()[1:]}
 
 
+def test_words_that_are_searched_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One search finds the words of all groups, each in its own case."""
+    groups = [((b"ab", b"cd"), False), ((b"cd", b"ef"), True)]
+    monkeypatch.setattr(attribute_words, "_TOGETHER", groups)
+    html = "<p id=ab-CD>A<p id=cd-EF>B"
+    page = blockml.parse(html)
+    first, second = page.nodes.indices("p").tolist()
+    expected = [{b"ab": [first], b"cd": [second]}, {b"cd": [first, second], b"ef": [second]}]
+    assert [page.nodes.with_words(words, any_case=any_case) for words, any_case in groups] == expected
+    assert page.nodes.with_words((b"ef",)) == {b"ef": []}
+    with python_reference():
+        nodes = blockml.parse(html).nodes
+        assert [nodes.with_words(words, any_case=any_case) for words, any_case in groups] == expected
+
+
+def test_one_search_finds_all_words(monkeypatch: pytest.MonkeyPatch, compiled: _kernel.Compiled) -> None:
+    """A page is searched once for all the words that are declared together."""
+    nodes = blockml.parse("<p class=comments>A").nodes
+    assert isinstance(nodes.attributes, Attributes)
+    nodes.attributes.found.clear()
+    searches = list[object]()
+
+    def search(pairs: bytes, words: tuple[bytes, ...], *others: Any) -> None:
+        searches.append(words)
+        compiled.attribute_words(pairs, words, *others)
+
+    monkeypatch.setattr(_kernel, "compiled", SimpleNamespace(attribute_words=search))
+    assert len(attribute_words._TOGETHER) > 1
+    for words, any_case in attribute_words._TOGETHER:
+        nodes.with_words(words, any_case=any_case)
+    assert len(searches) == 1
+
+
 def test_wrong_arrays(compiled: _kernel.Compiled) -> None:
     """Arrays that don't fit together, short words and too many words are refused."""
-    ends, found = np.array([0, 5]), np.zeros(2, np.uint16)
+    ends, found = np.array([0, 5]), np.zeros(2, np.int64)
     with pytest.raises(IndexError, match="attribute sets end"):
         compiled.attribute_words(b"a\0dadada\0", (b"da",), 0, (ends, found))
     with pytest.raises(IndexError, match="attribute sets end"):
         compiled.attribute_words(b"a\0\0\0\0\0da", (b"da",), 0, (ends, found))
     with pytest.raises(IndexError, match="too many"):
-        compiled.attribute_words(b"", (b"da",) * 17, 0, (ends, found))
+        compiled.attribute_words(b"", (b"da",) * 64, 0, (ends, found))
     with pytest.raises(IndexError, match="too many"):
         compiled.attribute_words(b"", (b"da",), 0, (ends, found[:1]))
     with pytest.raises(ValueError, match="two bytes"):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
+from html import escape
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lxml import html
 
 import blockml
@@ -561,3 +565,22 @@ def test_text_with_paragraphs() -> None:
         render(result, "html", paragraphs=True)
     with pytest.raises(UsageError, match="with_title only has an effect in text and markdown, not in json"):
         render(result, "json", with_title=True)
+
+
+@given(st.text(max_size=60), st.lists(st.text(max_size=20), max_size=3))
+def test_front_matter_is_yaml(title: str, names: list[str]) -> None:
+    """A YAML reader reads each value as it is in the metadata, whatever signs are in it, and none twice."""
+    yaml = pytest.importorskip("yaml")
+    authors = "".join(f'<meta name="author" content="{escape(name)}">' for name in names)
+    text = "<p>A sentence of a page, which has more words than others.</p>" * 3
+    result = blockml.extract(f'<meta property="og:title" content="{escape(title)}">{authors}{text}', model="plain")
+    written = blockml.render(result, "markdown", front_matter=True)
+    plain, metadata = blockml.render(result, "markdown"), result.metadata
+    known = {name: value for name, value in metadata.record().items() if value and name not in {"sources", "script"}}
+    if not known:
+        assert written == plain
+        return
+    start, _, rest = written.removeprefix("---\n").partition("---\n\n")
+    assert rest == plain
+    assert yaml.safe_load(start) == known
+    assert all(json.loads(line.partition(": ")[2]) for line in start.splitlines())

@@ -208,6 +208,8 @@ def _own(spec: str) -> System:
         raise UnknownNameError("system", source, [*error.legal, *PEERS, *GROUPS]) from None
     model = extractor.model if isinstance(extractor, TrainedExtractor) else None
     fingerprint = model_fingerprint(model) if model else class_fingerprint(type(extractor))
+    if extractor.rules is not None:
+        fingerprint += f".{extractor.id.rpartition(' ')[2]}"
     extractor = _resolved(source, parameters)
     name = Path(source).stem if model else source
     settings = ",".join(f"{key}={value}" for key, value in parameters.items())

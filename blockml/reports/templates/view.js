@@ -16,7 +16,9 @@ let kept = view.kept.map(Boolean);
 
 function decided(threshold) {
   const keep = (score, block) => score >= Math.fround(threshold) && !view.overruled[block];
-  return view.scores.map((score, block) => Boolean(view.asked_for?.[block]) || keep(score, block));
+  return view.scores.map(
+    (score, block) => view.by_rule?.[block] ?? (Boolean(view.asked_for?.[block]) || keep(score, block)),
+  );
 }
 
 // Text of the kept blocks, following the rules of the plain text output.

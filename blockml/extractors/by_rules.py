@@ -1,0 +1,81 @@
+"""An extractor that keeps what the rules of a page's site name, without a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.decision.prediction import Prediction
+from blockml.extractors.base import Extractor, Traits
+from blockml.page import Page
+from blockml.rules import AnyRules, block_rules, matching, read_rules
+
+__all__ = ["RulesExtractor"]
+
+
+@dataclass(eq=False, repr=False)
+class RulesExtractor(Extractor):
+    """Keeps blocks by the rules of a page's site only.
+
+    A block is kept if the innermost rule around it is ``within`` or ``keep``; if the rules of the site have neither,
+    all blocks are kept that no ``drop`` removes. A page has no content if its site has no rules, or if none of its
+    layouts matches the page.
+
+    Parameters
+    ----------
+    rules
+        A file of rules or a mapping: see :func:`blockml.rules.read_rules`.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> by_rules = RulesExtractor({"cats.example": {"within": "article", "drop": ".ad"}})
+    >>> html = "<nav>Home</nav><article><p>Cats rule.<p class=ad>Buy one.</article>"
+    >>> [blockml.extract(html, url=f"https://{site}.example/", model=by_rules).text for site in ("cats", "dogs")]
+    ['Cats rule.', '']
+    """
+
+    name: ClassVar[str] = "rules"
+    traits: ClassVar[Traits] = Traits("hand-written or learnt selectors")
+
+    rules: AnyRules
+
+    def __post_init__(self) -> None:
+        self.rules = read_rules(self.rules)
+
+    @property
+    def id(self) -> str:
+        """Name of the file, with a digest of the rules."""
+        rules = read_rules(self.rules)
+        return f"rules:{Path(rules.source or 'given').name} {rules.digest}"
+
+    def matches(self, page: Page) -> bool:
+        """Tell whether a page's site has rules, and the page a layout of theirs."""
+        found = matching(read_rules(self.rules).at(page.url, any_site=False), page)
+        wanted = [mask for kind, mask in zip(found.kinds, found.masks, strict=True) if kind in {"within", "keep"}]
+        return any(mask.any() for mask in wanted) if wanted else "drop" in found.kinds
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Score blocks that are kept by 1, others by 0."""
+        return self.predict(page).scores
+
+    def predict(self, page: Page) -> Prediction:
+        """Score blocks, with a remark if no rule applies to the page."""
+        found = matching(read_rules(self.rules).at(page.url), page)
+        rule, action = block_rules(found, page)
+        if {"within", "keep"}.isdisjoint(found.kinds):
+            kept = (action != "drop") & ("drop" in found.kinds)
+        else:
+            kept = (action == "keep") | ((action == "") & (rule >= 0))
+        has_matches = any(mask.any() for mask in found.masks)
+        remark = () if kept.any() or has_matches else (f"no rule of {self.id} matches the page",)
+        return Prediction(kept.astype(np.float32), remarks=remark)
+
+    def explain(self, page: Page) -> tuple[str, ...]:
+        """Name the rule that decides about each block."""
+        found = matching(read_rules(self.rules).at(page.url), page)
+        return tuple(found.names[rule] if rule >= 0 else "" for rule in block_rules(found, page)[0].tolist())

@@ -1,0 +1,582 @@
+"""The posts of a thread: the element, author, date and body of each, and the post that it answers.
+
+A post is an element that is named or typed as one, such as ``<li class="message" data-author="Ann">`` or an
+``itemscope`` of schema.org's ``Comment``, and has an author or a date. This depends on the page only, not on what is
+kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.features.named_elements import OF_POSTS
+from blockml.outline import innermost, line_numbers
+from blockml.page import Blocks, Nodes, Page
+
+__all__ = ["ThreadPost", "find_posts", "thread_changes"]
+
+#: Words in the attributes of authors, dates and quotations.
+_MARK_WORDS = (b"author", b"user", b"creator", b"member", b"profile", b"nick", b"date", b"time", b"post", b"publish",
+               b"quote", b"message", b"signature", b"/~", b"/u/")  # fmt: skip
+#: Classes, ids and types of posts; those of threads stand for the first post.
+_POST_CLASS = re.compile(
+    r"(?<!\S)(?:c?post|postbit(?:legacy|im)?|postcontainer|post_block|blockpost|(?:user|thread|crawler|forum|topic)-post|tpost"
+    r"|message|msg|(?:ips|js-|item)?comment|comments_subtree|reply|answer|question|discussionboard-content)(?!\S)",
+    re.IGNORECASE,
+)
+_POST_ID = re.compile(
+    r"(?:p|pid|post|msg|message|comment|elcomment|reply|answer|question|tree)[-_]?\d+\Z", re.IGNORECASE
+)
+_POST_TYPE = re.compile(r"schema\.org/(?:User)?(?:Comments?|Answer|Question|DiscussionForumPosting)\b")
+_THREAD_TYPE = re.compile(r"schema\.org/(?:Question|DiscussionForumPosting)\b")
+_IS_QUESTION, _IS_ANSWER = (re.compile(rf"(?<![^\s/]){name}(?!\S)", re.IGNORECASE) for name in ("question", "answer"))
+#: Elements that are never posts: parts of a line, headings, forms and the whole page.
+_NO_POSTS = frozenset(
+    "a abbr b body button em form h1 h2 h3 h4 h5 h6 html i img input label meta p span strong".split()
+)
+#: Classes of authors' names, best first, and addresses of their profiles.
+_AUTHOR_CLASSES = (
+    re.compile(
+        r"(?<![^\s_-])(?:(?:big|xb|poster|comment|ips)?user(?:[-_]info_)?[-_]?name|(?:message|postuser|member)-name"
+        r"|nick(?:name)?|hnuser|comment-user|author[-_](?:name|information))(?![^\s_-])",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?<!\S)(?:(?:(?:comment|message|post|topic)[-_]?)?author(?:name)?|poster|creator|commenter|user)(?!\S)",
+        re.IGNORECASE,
+    ),
+)
+#: Texts of links beside an author, which are not names.
+_NO_NAME = re.compile(
+    r"(?:sign|log)\s?(?:up|in|out)|logged.*|find|quote.*|reply.*|report.*|share|follow|view .*|send .*|e-?mail"
+    r"|profile.*|members?|website|www|private message|(?:.* is )?o(?:ff|n)line|guests?|top|edit.*|\d+|author|moderator",
+    re.IGNORECASE,
+)
+_PROFILE = re.compile(r"member\.php|memberlist|/members?/|/users?/|/u/|/profile|action=profile|/~", re.IGNORECASE)
+_DATE_CLASS = re.compile(
+    r"(?<![^\s_-])(?:(?:post|comment|message|live|relative|u)?[-_]?(?:dates?|dt|datetime|timestamp|timeago|time)"
+    r"|posted|published|posthead|postdetails|posted[-_]info|datepermalink)(?![^\s_-])",
+    re.IGNORECASE,
+)
+_DATE_PROPERTIES = frozenset({"dateCreated", "datePublished", "commentTime"})
+#: Quotations and signatures, whose authors and dates are not those of the post.
+_QUOTED = re.compile(
+    r"(?<![^\s_-])(?:quote(?:header|author|[-_]author)?|bbcodeblock\w*|ipsquote\w*)(?![^\s_-])", re.IGNORECASE
+)
+_SIGNATURE = re.compile(r"(?<!\S)(?:post)?signature(?!\S)", re.IGNORECASE)
+#: The line that names the author of a quotation.
+_WROTE = re.compile(r"\s*(.{1,50}?)\s+(?:wrote|said|posted|schrieb|a écrit|escribió|dijo|ha scritto|написал|писал)")
+#: Words before a name, and a line that says when something was written.
+_BY = re.compile(r"(?:(?:posted |written )?by|author|from|von|par|de)\b:?\s+|@", re.IGNORECASE)
+_WHEN = re.compile(
+    r"\b(?:today|yesterday|(?:an?|\d+)\s?(?:sec|min|hour|hr|day|week|month|year|[hdwmy])[a-z]*\s+ago)\b|\b\d\d?:\d\d",
+    re.IGNORECASE,
+)
+_NUMBERS = re.compile(r"\b\d\d?[-./]\d\d?[-./]\d\d(?:\d\d)?\b")
+#: Maximum number of candidates; of words and characters of a name, and of words of a line with author or date; of
+#: blocks of an element that is read as a name or date; and nodes of an author or quotation that are searched.
+_MOST, _NAME_WORDS, _NAME_LENGTH, _LINE_WORDS, _FEW_BLOCKS, _FEW_NODES = 4000, 5, 50, 16, 4, 40
+#: Minimum number of posts whose bodies are kept, for a page to be a thread.
+_MIN_KEPT = 2
+#: Minimum share of the words of an element that its main part has, and an element that is named as a body in another
+#: one; and of the posts of a kind whose bodies are alike.
+_MAIN_PART, _NAMED_PART, _ALIKE = 0.6, 0.3, 0.6
+#: Classes and ids of bodies, and elements that bodies without such a name may be.
+_BODY_CLASS = re.compile(
+    r"(?<![^\s_-])(?:post[-_]?(?:content|body|text|msg|message)|postbody|(?:message|msg|comment|usertext)[-_]?"
+    r"(?:body|content|text|copy|usercontent|formatted)|commentbody|bbwrapper|entry-content|vbeditorcontent)(?![^\s_-])"
+    r"|(?<!\S)(?:inner|content|cooked|md|message)(?!\S)",
+    re.IGNORECASE,
+)
+_BODY_ID = re.compile(r"(?:post_?message|post_?content|pid|msg|comment_?body)[-_]?\d+\Z", re.IGNORECASE)
+_BODIES = frozenset("article blockquote dd div section td".split())
+#: Headings that may be the title of a thread in its first post.
+_TITLES = frozenset({"h1", "h2"})
+_DIGITS = re.compile(r"\d+")
+
+_Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThreadPost:
+    """A post of a thread."""
+
+    node: int  #: its element
+    body_node: int  #: the element of its body; the same if the body has none
+    author: str | None
+    date: str | None  #: ISO 8601 if it can be read, else as the page writes it, such as ``2 hours ago``
+    answers: int | None  #: number of the post that it answers; None if the page doesn't say
+    is_remark: bool  #: whether it is named as a comment, on a page with posts of other names
+    header: tuple[int, ...]  #: blocks with the author and the date above the body
+    body: tuple[int, ...]  #: blocks of the body
+    blocks: tuple[int, ...]  #: all blocks, without those of posts inside it
+
+
+def find_posts(page: Page) -> tuple[ThreadPost, ...]:
+    """Find the posts of a thread, in order; none unless there are two.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> post = "<div class=post><b class=author>{}</b> <time>2026-01-0{}</time><p>{}</p>{}</div>"
+    >>> reply = post.format("Bo", 3, "Rye, of course.", "")
+    >>> page = blockml.parse(post.format("Ann", 2, "Which flour do you use?", reply))
+    >>> [(post.author, post.date, post.answers, post.header, post.body) for post in find_posts(page)]
+    [('Ann', '2026-01-02', None, (0, 1), (2,)), ('Bo', '2026-01-03', 0, (3, 4), (5,))]
+    """
+    candidates = _candidates(page.nodes)
+    if len(candidates) < 2:
+        return ()
+    finder = _Finder(page, candidates)
+    return tuple(finder.posts()) if len(finder.elements) > 1 else ()
+
+
+def thread_changes(
+    posts: Sequence[ThreadPost],
+    blocks: Blocks,
+    kept: NDArray[np.bool_],
+    likely: NDArray[np.bool_],
+    by_model: NDArray[np.bool_],
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return what is added to the kept blocks of a thread, and what is removed, (n_blocks,) each.
+
+    If two bodies are kept, the authors and dates above them are added, and, if most posts are kept, the likely blocks
+    of the bodies of the others. If the model keeps two bodies, what else is in these posts is removed: profiles,
+    buttons and signatures.
+
+    Parameters
+    ----------
+    posts
+        The posts of the page.
+    blocks
+        The blocks of the page.
+    kept, likely, by_model
+        (n_blocks,) blocks that are kept, that may be, and that the model keeps at the default threshold; more of the
+        first two never means that less is added or more is removed.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> post = "<div class=post><b class=author>{}</b> 2026-01-02<p>It is a flour of rye.</p><a>Quote</a></div>"
+    >>> page = blockml.parse(post.format("Ann") + post.format("Bo"))
+    >>> kept = np.array([False, False, True, True, False, False, True, False])
+    >>> added, removed = thread_changes(find_posts(page), page.blocks, kept, kept, kept)
+    >>> added.nonzero()[0].tolist(), removed.nonzero()[0].tolist()
+    ([0, 1, 4, 5], [3])
+    """
+    words, title = blocks.n_words, np.array([name in _TITLES for name in blocks.parents], dtype=bool)
+    added, removed = np.zeros((2, len(words)), dtype=bool)
+
+    def is_most(rows: _Rows, chosen: NDArray[np.bool_]) -> bool:
+        return 2 * int(words[rows][chosen[rows]].sum()) > int(words[rows].sum())
+
+    bodies = [np.array(post.body, dtype=np.intp) for post in posts]
+    is_kept, is_default = ([is_most(rows, chosen) for rows in bodies] for chosen in (kept, by_model))
+    # One kept post is an article with comments, for instance.
+    may_add, may_remove = sum(is_kept) >= _MIN_KEPT, sum(is_default) >= _MIN_KEPT
+    is_thread = may_add and 2 * sum(is_kept) >= len(posts)
+    for number, (post, rows, has_body) in enumerate(zip(posts, bodies, is_kept, strict=True)):
+        is_missing = is_thread and not (has_body or post.is_remark) and is_most(rows, kept | likely)
+        added[rows] |= is_missing & likely[rows]
+        header = np.array(post.header, dtype=np.intp)
+        added[header] |= may_add and (has_body or is_missing)
+        if may_remove and is_default[number]:
+            rest = np.array(post.blocks, dtype=np.intp)
+            rest = rest[~(np.isin(rest, rows) | np.isin(rest, header) | (title[rest] & (number == 0)))]
+            removed[rest] |= words[rest][by_model[rest]].sum() < words[rows][by_model[rows]].sum()
+    return added & ~kept, removed & kept
+
+
+def _candidates(nodes: Nodes) -> list[int]:
+    """Return the elements that are named or typed as posts."""
+    held = nodes.with_words(OF_POSTS, any_case=True)
+    found = sorted({node for of_word in held.values() for node in of_word})
+    named = (node for node in found if nodes.name(node) not in _NO_POSTS and _is_named(nodes.attributes[node]))
+    return [node for _, node in zip(range(_MOST), named, strict=False)]
+
+
+def _is_named(attributes: Mapping[str, str]) -> bool:
+    return bool(
+        _POST_ID.match(attributes.get("id", ""))
+        or _POST_CLASS.search(attributes.get("class", ""))
+        or _POST_TYPE.search(attributes.get("itemtype", ""))
+    )
+
+
+class _Mark(NamedTuple):
+    """An element that gives an author or a date."""
+
+    rank: int  #: 0 is best
+    node: int
+    text: str
+
+
+class _Finder:
+    """Finds the posts among the elements that are named as posts, by their authors and dates."""
+
+    def __init__(self, page: Page, candidates: Sequence[int]) -> None:
+        self.page, self.nodes, self.blocks = page, page.nodes, page.blocks
+        self.authors, self.dates, self.quotations = list[_Mark](), list[_Mark](), list[int]()
+        self._read_marks(np.array(candidates))
+        self.elements = self._with_marks(candidates)
+        self.skipped = {*self.elements, *self.quotations}
+
+    def _read_marks(self, candidates: NDArray[np.int64]) -> None:
+        """Find the authors and dates in the candidates, and the quotations, whose authors are others."""
+        nodes = self.nodes
+        held = nodes.with_words(_MARK_WORDS, any_case=True)
+        found = {*nodes.indices("time").tolist()}.union(*held.values())
+        named = np.array(sorted(found), dtype=np.int64)
+        named = named[innermost(nodes, candidates, named) >= 0]
+        after = 0
+        for node in named.tolist():
+            if node < after:
+                continue
+            attributes = nodes.attributes[node]
+            names = attributes.get("class", "")
+            if is_quoted := _QUOTED.search(names):
+                self.quotations.append(node)
+            if is_quoted or _SIGNATURE.search(names):
+                after = nodes.end.item(node)
+                continue
+            if (author := self._author(node, attributes)) is not None:
+                self.authors.append(author)
+            if (date := self._date(node, attributes)) is not None:
+                self.dates.append(date)
+
+    def _author(self, node: int, attributes: Mapping[str, str]) -> _Mark | None:
+        """Return the author that an element names, or None."""
+        if name := _name(attributes.get("data-author", "")):
+            return _Mark(0, node, name)
+        names = attributes.get("class", "")
+        if "mention" in names:
+            return None
+        rank = next((rank for rank, classes in enumerate(_AUTHOR_CLASSES, start=2) if classes.search(names)), 0)
+        if attributes.get("itemprop") == "author":
+            rank = 1
+        elif not rank and self.nodes.name(node) == "a" and _PROFILE.search(attributes.get("href", "")):
+            rank = 4
+        if not rank:
+            return None
+        own = self.nodes.tag[node : self.nodes.end.item(node)]
+        links = (own == self.nodes.names.index("a")).nonzero()[0].tolist() if "a" in self.nodes.names else ()
+        texts = (
+            attributes.get("content", ""),
+            *(self._text(node + link) for link in links[:_FEW_BLOCKS]),
+            self._text(node),
+        )
+        name = next((name for text in texts if (name := _name(text))), "")
+        return _Mark(rank, node, name) if name else None
+
+    def _date(self, node: int, attributes: Mapping[str, str]) -> _Mark | None:
+        """Return the date that an element gives, or None."""
+        is_date = self.nodes.name(node) == "time" or attributes.get("itemprop") in _DATE_PROPERTIES
+        if not is_date and not _DATE_CLASS.search(attributes.get("class", "")):
+            return None
+        from blockml.metadata.dates import iso_date  # slow to import, and only threads need it
+
+        for key in ("datetime", "content", "title"):
+            if date := iso_date(attributes.get(key)):
+                return _Mark(0, node, date)
+        text = self._text(node)
+        date = _date_in(text)
+        return (
+            _Mark(1 if any(map(str.isdigit, text)) and not _WHEN.fullmatch(text) else 2, node, date) if date else None
+        )
+
+    def _text(self, node: int) -> str:
+        """Return the text of an element of few blocks, or of a part of a short one; else an empty text."""
+        end = self.nodes.end.item(node)
+        first, last = self.blocks.node.searchsorted((node, end)).tolist()
+        if first < last:
+            return " ".join(self.blocks.texts[first:last]) if last - first <= _FEW_BLOCKS else ""
+        is_short = first and end - node <= _FEW_NODES and self.blocks.n_words[first - 1] <= _LINE_WORDS
+        return " ".join(" ".join(self.nodes.texts[node:end]).split()) if is_short else ""
+
+    def _with_marks(self, candidates: Sequence[int]) -> list[int]:
+        """Return the candidates that are posts.
+
+        A candidate with an author or a date is a post. But inside of another one it is a part of that, unless both
+        have an author, or both have a date, or there are several alike.
+        """
+        nodes, own = self.nodes, np.array(candidates)
+        kinds: dict[int, set[str]] = {node: set() for node in (-1, *candidates)}
+        for kind, marks in (("author", self.authors), ("date", self.dates)):
+            for node in innermost(nodes, own, np.array([mark.node for mark in marks], dtype=np.int64)).tolist():
+                kinds[node].add(kind)
+        outers = dict(zip(candidates, innermost(nodes, own, nodes.parent[own]).tolist(), strict=True))
+        within: dict[int, list[int]] = {node: [] for node in (-1, *candidates)}  # posts directly inside
+        for node in reversed(candidates):
+            inner, own_kinds = within[node], kinds[node]
+            counts = Counter(kind for post in inner for kind in kinds[post])
+            parts = [post for post in inner if not any(k in own_kinds or counts[k] > 1 for k in kinds[post])]
+            posts = [post for post in inner if post not in {*parts}]
+            if own_kinds:
+                posts += [post for part in parts for post in within[part]]
+                own_kinds.update(kind for part in parts for kind in kinds[part])
+            else:
+                posts = inner
+            is_thread = _THREAD_TYPE.search(nodes.attributes[node].get("itemtype", "")) is not None
+            is_wrapper = is_thread and any(self._is_first(post) for post in posts)
+            within[node] = posts
+            within[outers[node]] += posts if is_wrapper or not own_kinds else [node]
+        found, left = list[int](), within[-1]
+        while left:
+            found.append(left.pop())
+            left += within[found[-1]]
+        return sorted(found)
+
+    def _is_first(self, post: int) -> bool:
+        """Tell whether a post inside a thread is not typed as an answer to the first one."""
+        return not _POST_TYPE.search(self.nodes.attributes[post].get("itemtype", ""))
+
+    def posts(self) -> Iterator[ThreadPost]:
+        """Iterate over the posts in order."""
+        nodes, blocks, elements = self.nodes, self.blocks, np.array(self.elements)
+        owner = innermost(nodes, elements, blocks.node)
+        order = owner.argsort(kind="stable")
+        first, after = (owner[order].searchsorted(elements, side=side) for side in ("left", "right"))
+        rows = [order[begin:end] for begin, end in zip(first.tolist(), after.tolist(), strict=True)]
+        bodies = self._bodies([self._main_parts(*post) for post in zip(self.elements, rows, strict=True)])
+        authors, dates = self._by_post(elements, self.authors), self._by_post(elements, self.dates)
+        outer = elements.searchsorted(innermost(nodes, elements, nodes.parent[elements])).tolist()
+        has_outer = (innermost(nodes, elements, nodes.parent[elements]) >= 0).tolist()
+        line, quoted = line_numbers(blocks), self._quoted(elements)
+        has_others = not all(map(self._is_comment, self.elements))
+        by_author: dict[str, int] = {}  # the last post of each
+        for place, (post, own, body) in enumerate(zip(self.elements, rows, bodies, strict=True)):
+            marks = authors.get(place, []), dates.get(place, [])
+            end, node = nodes.end.item(body), blocks.node[own]
+            start = (
+                body if body != post else self._after_header(own, line, [mark.node for mark in (*marks[0], *marks[1])])
+            )
+            above, inside = own[node < start], own[(node >= start) & (node < end)]
+            author, date = (_chosen(found, start, end) for found in marks)
+            lines = self._header_lines(above, line, author, date)
+            if date is None and (dated := self._dated_line(above, line)) is not None:
+                date = dated
+                lines.add(line.item(dated.node))
+            header = above[np.isin(line[above], list(lines))]
+            answers = outer[place] if has_outer[place] else quoted.get(place)
+            answers = by_author.get(answers) if isinstance(answers, str) else answers
+            if answers is None and place and self._answers_first(post):
+                answers = 0
+            name = None if author is None else author.text
+            by_author.update({} if name is None else {name: place})
+            parts = (tuple(part.tolist()) for part in (header, inside, own))
+            is_remark = has_others and self._is_comment(post)
+            yield ThreadPost(post, body, name, None if date is None else date.text, answers, is_remark, *parts)
+
+    def _main_parts(self, post: int, rows: _Rows) -> list[int]:
+        """Return the element that is named as the body, else the post and the elements with most of its words.
+
+        The innermost one is last.
+        """
+        nodes, places = self.nodes, self.blocks.node[rows]
+        sums = np.concatenate(([0], self.blocks.n_words[rows].cumsum()))
+
+        def n_words(node: int) -> int:
+            first, last = places.searchsorted((node, nodes.end.item(node)))
+            return int(sums[last] - sums[first])
+
+        path = [post]
+        while (inner := self._first(path[-1], self._is_body)) >= 0:
+            if path[-1] != post and n_words(inner) < _NAMED_PART * n_words(path[-1]):
+                break
+            path = [inner]
+        total = n_words(post)
+        while path[0] == post:
+            child, end = path[-1] + 1, nodes.end.item(path[-1])
+            while child < end:
+                if nodes.tag.item(child) and child not in self.skipped and n_words(child) >= max(1, _MAIN_PART * total):
+                    break
+                child = nodes.end.item(child)
+            if child >= end:
+                break
+            path.append(child)
+        return path
+
+    def _is_body(self, node: int) -> bool:
+        """Tell whether an element is named as the body of a post."""
+        attributes = self.nodes.attributes[node]
+        if attributes.get("itemprop") in ("text", "commentText", "articleBody"):
+            return True
+        return bool(_BODY_CLASS.search(attributes.get("class", "")) or _BODY_ID.match(attributes.get("id", "")))
+
+    def _bodies(self, paths: Sequence[Sequence[int]]) -> list[int]:
+        """Return the element of the body of each post, given its main parts.
+
+        It is the innermost element like those of most posts of its kind: a short post may have less text than its
+        author's profile.
+        """
+        keys = [
+            {key: node for node in reversed(path) if node != post and (key := self._key(node))}
+            for post, path in zip(self.elements, paths, strict=True)
+        ]
+        kinds = [self._kind(post) for post in self.elements]
+        best: dict[str, str] = {}
+        for kind, n_posts in Counter(kinds).items():
+            own = [list(found) for found, other in zip(keys, kinds, strict=True) if other == kind]
+            counts = Counter(key for found in own for key in found)
+            # The names of a path are listed from the innermost.
+            shared = [key for found in own for key in found if counts[key] >= max(2.0, _ALIKE * n_posts)]
+            best.update({kind: shared[0]} if shared else {})
+        found: list[int] = []
+        for post, path, own_keys, kind in zip(self.elements, paths, keys, kinds, strict=True):
+            names = [best[kind]] if kind in best else list(dict.fromkeys(best.values()))
+            body = next((own_keys[name] for name in names if name in own_keys), -1)
+            if body < 0 and path[0] == post:
+                body = self._first(path[0], lambda node, names=names: self._key(node) in names)  # type: ignore[misc]
+            found.append(body if body >= 0 else path[-1])
+        return found
+
+    def _kind(self, post: int) -> str:
+        """Return the name and the classes or id of a post, without digits."""
+        attributes = self.nodes.attributes[post]
+        return f"{self.nodes.name(post)} {_DIGITS.sub('', attributes.get('class') or attributes.get('id', ''))}"
+
+    def _key(self, node: int) -> str:
+        """Return the name and classes of an element that may be a body, without digits; else an empty text."""
+        name = self.nodes.name(node)
+        return f"{name} {_DIGITS.sub('', self.nodes.attributes[node].get('class', ''))}" if name in _BODIES else ""
+
+    def _first(self, post: int, is_found: Callable[[int], bool]) -> int:
+        """Return the first element in a post, outside of posts inside it, that a function finds; -1 without one."""
+        nodes, node, end = self.nodes, post + 1, self.nodes.end.item(post)
+        while node < end:
+            if node in self.skipped:
+                node = nodes.end.item(node)
+            elif nodes.tag.item(node) and is_found(node):
+                return node
+            else:
+                node += 1
+        return -1
+
+    def _by_post(self, elements: NDArray[np.int64], marks: Sequence[_Mark]) -> dict[int, list[_Mark]]:
+        """Return the marks of each post, by its number."""
+        found: dict[int, list[_Mark]] = {}
+        owner = innermost(self.nodes, elements, np.array([mark.node for mark in marks], dtype=np.int64))
+        for place, mark in zip(elements.searchsorted(owner).tolist(), marks, strict=True):
+            found.setdefault(place, []).append(mark)
+        return found
+
+    def _after_header(self, rows: _Rows, line: _Rows, marks: Sequence[int]) -> int:
+        """Return the node after the last of the short first lines of a post with an author or a date."""
+        blocks = self.blocks
+        marked = {*line[np.minimum(blocks.node.searchsorted(marks), len(line) - 1)].tolist()}
+        after = 0
+        for number in dict.fromkeys(line[rows].tolist()):
+            _, n_words, _ = self._line(line, number)
+            if n_words > _LINE_WORDS:
+                break
+            if number in marked:
+                after = int(line.searchsorted(number, side="right"))
+        return blocks.node.item(after) if 0 < after < len(line) else -1
+
+    def _header_lines(self, above: _Rows, line: _Rows, *marks: _Mark | None) -> set[int]:
+        """Return the numbers of the short lines above a body that have its author or date."""
+        found: set[int] = set()
+        for mark in marks:
+            if mark is not None and len(above):
+                first, last = self.blocks.node.searchsorted((mark.node, self.nodes.end.item(mark.node))).tolist()
+                first = first if first < last else max(0, first - 1)  # it is a part of a block
+                numbers = {*line[first : max(last, first + 1)].tolist()} & {*line[above].tolist()}
+                lines = {number: self._line(line, number) for number in numbers}
+                short = [number for number, (_, n_words, _) in lines.items() if n_words <= _LINE_WORDS]
+                named = [number for number in short if mark.text in lines[number][2]]
+                found.update(named or short)
+        return found
+
+    def _dated_line(self, above: _Rows, line: _Rows) -> _Mark | None:
+        """Return the last short line above a body that has a date; its first block instead of a node."""
+        for number in dict.fromkeys(line[above][::-1].tolist()):
+            first, n_words, text = self._line(line, number)
+            if n_words <= _LINE_WORDS and (date := _date_in(text)):
+                return _Mark(1, first, date)
+        return None
+
+    def _line(self, line: _Rows, number: int) -> tuple[int, int, str]:
+        """Return the first block of a line, the number of its words, and its text if it is short."""
+        first, last = line.searchsorted((number, number + 1)).tolist()
+        n_words = int(self.blocks.n_words[first:last].sum())
+        return first, n_words, " ".join(self.blocks.texts[first:last]) if n_words <= _LINE_WORDS else ""
+
+    def _quoted(self, elements: NDArray[np.int64]) -> dict[int, int | str]:
+        """Return by number of a post the number, or the author, of the first post that it quotes."""
+        nodes, found = self.nodes, dict[int, int | str]()
+        ids = {id_: place for place, post in enumerate(self.elements) if (id_ := nodes.attributes[post].get("id"))}
+        places = elements.searchsorted(innermost(nodes, elements, np.array(self.quotations, dtype=np.int64)))
+        for place, node in zip(places.tolist(), self.quotations, strict=True):
+            if place in found:
+                continue
+            for inner in range(node, min(node + _FEW_NODES, nodes.end.item(node))):
+                target = nodes.attributes[inner].get("href", "").rpartition("#")[2] if nodes.tag.item(inner) else ""
+                if ids.get(target, place) < place:
+                    found[place] = ids[target]
+                    break
+            else:
+                first = int(self.blocks.node.searchsorted(node))
+                text = " ".join(self.blocks.texts[first : first + _FEW_BLOCKS])[: 2 * _NAME_LENGTH]
+                if match := _WROTE.match(text):
+                    found[place] = _name(match[1])
+        return found
+
+    def _is_comment(self, post: int) -> bool:
+        """Tell whether a post is named as a comment and nothing else."""
+        attributes = self.nodes.attributes[post]
+        names = (attributes.get("class", ""), attributes.get("id", ""))
+        found = [
+            match[0].lower()
+            for pattern in (_POST_CLASS, _POST_ID)
+            for text in names
+            for match in pattern.finditer(text)
+        ]
+        return bool(found) and all("comment" in name for name in found)
+
+    def _answers_first(self, post: int) -> bool:
+        """Tell whether the first post is a question, and this one an answer."""
+        first, own = (self.nodes.attributes[node] for node in (self.elements[0], post))
+        return all(
+            pattern.search(f"{attributes.get('class', '')} {attributes.get('itemtype', '')}")
+            for pattern, attributes in ((_IS_QUESTION, first), (_IS_ANSWER, own))
+        )
+
+
+def _chosen(marks: Iterable[_Mark], start: int, end: int) -> _Mark | None:
+    """Return the best of some marks, the last one above the body, else the first one below or the last one in it.
+
+    The body goes from the node ``start`` to ``end``.
+    """
+    found = [*marks]
+    above = [mark for mark in found if mark.node < start]
+    below = [mark for mark in found if mark.node >= end]
+    chosen = above or below or found
+    best = min((mark.rank for mark in chosen), default=0)
+    chosen = [mark for mark in chosen if mark.rank == best]
+    return (chosen[0] if below and not above else chosen[-1]) if chosen else None
+
+
+def _name(text: str) -> str:
+    """Return a text as a name without words such as "by"; empty if it isn't one."""
+    name = _BY.sub("", " ".join(text.split()), count=1) if _BY.match(text.strip()) else " ".join(text.split())
+    name = name.strip(" :,»·-")
+    is_name = 0 < len(name) <= _NAME_LENGTH and len(name.split()) <= _NAME_WORDS and any(map(str.isalnum, name))
+    return name if is_name and not (_WHEN.search(name) or _NO_NAME.fullmatch(name)) else ""
+
+
+def _date_in(text: str) -> str | None:
+    """Return the date in a short text, in ISO 8601 if it can be read, or the words for it; None without one."""
+    if len(text) > 4 * _NAME_LENGTH or not text:
+        return None
+    from blockml.metadata.dates import dates_in  # slow to import, and only threads need it
+
+    if found := dates_in(text):
+        return found[-1][2]
+    return text if len(text) <= _NAME_LENGTH and (_WHEN.search(text) or _NUMBERS.search(text)) else None

@@ -1,0 +1,246 @@
+"""Applies rules to the decision about a page, and reads metadata by rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.decision.decide import Decision
+from blockml.metadata.dates import iso_date
+from blockml.metadata.headline import element_text
+from blockml.metadata.names import clean_names
+from blockml.page import Page, Reason
+from blockml.page.lazy import LazySequence
+from blockml.page.metadata import Metadata
+from blockml.rules.rules import DECIDING, AnyRules, SiteRules, read_rules
+from blockml.rules.selectors import Mask, Selector, SelectorTree
+from blockml.text.plurals import counted
+
+__all__ = ["RuleMatches", "apply_rules", "metadata_by_rules"]
+
+#: Minimum probability of certain words, and share of them that a rule may remove without a remark (our choices).
+CERTAIN, LARGE_SHARE = 0.9, 0.5
+#: Attributes that have the value of an element, in order of preference.
+_VALUES = ("content", "datetime")
+#: Maximum number of elements that values of metadata are read from.
+_MOST_VALUES = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleMatches:
+    """What the rules of a page's site did on the page."""
+
+    #: Number of elements that each rule matched, by its name, such as ``cats.example drop .ad``. Rules of other layouts
+    #: of the site are missing.
+    counts: Mapping[str, int]
+    by_block: Sequence[str]  #: (n_blocks,) name of the rule that decided about each block; empty without one.
+    large: tuple[str, ...] = ()  #: Names of rules that removed more than half of the page's certain words.
+    remarks: tuple[str, ...] = ()  #: Sentences about the page.
+
+    def matched(self) -> list[str]:
+        """Return the names of the rules that matched something."""
+        return [name for name, count in self.counts.items() if count]
+
+    def tally(self) -> Counter[str]:
+        """Return how often each rule was tried, matched something, and removed too much; sums are those of a run."""
+        pairs = (("tried", self.counts), ("matched", self.matched()), ("large", self.large))
+        return Counter(f"{what} {name}" for what, names in pairs for name in names)
+
+
+def tally_notes(rules: AnyRules, tally: Counter[str]) -> list[str]:
+    """Return sentences about the rules that matched nothing in a run, or removed too much.
+
+    Examples
+    --------
+    >>> from blockml.rules import read_rules
+    >>> rules = read_rules({"cats.example": {"drop": [".ad", "nav"]}, "dogs.example": {"drop": "nav"}})
+    >>> tally = Counter({"tried cats.example drop .ad": 9, "tried cats.example drop nav": 9})
+    >>> tally_notes(rules, tally + Counter({"matched cats.example drop nav": 9}))
+    ['the rule cats.example drop .ad matched none of 9 pages', 'no page had the sites of 1 rule']
+    """
+    notes, untried = list[str](), 0
+    for name in read_rules(rules).names():
+        tried, matched, large = (tally[f"{what} {name}"] for what in ("tried", "matched", "large"))
+        untried += not tried
+        if tried and not matched:
+            notes.append(f"the rule {name} matched none of {counted(tried, 'page')}")
+        if large:
+            share = "more than half of the words that certainly are content"
+            notes.append(f"the rule {name} removed {share} of {large:,} of {counted(tried, 'page')}")
+    return [*notes, f"no page had the sites of {counted(untried, 'rule')}"] if untried else notes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matched:
+    """The rules of a page whose layout it has, with the elements that each matches."""
+
+    names: list[str]
+    kinds: list[str]
+    selectors: list[Selector]
+    masks: list[Mask]
+
+
+def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decision, RuleMatches]:
+    """Change a decision by the rules of the page's site.
+
+    Of the elements around a block that match a rule, the innermost decides: ``keep`` keeps the block, ``drop`` removes
+    it, and ``within`` leaves it to the extractor; ``drop`` comes before ``keep`` on the same element. Blocks in none of
+    them are removed if an element matches ``within``. A rule decides about a block only if its element contains all of
+    the block.
+
+    Returns
+    -------
+    Decision
+        With the blocks that the rules keep.
+    RuleMatches
+        What the rules matched.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> html = "<nav>Home</nav><div class=ad>Buy this. <p class=price>Only 3 left.</p></div>"
+    >>> rules = {"*": {"drop": ".ad", "keep": ".price"}}
+    >>> result = blockml.extract(html, model="plain", rules=rules)
+    >>> result.text
+    'Home\\nOnly 3 left.'
+    >>> [(str(reason), rule) for reason, rule in zip(result.reasons, result.rules.by_block)][1:]
+    [('removed_by_rule', '* drop .ad'), ('above_threshold', '* keep .price')]
+    """
+    rules = read_rules(rules)
+    found = matching(rules.at(page.url), page)
+    counts = {name: int(mask.sum()) for name, mask in zip(found.names, found.masks, strict=True)}
+    number, action = block_rules(found, page)
+    kept = np.where(action == "", decision.kept, action == "keep")
+    removed, added = decision.kept & ~kept, kept & ~decision.kept
+    by_rule = np.array([*found.names, ""], dtype=object)[np.where(action == "", -1, number)]
+
+    def reasons() -> tuple[Reason, ...]:
+        before = np.array([*decision.reasons, None], dtype=object)[:-1]
+        before[removed], before[added] = Reason.REMOVED_BY_RULE, Reason.KEPT_BY_RULE
+        return tuple(before.tolist())
+
+    large = _large(page, decision, removed, number, found.names)
+    remarks = [f"the rule {name} removes more than half of the words that certainly are content" for name in large]
+    if page.url is None and any(site != "*" for site in rules.by_site):
+        remarks.append("the page has no address, so that only the rules for * apply")
+    changed = replace(
+        decision, kept=kept, reasons=LazySequence(len(kept), reasons), overruled=decision.overruled & ~kept | removed,
+        remarks=(*decision.remarks, *remarks),
+    )  # fmt: skip
+    return changed, RuleMatches(counts, by_rule.tolist(), large, tuple(remarks))
+
+
+def matching(sites: Sequence[SiteRules], page: Page) -> Matched:
+    """Match the rules of a page's site. Of several layouts of a site, the first whose ``within`` matches counts."""
+    tree = SelectorTree(page.nodes)
+    found = Matched([], [], [], [])
+    layouts, decided = Counter(rules.site for rules in sites if "within" in rules.selectors), set[str]()
+    for rules in sites:
+        if layouts[rules.site] > 1 and "within" in rules.selectors:
+            limits = rules.selectors["within"]
+            if rules.site in decided or not any(selector.select(tree).any() for selector in limits):
+                continue
+            decided.add(rules.site)
+        for name, kind, selector in rules.named():
+            found.names.append(name)
+            found.kinds.append(kind)
+            found.selectors.append(selector)
+            found.masks.append(selector.select(tree))
+    return found
+
+
+def block_rules(found: Matched, page: Page) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+    """Return (n_blocks,) the number of the rule that decides about each block, -1 without one, and what it does.
+
+    That is ``keep``, ``drop``, or empty: the extractor decides.
+    """
+    blocks, nodes = page.blocks, page.nodes
+    rule_of: dict[int, int] = {}
+    # On the same element, within comes before keep, and keep before drop.
+    order = sorted((DECIDING.index(kind), -number) for number, kind in enumerate(found.kinds) if kind in DECIDING)
+    for _, negative in order:
+        rule_of.update(dict.fromkeys(np.flatnonzero(found.masks[-negative]).tolist(), -negative))
+    limits = [number for number, kind in enumerate(found.kinds) if kind == "within" and found.masks[number].any()]
+    outside = limits[0] if limits else -1
+    places, values, around = [-1], [-1], [(len(nodes), -1)]  # from each place on, the rule that decides
+    for element in sorted(rule_of):
+        while element >= around[-1][0]:
+            places.append(around.pop()[0])
+            values.append(around[-1][1])
+        around.append((nodes.end.item(element), rule_of[element]))
+        places.append(element)
+        values.append(rule_of[element])
+    while len(around) > 1:
+        places.append(around.pop()[0])
+        values.append(around[-1][1])
+    rule = np.array(values)[np.searchsorted(places, blocks.parent, side="right") - 1]
+    kinds = np.array([*found.kinds, ""])
+    action = np.where(kinds[rule] == "within", "", kinds[rule])
+    if outside >= 0:
+        action = np.where(rule < 0, "drop", action)
+        rule = np.where(rule < 0, outside, rule)
+    return rule, action
+
+
+def _large(
+    page: Page, decision: Decision, removed: NDArray[np.bool_], number: NDArray[np.int64], names: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the names of the rules that remove more than half of the words that certainly are content."""
+    words = page.blocks.n_words * (decision.kept & (decision.probabilities >= CERTAIN))
+    taken = np.bincount(number[removed], weights=words[removed], minlength=len(names))
+    return tuple(names[rule] for rule in np.flatnonzero(taken > LARGE_SHARE * words.sum()).tolist())
+
+
+def metadata_by_rules(rules: AnyRules, page: Page, declared: Metadata) -> Metadata:
+    """Replace the title, authors and date by the values of the rules of the page's site, where these give one.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<h1>Cats</h1><p class=by>By Ann Lee</p><time datetime=2024-05-03>Friday</time>")
+    >>> rules = blockml.read_rules({"*": {"authors": ".name, .by", "published": "//time/@datetime", "title": "h2"}})
+    >>> found = metadata_by_rules(rules, page, Metadata(title="Cats"))
+    >>> found.title, found.authors, found.published, found.sources
+    ('Cats', ('Ann Lee',), '2024-05-03', {'authors': 'rule', 'published': 'rule'})
+    """
+    values = read_metadata(matching(read_rules(rules).at(page.url), page), page)
+    sources = {**declared.sources, **dict.fromkeys(values, "rule")}
+    return replace(declared, **values, sources=sources) if values else declared
+
+
+def read_metadata(found: Matched, page: Page) -> dict[str, Any]:
+    """Read the fields of metadata that rules matched; fields without a value are missing."""
+    values: dict[str, Any] = {}
+    for kind, mask, selector in zip(found.kinds, found.masks, found.selectors, strict=True):
+        if kind in VALUE_READERS and kind not in values and (elements := np.flatnonzero(mask)[:_MOST_VALUES].tolist()):
+            values[kind] = VALUE_READERS[kind]([element_value(page, node, selector.attribute) for node in elements])
+    return {kind: value for kind, value in values.items() if value}
+
+
+def element_value(page: Page, node: int, attribute: str | None = None) -> str:
+    """Return the value of an element: the named attribute, or else that of ``meta`` and ``time``, or its text."""
+    attributes = page.nodes.attributes[node]
+    if attribute is not None:
+        return attributes.get(attribute, "").strip()
+    return next(filter(None, map(attributes.get, _VALUES)), None) or element_text(page, node)
+
+
+def _first(texts: Sequence[str]) -> str | None:
+    return next(filter(None, texts), None)
+
+
+def _first_date(texts: Sequence[str]) -> str | None:
+    return next(filter(None, map(iso_date, texts)), None)
+
+
+#: How the values of each field of metadata are read from those of elements.
+VALUE_READERS: Mapping[str, Callable[[Sequence[str]], Any]] = {
+    "title": _first,
+    "authors": clean_names,
+    "published": _first_date,
+}

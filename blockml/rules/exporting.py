@@ -1,0 +1,174 @@
+"""Writes rules in the forms of other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from blockml.errors import check_name
+from blockml.rules.rendering import to_css, to_xpath, xpath_condition
+from blockml.rules.rules import AnyRules, SiteRules, read_rules
+from blockml.rules.selectors import Named, Selector
+from blockml.storage.names import safe_file_name
+
+__all__ = ["FORMS", "Exported", "export_rules"]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The rules of a site in the form of another program."""
+
+    site: str
+    file: str  #: Name of a file for them.
+    text: str
+    notes: tuple[str, ...] = ()  #: What the form can't express.
+
+
+def export_rules(rules: AnyRules, to: str) -> list[Exported]:
+    """Write the rules of each site in the form of another program.
+
+    Parameters
+    ----------
+    rules
+        Rules, see :func:`blockml.rules.read_rules`.
+    to
+        ``ftr`` (site configs of Full-Text RSS and graby), ``miniflux`` (scraper and rewrite rules), ``freshrss`` (CSS
+        selectors of a feed), ``scrapy`` (an item class) or ``trafilatura`` (values of ``prune_xpath``).
+
+    Raises
+    ------
+    UnknownNameError
+        The form is unknown.
+    UsageError
+        The form can't express a selector.
+
+    Examples
+    --------
+    >>> print(export_rules({"cats.example": {"within": "article", "drop": ".ad", "title": "h1"}}, "ftr")[0].text)
+    body: //article
+    strip: //*[contains(concat(' ', normalize-space(@class), ' '), ' ad ')]
+    title: //h1
+    prune: no
+    tidy: no
+    <BLANKLINE>
+    """
+    check_name("form", to, FORMS)
+    suffix, write = FORMS[to]
+    made = []
+    for site, layouts in read_rules(rules).by_site.items():
+        text = write(site, layouts)
+        made.append(Exported(site, f"{safe_file_name(site)}{suffix}", text, tuple(_notes(to, layouts))))
+    return made
+
+
+def _notes(to: str, layouts: Sequence[SiteRules]) -> Iterator[str]:
+    kinds = {kind for layout in layouts for kind in layout.selectors}
+    if "keep" in kinds:
+        yield f"{to} has no keep: its selectors were added to those of within, and do not except anything from drop"
+    if len(layouts) > 1 and to != "ftr":
+        yield f"{to} has one layout for each site: the selectors of {len(layouts)} layouts were joined"
+    if kinds & {"title", "authors", "published"} and to in {"miniflux", "freshrss", "trafilatura"}:
+        yield f"{to} has no selectors of metadata, which were left out"
+
+
+def _selectors(layouts: Sequence[SiteRules], *kinds: str) -> list[Selector]:
+    """Return the selectors of some fields, each once."""
+    found = [selector for layout in layouts for kind in kinds for selector in layout.selectors.get(kind, ())]
+    return list({selector.text: selector for selector in found}.values())
+
+
+def _value_xpath(selector: Selector) -> str:
+    """Return the XPath of a value of metadata; that of ``meta`` is its ``content``."""
+    last = selector.paths[0].steps[-1].tests
+    is_meta = bool(last) and isinstance(last[0], Named) and last[0].name == "meta"
+    text = to_xpath(selector, attribute=True)
+    return f"{text}/@content" if is_meta and not selector.attribute and len(selector.paths) == 1 else text
+
+
+def _ftr(_site: str, layouts: Sequence[SiteRules]) -> str:
+    """Return a site config: the first ``body`` that matches counts, so that each layout has one."""
+    contents = [_selectors([layout], "within", "keep") for layout in layouts]
+    lines = [f"body: {' | '.join(map(to_xpath, content))}" for content in contents if content]
+    lines += [f"strip: {to_xpath(selector)}" for selector in _selectors(layouts, "drop")]
+    for kind, name in (("title", "title"), ("authors", "author"), ("published", "date")):
+        lines += [f"{name}: {_value_xpath(selector)}" for selector in _selectors(layouts, kind)]
+    return "\n".join([*(" ".join(line.split()) for line in lines), "prune: no", "tidy: no", ""])
+
+
+def _miniflux(_site: str, layouts: Sequence[SiteRules]) -> str:
+    within, drop = (_selectors(layouts, *kinds) for kinds in (("within", "keep"), ("drop",)))
+    lines = [f"scraper rules: {', '.join(map(to_css, within))}"] if within else []
+    if drop:
+        inner = ", ".join(map(to_css, drop)).replace('"', "'")
+        lines.append(f'content rewrite rules: remove("{inner}")')
+    return "\n".join([*lines, ""])
+
+
+def _freshrss(_site: str, layouts: Sequence[SiteRules]) -> str:
+    within, drop = (_selectors(layouts, *kinds) for kinds in (("within", "keep"), ("drop",)))
+    lines = [f"article CSS selector on original website: {', '.join(map(to_css, within)) or 'body'}"]
+    if drop:
+        lines.append(f"CSS selector of the elements to remove: {', '.join(map(to_css, drop))}")
+    return "\n".join([*lines, ""])
+
+
+def _trafilatura(_site: str, layouts: Sequence[SiteRules]) -> str:
+    """Return XPaths to prune: what is dropped, and what is neither in a container nor contains one."""
+    within = " or ".join(map(xpath_condition, _selectors(layouts, "within", "keep")))
+    outside = [f"//body//*[not(ancestor-or-self::*[{within}]) and not(descendant::*[{within}])]"] if within else []
+    return json.dumps([*outside, *map(to_xpath, _selectors(layouts, "drop"))], ensure_ascii=False, indent=1) + "\n"
+
+
+def _scrapy(site: str, layouts: Sequence[SiteRules]) -> str:
+    name = "".join(part.capitalize() for part in "".join(c if c.isalnum() else " " for c in site).split()) or "Any"
+    name = f"{'Site' if name[0].isdigit() else ''}{name}Item"
+    within = " | ".join(map(to_xpath, _selectors(layouts, "within", "keep"))) or "//body"
+    drop = " | ".join(map(to_xpath, _selectors(layouts, "drop")))
+    values = {
+        kind: " | ".join(map(_value_xpath, found))
+        for kind in ("title", "authors", "published")
+        if (found := _selectors(layouts, kind))
+    }
+    fields = "\n".join(f"    {kind} = scrapy.Field()" for kind in ("text", *values))
+    chosen = "\n".join(f"        {kind!r}: {xpath!r}," for kind, xpath in values.items())
+    return f'''"""Item of the pages of {site.replace(chr(34), "")}."""
+
+import scrapy
+from parsel import Selector
+
+
+class {name}(scrapy.Item):
+{fields}
+
+    within = {within!r}
+    drop = {drop!r}
+    values = {{
+{chosen}
+    }}
+
+    @classmethod
+    def from_response(cls, response):
+        page = Selector(text=response.text)
+        item = cls()
+        for name, xpath in cls.values.items():
+            values = page.xpath(xpath)
+            texts = [one.get() if isinstance(one.root, str) else one.xpath("string()").get() for one in values]
+            found = list(filter(None, (" ".join(text.split()) for text in texts)))
+            item[name] = found if name == "authors" else next(iter(found), None)
+        if cls.drop:
+            page.xpath(cls.drop).drop()
+        lines = (" ".join(text.split()) for text in page.xpath(f"({{cls.within}})//text()").getall())
+        item["text"] = "\\n".join(filter(None, lines))
+        return item
+'''
+
+
+#: Suffix of a file of each form, and the function that writes it.
+FORMS: Mapping[str, tuple[str, Callable[[str, Sequence[SiteRules]], str]]] = {
+    "freshrss": (".txt", _freshrss),
+    "ftr": (".txt", _ftr),
+    "miniflux": (".txt", _miniflux),
+    "scrapy": (".py", _scrapy),
+    "trafilatura": (".json", _trafilatura),
+}

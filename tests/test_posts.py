@@ -1,0 +1,171 @@
+"""Posts of threads: found by names and types of elements, with the author, date and body of each."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import blockml
+from blockml.posts import find_posts
+from tests.reported import reported
+
+SENTENCE = "The gauge sends zeros after midnight, and nobody knows why it does so on some days. "
+#: A thread as forum software writes it: the markup of a post, with places for a number, author, date and text.
+SOFTWARE = {
+    "phpbb": (
+        '<div id="p{n}" class="post bg1"><dl class="postprofile"><dt><a class="username">{author}</a></dt>'
+        "<dd>Posts: 211</dd></dl><div class=postbody><p class=author>by <a class=username>{author}</a> » "
+        "{date}</p><div class=content>{text}</div><div class=signature>Never trust a gauge.</div></div></div>"
+    ),
+    "xenforo": (
+        '<article class="message message--post" data-author="{author}" id="js-post-{n}"><section class="message-user">'
+        '<h4 class="message-name">{author}</h4><h5>Senior Member</h5></section><header><time datetime="{date}">{date}'
+        '</time></header><article class="message-body">{text}</article><footer>Like Reply</footer></article>'
+    ),
+    "vbulletin": (
+        '<li class="postbitlegacy postcontainer" id="post_{n}"><span class="date">{date}</span>'
+        '<a class="username" href="/members/{n}">{author}</a><ul><li>Join Date 2004</li></ul>'
+        '<blockquote class="postcontent">{text}</blockquote><a href="#">Reply With Quote</a></li>'
+    ),
+    "schema": (
+        '<div itemprop="comment" itemtype="https://schema.org/Comment"><span itemprop="author">{author}</span>'
+        ' <meta itemprop="datePublished" content="{date}"><div itemprop="text">{text}</div><a>Report</a></div>'
+    ),
+}
+DATES, AUTHORS = ("2026-01-02", "2026-01-03", "2026-01-04"), ("Ann Lee", "bobray", "Ann Lee")
+
+
+def thread(software: str, text: str = f"<p>{SENTENCE * 2}</p><p>{SENTENCE}</p>") -> bytes:
+    """Return a page with three posts."""
+    posts = [
+        SOFTWARE[software].format(n=n, author=author, date=date, text=text.format(n=n))
+        for n, (author, date) in enumerate(zip(AUTHORS, DATES, strict=True), start=1)
+    ]
+    around = ("<ol>", "</ol>") if software == "vbulletin" else ("<div>", "</div>")
+    return f"<title>Zeros</title><h1>Zeros after midnight</h1>{around[0]}{''.join(posts)}{around[1]}".encode()
+
+
+@pytest.mark.parametrize("software", SOFTWARE)
+def test_posts_have_author_date_and_body(software: str) -> None:
+    """Profiles, buttons and signatures are not part of the body."""
+    page = blockml.parse(thread(software))
+    posts = find_posts(page)
+    assert tuple(post.author for post in posts) == AUTHORS
+    assert tuple(post.date for post in posts) == DATES
+    for post in posts:
+        assert "".join(page.blocks.texts[row] for row in post.body) == (SENTENCE * 2).strip() + SENTENCE.strip()
+        assert any(str(post.author) in page.blocks.texts[row] for row in post.header)
+
+
+@pytest.mark.parametrize("software", SOFTWARE)
+def test_a_kept_thread_has_all_of_its_posts(software: str) -> None:
+    """Each post is kept below its author, without what is beside it, and posts in a list are not items."""
+    result = blockml.extract(thread(software))
+    assert [post.author for post in result.posts] == list(AUTHORS)
+    assert [post.text for post in result.posts] == [f"{SENTENCE * 2}".strip() + "\n" + SENTENCE.strip()] * 3
+    for post in result.posts:
+        assert str(post.author) in result.text[post.start : post.end]
+    assert not {"Senior Member", "Never trust a gauge.", "Reply With Quote", "Like Reply", "Report"} & {
+        line.strip() for line in result.text.splitlines()
+    }
+    assert not any(line.startswith(("1. ", "- ", "> ")) for line in result.markdown.splitlines())
+
+
+def test_a_reply_inside_of_a_post() -> None:
+    """A nested reply is kept, below its author and date, and answers the post around it."""
+    html, _ = reported("212")
+    result = blockml.extract(html)
+    assert [(post.author, post.date, post.answers) for post in result.posts] == [
+        ("annlee", "2026-01-02T10:00:00", None),
+        ("bobray", "2026-01-02T11:00:00", None),
+        ("annlee", "2026-01-03T09:00:00", 1),
+    ]
+    for post, day in zip(result.posts, (2, 2, 3), strict=True):
+        assert f"**{post.author}**\n\nJan {day}, 2026\n\n{post.text}" in result.markdown
+    records = json.loads(blockml.render(result, "json", chunk_size=200))
+    assert [record["text"] for record in records["posts"]] == [post.text for post in result.posts]
+    assert {post["number"] for chunk in records["chunks"] for post in chunk["posts"]} == {0, 1, 2}
+
+
+def test_profiles_and_buttons_of_a_forum() -> None:
+    """Author lines stay; what is expected to be left out is."""
+    html, expected = reported("54")
+    markdown = blockml.extract(html).markdown
+    assert "Posts:" in expected
+    assert markdown.count("Post by ") == 3
+    assert not any(text in markdown for text in ("Posts:", "Regular", "Joined", "Quote", "Pike are people"))
+
+
+def test_quotations_name_the_post_that_is_answered() -> None:
+    """By the address of the post, or by its author."""
+    text = "<div class=quote><a href='#js-post-1'>Ann Lee said:</a> Zeros.</div><p>{n} " + SENTENCE + "</p>"
+    assert [post.answers for post in find_posts(blockml.parse(thread("xenforo", text)))] == [None, 0, 0]
+    text = "<div class=quote>bobray wrote:<p>Zeros.</div><p>{n} " + SENTENCE + "</p>"
+    assert [post.answers for post in find_posts(blockml.parse(thread("phpbb", text)))] == [None, None, 1]
+
+
+def test_comments_below_an_article_are_posts_only_if_they_are_kept() -> None:
+    """Comments that are asked for have authors and dates too."""
+    comments = "".join(
+        f'<li class="comment" id="comment-{n}"><cite class="comment-author">Ann</cite> <time>2026-01-0{n}</time>'
+        f'<div class="comment-body"><p>I like mills, and the {n} sails of ours turn in the wind all day.</p></div></li>'
+        for n in range(1, 4)
+    )
+    html = f"<h1>Mills</h1><article><p>{SENTENCE * 9}</p><p>{SENTENCE * 9}</p></article><ol id=comments>{comments}</ol>"
+    assert not blockml.extract(html).posts
+    kept = blockml.extract(html, include="comment").posts
+    assert [post.date for post in kept] == ["2026-01-01", "2026-01-02", "2026-01-03"]
+
+
+@pytest.mark.parametrize("name", ["31-stackoverflow", "54-phpbb", "212-thread"])
+def test_a_lower_threshold_never_keeps_less_of_a_thread(name: str) -> None:
+    """What is beside a body is removed at every threshold alike."""
+    html = (Path(__file__).parent / "reported_pages" / f"{name}.html").read_bytes()
+    before = blockml.extract(html, threshold=0.95).kept
+    for threshold in (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0):
+        kept = blockml.extract(html, threshold=threshold).kept
+        assert not (before & ~kept).any()
+        before = kept
+
+
+TAGS = st.sampled_from(
+    ['<div class="post">', '<li class="comment" id="comment-1">', "<b class=author>Ann</b>", "<time>2026-01-02</time>",
+     "<div class=content>", "<blockquote class=quote>", "</div>", "</li>", "</blockquote>", "<p>Some words here.</p>",
+     '<div itemtype="https://schema.org/Question">', '<div itemprop="text">', "<a href='#comment-1'>Ann wrote:</a>"]
+)  # fmt: skip
+
+
+@given(st.lists(TAGS, max_size=40))
+def test_any_markup_of_posts(tags: list[str]) -> None:
+    """Blocks belong to one post at most, and a post answers an earlier one."""
+    page = blockml.parse("".join(tags))
+    posts = find_posts(page)
+    rows = [row for post in posts for row in post.blocks]
+    assert len(rows) == len(set(rows))
+    for number, post in enumerate(posts):
+        assert {*post.header, *post.body} <= {*post.blocks}
+        assert not {*post.header} & {*post.body}
+        assert post.answers is None or 0 <= post.answers < number
+        assert post.author or post.date
+
+
+def test_chunks_end_before_posts() -> None:
+    """A post is like a section: it has its own chunk unless it is small, and a long one is split."""
+    result = blockml.extract(thread("phpbb"))
+    chunks = result.chunks(400, "markdown")
+    assert [[post.number for post in chunk.posts] for chunk in chunks] == [[0], [1], [2]]
+    assert all(chunk.text.startswith("by ") for chunk in chunks)
+    assert [chunk.posts for chunk in result.chunks(4000)] == [result.posts]
+    split = [chunk.posts[0].number for chunk in result.chunks(150)]
+    assert split == sorted(split)
+    assert len(split) > 3
+
+
+def test_a_page_of_posts_is_a_forum() -> None:
+    """Whatever it declares, because many forums declare articles; an article with comments stays one."""
+    declared = b'<meta property="og:type" content="article">'
+    assert blockml.extract(declared + thread("xenforo")).page_type == "forum"
+    article = declared + f"<article><h1>Mills</h1><p>{SENTENCE * 20}</p></article>".encode()
+    assert blockml.extract(article).page_type == "article"
