@@ -6,6 +6,7 @@ const view = JSON.parse(document.getElementById("view-data").textContent);
 const items = [...document.querySelectorAll("ol.blocks > .block")];
 const nodes = [...document.querySelectorAll("ol.document > .node")];
 const SEPARATORS = ["", " ", "\t", "\n", "\n"];
+const CLOSING = [...".,;:!?)]"];
 const [SPACE, CELL] = [1, 2];
 const rendered = new Map();
 for (const span of document.querySelectorAll(".rendered [data-block]")) {
@@ -29,7 +30,9 @@ function rendition() {
   kept.forEach((keep, block) => {
     if (!keep) return;
     let separator = Math.max(...view.separators.slice(before + 1, block + 1));
-    if (separator < SPACE && before + 1 < block) separator = SPACE;
+    if (separator <= SPACE && before + 1 < block) {
+      separator = view.separators[block] < SPACE && CLOSING.includes(view.texts[block][0]) ? 0 : SPACE;
+    }
     let gap = SEPARATORS[separator];
     if (view.code[block] && separator <= SPACE && before >= 0 && view.code[before]) {
       const removed = view.texts.slice(before + 1, block).join("");
