@@ -42,6 +42,7 @@ VALUES: dict[str, Any] = {
     "include": ("navigation",),
     "exclude": ("heading",),
     "hidden": "mark",
+    "rules": {"*": {"drop": "p"}},
     "limits": Limits(bytes=600),
     "backend": "html5lib",
     "detector": len,

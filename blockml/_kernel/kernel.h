@@ -165,6 +165,10 @@ PyObject *policy_scores(PyObject *module, PyObject *arguments);
 /* parsing_utf8.c */
 PyObject *is_utf8(PyObject *module, PyObject *source);
 
+/* parsing_styles.c */
+PyObject *hiding_rules(PyObject *module, PyObject *css);
+PyObject *style_tags(PyObject *module, PyObject *utf8);
+
 /* batch_json.c */
 PyObject *json_string(PyObject *module, PyObject *arguments);
 

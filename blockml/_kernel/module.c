@@ -71,6 +71,8 @@ static PyMethodDef functions[] = {
     {"page_features", page_features, METH_VARARGS, NULL},
     {"policy_scores", policy_scores, METH_VARARGS, NULL},
     {"is_utf8", is_utf8, METH_O, NULL},
+    {"hiding_rules", hiding_rules, METH_O, NULL},
+    {"style_tags", style_tags, METH_O, NULL},
     {"json_string", json_string, METH_VARARGS, NULL},
     {"word_densities", word_densities, METH_VARARGS, NULL},
     {"attribute_words", attribute_words, METH_VARARGS, NULL},

@@ -40,6 +40,12 @@ class Compiled(Protocol):
     def is_utf8(self, source: bytes, /) -> bool:
         """Tell whether bytes are valid UTF-8. Reference: ``bytes.decode``."""
 
+    def hiding_rules(self, css: bytes, /) -> list[tuple[int, int, int, int]]:
+        """Return where the rules are that may hide elements. Reference: :mod:`blockml.parsing.style_rules`."""
+
+    def style_tags(self, utf8: bytes, /) -> list[int]:
+        """Return the places of ``<style`` in any case. Reference: :mod:`blockml.parsing.style_rules`."""
+
     def nodes_builder(
         self,
         name_properties: Mapping[str, int],

@@ -38,8 +38,10 @@ __all__ = ["Decision", "confidence", "decide", "label_names", "predicted_f1", "w
 
 #: Probability of an article that isn't searched for posts; share of the threshold that a post of a kept thread needs.
 _CERTAIN_ARTICLE, _LIKELY_POST = 0.9, np.float32(0.8)
-#: Minimum confidence of a page that no threshold leaves empty.
+#: Minimum confidence by the default threshold of a page that no threshold leaves empty.
 _MIN_CONFIDENCE = 0.5
+#: Steps that find the highest threshold at which something of such a page is kept, by halves.
+_HALVINGS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +69,8 @@ def decide(
     exclude: Set[Label] = frozenset(),
 ) -> Decision:
     """Decide which blocks are kept. A lower threshold never keeps less, nor does a larger ``include``.
+
+    A threshold above 0.5 that leaves nothing of a page which 0.5 keeps with confidence is lowered until something is.
 
     Code is decided as a whole, by the mean score of its words. So are the other units of :mod:`blockml.decision.units`
     if the rule of the policy is ``expected_f1``.
@@ -97,6 +101,27 @@ def decide(
     ([False, True], ['below_threshold', 'above_threshold'])
     """
     prediction = _checked(prediction, len(page.blocks))
+    found = _decide(policy, page, prediction, include, exclude)
+    if policy.threshold <= HALF or found.kept.any():
+        return found
+    usual = _decide(replace(policy, threshold=float(HALF)), page, prediction, include, exclude)
+    if not usual.confidence > _MIN_CONFIDENCE:
+        return found
+    low, high, lowered = float(HALF), policy.threshold, usual
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        found = _decide(replace(policy, threshold=middle), page, prediction, include, exclude)
+        if found.kept.any():
+            low, lowered = middle, found
+        else:
+            high = middle
+    return lowered
+
+
+def _decide(
+    policy: DecisionPolicy, page: Page, prediction: Prediction, include: Set[Label], exclude: Set[Label]
+) -> Decision:
+    """Decide by the threshold of the policy, even if nothing is kept."""
     scorer, threshold = _scorer(prediction), np.float32(policy.threshold)
     policy, by_policy, declared = _by_policy(policy, page, prediction, scorer)
     scores = by_policy if declared is None else np.where(declared, np.maximum(by_policy, HALF), by_policy)
@@ -105,7 +130,7 @@ def decide(
     changes = list[tuple[Reason, NDArray[np.intp]]]()
     # Compared as float32, so that a block whose score equals the threshold is kept.
     if policy.rule == "expected_f1":
-        by_blocks, threshold = _reach(scores, prediction, by_model, threshold)
+        by_blocks = _reach(scores, prediction, by_model, threshold)
         if prediction.removed is not None:
             by_blocks = mean_over_units(scores, outline) >= threshold
         completed = complete(outline, scores, prediction.scores, float(threshold), by_blocks)
@@ -232,23 +257,14 @@ def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.flo
 
 def _reach(
     scores: NDArray[np.float32], prediction: Prediction, by_model: NDArray[np.bool_], threshold: np.float32
-) -> tuple[NDArray[np.bool_], np.float32]:
-    """Return (n_blocks,) which blocks reach the threshold, and the threshold that was used.
+) -> NDArray[np.bool_]:
+    """Return (n_blocks,) which blocks reach the threshold.
 
     Scores are relative to the page: certain text may score little more than 0.5. So the blocks that the model keeps
-    reach a larger threshold with their probabilities too, and of a page with confidence the best block is kept.
+    reach a larger threshold with their probabilities too.
     """
-    if threshold <= HALF:
-        return scores >= threshold, threshold
-    best = np.where(by_model, np.maximum(scores, prediction.scores), scores)
-    most = np.maximum.reduce(best, initial=np.float32(0))
-    if (
-        most < threshold
-        and prediction.matrix is not None
-        and predicted_f1(prediction.scores, by_model, prediction.matrix.context.words) > _MIN_CONFIDENCE
-    ):
-        threshold = most
-    return best >= threshold, threshold
+    best = scores if threshold <= HALF else np.where(by_model, np.maximum(scores, prediction.scores), scores)
+    return best >= threshold
 
 
 def _by_score(

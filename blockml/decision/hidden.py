@@ -73,8 +73,9 @@ def hidden_content(
         return hidden if np.count_nonzero(hidden) else None
     line = line_numbers(blocks)
     removed = hidden & np.isin(line, line[(way == 0) & (blocks.n_words > 0)])
-    rest = hidden & ~removed & (way != Hiding.SCREEN_READER)
-    if np.count_nonzero(rest):
+    # With what the model keeps, so that a high threshold doesn't remove what the default one leaves.
+    rest = (hidden | (content & (way > 0))) & ~removed & (way != Hiding.SCREEN_READER)
+    if np.count_nonzero(rest & kept):
         words = np.where(content, np.maximum(blocks.n_words, 1), 0)
         limit = _MAX_SHARE * int(words.sum())
         everywhere = hidden_nodes(page)  # also beside what is kept, whatever is kept
@@ -84,6 +85,7 @@ def hidden_content(
         for rows in found:
             if by_way[way[rows[0]]] < limit:
                 removed[rows] = True
+        removed &= kept
     return removed if np.count_nonzero(removed) else None
 
 

@@ -226,16 +226,16 @@ def read_routed(folder: str | os.PathLike[str]) -> RoutedExtractor:
         if isinstance(error, ModelError):
             raise
         raise ModelFormatError(f"not a routing table ({type(error).__name__}: {error})", source=table) from error
-    return RoutedExtractor(base, routes=routes, by_rules=_rules(place / RULES))
+    return RoutedExtractor(base, routes=routes, by_rules=_by_rules(place / RULES))
 
 
-def _rules(file: Path) -> RulesExtractor | None:
-    """Return the extractor by the rules of a file; None without the file."""
-    if not file.is_file():
+def _by_rules(path: Path) -> RulesExtractor | None:
+    """Read the rules of a folder of models, if it has some."""
+    if not path.is_file():
         return None
-    from blockml.extractors.by_rules import RulesExtractor  # only if some are given
+    from blockml.extractors.by_rules import RulesExtractor  # only folders with rules need it
 
-    return RulesExtractor(file)
+    return RulesExtractor(path)
 
 
 def _file_name(name: Any) -> str:  # noqa: ANN401 (a parsed JSON value)

@@ -51,7 +51,12 @@ def hidden_nodes(page: Page, kept: NDArray[np.bool_] | None = None) -> NDArray[n
     own = np.zeros(len(nodes), dtype=np.int8)
     flags = blocks.flags if kept is None else blocks.flags[kept]
     if np.bitwise_or.reduce(flags, initial=0) & _MARKED:
-        elements = np.flatnonzero((nodes.flags & _MARKED > 0) & (nodes.tag != 0))
+        rows = (flags & _MARKED > 0).nonzero()[0]
+        places = blocks.node[rows if kept is None else kept.nonzero()[0][rows]]
+        n_before = np.bincount(places + 1, minlength=len(nodes) + 1).cumsum()  # such blocks before each node
+        elements = np.flatnonzero(
+            (nodes.flags & _MARKED > 0) & (nodes.tag != 0) & (n_before[nodes.end] > n_before[:-1])
+        )
         own[elements] = _of_sets(nodes, elements, _by_attributes)
     if "style" in nodes.names and page.utf8 is not None and len(flags):
         _add_rules(page, kept, own)
@@ -180,7 +185,7 @@ def _inherited(nodes: Nodes, own: NDArray[np.int8]) -> NDArray[np.int8] | None:
     after = 0
     for element in own.nonzero()[0].tolist():
         end = int(nodes.end[element])
-        if element < after or formulas.searchsorted(element) < formulas.searchsorted(end):
+        if element < after or (len(formulas) and formulas.searchsorted(element) < formulas.searchsorted(end)):
             continue
         if own[element] == Hiding.SIZE:  # elements inside of it may have a size
             inside = slice(element + 1, end)

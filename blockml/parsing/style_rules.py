@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
+from blockml import _kernel
 from blockml.page import Flag, Page
 
 __all__ = ["Hiding", "Selector", "StyleSheets", "hiding_of", "shows"]
@@ -19,9 +20,9 @@ __all__ = ["Hiding", "Selector", "StyleSheets", "hiding_of", "shows"]
 _NOSCRIPT = int(Flag.NOSCRIPT)
 #: Maximum bytes of style sheets that are read, and numbers of style elements, of selectors that hide, and of rules with
 #: a class that are read to see whether one of them shows its elements.
-_MAX_BYTES, _MAX_SHEETS, _MAX_SELECTORS, _MAX_RULES = 400_000, 100, 200, 200
-#: Maximum bytes of the selectors of a rule, and of its declarations.
-_MAX_PRELUDE, _MAX_BODY = 2_000, 4_000
+_MAX_BYTES, _MAX_SHEETS, _MAX_SELECTORS, _MAX_RULES = 400_000, 100, 100, 200
+#: Maximum bytes of the selectors of a rule, and of its declarations, and rules around one that is read.
+_MAX_PRELUDE, _MAX_BODY, _MAX_DEPTH = 2_000, 4_000, 2
 
 
 class Hiding(IntEnum):
@@ -53,24 +54,22 @@ class Selector:
     start: int  #: Where its declarations start in the sheet.
 
 
-_STYLE = re.compile(rb"<style(?=[\s/>])")
+_STYLE, _STYLE_END = re.compile(rb"<style", re.IGNORECASE), re.compile(rb"</style", re.IGNORECASE)
 _OTHER_MEDIA = re.compile(rb"""\bmedia\s*=\s*["']?\s*(?!all\b|screen\s*["'\s>])""", re.IGNORECASE)
 #: Starts and ends of parts of a page whose style elements don't count.
 _NOT_READ = ((b"<!--", b"-->"), (b"<noscript", b"</noscript"), (b"<script", b"</script"))
 _COMMENT = re.compile(rb"/\*.*?(?:\*/|\Z)", re.DOTALL)
-#: Declarations that may hide, in lower case.
-_MAY_HIDE = tuple(
-    map(
-        re.compile,
-        (rb"display\s*:\s*none", rb"visibility\s*:\s*(?:hidden|collapse)", rb"opacity\s*:\s*0*\.?0*[^0-9.]",
-         rb"font-size\s*:\s*0*\.?0*[^0-9.]", rb":-[0-9]{3}", rb": -[0-9]{3}", rb"clip(?:-path)?\s*:\s*(?:rect|inset)"),
-    )
-)  # fmt: skip
-_HAS_SIMPLE = re.compile(rb"(?:^|,)\s*[\w.#\x80-\xff-]+\s*(?:,|$)")
+_BRACES = re.compile(rb"([{}])")
+#: Declarations that may hide, and selectors of which one has no blanks, combinators and other signs.
+_MAY_HIDE = re.compile(
+    rb"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:opacity|font-size)\s*:\s*[0.]|:\s*-[0-9]{3}|clip",
+    re.IGNORECASE,
+)
+_HAS_SIMPLE = re.compile(rb"(?:\A|,)\s*[\w.#\x80-\xff-]+\s*(?:,|\Z)")
 _SIMPLE = re.compile(r"([a-zA-Z][a-zA-Z0-9-]*)?((?:[.#]-?[^\W\d][\w-]*)*)")
 _NAME = re.compile(r"[.#][\w-]+")
 #: At-rules whose rules apply on screens.
-_ON_SCREENS = re.compile(rb"@(?:media\s+(?:only\s+)?(?:screen|all)|layer\b[^{]*)\s*")
+_ON_SCREENS = re.compile(rb"\s*@(?:media\s+(?:only\s+)?(?:screen|all)\s*|layer\b[^{]*)\{", re.IGNORECASE)
 _DECLARATION = re.compile(r"(?:^|[;{])\s*([a-z-]+)\s*:([^;]*)")
 _ZERO = re.compile(r"(?:0+\.?0*|\.0+)(?:[a-z]+|%)?")
 #: Properties that move an element, or its text, and those that move an element with a position.
@@ -96,47 +95,22 @@ class StyleSheets:
     """
 
     def __init__(self, page: Page) -> None:
-        self._sheets = [
-            _COMMENT.sub(b" ", sheet) if b"/*" in sheet else sheet
-            for sheet in itertools.islice(_style_texts(page), _MAX_SHEETS)
-        ]
-        self._lower = [sheet.lower() for sheet in self._sheets]
+        self._sheets = [_COMMENT.sub(b" ", sheet) if b"/*" in sheet else sheet for sheet in _style_texts(page)]
 
     def selectors(self) -> list[Selector]:
         """Return the simple selectors of rules that hide elements."""
+        read = _hiding_rules if _kernel.compiled is None else _kernel.compiled.hiding_rules
         found: list[Selector] = []
-        for number, lower in enumerate(self._lower):
-            starts = {lower.rfind(b"{", max(0, place - _MAX_BODY), place) for place in self._places(lower)}
-            for start in sorted(starts - {-1}):
-                if len(found) < _MAX_SELECTORS:
-                    found += self._of_rule(number, start)
+        for number, css in enumerate(self._sheets):
+            for first, brace, end, outer in read(css):
+                if len(found) < _MAX_SELECTORS and (outer < 0 or _ON_SCREENS.match(css, outer)):
+                    way = hiding_of(_body(css, brace, end))
+                    for selector in css[first:brace].decode("utf-8", "replace").split(",") if way else ():
+                        match = _SIMPLE.fullmatch(selector.strip())
+                        if match and match[0]:
+                            names = frozenset(_NAME.findall(match[2]))
+                            found.append(Selector((match[1] or "").lower(), names, way, number, brace))
         return found
-
-    @staticmethod
-    def _places(lower: bytes) -> Iterator[int]:
-        return (match.start() for pattern in _MAY_HIDE for match in pattern.finditer(lower))
-
-    def _of_rule(self, number: int, start: int) -> Iterator[Selector]:
-        """Yield the simple selectors of the rule whose declarations start somewhere, if it hides elements."""
-        css = self._sheets[number]
-        prelude = css[_after(css, b"{};", start) : start].strip()
-        if not _HAS_SIMPLE.search(prelude):
-            return
-        way = hiding_of(_body(css, start))
-        if way and self._is_on_screens(number, start):
-            for selector in prelude.decode("utf-8", "replace").split(","):
-                match = _SIMPLE.fullmatch(selector.strip())
-                if match and match[0]:
-                    yield Selector((match[1] or "").lower(), frozenset(_NAME.findall(match[2])), way, number, start)
-
-    def _is_on_screens(self, number: int, start: int, pattern: re.Pattern[bytes] = _ON_SCREENS) -> bool:
-        """Tell whether a rule is outside of other rules, or directly in an at-rule that matches a pattern."""
-        lower = self._lower[number]
-        depth = lower.count(b"{", 0, start) - lower.count(b"}", 0, start)
-        if depth != 1:
-            return depth <= 0
-        begin = lower.rfind(b"@", 0, start)
-        return begin >= 0 and pattern.fullmatch(lower, begin, lower.find(b"{", begin)) is not None
 
     def reveals(self, selector: Selector) -> bool:
         """Tell whether another rule shows the elements of a selector, perhaps in some state."""
@@ -154,29 +128,59 @@ class StyleSheets:
                 is_same = not own.strip() and not rest
                 if is_same and (number, start) < (selector.sheet, selector.start):
                     continue  # the later rule counts
-                if shows(_body(css, start), selector.way):
+                end = css.find(b"}", start, start + _MAX_BODY)
+                if shows(_body(css, start, end if end >= 0 else len(css)), selector.way):
                     return True
         return False
+
+
+def _style_tags(utf8: bytes) -> list[int]:
+    """Return the places of ``<style`` in any case; reference implementation."""
+    return [match.start() for match in _STYLE.finditer(utf8)]
 
 
 def _style_texts(page: Page) -> Iterator[bytes]:
     """Yield the style sheets for screens, outside of comments, scripts and ``noscript``."""
     utf8, elements = page.utf8 or b"", page.nodes.indices("style")
-    text = utf8 if b"<style" in utf8 else utf8.lower()
-    starts = [match.start() for match in _STYLE.finditer(text)]
+    starts = (_style_tags if _kernel.compiled is None else _kernel.compiled.style_tags)(utf8)
     unread = (page.nodes.flags[elements] & _NOSCRIPT > 0).tolist()
     if len(starts) != len(elements):  # some are in comments and scripts, which the tree doesn't have
         unread = [
-            any(text.count(one, end, start) > text.count(other, end, start) for one, other in _NOT_READ)
-            for end, start in zip((0, *starts), starts, strict=False)
+            any(utf8.rfind(one, first, start) > utf8.rfind(other, first, start) for one, other in _NOT_READ)
+            for first, start in zip([max(0, start - _MAX_PRELUDE) for start in starts], starts, strict=True)
         ]
     left = _MAX_BYTES
     for start, is_unread in zip(starts[:_MAX_SHEETS], unread, strict=False):
-        begin, end = text.find(b">", start) + 1, text.find(b"</style", start)
-        end = end if end >= 0 else len(text)
-        if left > 0 and not is_unread and 0 < begin <= end and not _OTHER_MEDIA.search(text, start, begin):
+        begin = utf8.find(b">", start) + 1
+        closing = _STYLE_END.search(utf8, start)
+        end = closing.start() if closing else len(utf8)
+        if left > 0 and not is_unread and 0 < begin <= end and not _OTHER_MEDIA.search(utf8, start, begin):
             yield utf8[begin : min(end, begin + left)]
             left -= end - begin
+
+
+def _hiding_rules(css: bytes) -> list[tuple[int, int, int, int]]:
+    """Return where the rules are that may hide elements; reference implementation.
+
+    Each one has a simple selector and is at the top level or directly in another rule. A tuple has the places of its
+    selectors, its opening brace, the end of its declarations, and the rule around it or -1.
+    """
+    parts = _BRACES.split(css)
+    found: list[tuple[int, int, int, int]] = []
+    place, depth, outer = 0, 0, -1
+    for text, brace, body in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
+        end = place + len(text)
+        if brace == b"{":
+            first = place + text.rfind(b";") + 1
+            if depth < _MAX_DEPTH and _HAS_SIMPLE.search(css[first:end]) and _MAY_HIDE.search(body):
+                found.append((first, end, end + 1 + len(body), outer if depth else -1))
+            if not depth:
+                outer = first
+            depth += 1
+        else:
+            depth -= depth > 0
+        place = end + 1
+    return found
 
 
 def _after(css: bytes, signs: bytes, place: int) -> int:
@@ -185,10 +189,9 @@ def _after(css: bytes, signs: bytes, place: int) -> int:
     return max(first, 1 + max([css.rfind(sign, first, place) for sign in signs]))
 
 
-def _body(css: bytes, start: int) -> str:
-    """Return the declarations of a rule."""
-    end = css.find(b"}", start, start + _MAX_BODY)
-    return css[start + 1 : end if end >= 0 else start + _MAX_BODY].decode("utf-8", "replace")
+def _body(css: bytes, brace: int, end: int) -> str:
+    """Return the declarations between an opening brace and their end."""
+    return css[brace + 1 : min(end, brace + _MAX_BODY)].decode("utf-8", "replace")
 
 
 def _properties(declarations: str) -> dict[str, str]:

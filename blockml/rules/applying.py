@@ -18,7 +18,7 @@ from blockml.page import Page, Reason
 from blockml.page.lazy import LazySequence
 from blockml.page.metadata import Metadata
 from blockml.rules.rules import DECIDING, AnyRules, SiteRules, read_rules
-from blockml.rules.selectors import Mask, Selector, Tree
+from blockml.rules.selectors import Mask, Selector, SelectorTree
 from blockml.text.plurals import counted
 
 __all__ = ["RuleMatches", "apply_rules", "metadata_by_rules"]
@@ -137,7 +137,7 @@ def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decisi
 
 def matching(sites: Sequence[SiteRules], page: Page) -> Matched:
     """Match the rules of a page's site. Of several layouts of a site, the first whose ``within`` matches counts."""
-    tree = Tree(page.nodes)
+    tree = SelectorTree(page.nodes)
     found = Matched([], [], [], [])
     layouts, decided = Counter(rules.site for rules in sites if "within" in rules.selectors), set[str]()
     for rules in sites:
@@ -217,8 +217,8 @@ def read_metadata(found: Matched, page: Page) -> dict[str, Any]:
     """Read the fields of metadata that rules matched; fields without a value are missing."""
     values: dict[str, Any] = {}
     for kind, mask, selector in zip(found.kinds, found.masks, found.selectors, strict=True):
-        if kind in READERS and kind not in values and (elements := np.flatnonzero(mask)[:_MOST_VALUES].tolist()):
-            values[kind] = READERS[kind]([element_value(page, node, selector.attribute) for node in elements])
+        if kind in VALUE_READERS and kind not in values and (elements := np.flatnonzero(mask)[:_MOST_VALUES].tolist()):
+            values[kind] = VALUE_READERS[kind]([element_value(page, node, selector.attribute) for node in elements])
     return {kind: value for kind, value in values.items() if value}
 
 
@@ -239,7 +239,7 @@ def _first_date(texts: Sequence[str]) -> str | None:
 
 
 #: How the values of each field of metadata are read from those of elements.
-READERS: Mapping[str, Callable[[Sequence[str]], Any]] = {
+VALUE_READERS: Mapping[str, Callable[[Sequence[str]], Any]] = {
     "title": _first,
     "authors": clean_names,
     "published": _first_date,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Metadata, Page
 
-__all__ = ["Sample", "candidates", "is_stable"]
+__all__ = ["RulesPage", "candidates", "is_stable"]
 
 #: Elements whose names say what they are for; ``meta`` and ``time`` have values of metadata.
 _NAMED = frozenset(
@@ -31,7 +31,7 @@ _MEAN_PART, _RANDOM_PART = 2.5, 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class RulesPage:
     """A page to learn from, with the blocks that rules are to keep."""
 
     id: str

@@ -6,7 +6,7 @@ import functools
 
 from blockml.rules.css import read_css
 from blockml.rules.selectors import Selector, is_xpath
-from blockml.rules.tokens import Tokens
+from blockml.rules.tokens import SelectorReader
 
 __all__ = ["compile_selector"]
 
@@ -23,15 +23,15 @@ def compile_selector(text: str) -> Selector:
     Examples
     --------
     >>> import blockml
-    >>> from blockml.rules.selectors import Tree
-    >>> tree = Tree(blockml.parse("<div class='a b'><p>One</p><p>Two</p></div>").nodes)
+    >>> from blockml.rules.selectors import SelectorTree
+    >>> tree = SelectorTree(blockml.parse("<div class='a b'><p>One</p><p>Two</p></div>").nodes)
     >>> for text in (".a > p:last-child", "//div[contains(@class, 'a')]/p[2]", "//p[contains(., 'Two')]"):
     ...     compile_selector(text).select(tree).nonzero()[0].tolist()
     [6]
     [6]
     [6]
     """
-    tokens = Tokens(text)
+    tokens = SelectorReader(text)
     if is_xpath(text):
         from blockml.rules.xpath import read_xpath
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from blockml.rules.selectors import AXES, Attribute, Either, Has, Named, Not, Path, Position, Step, Test, Text
-from blockml.rules.tokens import Tokens
+from blockml.rules.selectors import AXES, Attribute, Either, Has, Named, Not, Path, PathStep, Position, Test, Text
+from blockml.rules.tokens import SelectorReader
 
 __all__ = ["as_tests", "read_css"]
 
@@ -27,7 +27,7 @@ _PSEUDO = (
 _NOTHING = Not(())
 
 
-def read_css(tokens: Tokens) -> tuple[tuple[Path, ...], str | None]:
+def read_css(tokens: SelectorReader) -> tuple[tuple[Path, ...], str | None]:
     """Read a list of CSS selectors.
 
     Returns
@@ -61,13 +61,13 @@ def read_css(tokens: Tokens) -> tuple[tuple[Path, ...], str | None]:
     return tuple(paths), attribute
 
 
-def _complex(tokens: Tokens, *, relative: bool = False) -> tuple[Step, ...]:
+def _complex(tokens: SelectorReader, *, relative: bool = False) -> tuple[PathStep, ...]:
     """Read compound selectors with combinators; a ``relative`` one may start with a combinator."""
     sign = tokens.take(*_COMBINATORS) if relative else ""
-    axis, steps = _COMBINATORS.get(sign, "descendant"), list[Step]()
+    axis, steps = _COMBINATORS.get(sign, "descendant"), list[PathStep]()
     while True:
         tokens.match(_SPACE)
-        steps.append(tokens.count(Step(axis, _compound(tokens))))
+        steps.append(tokens.count(PathStep(axis, _compound(tokens))))
         is_apart = tokens.match(_SPACE) is not None
         if sign := tokens.take(*_COMBINATORS):
             axis = _COMBINATORS[sign]
@@ -77,7 +77,7 @@ def _complex(tokens: Tokens, *, relative: bool = False) -> tuple[Step, ...]:
             return tuple(steps)
 
 
-def _compound(tokens: Tokens) -> tuple[Test, ...]:
+def _compound(tokens: SelectorReader) -> tuple[Test, ...]:
     """Read tests of one element."""
     start, tests = tokens.place, list[Test]()
     if tokens.match(re.compile(r"\*")) is None and (match := tokens.match(_NAME)):
@@ -98,7 +98,7 @@ def _compound(tokens: Tokens) -> tuple[Test, ...]:
     return tuple(tests)
 
 
-def _name(tokens: Tokens) -> str:
+def _name(tokens: SelectorReader) -> str:
     match = tokens.match(_NAME)
     return _unescaped(match[0]) if match else tokens.fail("expected a name")
 
@@ -111,12 +111,12 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(character, text) if "\\" in text else text
 
 
-def _string(tokens: Tokens) -> str:
+def _string(tokens: SelectorReader) -> str:
     match = tokens.match(_STRING)
     return _unescaped(match[1] or match[2] or "") if match else tokens.fail("expected a string in quotation marks")
 
 
-def _attribute(tokens: Tokens) -> Test:
+def _attribute(tokens: SelectorReader) -> Test:
     tokens.match(_SPACE)
     name, value = _name(tokens).lower(), ""
     if operator := tokens.take(*_OPERATORS):
@@ -129,7 +129,7 @@ def _attribute(tokens: Tokens) -> Test:
     return _NOTHING if is_nothing else Attribute(name, operator, value)
 
 
-def _pseudo_class(tokens: Tokens) -> Test:
+def _pseudo_class(tokens: SelectorReader) -> Test:
     start = tokens.place
     name = _name(tokens).lower()
     first, _, rest = name.partition("-")
@@ -158,22 +158,22 @@ def _pseudo_class(tokens: Tokens) -> Test:
     return found
 
 
-def _list(tokens: Tokens, *, relative: bool = False) -> list[tuple[Step, ...]]:
+def _list(tokens: SelectorReader, *, relative: bool = False) -> list[tuple[PathStep, ...]]:
     found = [_complex(tokens, relative=relative)]
     while tokens.take(","):
         found.append(_complex(tokens, relative=relative))
     return found
 
 
-def as_tests(steps: tuple[Step, ...]) -> tuple[Test, ...]:
+def as_tests(steps: tuple[PathStep, ...]) -> tuple[Test, ...]:
     """Return the tests that the last element of a path from the root passes."""
     tests = steps[0].tests
     for step in steps[1:]:
-        tests = (*step.tests, Has((Step(AXES[step.axis][1], tests),)))
+        tests = (*step.tests, Has((PathStep(AXES[step.axis][1], tests),)))
     return tests
 
 
-def _places(tokens: Tokens) -> tuple[int, int]:
+def _places(tokens: SelectorReader) -> tuple[int, int]:
     """Read ``an + b``."""
     match = tokens.match(_PLACES)
     if match is None:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.rules.applying import READERS, block_rules, element_value, matching, read_metadata
-from blockml.rules.candidates import Sample, candidates
+from blockml.rules.applying import VALUE_READERS, block_rules, element_value, matching, read_metadata
+from blockml.rules.candidates import RulesPage, candidates
 from blockml.rules.rules import DECIDING, DESCRIBING, SiteRules, read_rules
 
-__all__ = ["LEAST_PAGES", "Learnt", "learn_layout"]
+__all__ = ["LEAST_RULES_PAGES", "Learnt", "learn_layout"]
 
 #: Minimum number of pages to learn from.
-LEAST_PAGES = 5
+LEAST_RULES_PAGES = 5
 #: Gain of mean F1 that a selector must bring; maximum number of ``within`` and of ``drop`` (our choices).
 _LEAST_GAIN, _MOST_WITHIN, _MOST_DROPS = 0.003, 3, 12
 #: Minimum share of the pages that have an element, for the first container, further ones and what is dropped.
@@ -47,7 +47,7 @@ class Learnt:
         return found | {name: round(share, 3) for name, share in self.agreement.items()}
 
 
-def learn_layout(site: str, samples: Sequence[Sample]) -> Learnt:
+def learn_layout(site: str, samples: Sequence[RulesPage]) -> Learnt:
     """Learn the rules of a layout from all pages, and measure them by cross-validation over pages.
 
     The first container is the one from which the search ends best; containers and drops are added as long as each
@@ -59,7 +59,7 @@ def learn_layout(site: str, samples: Sequence[Sample]) -> Learnt:
     >>> from blockml.page import Metadata
     >>> html = "<nav>Home</nav><div class=entry><h1>Cats</h1><p>They rule.<p class=ad>Buy now</div>"
     >>> wanted, known = np.array([False, True, True, False]), np.ones(4, bool)
-    >>> samples = [Sample(name, blockml.parse(html), wanted, known, Metadata()) for name in "12345"]
+    >>> samples = [RulesPage(name, blockml.parse(html), wanted, known, Metadata()) for name in "12345"]
     >>> found = learn_layout("cats.example", samples)
     >>> found.rules.record(), found.f1
     ({'within': '.entry', 'drop': '.ad'}, 1.0)
@@ -71,7 +71,7 @@ def learn_layout(site: str, samples: Sequence[Sample]) -> Learnt:
     for fold in range(n_folds):
         rules = _learn(site, [table for number, table in enumerate(tables) if number % n_folds != fold])
         for number in range(fold, len(samples), n_folds):
-            results[number] = (0.0, "no container") if rules is None else evaluate(rules, samples[number])
+            results[number] = (0.0, "no container") if rules is None else measure_rules(rules, samples[number])
             if rules is not None:
                 page = samples[number].page
                 read[number] = read_metadata(matching([rules], page), page)
@@ -95,7 +95,7 @@ def learn_layout(site: str, samples: Sequence[Sample]) -> Learnt:
     )  # fmt: skip
 
 
-def evaluate(rules: SiteRules, sample: Sample) -> tuple[float, str]:
+def measure_rules(rules: SiteRules, sample: RulesPage) -> tuple[float, str]:
     """Return the F1 of the words that rules keep of a page, and how they fail; empty from an F1 of .95 on."""
     found = matching([rules], sample.page)
     rule, action = block_rules(found, sample.page)
@@ -119,7 +119,7 @@ def _f1(shared: NDArray[Any], kept: NDArray[Any], wanted: NDArray[Any]) -> NDArr
 class _Table:
     """Which blocks of a page each candidate contains."""
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: RulesPage) -> None:
         self.sample = sample
         nodes, blocks = sample.page.nodes, sample.page.blocks
         self.elements = candidates(sample.page)
@@ -218,7 +218,7 @@ def _metadata(tables: Sequence[_Table]) -> dict[str, str]:
     found = {}
     for kind in DESCRIBING:
         wanted = [(table, value) for table in tables if (value := getattr(table.sample.metadata, kind))]
-        if len(wanted) < LEAST_PAGES - 1:
+        if len(wanted) < LEAST_RULES_PAGES - 1:
             continue
         counts = Counter[str]()
         for table, value in wanted:
@@ -237,7 +237,7 @@ def _giving(kind: str, table: _Table, value: object) -> list[str]:
         node = elements[0]
         if node not in known:
             texts = [element_value(page, one) for one in (elements[:5] if kind == "authors" else [node])]
-            known[node] = _agree(kind, value, READERS[kind](texts))
+            known[node] = _agree(kind, value, VALUE_READERS[kind](texts))
         if known[node]:
             found.append(name)
     return found

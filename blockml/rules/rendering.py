@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from blockml.errors import UsageError
 from blockml.rules.css import as_tests
-from blockml.rules.selectors import Attribute, Either, Has, Named, Not, Path, Position, Selector, Step, Test, Text
+from blockml.rules.selectors import Attribute, Either, Has, Named, Not, Path, PathStep, Position, Selector, Test, Text
 
 __all__ = ["to_css", "to_xpath", "xpath_condition"]
 
@@ -48,7 +48,7 @@ def _path(path: Path) -> str:
     return f"({text})[{'last()' if path.position < 0 else path.position}]"
 
 
-def _step(step: Step) -> str:
+def _step(step: PathStep) -> str:
     tests, name = step.tests, "node()" if step.texts else "*"
     axis = _SIBLINGS.get(step.axis)
     if axis is None and tests and isinstance(tests[0], Named):
@@ -185,5 +185,5 @@ def _css_test(test: Test, before: Sequence[Test]) -> str:
 
 
 def _css_relative(test: Has) -> str:
-    first = Path((Step("descendant", test.steps[0].tests), *test.steps[1:]))
+    first = Path((PathStep("descendant", test.steps[0].tests), *test.steps[1:]))
     return _COMBINATORS[test.steps[0].axis].lstrip() + _css_path(first)

@@ -20,7 +20,20 @@ from blockml.page.attributes import Attributes
 from blockml.page.cached import cached_property
 from blockml.page.subtrees import nearest_above, subtree_sums
 
-__all__ = ["Attribute", "Either", "Has", "Named", "Not", "Path", "Position", "Selector", "Step", "Test", "Text", "Tree"]
+__all__ = [
+    "Attribute",
+    "Either",
+    "Has",
+    "Named",
+    "Not",
+    "Path",
+    "PathStep",
+    "Position",
+    "Selector",
+    "SelectorTree",
+    "Test",
+    "Text",
+]
 
 #: Which of a page's nodes are marked, (n_nodes,).
 Mask: TypeAlias = NDArray[np.bool_]
@@ -37,7 +50,7 @@ _HOLDS: Mapping[str, Callable[[str, str], bool]] = {
 }
 
 
-class Tree:
+class SelectorTree:
     """The nodes of a page with the columns that several selectors read, each computed when it is first needed."""
 
     def __init__(self, nodes: Nodes) -> None:
@@ -115,25 +128,25 @@ class _Groups:
         return found
 
 
-def _children(tree: Tree, marked: Mask) -> Mask:
+def _children(tree: SelectorTree, marked: Mask) -> Mask:
     return np.append(marked, False)[tree.nodes.parent]
 
 
-def _descendants(tree: Tree, marked: Mask) -> Mask:
+def _descendants(tree: SelectorTree, marked: Mask) -> Mask:
     return nearest_above(tree.nodes, marked) >= 0
 
 
-def _parents(tree: Tree, marked: Mask) -> Mask:
+def _parents(tree: SelectorTree, marked: Mask) -> Mask:
     found = np.zeros(len(marked) + 1, dtype=bool)
     found[tree.nodes.parent[marked]] = True
     return found[:-1]
 
 
-def _ancestors(tree: Tree, marked: Mask) -> Mask:
+def _ancestors(tree: SelectorTree, marked: Mask) -> Mask:
     return subtree_sums(tree.nodes, marked) > marked
 
 
-def _next(tree: Tree, marked: Mask, *, step: int = 1) -> Mask:
+def _next(tree: SelectorTree, marked: Mask, *, step: int = 1) -> Mask:
     elements = tree.siblings.order[tree.elements[tree.siblings.order]]
     found = np.zeros(len(marked), dtype=bool)
     one, other = (elements[:-1], elements[1:])[::step]
@@ -143,7 +156,7 @@ def _next(tree: Tree, marked: Mask, *, step: int = 1) -> Mask:
 
 
 #: Elements that are on an axis of marked ones, and the opposite axis.
-AXES: Mapping[str, tuple[Callable[[Tree, Mask], Mask], str]] = {
+AXES: Mapping[str, tuple[Callable[[SelectorTree, Mask], Mask], str]] = {
     "self": (lambda _, marked: marked, "self"),
     "child": (_children, "parent"),
     "parent": (_parents, "child"),
@@ -161,7 +174,7 @@ AXES: Mapping[str, tuple[Callable[[Tree, Mask], Mask], str]] = {
 class Test(Protocol):
     """A condition on elements."""
 
-    def marks(self, tree: Tree, among: Mask) -> Mask:
+    def marks(self, tree: SelectorTree, among: Mask) -> Mask:
         """Return the nodes that pass; ``among`` marks those that pass the tests before it."""
 
 
@@ -171,7 +184,7 @@ class Named:
 
     name: str
 
-    def marks(self, tree: Tree, among: Mask) -> Mask:  # noqa: ARG002 (the protocol)
+    def marks(self, tree: SelectorTree, among: Mask) -> Mask:  # noqa: ARG002 (the protocol)
         """Return the nodes that pass."""
         return tree.named(self.name)
 
@@ -186,7 +199,7 @@ class Attribute:
     normalized: bool = False  #: Whether white space in the attribute is normalised first.
     padded: bool = False  #: Whether a blank is put before and after it first, as XPath has to do for words.
 
-    def marks(self, tree: Tree, among: Mask) -> Mask:  # noqa: ARG002 (the protocol)
+    def marks(self, tree: SelectorTree, among: Mask) -> Mask:  # noqa: ARG002 (the protocol)
         """Return the nodes that pass."""
         part = max(self.value.split(), key=len, default="")
         return tree.with_attribute(self.name, part, self.passes)
@@ -205,7 +218,7 @@ class Text:
     value: str
     own: bool = False
 
-    def marks(self, tree: Tree, among: Mask) -> Mask:  # noqa: ARG002 (the protocol)
+    def marks(self, tree: SelectorTree, among: Mask) -> Mask:  # noqa: ARG002 (the protocol)
         """Return the nodes that pass."""
         if self.own:
             holds = _HOLDS[self.operator]
@@ -231,7 +244,7 @@ class Position:
     among: str = "tested"  #: Siblings that count: those that pass the tests before, ``all``, or those of one ``name``.
     last: bool = False  #: Whether places are counted from the last sibling.
 
-    def marks(self, tree: Tree, among: Mask) -> Mask:
+    def marks(self, tree: SelectorTree, among: Mask) -> Mask:
         """Return the nodes that pass."""
         groups = tree.namesakes if self.among == "name" else tree.siblings
         counted = among if self.among == "tested" else tree.elements
@@ -245,9 +258,9 @@ class Position:
 class Has:
     """Passes elements from which a path leads to an element."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
-    def marks(self, tree: Tree, among: Mask) -> Mask:  # noqa: ARG002 (the protocol)
+    def marks(self, tree: SelectorTree, among: Mask) -> Mask:  # noqa: ARG002 (the protocol)
         """Return the nodes that pass."""
         found = tree.elements
         for step in reversed(self.steps):
@@ -262,7 +275,7 @@ class Not:
 
     tests: tuple[Test, ...]
 
-    def marks(self, tree: Tree, among: Mask) -> Mask:
+    def marks(self, tree: SelectorTree, among: Mask) -> Mask:
         """Return the nodes that pass."""
         return ~all_pass(self.tests, tree, among)
 
@@ -273,12 +286,12 @@ class Either:
 
     groups: tuple[tuple[Test, ...], ...]
 
-    def marks(self, tree: Tree, among: Mask) -> Mask:
+    def marks(self, tree: SelectorTree, among: Mask) -> Mask:
         """Return the nodes that pass."""
         return np.asarray(np.logical_or.reduce([all_pass(tests, tree, among) for tests in self.groups]))
 
 
-def all_pass(tests: Sequence[Test], tree: Tree, among: Mask) -> Mask:
+def all_pass(tests: Sequence[Test], tree: SelectorTree, among: Mask) -> Mask:
     """Return the nodes that pass all tests, in their order."""
     for test in tests:
         among = among & test.marks(tree, among)
@@ -286,14 +299,14 @@ def all_pass(tests: Sequence[Test], tree: Tree, among: Mask) -> Mask:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """From elements to those on an axis that pass all tests."""
 
     axis: str  #: One of :data:`AXES`.
     tests: tuple[Test, ...] = ()
     texts: bool = False  #: Whether texts pass too, as in the step that ``//`` abbreviates.
 
-    def passing(self, tree: Tree) -> Mask:
+    def passing(self, tree: SelectorTree) -> Mask:
         """Return all elements that pass the tests."""
         return all_pass(self.tests, tree, tree.elements | self.texts)
 
@@ -302,10 +315,10 @@ class Step:
 class Path:
     """Steps from the root of a page."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     position: int | None = None  #: Which of the elements on the page is meant, from 1; -1 for the last; None for all.
 
-    def select(self, tree: Tree) -> Mask:
+    def select(self, tree: SelectorTree) -> Mask:
         """Return the elements that the path leads to."""
         found: Mask | None = None  # the root
         for step in self.steps:
@@ -336,7 +349,7 @@ class Selector:
         """Whether it is written in XPath."""
         return is_xpath(self.text)
 
-    def select(self, tree: Tree) -> Mask:
+    def select(self, tree: SelectorTree) -> Mask:
         """Return (n_nodes,) which elements match."""
         return np.asarray(np.logical_or.reduce([path.select(tree) for path in self.paths]))
 

@@ -8,7 +8,7 @@ from typing import NoReturn, TypeVar
 
 from blockml.errors import UsageError
 
-__all__ = ["Tokens"]
+__all__ = ["SelectorReader"]
 
 #: Maximum characters of a selector, levels of brackets in it, and steps and tests.
 MOST_CHARACTERS, MOST_NESTED, MOST_TESTS = 1_000, 5, 64
@@ -18,7 +18,7 @@ _MOST_DIGITS = 6
 _T = TypeVar("_T")
 
 
-class Tokens:
+class SelectorReader:
     """The text of a selector, and the place in it up to which it has been read.
 
     Parameters

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from blockml.rules.selectors import AXES, Attribute, Either, Has, Named, Not, Path, Position, Step, Test, Text
-from blockml.rules.tokens import Tokens
+from blockml.rules.selectors import AXES, Attribute, Either, Has, Named, Not, Path, PathStep, Position, Test, Text
+from blockml.rules.tokens import SelectorReader
 
 __all__ = ["read_xpath"]
 
@@ -25,11 +25,11 @@ _NODE = re.compile(r"\s*(?:\*|node\(\s*\))")
 _AXES = tuple(axis for axis in AXES if axis not in {"next", "previous"})
 _NEXT = {"following-sibling": "next", "preceding-sibling": "previous"}
 #: The step that ``//`` abbreviates.
-_BELOW = Step("descendant-or-self", texts=True)
+_BELOW = PathStep("descendant-or-self", texts=True)
 _LEGAL = "tests are a position, @name, contains(), starts-with(), not(), = and != of an attribute, and paths"
 
 
-def read_xpath(tokens: Tokens) -> tuple[tuple[Path, ...], str | None]:
+def read_xpath(tokens: SelectorReader) -> tuple[tuple[Path, ...], str | None]:
     """Read an XPath: a union of paths, of which all may end in the same ``/@name``, or in ``/text()``.
 
     Returns
@@ -69,7 +69,7 @@ def read_xpath(tokens: Tokens) -> tuple[tuple[Path, ...], str | None]:
     return tuple(paths), attributes.pop()
 
 
-def _alternatives(tokens: Tokens) -> tuple[list[Path], str | None]:
+def _alternatives(tokens: SelectorReader) -> tuple[list[Path], str | None]:
     """Read paths in brackets, which have no attributes."""
     found = [_path(tokens)]
     while tokens.take("|"):
@@ -79,7 +79,7 @@ def _alternatives(tokens: Tokens) -> tuple[list[Path], str | None]:
     return [path for path, _ in found], found[0][1]
 
 
-def _path(tokens: Tokens) -> tuple[Path, str | None]:
+def _path(tokens: SelectorReader) -> tuple[Path, str | None]:
     """Read a path from the root."""
     tokens.take(".")
     sign = tokens.take("//", "/") or tokens.fail("a path starts with // or /")
@@ -88,8 +88,8 @@ def _path(tokens: Tokens) -> tuple[Path, str | None]:
 
 
 def _steps(
-    tokens: Tokens, *, is_absolute: bool = False, below: bool = False, steps: list[Step] | None = None
-) -> tuple[list[Step], str | None]:
+    tokens: SelectorReader, *, is_absolute: bool = False, below: bool = False, steps: list[PathStep] | None = None
+) -> tuple[list[PathStep], str | None]:
     """Read steps; ``below`` if ``//`` was read before them. Return them, and the attribute at their end."""
     steps = [] if steps is None else steps
     while True:
@@ -106,13 +106,13 @@ def _steps(
         below = sign == "//"
 
 
-def _step(tokens: Tokens, *, below: bool) -> list[Step]:
+def _step(tokens: SelectorReader, *, below: bool) -> list[PathStep]:
     """Read one step; after ``//`` with an axis there are two."""
     axis, may_count = "descendant" if below else "child", True
-    before = list[Step]()
+    before = list[PathStep]()
     if sign := tokens.take("..", "."):
         axis, tests = "parent" if sign == ".." else "self", list[Test]()
-        return [*([_BELOW] if below else []), tokens.count(Step(axis))]
+        return [*([_BELOW] if below else []), tokens.count(PathStep(axis))]
     if match := tokens.match(_AXIS):
         if match[1] not in _AXES:
             tokens.fail(f"axes are {', '.join(_AXES)}")
@@ -133,10 +133,10 @@ def _step(tokens: Tokens, *, below: bool) -> list[Step]:
         found = tokens.nested(lambda: _either(tokens, may_count=may_count))
         tokens.expect("]")
         tests.append(found)
-    return [*before, tokens.count(Step(axis, tuple(tests)))]
+    return [*before, tokens.count(PathStep(axis, tuple(tests)))]
 
 
-def _either(tokens: Tokens, *, may_count: bool) -> Test:
+def _either(tokens: SelectorReader, *, may_count: bool) -> Test:
     """Read tests joined by ``or`` and ``and``."""
     groups = [[_test(tokens, may_count=may_count)]]
     while match := tokens.match(_WORD):
@@ -150,7 +150,7 @@ def _either(tokens: Tokens, *, may_count: bool) -> Test:
     return Either(tuple(map(tuple, groups)))
 
 
-def _test(tokens: Tokens, *, may_count: bool) -> Test:
+def _test(tokens: SelectorReader, *, may_count: bool) -> Test:
     """Read one test; ``may_count`` if positions are legal."""
     if tokens.take("("):
         found = tokens.nested(lambda: _either(tokens, may_count=False))
@@ -183,14 +183,14 @@ def _test(tokens: Tokens, *, may_count: bool) -> Test:
     below = tokens.take(".//") == ".//"
     steps, attribute = _steps(tokens, below=below)
     if attribute is not None:
-        last = Step(steps[-1].axis, (*steps[-1].tests, _compared(tokens, Attribute(attribute))))
+        last = PathStep(steps[-1].axis, (*steps[-1].tests, _compared(tokens, Attribute(attribute))))
         steps = [*steps[:-1], last]
     elif tokens.take("!=", "="):
         tokens.fail("only attributes can be compared; use contains() for texts")
     return Has(tuple(steps))
 
 
-def _compared(tokens: Tokens, subject: Attribute | Text) -> Test:
+def _compared(tokens: SelectorReader, subject: Attribute | Text) -> Test:
     """Read a comparison with a string, if there is one; a test of existence otherwise."""
     operator = tokens.take("!=", "=")
     if not operator:
@@ -205,7 +205,7 @@ def _compared(tokens: Tokens, subject: Attribute | Text) -> Test:
     return Either(((Attribute(found.name), Not((found,))),))
 
 
-def _subject(tokens: Tokens) -> Attribute | Text:
+def _subject(tokens: SelectorReader) -> Attribute | Text:
     """Read what a function compares: an attribute, ``.`` or ``text()``."""
     if match := tokens.match(_ATTRIBUTE):
         return Attribute(match[1].lower())
@@ -232,7 +232,7 @@ def _subject(tokens: Tokens) -> Attribute | Text:
     return tokens.fail("expected @name, text() or .")
 
 
-def _position(tokens: Tokens) -> Position | None:
+def _position(tokens: SelectorReader) -> Position | None:
     """Read a position, if there is one."""
     if match := tokens.match(_POSITION):
         number = tokens.number(match[2])
@@ -248,7 +248,7 @@ def _position(tokens: Tokens) -> Position | None:
     return None
 
 
-def _bracketed_position(tokens: Tokens) -> int:
+def _bracketed_position(tokens: SelectorReader) -> int:
     """Read a position after brackets: a number or ``last()``."""
     found = _position(tokens)
     tokens.expect("]")
@@ -257,6 +257,6 @@ def _bracketed_position(tokens: Tokens) -> int:
     return -1 if found.last else found.offset
 
 
-def _string(tokens: Tokens) -> str:
+def _string(tokens: SelectorReader) -> str:
     match = tokens.match(_STRING)
     return (match[1] or match[2] or "") if match else tokens.fail("expected a string in quotation marks")

@@ -17,8 +17,8 @@ from blockml.extract import extract_with
 from blockml.extractors import AnyModel, Extractor, load
 from blockml.options import Options
 from blockml.progress import ProgressCallback, ignore_progress
-from blockml.rules.candidates import Sample
-from blockml.rules.learning import LEAST_PAGES, Learnt, learn_layout
+from blockml.rules.candidates import RulesPage
+from blockml.rules.learning import LEAST_RULES_PAGES, Learnt, learn_layout
 from blockml.rules.rules import Rules, SiteRules
 from blockml.text.plurals import counted
 from blockml.text.public_suffixes import split_host
@@ -160,7 +160,7 @@ def _load(page: Any) -> tuple[Any, Any]:  # noqa: ANN401 (a page of any kind)
     return (page["html"] if isinstance(page, Mapping) else page.read()), None
 
 
-def _samples(pages: Sequence[Any], extractor: Extractor, *, use_labels: bool) -> list[tuple[Sample, str]]:
+def _samples(pages: Sequence[Any], extractor: Extractor, *, use_labels: bool) -> list[tuple[RulesPage, str]]:
     """Return the pages with content, each with the source of the decision."""
     found = []
     for number, page in enumerate(pages):
@@ -173,16 +173,16 @@ def _samples(pages: Sequence[Any], extractor: Extractor, *, use_labels: bool) ->
             wanted, known, against = labels.main, labels.known, "labels"
         if (wanted & known).any():
             name = str(about("id") or about("url") or number)
-            found.append((Sample(name, result.page, wanted & known, known, result.metadata), against))
+            found.append((RulesPage(name, result.page, wanted & known, known, result.metadata), against))
     return found
 
 
-def _of_site(site: str, pairs: Sequence[tuple[Sample, str]], least_f1: float) -> Iterator[SiteResult]:
+def _of_site(site: str, pairs: Sequence[tuple[RulesPage, str]], least_f1: float) -> Iterator[SiteResult]:
     """Yield the rules of the whole site, or else those of its layouts."""
     samples = [sample for sample, _ in pairs]
     against = "labels" if pairs and all(against == "labels" for _, against in pairs) else "decisions"
     whole = _result(site, samples, against, least_f1)
-    layouts = _layouts(samples) if whole.reason and len(samples) >= 2 * LEAST_PAGES else []
+    layouts = _layouts(samples) if whole.reason and len(samples) >= 2 * LEAST_RULES_PAGES else []
     if len(layouts) < 2:
         yield whole
         return
@@ -190,10 +190,10 @@ def _of_site(site: str, pairs: Sequence[tuple[Sample, str]], least_f1: float) ->
     yield from results if any(not result.reason for result in results) else [whole]
 
 
-def _result(site: str, samples: Sequence[Sample], against: str, least_f1: float) -> SiteResult:
+def _result(site: str, samples: Sequence[RulesPage], against: str, least_f1: float) -> SiteResult:
     """Learn from some pages, and refuse what is not good enough."""
-    if len(samples) < LEAST_PAGES:
-        reason = f"{counted(len(samples), 'page')} with content, but at least {LEAST_PAGES} are needed"
+    if len(samples) < LEAST_RULES_PAGES:
+        reason = f"{counted(len(samples), 'page')} with content, but at least {LEAST_RULES_PAGES} are needed"
         return SiteResult(site, len(samples), None, against, reason)
     found = learn_layout(site, samples)
     reason = ""
@@ -206,14 +206,14 @@ def _result(site: str, samples: Sequence[Sample], against: str, least_f1: float)
     return SiteResult(site, len(samples), found, against, reason)
 
 
-def _layouts(samples: Sequence[Sample]) -> list[list[Sample]]:
+def _layouts(samples: Sequence[RulesPage]) -> list[list[RulesPage]]:
     """Return the pages of each layout of a site, the largest first."""
     from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, cluster_pages  # loads SciPy
 
     names = [str(number) for number in range(len(samples))]
     pages = [sample.page for sample in samples]
     found: Any = cluster_pages(pages, names, distance=SITE_DISTANCE, threshold=SITE_THRESHOLD, pictures=False)
-    layouts: dict[int, list[Sample]] = defaultdict(list)
+    layouts: dict[int, list[RulesPage]] = defaultdict(list)
     for row, sample in zip(found["pages"], samples, strict=True):
         layouts[row["cluster"]].append(sample)
     return sorted(layouts.values(), key=len, reverse=True)

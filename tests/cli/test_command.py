@@ -42,7 +42,8 @@ def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[st
     record = json.loads(capsys.readouterr().out)
     assert list(record) == [
         "schema_version", "url", "status", "title", "text", "confidence", "article_probability", "page_type",
-        "n_blocks", "n_kept_blocks", "model", "warnings", "metadata", "paragraphs", "removed", "posts", "images", "blocks",
+        "n_blocks", "n_kept_blocks", "model", "warnings", "metadata", "paragraphs", "removed", "posts", "images",
+        "blocks",
     ]  # fmt: skip
     assert record["url"] == "http://x.example/"
     assert list(record["blocks"][0]) == [
@@ -124,7 +125,11 @@ def test_an_empty_result_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[
     ("arguments", "code", "words"),
     [
         (["extract", "none.html"], 3, "none.html: No such file"),
-        (["extract", PAGE, "--model", "none"], 2, "choose one of: (module:Class), (path of a model file), accb"),
+        (
+            ["extract", PAGE, "--model", "none"],
+            2,
+            "choose one of: (module:Class), (path of a model file), (rules:FILE), accb",
+        ),
         (["extract", PAGE, "--model", PAGE], 4, "not a model file"),
         (["extract", PAGE, "--model", "plain", "--include", "comments"], 2, "choose one of: advertisement, comment,"),
         (["extract", PAGE, "--model", "plain", "--exclude", "heading"], 2, "model plain has no block labels"),

@@ -63,6 +63,19 @@ def test_score_equal_to_the_threshold_is_kept(threshold: float) -> None:
     assert decision.reasons == (Reason.BELOW_THRESHOLD, Reason.ABOVE_THRESHOLD)
 
 
+def test_no_threshold_leaves_a_confident_page_empty() -> None:
+    """At 1 the best part stays of each page that 0.5 keeps with confidence, and nothing that 0.5 or 0.7 removes."""
+    n_lowered = 0
+    for labelled in (page for name in ("pages", "sites") for page in blockml.open_dataset(f"data/{name}").pages):
+        usual, some, few = (blockml.extract(labelled.load()[0], threshold=value) for value in (0.5, 0.7, 1.0))
+        if usual.confidence > 0.5:
+            assert few.kept.any()
+            n_lowered += 1
+        assert not (few.kept & ~some.kept).any()
+        assert not (few.kept & ~usual.kept).any()
+    assert n_lowered > 20
+
+
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, math.nan, math.inf])
 def test_thresholds_outside_the_range_are_refused(threshold: float) -> None:
     """The error names the range and the value."""

@@ -79,7 +79,7 @@ def test_the_option() -> None:
     assert counts["default", None] <= counts["default", "keep"] == counts["default", "mark"]
     assert counts["default", "drop"] == 0
     assert f"[hidden: {SHORT}]" in blockml.extract(html, model="plain", hidden="mark").markdown
-    with pytest.raises(UsageError, match=r"treatment of hidden text .*drop, keep, mark"):
+    with pytest.raises(UsageError, match="treatment of hidden text"):
         blockml.extract(html, hidden="no")
 
 

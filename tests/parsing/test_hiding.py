@@ -6,8 +6,12 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import blockml
+from blockml import _kernel
+from blockml.parsing import style_rules
 from blockml.parsing.hiding import hidden_nodes, hiding_names, mark_hidden
 
 
@@ -145,3 +149,19 @@ def test_style_sheets_are_read_in_linear_time(piece: str) -> None:
         hidden_nodes(page)
         took.append(time.process_time() - start)
     assert took[1] < 12 * max(took[0], 0.002)
+
+
+css_pieces = st.sampled_from(
+    [*"{ } ; , . # : ! @media screen display none DISPLAY visibility hidden collapse opacity font-size clip 0".split(),
+     *".5 -999 -99 a .b #c - > é <style </style> <STYLE".split(), " ", "\n", "\v", "\0"]
+)  # fmt: skip
+
+
+@settings(max_examples=400)
+@given(css=st.lists(css_pieces, max_size=24).map(lambda pieces: "".join(pieces).encode()))
+def test_compiled_functions_equal_the_reference(css: bytes) -> None:
+    """Both implementations find the same rules and style elements."""
+    if _kernel.compiled is None:
+        pytest.skip("without the C extension")
+    assert _kernel.compiled.hiding_rules(css) == style_rules._hiding_rules(css)
+    assert _kernel.compiled.style_tags(css) == style_rules._style_tags(css)
