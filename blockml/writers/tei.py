@@ -233,7 +233,7 @@ def _header(fields: Mapping[str, str | Sequence[str] | None]) -> str:
     published = published + elements("date", "published") or "<p/>"
     source = f"<bibl>{title}{elements('author', 'authors')}{elements('idno', 'url')}</bibl>"
     language = f"<language ident={_quoted(str(fields['language']))}/>" if fields.get("language") else ""
-    profile = f"<abstract><p>{elements('s', 'description')}</p></abstract>" if fields.get("description") else ""
+    profile = f"<abstract>{elements('p', 'description')}</abstract>" if fields.get("description") else ""
     profile += f"<langUsage>{language}</langUsage>" if language else ""
     keywords = elements("term", "keywords")
     profile += f"<textClass><keywords>{keywords}</keywords></textClass>" if keywords else ""
