@@ -68,11 +68,11 @@ def hidden_content(
     """
     ways = hidden_nodes(page, kept | content)
     if ways is None:
-        return _about_scripts(page, kept)
+        return _about_scripts(page, kept, content)
     blocks, nodes = page.blocks, page.nodes
     way = block_ways(page, ways)
     hidden = kept & (way > 0)
-    messages = _about_scripts(page, kept)
+    messages = _about_scripts(page, kept, content)
     if strict or not np.count_nonzero(hidden):
         hidden |= False if messages is None else messages
         return hidden if np.count_nonzero(hidden) else None
@@ -95,16 +95,16 @@ def hidden_content(
     return removed if np.count_nonzero(removed) else None
 
 
-def _about_scripts(page: Page, kept: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-    """Return (n_blocks,) the short kept texts in ``noscript`` that ask for JavaScript, if other text is kept."""
+def _about_scripts(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """Return (n_blocks,) the short kept texts in ``noscript`` that ask for JavaScript, if there is other content."""
     blocks = page.blocks
     if not blocks.any_flag(_NOSCRIPT):
         return None
-    found = kept & ((blocks.flags & _NOSCRIPT) > 0) & (blocks.n_words <= _MAX_MESSAGE)
+    found = (kept | content) & ((blocks.flags & _NOSCRIPT) > 0) & (blocks.n_words <= _MAX_MESSAGE)
     for row in found.nonzero()[0].tolist():
         found[row] = _JAVASCRIPT.search(blocks.texts[row]) is not None
-    has_other = np.count_nonzero(blocks.n_words[kept & ~found])
-    return found if has_other and np.count_nonzero(found) else None
+    has_other = np.count_nonzero(blocks.n_words[content & ~found])
+    return found & kept if has_other and np.count_nonzero(found & kept) else None
 
 
 def _elements(
