@@ -24,7 +24,8 @@ SAMPLES = (
     "<table><caption>C</caption><tr><th colspan=2>h<tr><td rowspan=2><p>a<p>b<td><ul><li>c</ul><tr><td></table>",
     "<blockquote><h2>q</h2><p>a</p><pre><code class=language-py>x = 1\n  y</code></pre></blockquote>",
     "<p>See<sup><a href=#n1>1</a></sup> it.<ol><li id=n1>Note.</ol><div id=n2 class=footnote>More</div>",
-    "<figure><img src=/a.png alt='A &amp; b' width=400 height=300><figcaption>C</figcaption></figure><p>Text \\(x^2\\).",
+    "<figure><img src=/a.png alt='A &amp; b' width=400 height=300><figcaption>C</figcaption></figure>"
+    "<p>Text \\(x^2\\).",
     "<h1></h1><p>\x0b&#x1f600; &amp; <b>b <i>c</i></b> <s>d</s> <a href='http://a.example/ä b?q=\"'>e</a><br>f",
     "",
 )
