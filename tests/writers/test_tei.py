@@ -43,9 +43,7 @@ def test_each_kind_is_valid(content: str) -> None:
     assert problems(content) == []
 
 
-@pytest.mark.parametrize(
-    "wrong", ["<div/><p/>", "<list/>", "<p><p/></p>", "<table/>", "<div><p/><head/></div>"]
-)
+@pytest.mark.parametrize("wrong", ["<div/><p/>", "<list/>", "<p><p/></p>", "<table/>", "<div><p/><head/></div>"])
 def test_the_schema_refuses_other_structure(wrong: str) -> None:
     """Divisions are last, a heading is first, and lists and tables aren't empty."""
     written = blockml.render(blockml.extract("<p>Text", model="plain"), "tei")
