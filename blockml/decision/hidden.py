@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.outline import line_numbers
-from blockml.page import Nodes, Page
+from blockml.page import Flag, Nodes, Page
 from blockml.parsing.hiding import block_ways, hidden_nodes, outermost
 from blockml.parsing.style_rules import Hiding
 
@@ -34,6 +34,9 @@ _STREAMED = re.compile(r"S:[0-9a-f]+")
 _REFERRING = (b"href\0#", b"aria-controls", b"-target\0#")
 #: Nodes of an element among which an id is looked for, and levels to climb to the element before it (our choices).
 _FIRST_NODES, _MAX_LEVELS = 4, 32
+_NOSCRIPT = int(Flag.NOSCRIPT)
+#: What a message in ``noscript`` is about, and its maximum number of words.
+_JAVASCRIPT, _MAX_MESSAGE = re.compile(r"java\s?script", re.IGNORECASE), 60
 #: Shares of the words of the text that an element, and all elements hidden in one way, have at most to be removed.
 _MAX_SHARE = 0.3
 
@@ -65,11 +68,13 @@ def hidden_content(
     """
     ways = hidden_nodes(page, kept | content)
     if ways is None:
-        return None
+        return _about_scripts(page, kept, content)
     blocks, nodes = page.blocks, page.nodes
     way = block_ways(page, ways)
     hidden = kept & (way > 0)
+    messages = _about_scripts(page, kept, content)
     if strict or not np.count_nonzero(hidden):
+        hidden |= False if messages is None else messages
         return hidden if np.count_nonzero(hidden) else None
     line = line_numbers(blocks)
     removed = hidden & np.isin(line, line[(way == 0) & (blocks.n_words > 0)])
@@ -86,7 +91,20 @@ def hidden_content(
             if by_way[way[rows[0]]] < limit:
                 removed[rows] = True
         removed &= kept
+    removed |= False if messages is None else messages
     return removed if np.count_nonzero(removed) else None
+
+
+def _about_scripts(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """Return (n_blocks,) the short kept texts in ``noscript`` that ask for JavaScript, if there is other content."""
+    blocks = page.blocks
+    if not blocks.any_flag(_NOSCRIPT):
+        return None
+    found = (kept | content) & ((blocks.flags & _NOSCRIPT) > 0) & (blocks.n_words <= _MAX_MESSAGE)
+    for row in found.nonzero()[0].tolist():
+        found[row] = _JAVASCRIPT.search(blocks.texts[row]) is not None
+    has_other = np.count_nonzero(blocks.n_words[content & ~found])
+    return found & kept if has_other and np.count_nonzero(found & kept) else None
 
 
 def _elements(

@@ -1,7 +1,8 @@
 """Text as browsers show it where that differs from the text in the source.
 
 Browsers put quotation marks around ``q``, never show the content of ``canvas``, ``video`` and similar elements, and
-show pictures of emoji and initials as characters, names of icons as icons, and addresses that scripts decode.
+show pictures of emoji and initials as characters, names of icons as icons, and addresses that scripts decode. Tags that
+are escaped by mistake and shortcodes of content management systems are shown, but not meant to be.
 """
 
 from __future__ import annotations
@@ -39,6 +40,15 @@ _QUOTES = frozenset("\"'“”„‟«»‘’‚‹›「」『』")
 #: Maximum characters of the alternative text of an emoji, which may consist of several signs, and nodes of an icon or
 #: address (our choices).
 _MAX_ALT, _MAX_NODES = 12, 8
+#: Signs in texts of escaped end tags, and of shortcodes such as ``[vc_row]`` and ``[quote id=3]…[/quote]``.
+_MARKUP = ("</", "[/", "[vc_")
+_ESCAPED = re.compile(r"<(a|b|em|i|strong|u)(?:\s[^<>]*)?>([^<>]*)</\1>")
+_SHORTCODE = re.compile(
+    r"\[(?:vc|et_pb|fusion|av|su)_\w+[^\[\]]{0,500}\]|\[/[a-z][\w-]*\]|"
+    r"\[[a-z]\w*(?:\s+[a-z]\w*=(?:\"[^\"\[\]]*\"|“[^“”\[\]]*”|'[^'\[\]]*'|[\w.-]+))+\s*/?\]"
+)
+#: Elements of pages that may write about tags and shortcodes.
+_CODE = frozenset({"pre", "code", "kbd", "samp", "textarea", "xmp"})
 
 
 def as_displayed(nodes: Nodes) -> Nodes:
@@ -52,7 +62,9 @@ def as_displayed(nodes: Nodes) -> Nodes:
     """
     names = set(nodes.names)
     has_fallbacks, found = not _FALLBACKS.isdisjoint(names), nodes.with_words(_WORDS)
-    if "q" not in names and not has_fallbacks and not any(found.values()):
+    texts = "".join(nodes.texts) if _CODE.isdisjoint(names) else ""
+    has_markup = any(sign in texts for sign in _MARKUP)
+    if "q" not in names and not has_fallbacks and not has_markup and not any(found.values()):
         return nodes
     edited = _Edited(nodes)
     if "q" in names:
@@ -60,6 +72,8 @@ def as_displayed(nodes: Nodes) -> Nodes:
     if has_fallbacks:
         edited.leave_out_fallbacks()
     edited.write_pictures([*found[_EMOJI], *found[_SMILEY], *found[_INITIAL]])
+    if has_markup:
+        edited.leave_out_markup()
     for node in found[_ICONS]:
         edited.leave_out_icon(node)
     for node in found[_PROTECTED]:
@@ -143,6 +157,19 @@ class _Edited:
                     self.texts[after] = alt + self.texts[after]
             elif len(alt) == 1 and alt.isupper() and self.is_beside(after, node) and self.texts[after][:1].islower():
                 self.texts[after] = alt + self.texts[after]
+
+    def leave_out_markup(self) -> None:
+        """Leave out escaped tags around words, and shortcodes."""
+        for node in self.is_text.nonzero()[0].tolist():
+            text = self.texts[node]
+            if "</" in text:
+                text = _ESCAPED.sub(r"\2", text)
+            if "[" in text:
+                text = _SHORTCODE.sub("", text)
+            if text is not self.texts[node] and text.strip():
+                self.texts[node] = text
+            elif not text.strip():
+                self.leave_out([node])
 
     def is_beside(self, text: int, node: int) -> bool:
         """Tell whether a node is a text in the element that contains another node."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes, Page
-from blockml.page.attributes import Attributes
+from blockml.page.attributes import of_sets
 from blockml.parsing.style_rules import Hiding, Selector, StyleSheets, hiding_of, shows
 
 __all__ = ["block_ways", "hidden_nodes", "hiding_names", "mark_hidden", "outermost"]
@@ -27,7 +26,6 @@ _FORMULAS = frozenset({"math"})
 _MIN_WORD, _MOST_WORDS = 2, 16
 
 _MARK = "[hidden: "
-_T = TypeVar("_T")
 
 
 def hidden_nodes(page: Page, kept: NDArray[np.bool_] | None = None) -> NDArray[np.int8] | None:
@@ -57,7 +55,7 @@ def hidden_nodes(page: Page, kept: NDArray[np.bool_] | None = None) -> NDArray[n
         elements = np.flatnonzero(
             (nodes.flags & _MARKED > 0) & (nodes.tag != 0) & (n_before[nodes.end] > n_before[:-1])
         )
-        own[elements] = _of_sets(nodes, elements, _by_attributes)
+        own[elements] = of_sets(nodes.attributes, elements.tolist(), _by_attributes)
     if "style" in nodes.names and page.utf8 is not None and len(flags):
         _add_rules(page, kept, own)
     return _inherited(nodes, own) if np.count_nonzero(own) else None
@@ -119,16 +117,6 @@ def outermost(nodes: Nodes, hidden: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return the marked nodes (n_nodes,) whose parent is not marked."""
     found: NDArray[np.intp] = (hidden & ~np.append(hidden, False)[nodes.parent]).nonzero()[0]  # a root's parent is -1
     return found
-
-
-def _of_sets(nodes: Nodes, elements: NDArray[np.intp], own: Callable[[Mapping[str, str]], _T]) -> list[_T]:
-    """Return (n_elements,) what a function says about the attributes of elements, many of which share them."""
-    held = nodes.attributes
-    if not isinstance(held, Attributes):
-        return [own(held[element]) for element in elements.tolist()]
-    numbers, places = np.unique(held.number[elements], return_inverse=True)
-    ways = [own(held.mapping(number)) for number in numbers.tolist()]
-    return [ways[place] for place in places.tolist()]
 
 
 def _by_attributes(held: Mapping[str, str]) -> Hiding:

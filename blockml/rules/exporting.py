@@ -100,8 +100,8 @@ def _miniflux(_site: str, layouts: Sequence[SiteRules]) -> str:
     within, drop = (_selectors(layouts, *kinds) for kinds in (("within", "keep"), ("drop",)))
     lines = [f"scraper rules: {', '.join(map(to_css, within))}"] if within else []
     if drop:
-        inner = ", ".join(map(to_css, drop)).replace('"', "'")
-        lines.append(f'content rewrite rules: remove("{inner}")')
+        inner = json.dumps(", ".join(map(to_css, drop)), ensure_ascii=False)  # read as a string of Go
+        lines.append(f"content rewrite rules: remove({inner})")
     return "\n".join([*lines, ""])
 
 

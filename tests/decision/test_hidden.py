@@ -88,3 +88,11 @@ def test_reasons_and_records_name_it() -> None:
     result = blockml.extract(f"{TEXT}<p>The pond is deep<span hidden>citation needed</span>.{TEXT}", threshold=0.0)
     (block,) = [block for block in blockml.records.block_records(result) if block["text"] == "citation needed"]
     assert (block["kept"], block["reason"], block["hidden"]) == (False, "hidden", "attribute")
+
+
+def test_messages_about_scripts_go() -> None:
+    """A request to enable JavaScript goes beside other text, and other text of ``noscript`` stays."""
+    message = "Please enable JavaScript to see this page."
+    assert removed(f"{TEXT}<noscript>{message}</noscript>") == [message]
+    assert removed(f"<noscript>{message}</noscript>") == []
+    assert removed(f"{TEXT}<noscript>The pond is deep.</noscript><p>{message}") == []

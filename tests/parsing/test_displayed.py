@@ -56,3 +56,19 @@ def test_markdown_has_emoji_as_text() -> None:
     """An emoji is not written as a picture too."""
     result = blockml.extract("<p>A jar <img class=emoji alt=🍯 src=/emoji/a.png> is free.", model=Plain())
     assert result.markdown == "A jar 🍯 is free."
+
+
+@pytest.mark.parametrize(
+    ("html", "texts"),
+    [
+        ("<p>Look for a &lt;strong>report&lt;/strong>, &lt;a href='/x?a=1'>here&lt;/a>", ("Look for a report, here",)),
+        ('<p>[vc_row css=".a{}"][vc_column]Hello[/vc_column][/vc_row]<p>[quote id=3]<p>b', ("Hello", "b")),
+        ("<p>[caption id='a' width=“12”]Boat[/caption]", ("Boat",)),
+        ("<p>He [sic] said so [1] in a [video].<p>[/", ("He [sic] said so [1] in a [video].", "[/")),
+        ("<p>1 &lt; 2 and 3 &lt;/ 4 > 1", ("1 < 2 and 3 </ 4 > 1",)),
+        ("<p>Write &lt;b>x&lt;/b> in <code>b</code>", ("Write <b>x</b> in", "b")),
+    ],
+)
+def test_markup_that_is_shown_by_mistake(html: str, texts: tuple[str, ...]) -> None:
+    """Escaped tags around words and shortcodes are left out, except on pages with code."""
+    assert blockml.parse(html).blocks.texts == texts
