@@ -28,6 +28,7 @@ from blockml.document.nodes import (
     InlineFormula,
     Item,
     Link,
+    List,
     Mark,
     Note,
     Paragraph,
@@ -446,11 +447,15 @@ class _Builder:
         return node
 
     def _children(self, frame: _Frame) -> tuple[Block, ...]:
-        """Return the blocks of a container that ends."""
+        """Return the blocks of a container that ends, without rules at its start and end."""
+        entries = frame.entries
+        while entries and isinstance(entries[-1], Rule):
+            entries.pop()
+        first = next((place for place, entry in enumerate(entries) if not isinstance(entry, Rule)), 0)
+        del entries[:first]
         if not frame.has_parts:
-            return tuple(frame.entries)  # type: ignore[arg-type]  # there are no parts
-        entries = self._with_figures(frame.entries) if self.caption_rows else frame.entries
-        return grouped(entries, MAX_DEPTH + 1 - len(self.frames))
+            return tuple(entries)  # type: ignore[arg-type]  # there are no parts
+        return grouped(self._with_figures(entries) if self.caption_rows else entries, MAX_DEPTH + 1 - len(self.frames))
 
     def _with_figures(self, entries: Sequence[Block | ListPart]) -> list[Block | ListPart]:
         """Return entries with pictures and the caption before or after them as figures."""
@@ -484,9 +489,9 @@ class _Builder:
             outer.entries.append(Quotation(*rows, node, children))
             return
         if frame.name == "li":
-            part = self.lists.part(
-                Item(*rows, node, children, None, self._check_mark(node), self.notes.notes.get(node, ""))
-            )
+            is_card = len(children) > 1 and not isinstance(children[1], List)  # of a product, which can be compared
+            checked = None if is_card else self._check_mark(node)
+            part = self.lists.part(Item(*rows, node, children, None, checked, self.notes.notes.get(node, "")))
         elif frame.name == "dd":
             part = ListPart(Description(*rows, node, children), frame.definitions)
         elif len(children) == 1 and isinstance(children[0], Paragraph):

@@ -24,8 +24,7 @@ SAMPLES = (
     "<table><caption>C</caption><tr><th colspan=2>h<tr><td rowspan=2><p>a<p>b<td><ul><li>c</ul><tr><td></table>",
     "<blockquote><h2>q</h2><p>a</p><pre><code class=language-py>x = 1\n  y</code></pre></blockquote>",
     "<p>See<sup><a href=#n1>1</a></sup> it.<ol><li id=n1>Note.</ol><div id=n2 class=footnote>More</div>",
-    "<figure><img src=/a.png alt='A &amp; b' width=400 height=300><figcaption>C</figcaption></figure>"
-    "<p>Text \\(x^2\\).",
+    "<figure><img src=/a.png alt='A &amp; b' width=400 height=300><figcaption>C</figcaption></figure><p>\\(x^2\\)",
     "<h1></h1><p>\x0b&#x1f600; &amp; <b>b <i>c</i></b> <s>d</s> <a href='http://a.example/ä b?q=\"'>e</a><br>f",
     "",
 )
@@ -44,9 +43,7 @@ def test_each_kind_is_valid(content: str) -> None:
     assert problems(content) == []
 
 
-@pytest.mark.parametrize(
-    "wrong", ["<div/><p/>", "<list/>", "<p><p/></p>", "<table/>", "<div><p/><head/></div>", "<s/>"]
-)
+@pytest.mark.parametrize("wrong", ["<div/><p/>", "<list/>", "<p><p/></p>", "<table/>", "<div><p/><head/></div>"])
 def test_the_schema_refuses_other_structure(wrong: str) -> None:
     """Divisions are last, a heading is first, and lists and tables aren't empty."""
     written = blockml.render(blockml.extract("<p>Text", model="plain"), "tei")
