@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
@@ -29,6 +30,7 @@ from blockml.page.metadata import Metadata
 from blockml.page.page import Deferred
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
+from blockml.parsing.displayed import as_laid_out
 from blockml.parsing.hiding import mark_hidden
 from blockml.parsing.scripted import MAX_WORDS, content_in_scripts
 from blockml.parsing.trees import ParserTree, is_tree, tree_bytes
@@ -253,7 +255,9 @@ def _document(page: Page, decision: Decision, pictures: Lazy[Pictures]) -> Docum
     """Build the document; imports the modules on first use."""
     from blockml.document.build import build_document
 
-    return build_document(page, decision.kept, pictures, decision.posts)
+    spans = as_laid_out(page.nodes)
+    shown = page if spans is None else replace(page, nodes=spans)
+    return build_document(shown, decision.kept, pictures, decision.posts)
 
 
 def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:
