@@ -17,6 +17,7 @@ from blockml.metadata.names import clean_names
 from blockml.page import Page, Reason
 from blockml.page.lazy import LazySequence
 from blockml.page.metadata import Metadata
+from blockml.page.subtrees import nearest
 from blockml.rules.rules import DECIDING, AnyRules, SiteRules, read_rules
 from blockml.rules.selectors import Mask, Selector, SelectorTree
 from blockml.text.plurals import counted
@@ -160,25 +161,14 @@ def block_rules(found: Matched, page: Page) -> tuple[NDArray[np.int64], NDArray[
     That is ``keep``, ``drop``, or empty: the extractor decides.
     """
     blocks, nodes = page.blocks, page.nodes
-    rule_of: dict[int, int] = {}
-    # On the same element, within comes before keep, and keep before drop.
+    rule_at = np.full(len(nodes) + 1, -1)
+    # On the same element, within comes before keep, and keep before drop; of equal ones the first rule decides.
     order = sorted((DECIDING.index(kind), -number) for number, kind in enumerate(found.kinds) if kind in DECIDING)
     for _, negative in order:
-        rule_of.update(dict.fromkeys(np.flatnonzero(found.masks[-negative]).tolist(), -negative))
+        rule_at[:-1][found.masks[-negative]] = -negative
     limits = [number for number, kind in enumerate(found.kinds) if kind == "within" and found.masks[number].any()]
     outside = limits[0] if limits else -1
-    places, values, around = [-1], [-1], [(len(nodes), -1)]  # from each place on, the rule that decides
-    for element in sorted(rule_of):
-        while element >= around[-1][0]:
-            places.append(around.pop()[0])
-            values.append(around[-1][1])
-        around.append((nodes.end.item(element), rule_of[element]))
-        places.append(element)
-        values.append(rule_of[element])
-    while len(around) > 1:
-        places.append(around.pop()[0])
-        values.append(around[-1][1])
-    rule = np.array(values)[np.searchsorted(places, blocks.parent, side="right") - 1]
+    rule = rule_at[np.append(nearest(nodes, rule_at[:-1] >= 0), -1)[blocks.parent]]
     kinds = np.array([*found.kinds, ""])
     action = np.where(kinds[rule] == "within", "", kinds[rule])
     if outside >= 0:
