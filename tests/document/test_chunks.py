@@ -268,3 +268,10 @@ def test_text_is_not_repeated_around_blocks_in_another_order() -> None:
     chunks = result.chunks(200)
     assert max(len(chunk.text) for chunk in chunks) <= 200
     assert sum(len(chunk.text) for chunk in chunks) <= len(result.text)
+
+
+def test_a_listing_in_a_heading_is_in_its_chunk() -> None:
+    """Code of several lines in a heading has its place in the text, so that no chunk leaves it out."""
+    result = extracted("<h3>The cat sat on the mat. <pre><code>x\n\ny z</code></pre></h3><p>b")
+    assert [chunk.text for chunk in result.chunks(12)] == ["The cat sat", "on the mat.", "x\n\ny z\nb"]
+    assert (result.document.children[0].first, result.document.children[0].last) == (0, 1)
