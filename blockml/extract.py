@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
@@ -29,6 +30,7 @@ from blockml.page.metadata import Metadata
 from blockml.page.page import Deferred
 from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
+from blockml.parsing.displayed import as_laid_out
 from blockml.parsing.hiding import mark_hidden
 from blockml.parsing.scripted import MAX_WORDS, content_in_scripts
 from blockml.parsing.trees import ParserTree, is_tree, tree_bytes
@@ -37,7 +39,7 @@ from blockml.records import page_record
 if TYPE_CHECKING:
     from blockml.document.nodes import Document
     from blockml.document.pictures import Pictures
-    from blockml.rules import AnyRules
+    from blockml.rules import AnyRules, RuleMatches
 
 __all__ = ["AnyHtml", "extract", "extract_page", "extract_with"]
 
@@ -189,7 +191,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
         status = Status.NO_CONTENT
     metadata = Lazy(partial(_metadata, page, rules))
     deferred = Deferred(metadata=metadata, title=Lazy(partial(_title, page, metadata, rules)))
-    pictures = Lazy(partial(_pictures, page, decision))
+    pictures = Lazy(partial(_pictures, page, decision, matches))
     deferred.document = Lazy(partial(_document, page, decision, pictures))
     deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
     deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
@@ -242,18 +244,22 @@ def _title(page: Page, metadata: Lazy[Metadata], rules: AnyRules | None = None) 
     return metadata.value.title if metadata.is_known or rules is not None else page_headline(page)
 
 
-def _pictures(page: Page, decision: Decision) -> Pictures:
+def _pictures(page: Page, decision: Decision, matches: RuleMatches | None = None) -> Pictures:
     """Find the pictures of the content, for the document and the list of pictures."""
     from blockml.document.pictures import find_pictures
 
-    return find_pictures(page, np.flatnonzero(decision.kept))
+    found = find_pictures(page, np.flatnonzero(decision.kept))
+    removed = None if matches is None else matches.removed_nodes
+    return found if removed is None else found.without(removed)
 
 
 def _document(page: Page, decision: Decision, pictures: Lazy[Pictures]) -> Document:
     """Build the document; imports the modules on first use."""
     from blockml.document.build import build_document
 
-    return build_document(page, decision.kept, pictures, decision.posts)
+    spans = as_laid_out(page.nodes)
+    shown = page if spans is None else replace(page, nodes=spans)
+    return build_document(shown, decision.kept, pictures, decision.posts)
 
 
 def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:

@@ -7,16 +7,17 @@ roots) → ``segment`` (nodes to blocks).
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from types import NoneType
 
 import numpy as np
 
 from blockml.errors import UsageError, check_name, check_type
-from blockml.page import Nodes, Page, Status
+from blockml.page import Blocks, Nodes, Page, Status
 from blockml.parsing.backends import BACKENDS, build
 from blockml.parsing.builder import NodesBuilder
 from blockml.parsing.decoding import Detector, decode
-from blockml.parsing.displayed import as_displayed
+from blockml.parsing.displayed import as_displayed, as_laid_out
 from blockml.parsing.limits import Limits
 from blockml.parsing.nesting import flattened
 from blockml.parsing.remainder import join_rest
@@ -120,7 +121,7 @@ def parse(
     if too_costly:
         warnings.append("only the start of the page was parsed: too many elements are open at too many tags")
     nodes = as_displayed(nodes)
-    blocks = segment(nodes, profile=profile, keep_wordless=keep_wordless, tokenizer=tokenizer)
+    blocks = _blocks(nodes, profile, tokenizer, keep_wordless=keep_wordless)
     most_blocks = limits.blocks_of(len(source))
     if too_small := len(blocks) > most_blocks:
         warnings.append(f"only the first {most_blocks - 1} blocks were separated; the text after them is one block")
@@ -169,6 +170,16 @@ def _built(utf8: bytes, backend: str, limits: Limits) -> tuple[bytes, bytes, Nod
         builder, parsed = build(source, backend, limits), source
         nodes = builder.nodes()
     return utf8, source, builder, nodes
+
+
+def _blocks(nodes: Nodes, profile: str, tokenizer: str, *, keep_wordless: bool) -> Blocks:
+    """Segment the nodes; elements begin lines as their styles say."""
+    blocks = segment(nodes, profile=profile, keep_wordless=keep_wordless, tokenizer=tokenizer)
+    if (laid_out := as_laid_out(nodes)) is None:
+        return blocks
+    others = segment(laid_out, profile=profile, keep_wordless=keep_wordless, tokenizer=tokenizer)
+    is_same = others.node.tolist() == blocks.node.tolist()  # not where a span does not end a block
+    return replace(blocks, separators=others.separators) if is_same else blocks
 
 
 def _title(nodes: Nodes) -> tuple[str, bool]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from blockml.page import Flag, Nodes
 from blockml.page.attribute_words import searched_together
 
-__all__ = ["as_displayed"]
+__all__ = ["as_displayed", "as_laid_out"]
 
 #: Elements whose content browsers show only if they don't know the element.
 _FALLBACKS = frozenset({"audio", "canvas", "object", "progress", "video"})
@@ -24,10 +25,13 @@ _FALLBACKS = frozenset({"audio", "canvas", "object", "progress", "video"})
 _MAX_FALLBACK = 1_000
 #: Attribute words of elements that are shown as other text.
 _EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL = b"emoji", b"smiley", b"material-", b"data-cfemail", b"drop"
-_WORDS = searched_together((_EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL))
+_INLINE, _WORD_LIST = b"inline", b"mso-list"
+_CHANGING = (_EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL, _WORD_LIST)
+_WORDS = searched_together((*_CHANGING, _INLINE))
 #: Class of an element with the name of an icon, and such a name.
 _ICON_CLASS = re.compile(r"(?:\A|\s)material-(?:icons|symbols)(?:-(?:outlined|rounded|round|sharp|two-tone))?(?:\s|\Z)")
 _ICON_NAME = re.compile(r"\s*[a-z][a-z0-9_]*\s*")
+_SHOWN_INLINE = re.compile(r"display\s*:\s*inline(?:-block)?\s*(?:;|!|\Z)", re.IGNORECASE)
 #: Quotation marks by language, outer and inner (Unicode CLDR); others have those of English.
 _MARKS: Mapping[str, tuple[str, str, str, str]] = {
     "en": ("“", "”", "‘", "’"), "de": ("„", "“", "‚", "‘"), "cs": ("„", "“", "‚", "‘"), "sk": ("„", "“", "‚", "‘"),
@@ -47,6 +51,10 @@ _SHORTCODE = re.compile(
     r"\[(?:vc|et_pb|fusion|av|su)_\w+[^\[\]]{0,500}\]|\[/[a-z][\w-]*\]|"
     r"\[[a-z]\w*(?:\s+[a-z]\w*=(?:\"[^\"\[\]]*\"|“[^“”\[\]]*”|'[^'\[\]]*'|[\w.-]+))+\s*/?\]"
 )
+#: Bullets of Word, some of which are letters in the font Symbol or Wingdings.
+_BULLETS = frozenset("·o§Øüv•▪–-")
+#: Sign of links from a note back to the text.
+_BACK = "↩"
 #: Elements of pages that may write about tags and shortcodes.
 _CODE = frozenset({"pre", "code", "kbd", "samp", "textarea", "xmp"})
 
@@ -62,9 +70,10 @@ def as_displayed(nodes: Nodes) -> Nodes:
     """
     names = set(nodes.names)
     has_fallbacks, found = not _FALLBACKS.isdisjoint(names), nodes.with_words(_WORDS)
-    texts = "".join(nodes.texts) if _CODE.isdisjoint(names) else ""
-    has_markup = any(sign in texts for sign in _MARKUP)
-    if "q" not in names and not has_fallbacks and not has_markup and not any(found.values()):
+    texts = "".join(nodes.texts)
+    has_markup = _CODE.isdisjoint(names) and any(sign in texts for sign in _MARKUP)
+    is_changed = any(found[word] for word in _CHANGING) or "q" in names or has_fallbacks or has_markup
+    if not is_changed and _BACK not in texts:
         return nodes
     edited = _Edited(nodes)
     if "q" in names:
@@ -74,11 +83,61 @@ def as_displayed(nodes: Nodes) -> Nodes:
     edited.write_pictures([*found[_EMOJI], *found[_SMILEY], *found[_INITIAL]])
     if has_markup:
         edited.leave_out_markup()
+    if _BACK in texts:
+        edited.leave_out_links_back()
     for node in found[_ICONS]:
         edited.leave_out_icon(node)
     for node in found[_PROTECTED]:
         edited.decode_address(node)
+    for node in found[_WORD_LIST]:
+        if _is_word_mark(nodes, node) and _paragraph(nodes, node) >= 0:
+            edited.leave_out(edited.inner(node))
     return edited.result()
+
+
+def as_laid_out(nodes: Nodes) -> Nodes | None:
+    """Return the nodes with the names of elements that have the layout which styles give; None without any.
+
+    A ``div`` or ``p`` within a line is a ``span``, and a paragraph with a bullet of Word is an ``li``.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> blockml.parse("<div>It costs $<div style='display:inline'>5</div>.</div>").blocks.separators.tolist()
+    [4, 0, 0]
+    """
+    held = nodes.with_words(_WORDS)
+    spans = [node for node in held[_INLINE] if _is_inline(nodes, node)]
+    items = [_paragraph(nodes, node) for node in held[_WORD_LIST] if _is_word_mark(nodes, node)]
+    names, tag = list(nodes.names), nodes.tag.copy()
+    for name, found in (("span", spans), ("li", [node for node in items if node >= 0])):
+        if found:
+            if name not in names:
+                names.append(name)
+            tag[found] = names.index(name)
+    return replace(nodes, names=tuple(names), tag=tag) if spans or items else None
+
+
+def _is_word_mark(nodes: Nodes, node: int) -> bool:
+    """Tell whether an element has the mark of an item of a list in Word."""
+    style = (nodes.attributes[node].get("style") or "").replace(" ", "").lower()
+    return "mso-list:ignore" in style
+
+
+def _paragraph(nodes: Nodes, node: int) -> int:
+    """Return the paragraph that starts with the bullet of an item; -1 if the mark is no bullet."""
+    texts = [nodes.texts[text] for text in range(node, int(nodes.end[node])) if nodes.tag[text] == 0]
+    if "".join(texts).strip() not in _BULLETS:
+        return -1
+    return next((above for above in nodes.ancestors(node, _MAX_NODES) if nodes.name(above) == "p"), -1)
+
+
+def _is_inline(nodes: Nodes, node: int) -> bool:
+    """Tell whether a style shows an element within a line, and it is directly beside a text."""
+    if nodes.name(node) not in ("div", "p") or not _SHOWN_INLINE.search(nodes.attributes[node].get("style") or ""):
+        return False
+    beside = [place for place in (node - 1, int(nodes.end[node])) if 0 <= place < len(nodes)]
+    return any(nodes.tag[place] == 0 and nodes.parent[place] == nodes.parent[node] for place in beside)
 
 
 class _Edited:
@@ -170,6 +229,15 @@ class _Edited:
                 self.texts[node] = text
             elif not text.strip():
                 self.leave_out([node])
+
+    def leave_out_links_back(self) -> None:
+        """Leave out the signs of links from a note back to the text."""
+        nodes = self.nodes
+        for node in nodes.indices("a").tolist():
+            if (nodes.attributes[node].get("href") or "").startswith("#"):
+                inner = self.inner(node)
+                if len(inner) == 1 and self.texts[inner[0]].strip() == _BACK:
+                    self.leave_out(inner)
 
     def is_beside(self, text: int, node: int) -> bool:
         """Tell whether a node is a text in the element that contains another node."""

@@ -68,6 +68,8 @@ def _notes(to: str, layouts: Sequence[SiteRules]) -> Iterator[str]:
         yield f"{to} has no keep: its selectors were added to those of within, and do not except anything from drop"
     if len(layouts) > 1 and to != "ftr":
         yield f"{to} has one layout for each site: the selectors of {len(layouts)} layouts were joined"
+    if len(_selectors(layouts, "within", "keep")) > 1 and to in {"miniflux", "freshrss"}:
+        yield f"{to} repeats what is in two containers, such as a headline in an article"
     if kinds & {"title", "authors", "published"} and to in {"miniflux", "freshrss", "trafilatura"}:
         yield f"{to} has no selectors of metadata, which were left out"
 
@@ -89,11 +91,19 @@ def _value_xpath(selector: Selector) -> str:
 def _ftr(_site: str, layouts: Sequence[SiteRules]) -> str:
     """Return a site config: the first ``body`` that matches counts, so that each layout has one."""
     contents = [_selectors([layout], "within", "keep") for layout in layouts]
-    lines = [f"body: {' | '.join(map(to_xpath, content))}" for content in contents if content]
+    lines = [f"body: {_outermost(content)}" for content in contents if content]
     lines += [f"strip: {to_xpath(selector)}" for selector in _selectors(layouts, "drop")]
     for kind, name in (("title", "title"), ("authors", "author"), ("published", "date")):
         lines += [f"{name}: {_value_xpath(selector)}" for selector in _selectors(layouts, kind)]
     return "\n".join([*(" ".join(line.split()) for line in lines), "prune: no", "tidy: no", ""])
+
+
+def _outermost(content: Sequence[Selector]) -> str:
+    """Return the XPath of containers that are in no other one, whose text would be repeated."""
+    text = " | ".join(map(to_xpath, content))
+    if len(content) == 1 or any(path.position is not None for one in content for path in one.paths):
+        return text
+    return f"({text})[not(ancestor::*[{' or '.join(map(xpath_condition, content))}])]"
 
 
 def _miniflux(_site: str, layouts: Sequence[SiteRules]) -> str:

@@ -43,7 +43,7 @@ FACTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "212-thread": {"text": ("annlee\nJan 2, 2026\nI", "bobray\nJan 2, 2026\nUse", "annlee\nJan 3, 2026\nThank")},
     "211-product": {"text": ("Reviews\n", "Boils fast, but the cable is short.", "-Add to cart")},
     "213-hidden-copy": {"text": ("- name: Update mills\n  hosts: valley",)},
-    "214-line-numbers-inline": {"text": ("# Required\nversion: 2\n\n# Set the system and the tools\nbuild:\n  os:",)},
+    "214-line-numbers-inline": {"markdown": ("# Required\nversion: 2\n\n# Set the system and the tools\nbuild:\n",)},
 }  # fmt: skip
 #: Pages whose captions may be text or not: lines that are not expected are allowed.
 CAPTIONED = frozenset({"09-lazy-images", "27-substack", "80-lead-and-captions"})

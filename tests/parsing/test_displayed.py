@@ -72,3 +72,33 @@ def test_markdown_has_emoji_as_text() -> None:
 def test_markup_that_is_shown_by_mistake(html: str, texts: tuple[str, ...]) -> None:
     """Escaped tags around words and shortcodes are left out, except on pages with code."""
     assert blockml.parse(html).blocks.texts == texts
+
+
+def test_elements_within_a_line() -> None:
+    """A style within a line joins a division with the text beside it; elements beside others keep their lines."""
+    html = (
+        "<div>It costs $<div style='display:inline'><b>5</b></div> a <p style='display: inline-block;'>day</p>.</div>"
+    )
+    assert blockml.extract(html, model="plain").text == "It costs $5 a day."
+    assert blockml.extract(html, model="plain").markdown == "It costs $**5** a day."
+    html = "<div><div style='display:inline-block'>One</div><div style='display:inline-block'>Two</div></div>"
+    assert blockml.extract(html, model="plain").text == "One\nTwo"
+    names = [blockml.parse("<div>a<div style='display:inline'>b</div></div>").nodes.name(node) for node in (3, 5)]
+    assert names == ["div", "div"]
+
+
+def test_lists_of_word() -> None:
+    """Paragraphs with a bullet of Word are items, and numbers stay."""
+    mark = "<span style='mso-list:Ignore'>{}<span>&nbsp; </span></span>"
+    html = "".join(
+        f"<p style='mso-list:l0'><span>{mark.format(sign)}</span>Item {sign}</p>" for sign in ("·", "o", "1.")
+    )
+    result = blockml.extract(html, model="plain")
+    assert result.markdown == "- Item ·\n- Item o\n\n1\\. Item 1."
+    assert result.text == "Item ·\nItem o\n1. Item 1."
+
+
+def test_links_back() -> None:
+    """The sign of a link from a note back to the text is not text; other signs are."""
+    html = "<p>Sunday. <a href='#r1'>↩</a><p>Press ↩ or <a href='/x'>↩</a>."
+    assert blockml.parse(html).blocks.texts == ("Sunday.", "Press ↩ or ↩.")

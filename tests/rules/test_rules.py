@@ -128,6 +128,17 @@ def test_a_part_of_a_line() -> None:
     assert blockml.extract("<p>One <b>two</b> three", model="plain", rules={"*": {"drop": "b"}}).text == "One three"
 
 
+def test_pictures_go_with_what_is_dropped() -> None:
+    """Markdown and the list of pictures leave out a picture in an element that a rule drops."""
+    text = "Cats rule the world, and nobody has ever asked them to do so, but they do it anyway, every day. "
+    figure = "<figure class=pic><img src=/c.png width=400 height=300></figure>"
+    html = f"<article><h1>Cats</h1><p>{text * 2}</p>{figure}<p>{text}</p></article>"
+    for rules, n_pictures in ((None, 1), ({"*": {"drop": ".pic"}}, 0), ({"*": {"within": "p"}}, 0)):
+        result = blockml.extract(html, rules=rules)
+        assert len(result.images) == n_pictures
+        assert ("c.png" in result.markdown) == bool(n_pictures)
+
+
 def test_rules_without_a_match_change_nothing() -> None:
     """A page on which ``within`` matches nothing is left to the extractor."""
     before = blockml.extract(HTML, url=URL)
