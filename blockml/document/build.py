@@ -44,9 +44,10 @@ from blockml.document.notes import find_notes
 from blockml.document.picture_kinds import picture_file_name, picture_sides
 from blockml.document.pictures import Pictures, alternative_text, find_pictures
 from blockml.document.roles import with_roles
-from blockml.document.shown import ROW_PARENTS, content_span, layout_parts, shown_nodes
+from blockml.document.shown import ROW_PARENTS, content_span, shown_nodes
 from blockml.document.spaces import KEEPS_ALL, NO_BREAK, has_indent, kept_spaces, verse_indent, verses, with_indent
 from blockml.document.text import node_separators
+from blockml.outline import Outline, UnitKind
 from blockml.page import Flag, Page, Separator
 from blockml.page.lazy import Lazy
 from blockml.parsing.segmentation import BREAKING
@@ -159,7 +160,7 @@ class _Builder:
             self.shown[list(self.copies)] = True
         self.notes = find_notes(page, self.shown)
         self.listings = listings(page.nodes)
-        self.layout = layout_parts(page.nodes, self.shown)
+        self.layout = _layout(Outline(page), posts)
         self.start, stop = content_span(page.nodes, page.blocks.parent[rows], list(self.pictures))
         self.order, self.breaks = self._order(self.start, stop)
         self.separators = node_separators(page, rows, self.shown)
@@ -584,7 +585,12 @@ class _Builder:
         self.frames.pop()
         self.frames[-1].entries += beside
         rows = tuple(Row(*block_span(cells), node, tuple(cells)) for node, cells in table.rows if cells)
-        if any(cell.children for row in rows for cell in row.cells):
+        shown = [[cell for cell in row.cells if cell.children] for row in rows]
+        shown = [cells for cells in shown if cells]
+        if len(shown) == 1 and not (table.caption or any(cell.header for cell in shown[0])):
+            for cell in shown[0]:  # one row says nothing that its cells don't
+                self.frames[-1].entries += cell.children
+        elif shown:
             self._emit(Table(*block_span((*table.caption, *rows)), table.node, rows, table.caption))
         else:
             self.frames[-1].entries += table.caption
@@ -629,6 +635,15 @@ def _address(given: str) -> str:
     """Return the address of a link, or empty if it might run a script."""
     address = read_address(given)
     return address if is_safe(address) else ""
+
+
+def _layout(outline: Outline, posts: Sequence[ThreadPost]) -> frozenset[int]:
+    """Return the tables that are layout: also those around bodies of posts."""
+    tables, bodies = outline.elements(UnitKind.TABLE), np.array(sorted(post.body_node for post in posts))
+    if not (len(tables) and posts):
+        return outline.layout_tables
+    ends = outline.page.nodes.end[tables]
+    return outline.layout_tables.union(tables[bodies.searchsorted(ends) > bodies.searchsorted(tables)].tolist())
 
 
 def _flat(content: Iterable[Inline]) -> Iterator[Inline]:
