@@ -39,7 +39,7 @@ from blockml.records import page_record
 if TYPE_CHECKING:
     from blockml.document.nodes import Document
     from blockml.document.pictures import Pictures
-    from blockml.rules import AnyRules
+    from blockml.rules import AnyRules, RuleMatches
 
 __all__ = ["AnyHtml", "extract", "extract_page", "extract_with"]
 
@@ -191,7 +191,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
         status = Status.NO_CONTENT
     metadata = Lazy(partial(_metadata, page, rules))
     deferred = Deferred(metadata=metadata, title=Lazy(partial(_title, page, metadata, rules)))
-    pictures = Lazy(partial(_pictures, page, decision))
+    pictures = Lazy(partial(_pictures, page, decision, matches))
     deferred.document = Lazy(partial(_document, page, decision, pictures))
     deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
     deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
@@ -244,11 +244,13 @@ def _title(page: Page, metadata: Lazy[Metadata], rules: AnyRules | None = None) 
     return metadata.value.title if metadata.is_known or rules is not None else page_headline(page)
 
 
-def _pictures(page: Page, decision: Decision) -> Pictures:
+def _pictures(page: Page, decision: Decision, matches: RuleMatches | None = None) -> Pictures:
     """Find the pictures of the content, for the document and the list of pictures."""
     from blockml.document.pictures import find_pictures
 
-    return find_pictures(page, np.flatnonzero(decision.kept))
+    found = find_pictures(page, np.flatnonzero(decision.kept))
+    removed = None if matches is None else matches.removed_nodes
+    return found if removed is None else found.without(removed)
 
 
 def _document(page: Page, decision: Decision, pictures: Lazy[Pictures]) -> Document:

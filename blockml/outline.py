@@ -223,6 +223,12 @@ class Outline:
         elements = self.elements(UnitKind.TABLE)
         return (table >= 0) & self._is_layout[elements.searchsorted(table, side="right") - 1]
 
+    @property
+    def layout_tables(self) -> frozenset[int]:
+        """The tables that are there for the layout of the page only."""
+        tables = self.elements(UnitKind.TABLE)
+        return frozenset(tables[self._is_layout].tolist()) if len(tables) else frozenset()
+
     @cached_property
     def _is_layout(self) -> NDArray[np.bool_]:
         """(n_tables,) whether each table is layout.

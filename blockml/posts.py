@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from blockml.features.named_elements import OF_POSTS
 from blockml.outline import innermost, line_numbers
 from blockml.page import Blocks, Nodes, Page
+from blockml.page.attributes import of_sets
 
 __all__ = ["ThreadPost", "find_posts", "thread_changes"]
 
@@ -83,6 +85,8 @@ _NUMBERS = re.compile(r"\b\d\d?[-./]\d\d?[-./]\d\d(?:\d\d)?\b")
 #: Maximum number of candidates; of words and characters of a name, and of words of a line with author or date; of
 #: blocks of an element that is read as a name or date; and nodes of an author or quotation that are searched.
 _MOST, _NAME_WORDS, _NAME_LENGTH, _LINE_WORDS, _FEW_BLOCKS, _FEW_NODES = 4000, 5, 50, 16, 4, 40
+#: Rank of an author whose address is that of a profile.
+_BY_ADDRESS = 4
 #: Minimum number of posts whose bodies are kept, for a page to be a thread.
 _MIN_KEPT = 2
 #: Minimum share of the words of an element that its main part has, and an element that is named as a body in another
@@ -198,8 +202,8 @@ def _candidates(nodes: Nodes) -> list[int]:
     """Return the elements that are named or typed as posts."""
     held = nodes.with_words(OF_POSTS, any_case=True)
     found = sorted({node for of_word in held.values() for node in of_word})
-    named = (node for node in found if nodes.name(node) not in _NO_POSTS and _is_named(nodes.attributes[node]))
-    return [node for _, node in zip(range(_MOST), named, strict=False)]
+    named = compress(found, of_sets(nodes.attributes, found, _is_named))
+    return list(islice((node for node in named if nodes.name(node) not in _NO_POSTS), _MOST))
 
 
 def _is_named(attributes: Mapping[str, str]) -> bool:
@@ -216,6 +220,30 @@ class _Mark(NamedTuple):
     rank: int  #: 0 is best
     node: int
     text: str
+
+
+class _MarkKind(NamedTuple):
+    """What the attributes of an element say of it."""
+
+    is_quoted: bool
+    is_signature: bool
+    author: int  #: rank as the author, 0 if it is none
+    is_date: bool
+
+
+def _mark_kind(attributes: Mapping[str, str]) -> _MarkKind:
+    names, prop = attributes.get("class", ""), attributes.get("itemprop")
+    rank = next((rank for rank, classes in enumerate(_AUTHOR_CLASSES, start=2) if classes.search(names)), 0)
+    if prop == "author":
+        rank = 1
+    elif not rank and _PROFILE.search(attributes.get("href", "")):
+        rank = _BY_ADDRESS
+    if "mention" in names:
+        rank = 0
+    elif "data-author" in attributes:
+        rank = rank or _BY_ADDRESS
+    is_date = prop in _DATE_PROPERTIES or _DATE_CLASS.search(names) is not None
+    return _MarkKind(_QUOTED.search(names) is not None, _SIGNATURE.search(names) is not None, rank, is_date)
 
 
 class _Finder:
@@ -235,35 +263,27 @@ class _Finder:
         found = {*nodes.indices("time").tolist()}.union(*held.values())
         named = np.array(sorted(found), dtype=np.int64)
         named = named[innermost(nodes, candidates, named) >= 0]
+        marks = of_sets(nodes.attributes, named.tolist(), _mark_kind)
         after = 0
-        for node in named.tolist():
-            if node < after:
+        for node, kind in zip(named.tolist(), marks, strict=True):
+            if node < after or not (any(kind) or nodes.name(node) == "time"):
                 continue
-            attributes = nodes.attributes[node]
-            names = attributes.get("class", "")
-            if is_quoted := _QUOTED.search(names):
+            if kind.is_quoted:
                 self.quotations.append(node)
-            if is_quoted or _SIGNATURE.search(names):
+            if kind.is_quoted or kind.is_signature:
                 after = nodes.end.item(node)
                 continue
-            if (author := self._author(node, attributes)) is not None:
+            attributes = nodes.attributes[node]
+            if (author := self._author(node, attributes, kind.author)) is not None:
                 self.authors.append(author)
-            if (date := self._date(node, attributes)) is not None:
+            if (kind.is_date or nodes.name(node) == "time") and (date := self._date(node, attributes)) is not None:
                 self.dates.append(date)
 
-    def _author(self, node: int, attributes: Mapping[str, str]) -> _Mark | None:
-        """Return the author that an element names, or None."""
+    def _author(self, node: int, attributes: Mapping[str, str], rank: int) -> _Mark | None:
+        """Return the author that an element names, or None; ``rank`` is that of its attributes."""
         if name := _name(attributes.get("data-author", "")):
             return _Mark(0, node, name)
-        names = attributes.get("class", "")
-        if "mention" in names:
-            return None
-        rank = next((rank for rank, classes in enumerate(_AUTHOR_CLASSES, start=2) if classes.search(names)), 0)
-        if attributes.get("itemprop") == "author":
-            rank = 1
-        elif not rank and self.nodes.name(node) == "a" and _PROFILE.search(attributes.get("href", "")):
-            rank = 4
-        if not rank:
+        if not rank or (rank == _BY_ADDRESS and self.nodes.name(node) != "a"):
             return None
         own = self.nodes.tag[node : self.nodes.end.item(node)]
         links = (own == self.nodes.names.index("a")).nonzero()[0].tolist() if "a" in self.nodes.names else ()
@@ -276,10 +296,7 @@ class _Finder:
         return _Mark(rank, node, name) if name else None
 
     def _date(self, node: int, attributes: Mapping[str, str]) -> _Mark | None:
-        """Return the date that an element gives, or None."""
-        is_date = self.nodes.name(node) == "time" or attributes.get("itemprop") in _DATE_PROPERTIES
-        if not is_date and not _DATE_CLASS.search(attributes.get("class", "")):
-            return None
+        """Return the date that an element for dates gives, or None."""
         from blockml.metadata.dates import iso_date  # slow to import, and only threads need it
 
         for key in ("datetime", "content", "title"):

@@ -16,9 +16,9 @@ from blockml.cli import main
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 #: Pages whose blocks can be run one by one; they read ``data/`` and write into the current folder.
-_NAMES = (
-    "adapting batch blocks comparing document extracting labelling markdown models scikit-learn start survey training"
-)
+_NAMES = """
+adapting batch blocks comparing document extracting labelling markdown models rules scikit-learn start survey training
+"""
 PAGES = tuple(f"{name}.md" for name in _NAMES.split())
 #: Commands of console blocks that are not run: installation, the server, and the reader's folders and models.
 NOT_RUN = re.compile(r"\$ (pip |blockml label |.*\bmy-pages|.*--model mine)")

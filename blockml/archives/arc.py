@@ -2,49 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
-from blockml.archives.compression import DAMAGED, open_decompressed
+from blockml.archives.compression import compression_of
+from blockml.archives.content import Content, Syntax
 from blockml.archives.http import MAX_HEADER, Response, read_response
 from blockml.archives.suffixes import name_text
-from blockml.archives.warc import Capture
+from blockml.archives.warc import Capture, read_captures
 
 __all__ = ["arc_captures"]
 
-_MAX_LINE = 1 << 16  # maximum bytes of the line before a record
-_BLOCK = 1 << 20
+#: The line before a record: URL, address, date, media type and, last, length.
+_LINE = rb"\S{1,7000}+ +\S{1,100} +\d{8,14} +(?:\S[^\n]{0,900} )?\d{1,18}[ \r]{0,9}(?:\n|\Z)"
+_ARC = Syntax(
+    start=re.compile(rb"^(?=[a-z][a-z0-9+.-]{1,20}:)" + _LINE, re.MULTILINE),
+    first_line=re.compile(_LINE),
+    prefix=re.compile(rb"[a-z][a-z0-9+.-]{1,12}:"),
+    max_line=1 << 13,
+    n_ends=1,
+    overlap=1 << 13,
+)
 
 
 def arc_captures(path: Path, limit: int) -> Iterator[Capture]:
-    """Read the records of a file, compressed or not, up to the first damaged one; the records have no offsets."""
-    count, name = 0, name_text(path.name)
-    try:
-        with open_decompressed(path) as stream:
-            while line := stream.readline(_MAX_LINE):
-                if not line.strip():
-                    continue
+    """Read the records of a file, compressed or not, whose ids are their numbers.
+
+    A damaged one gives an error, and no other one is lost.
+    """
+    name, count = name_text(path.name), 0
+
+    def begin(content: Content) -> tuple[Capture, Callable[[int], Response]]:
+        nonlocal count
+        count += 1
+        words = content.first_line.decode("utf-8", "replace").split()
+        capture = Capture(0, Response(), f"{name}:{count}", words[0], words[2])
+        return capture, partial(_response, content, int(words[-1]))
+
+    with path.open("rb") as stream:
+        content = Content(stream, 0, compression_of(path), _ARC)
+        for capture in read_captures(content, None, limit, lambda _: None, begin):
+            if not capture.id:  # there is no record here
                 count += 1
-                capture = _capture(stream, line, f"{name}:{count}", limit)
-                if not (capture.url or "").startswith("filedesc:"):
-                    yield capture
-    except DAMAGED as error:
-        reason = f"cannot read the rest of the file ({error})"
-        yield Capture(0, Response(error=reason), f"{name}:{count + 1}")
+                yield replace(capture, id=f"{name}:{count}")
+            elif not (capture.url or "").startswith("filedesc:"):
+                yield capture
 
 
-def _capture(stream: BinaryIO, line: bytes, capture_id: str, limit: int) -> Capture:
-    """Read a record: a line of URL, address, date, media type and length, then the response."""
-    words = line.decode("utf-8", "replace").split()
-    if len(words) < 5 or not words[-1].isdecimal():
-        raise OSError(f"record {capture_id} has an invalid first line")
-    length = int(words[-1])
-    block = stream.read(min(length, limit + MAX_HEADER))
-    left = length - len(block)
-    while left > 0 and (rest := stream.read(min(left, _BLOCK))):
-        left -= len(rest)
-    response = read_response(block)
-    if left > 0 and not response.skipped:
-        response = Response(error="the file ends inside this record")
-    return Capture(0, response, capture_id, words[0], words[2])
+def _response(content: Content, length: int, limit: int) -> Response:
+    return read_response(content.read(length, limit + MAX_HEADER))

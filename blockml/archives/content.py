@@ -1,4 +1,4 @@
-"""Content of WARC files as a stream of bytes in which records are found, read and, after damage, searched for.
+"""Content of archives as a stream of bytes in which records are found, read and, after damage, searched for.
 
 Every way to store the same bytes gives the same records: uncompressed, each record in a gzip member, or all of them
 compressed together. Work is linear in the content: a record with a wrong length is read no further than the limit of
@@ -10,33 +10,40 @@ from __future__ import annotations
 import io
 import os
 import re
-import zlib
 from bisect import bisect_right
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 
-from blockml.archives.compression import DAMAGED, GZIP, decompressed, recognized
+from blockml.archives.compression import DAMAGED, Decompressed, Gzip, decompressed
 from blockml.archives.http import MAX_HEADER
 
-__all__ = ["RECORD_START", "Content", "DamageError"]
+__all__ = ["RECORD_START", "WARC", "Content", "DamageError", "Syntax"]
 
 #: Start of a record with its first field. It need not follow a line end, because the previous record may be cut off.
 #: Some writers end lines with only line feeds.
 RECORD_START = re.compile(rb"WARC/1\.\d\r?\n[\w-]{1,100}:")
-#: Maximum bytes that this matches, less one: what a search keeps of a piece for the next one.
-_OVERLAP = 112
 #: Maximum length in bytes of a record that is read before its length is confirmed by what follows (our choice): more
 #: than that of the largest page. A longer compressed record is taken as damaged if it contains the start of a record.
 LOOKAHEAD = 100 << 20
 
 _PIECE = 1 << 16  # bytes read or decompressed at a time
-_INPUT = 1 << 14  # compressed bytes read at a time; the bytes after a short member are copied
-_RECORD = b"WARC/1."
-_VERSION = re.compile(rb"WARC/\d\.\d+\s*")
-_MAX_VERSION = 100  # bytes of this line
 #: The end of a header, or the start of another record, after a header that is cut off.
 _HEADER_END = re.compile(rb"\n\r*\n|" + RECORD_START.pattern)
 #: Fields that a record has once. A second one belongs to the next record, after a header that is cut off.
 _SINGLE = {"warc-type", "warc-record-id", "content-length"}
+
+
+class Syntax(NamedTuple):
+    """How the records of a kind of archive start."""
+
+    start: re.Pattern[bytes]  #: what is searched for after damage
+    first_line: re.Pattern[bytes]
+    prefix: re.Pattern[bytes]  #: start of the content of a gzip member that has a record, within 16 bytes
+    max_line: int  #: maximum bytes of the first line
+    n_ends: int  #: number of line ends after a record
+    overlap: int  #: maximum bytes that ``start`` matches, less one: what a search keeps of a piece for the next one
+
+
+WARC = Syntax(RECORD_START, re.compile(rb"WARC/\d\.\d+\s*"), re.compile(rb"WARC/1\."), 100, 2, 112)
 
 
 class DamageError(Exception):
@@ -60,10 +67,16 @@ class _Pieces:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = cast("io.BufferedReader", stream)
+        self._frames = raw if isinstance(raw := getattr(stream, "raw", None), Decompressed) else None
 
     def read(self) -> bytes:
         """Return the next piece; empty at the end."""
         return self._stream.read1(_PIECE)
+
+    @property
+    def damaged_from(self) -> int:
+        """Position of the content of the last damaged frame."""
+        return self._frames.damage[1] if self._frames and self._frames.damage else 0
 
 
 class _Members:
@@ -73,72 +86,54 @@ class _Members:
     ----------
     stream
         The file, at the start of a member.
-    start
-        Offset of this member.
+    prefix
+        Start of a record.
     """
 
-    def __init__(self, stream: BinaryIO, start: int) -> None:
-        self.offset = start  #: Offset of the current member.
+    def __init__(self, stream: BinaryIO, prefix: re.Pattern[bytes]) -> None:
+        self._prefix = prefix
         #: Position of the content of each member, and its offset in the file.
         self.positions: list[int] = []
         self.offsets: list[int] = []
         self.last_record = -1  #: Position of the latest member whose content starts like a record.
-        self._stream = stream
-        self._unzip: zlib._Decompress | None = None
-        self._input = b""
-        self._n_read = start
-        self._position = 0
+        self._unzip = Gzip(stream)
+
+    @property
+    def damaged(self) -> int:
+        """Offset of the last damaged member."""
+        return self._unzip.damage[0] if self._unzip.damage else self._unzip.offset
+
+    @property
+    def damaged_from(self) -> int:
+        """Position of the content of the last damaged member."""
+        return self._unzip.damage[1] if self._unzip.damage else 0
 
     def read(self) -> bytes:
         """Return the next piece; empty at the end.
 
         Raises
         ------
-        OSError, EOFError, zlib.error
+        OSError
             A member is damaged.
         """
-        output = b""
-        while not output:
-            begins = self._unzip is None
-            if self._unzip is None:
-                while not self._input.lstrip(b"\0"):  # padding
-                    if not self._load():
-                        return b""
-                self._input = self._input.lstrip(b"\0")
-                self.offset = self._n_read - len(self._input)
-                if not GZIP.startswith(self._input[:2]):
-                    raise OSError("there is no gzip member where one should start")
-                self._unzip = zlib.decompressobj(wbits=31)
-            while len(output) < len(_RECORD) and not self._unzip.eof:
-                if not self._input and not self._load():
-                    raise EOFError("Compressed file ended before the end of a gzip member was reached")
-                output += self._unzip.decompress(self._input, _PIECE)
-                self._input = self._unzip.unused_data or self._unzip.unconsumed_tail
-            if begins:
-                self.positions.append(self._position)
-                self.offsets.append(self.offset)
-                if output.startswith(_RECORD):
-                    self.last_record = self._position
-            self._position += len(output)
-            if self._unzip.eof:
-                self._unzip = None
-        return output
+        piece = self._unzip.piece()
+        if piece and (not self.positions or self.positions[-1] != self._unzip.position):
+            self.positions.append(self._unzip.position)
+            self.offsets.append(self._unzip.offset)
+            if self._prefix.match(piece):
+                self.last_record = self._unzip.position
+        return piece
 
     def place(self, position: int) -> tuple[int, int]:
         """Return position and offset of the member that has the content at a position."""
         number = max(0, bisect_right(self.positions, position) - 1)
-        return (self.positions[number], self.offsets[number]) if self.positions else (0, self.offset)
+        return (self.positions[number], self.offsets[number]) if self.positions else (0, self._unzip.offset)
 
     def forget(self, position: int) -> None:
         """Forget the members before that of a position; they are removed many at a time."""
         number = bisect_right(self.positions, position) - 1
         if number > len(self.positions) // 2:
             del self.positions[:number], self.offsets[:number]
-
-    def _load(self) -> bytes:
-        self._input = self._stream.read(_INPUT)
-        self._n_read += len(self._input)
-        return self._input
 
 
 class Content:
@@ -150,11 +145,15 @@ class Content:
         A file, possibly compressed, or a pipe.
     start
         Offset of the first record, which is the stream's position; None for a pipe.
+    compression
+        Compression of a file, as its suffix.
+    syntax
+        Kind of archive.
     """
 
-    def __init__(self, stream: BinaryIO, start: int | None) -> None:
-        compression = "" if start is None else recognized(cast("io.BufferedReader", stream).peek(4)[:4])
-        self._members = _Members(stream, start or 0) if compression == ".gz" else None
+    def __init__(self, stream: BinaryIO, start: int | None, compression: str = "", syntax: Syntax = WARC) -> None:
+        self._syntax = syntax
+        self._members = _Members(stream, syntax.prefix) if compression == ".gz" else None
         self._pieces = self._members or _Pieces(decompressed(stream, compression))
         #: The file, if it is uncompressed, so that what follows a record can be read first.
         self._file = stream if start is not None and not compression else None
@@ -166,6 +165,8 @@ class Content:
         self._ended = False
         self._next = -1  # position after damage, at which the search for a record begins
         self._in_record = False
+        self.first_line = b""  #: of the current record
+        self.lost = ""  #: Damage of compressed data that the last search for a record passed.
         self.position = self._base  #: Position of the current record in the content.
         #: Offset of the current record, or of its gzip member; after an error, offset of the damage.
         self.offset = start or 0
@@ -191,19 +192,20 @@ class Content:
             if n_bytes < len(piece):
                 break
         here, line = self._base + self._cursor, self._peek()
-        if self._damage and len(line) < _MAX_VERSION and not _VERSION.match(line):
+        if self._damage and len(line) < self._syntax.max_line and not self._syntax.first_line.match(line):
             raise self._lost(self._damage, here)
         if not line:
             return False
-        if not _is_version(line):
-            in_record = self._in_record and n_ends <= 1
+        if not self._is_first(line):
+            in_record = self._in_record and n_ends < self._syntax.n_ends
             if not in_record:
                 self._begin(here)
             self._next = self.position + 1
             raise DamageError("the next bytes are not a record", in_record=in_record)
         self._begin(here)
-        self._in_record = True
-        self._cursor += line.find(b"\n") + 1 or len(line)
+        self._in_record, self._next = True, here + 1
+        self.first_line = line[: line.find(b"\n") + 1 or len(line)]
+        self._cursor += len(self.first_line)
         return True
 
     def fields(self) -> dict[str, str]:
@@ -214,11 +216,10 @@ class Content:
         DamageError
             It is damaged.
         """
-        self._next = self.position + 1
         n_bytes = 0
         found = None
         while found is None and n_bytes < MAX_HEADER:
-            more = min(self._available(n_bytes + _OVERLAP), MAX_HEADER)
+            more = min(self._available(n_bytes + self._syntax.overlap), MAX_HEADER)
             # from the end of the line before the header
             found = _HEADER_END.search(self._buffer, self._cursor - 1, self._cursor + more)
             if found is None and self._ended and more < MAX_HEADER:
@@ -262,9 +263,9 @@ class Content:
             if self._members and self.position < self._members.last_record < end:
                 raise DamageError("the record's length extends past its gzip member")
         if length > _PIECE:  # look before it is copied
-            self._available(length + _MAX_VERSION)
+            self._available(length + self._syntax.max_line)
             after = self._cursor + length
-            if not _is_end(bytes(self._buffer[after : after + _MAX_VERSION])):
+            if not self._is_end(bytes(self._buffer[after : after + self._syntax.max_line])):
                 raise DamageError("the next bytes are not a record")
         block = bytes(self._buffer[self._cursor : self._cursor + min(length, limit)])
         self._cursor += length
@@ -272,15 +273,24 @@ class Content:
 
     def resume(self) -> bool:
         """Go to the first record after damage; return False if there is none in this content."""
-        if self._damage and self._members and self._members.place(self.position)[0] == self.position:
-            return False  # each record is in its own member, so the next member has the next record
-        self._in_record = False
+        self._in_record, self.lost = False, ""
         self._cursor = max(0, self._next - self._base)
-        while (found := RECORD_START.search(self._buffer, self._cursor)) is None:
-            self._drop(max(self._cursor, len(self._buffer) - _OVERLAP))
-            if not self._extend():
+        if self._damage and self._members and self._members.place(self.position)[0] == self.position:
+            self._cursor = len(self._buffer)  # each record is in its own member, so the next member has the next record
+        while (found := self._syntax.start.search(self._buffer, self._cursor)) is None:
+            self._drop(max(self._cursor, len(self._buffer) - self._syntax.overlap))
+            if not self._extend() and not self._goes_on():
                 return False
         self._cursor = found.start()
+        return True
+
+    def _goes_on(self) -> bool:
+        """Tell whether there may be content after damaged compressed data, which is not joined to what is before it."""
+        if self._damage is None:
+            return False
+        self.lost = str(self._damage)
+        self._damage, self._ended = None, False
+        self._drop(len(self._buffer))
         return True
 
     def _read_long(self, length: int, limit: int) -> bytes:
@@ -291,13 +301,13 @@ class Content:
             n_bytes = min(self._available(1), end - here)
             if n_bytes == 0:
                 raise self._end()
-            searched = max(self._cursor - _OVERLAP, first - self._base)
-            if found := RECORD_START.search(self._buffer, searched, self._cursor + n_bytes):
+            searched = max(self._cursor - self._syntax.overlap, first - self._base)
+            if found := self._syntax.start.search(self._buffer, searched, self._cursor + n_bytes):
                 self._next = self._base + found.start()
                 raise DamageError("the record's length extends past the next record")
             kept += self._buffer[self._cursor : self._cursor + min(n_bytes, limit - len(kept))]
             self._cursor += n_bytes
-            self._drop(max(0, self._cursor - _OVERLAP))
+            self._drop(max(0, self._cursor - self._syntax.overlap))
         return bytes(kept)
 
     def _read_file(self, file: BinaryIO, length: int, limit: int) -> bytes:
@@ -307,7 +317,7 @@ class Content:
         if end > self._size:
             raise DamageError("the file ends inside this record")
         file.seek(end)
-        if not _is_end(file.read(_MAX_VERSION)):
+        if not self._is_end(file.read(self._syntax.max_line)):
             file.seek(self._base + len(self._buffer))
             raise DamageError("the next bytes are not a record")
         block = bytes(self._buffer[self._cursor : self._cursor + min(length, limit)])
@@ -336,8 +346,8 @@ class Content:
 
     def _peek(self) -> bytes:
         """Return as many bytes as the first line of a record may have, or fewer at the end."""
-        self._available(_MAX_VERSION)
-        return bytes(self._buffer[self._cursor : self._cursor + _MAX_VERSION])
+        self._available(self._syntax.max_line)
+        return bytes(self._buffer[self._cursor : self._cursor + self._syntax.max_line])
 
     def _available(self, n_bytes: int) -> int:
         """Read until the buffer has some bytes after the cursor, or the content ends; return how many it has."""
@@ -361,27 +371,24 @@ class Content:
     def _end(self) -> DamageError:
         """Return the reason why a record has no more bytes."""
         if self._damage and self._members:
-            self.offset = self._members.offset
+            self.offset = self._members.damaged
         return DamageError(self._damage or "the file ends inside this record")
 
     def _lost(self, error: Exception, here: int) -> DamageError:
         """Return the damage of compressed data after a record; it belongs to it if it is in the same gzip member."""
-        in_record = self._in_record
+        in_record = self._in_record and self._pieces.damaged_from < here
         if self._members:
-            in_record = in_record and self._members.offset == self._members.place(here - 1)[1]
             if not in_record:
                 self._begin(here)
-            self.offset = self._members.offset
+            self.offset = self._members.damaged
         self._next = here
         return DamageError(error, in_record=in_record)
 
+    def _is_first(self, start: bytes) -> bool:
+        """Tell whether some bytes start with the first line of a record."""
+        return self._syntax.first_line.fullmatch(start, 0, start.find(b"\n") + 1 or len(start)) is not None
 
-def _is_version(start: bytes) -> bool:
-    """Tell whether some bytes start with the first line of a record."""
-    return _VERSION.fullmatch(start, 0, start.find(b"\n") + 1 or len(start)) is not None
-
-
-def _is_end(after: bytes) -> bool:
-    """Tell whether a record may end before some bytes: :meth:`Content.find` finds no damage of this record in them."""
-    line = after.lstrip(b"\r\n")
-    return not line or after.count(b"\n", 0, len(after) - len(line)) > 1 or _is_version(line)
+    def _is_end(self, after: bytes) -> bool:
+        """Tell whether a record may end before some bytes: :meth:`find` finds no damage of this record in them."""
+        line = after.lstrip(b"\r\n")
+        return not line or after.count(b"\n", 0, len(after) - len(line)) >= self._syntax.n_ends or self._is_first(line)

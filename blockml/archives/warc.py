@@ -11,15 +11,16 @@ import mmap
 import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from blockml.archives.compression import GZIP
+from blockml.archives.compression import GZIP, recognized
 from blockml.archives.content import RECORD_START, Content, DamageError
 from blockml.archives.http import HTML_TYPES, MAX_HEADER, Response, charset_of, media_type, read_response
 from blockml.archives.suffixes import split_compression
 
-__all__ = ["Capture", "begins_record", "is_zipped", "next_record", "piped_captures", "warc_captures"]
+__all__ = ["Capture", "begins_record", "is_zipped", "next_record", "piped_captures", "read_captures", "warc_captures"]
 
 _SNIFFED = 1 << 10
 _MEMBER = b"\x1f\x8b\x08"
@@ -38,6 +39,10 @@ class Capture:
     url: str | None = None
     date: str = ""
     position: int = 0  #: Start of the record in the uncompressed content; for gzip members, in that of this reading
+
+
+#: Reads the header of a record; returns what it says, and a function from the limit of a body to the response.
+Begin = Callable[[Content], tuple[Capture, Callable[[int], Response]]]
 
 
 def warc_captures(
@@ -63,24 +68,17 @@ def warc_captures(
     """
     size = path.stat().st_size
     end = size if end is None else end
-    while start < end:
-        with path.open("rb") as stream:
-            stream.seek(start)
-            first = stream.peek(4)[:4]
-            content = Content(stream, start)
-            place = yield from _captures(content, end, limit, reached)
-            if place is None or not content.has_offsets:
-                start = size
-            elif place >= end:
-                start = place
-            else:  # compressed data is damaged
-                start = next_record(stream, place + 1, size, zipped=is_zipped(path, first))
-    return start
+    with path.open("rb") as stream:
+        stream.seek(start)
+        first = stream.peek(4)[:4]
+        content = Content(stream, start, ".gz" if is_zipped(path, first) else recognized(first))
+        place = yield from read_captures(content, end, limit, reached)
+    return size if place is None or not content.has_offsets else place
 
 
 def piped_captures(stream: BinaryIO, limit: int) -> Iterator[Capture]:
     """Read the records of an uncompressed file from a pipe; a damaged one gives an error and no other one is lost."""
-    yield from _captures(Content(stream, None), None, limit, lambda _: None)
+    yield from read_captures(Content(stream, None), None, limit, lambda _: None)
 
 
 def is_zipped(path: Path, first: bytes) -> bool:
@@ -118,18 +116,26 @@ def _begins_record(member: bytes) -> bool:
         return False
 
 
-def _captures(
-    content: Content, end: int | None, limit: int, reached: Callable[[int], None]
+def _begin(content: Content) -> tuple[Capture, Callable[[int], Response]]:
+    """Read the header of a record."""
+    fields = content.fields()
+    url = fields.get("warc-target-uri", "").strip("<> ") or None  # wget writes it in angle brackets
+    page_id = fields.get("warc-record-id", "").strip("<> ")
+    capture = _empty(content, page_id, url, fields.get("warc-date", ""))
+    return capture, partial(_response, content, fields)
+
+
+def read_captures(
+    content: Content, end: int | None, limit: int, reached: Callable[[int], None], begin: Begin = _begin
 ) -> Generator[Capture, None, int | None]:
-    """Yield the records that start before ``end``.
+    """Yield the records of an archive that start before ``end``; ``begin`` reads their headers.
 
     A record is yielded only after the next one was found, because the checksum of a gzip member comes last.
 
     Returns
     -------
     int or None
-        Offset of the record that starts at or after ``end``, or of damage behind which records are searched for in
-        the file; None if the stream ended.
+        Offset of the record that starts at or after ``end``; None if the stream ended.
     """
     held: Capture | None = None
     while True:
@@ -141,21 +147,21 @@ def _captures(
                 if end is not None and content.offset >= end:
                     return content.offset
                 reached(content.offset)
-                fields = content.fields()
-                url = fields.get("warc-target-uri", "").strip("<> ") or None  # wget writes it in angle brackets
-                page_id = fields.get("warc-record-id", "").strip("<> ")
-                held = _empty(content, page_id, url, fields.get("warc-date", ""))
-                held = replace(held, response=_response(content, fields, limit))
+                held, read = begin(content)
+                held = replace(held, response=read(limit))
         except DamageError as damage:
             if held is not None and not damage.in_record:
                 yield held
                 held = None
                 if end is not None and content.offset >= end:
                     return content.offset
-            yield replace(held or _empty(content), response=Response(error=f"damaged ({damage})"))
+            lost = held or _empty(content)
+            goes_on = content.resume()
+            reasons = "; ".join(dict.fromkeys(filter(None, (str(damage), content.lost))))
+            yield replace(lost, response=Response(error=f"damaged ({reasons})"))
             held = None
-            if not content.resume():
-                return content.offset
+            if not goes_on:
+                return None
         else:
             if held is not None:
                 yield held

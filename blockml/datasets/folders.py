@@ -1,7 +1,8 @@
 """Reader of page folders: one folder per page, made by hand or by a generator.
 
 ``page.html`` (or another suffix of pages) has one kind of gold next to it: ``labels.jsonl`` (``{"text", "label"}`` per
-line, covering the page's text in order) or ``expected.txt`` (the main content). ``meta.json`` is optional.
+line, covering the page's text in order) or ``expected.txt`` (the main content). ``meta.json`` is optional. The first
+line of labels that are not confirmed has ``"unfinished": true``, so that labels and their state are one file.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from blockml.archives.suffixes import is_page_of_folder
-from blockml.datasets.base import Dataset, LabelledPage, declared_url, html_files, page_from_row, text_gold
+from blockml.datasets.base import (
+    UNFINISHED_FLAG,
+    Dataset,
+    LabelledPage,
+    declared_url,
+    html_files,
+    page_from_row,
+    text_gold,
+)
 from blockml.datasets.gold import Gold, RunGold
 from blockml.datasets.labels import IGNORE, as_label
 from blockml.datasets.records import parse_record, text_lines
@@ -48,6 +57,8 @@ def _read_folder(path: Path, top: Path) -> LabelledPage:
     meta: Any = {}
     if (meta_file := path.parent / "meta.json").is_file():
         meta = parse_record(read_text(meta_file), "the file", meta_file)
+    if has_unfinished_labels(path.parent):
+        meta["flags"] = [*dict.fromkeys([*(meta.get("flags") or ()), UNFINISHED_FLAG])]
     below = path.parent.relative_to(top)
     page_id = meta.get("id") or below.as_posix()
     if not meta.get("site") and not meta.get("url"):
@@ -98,14 +109,34 @@ def _runs(path: Path) -> Iterator[tuple[str, Label | None]]:
         yield text, as_label(label, f"{path}, line {number}")
 
 
-def write_labels(path: Path, texts: Iterable[str], labels: Iterable[Label | None]) -> None:
+def has_unfinished_labels(folder: Path) -> bool:
+    """Tell whether the labels in a page folder are not confirmed; False without labels or with damaged ones."""
+    path = folder / "labels.jsonl"
+    if not path.is_file():
+        return False
+    try:
+        first = next((line for _, line in text_lines(path) if line.strip()), "")
+        return bool(first) and parse_record(first, "line 1", path).get(UNFINISHED_FLAG) is True
+    except (OSError, DatasetError):  # reported when the labels are read
+        return False
+
+
+def write_labels(
+    path: Path, texts: Iterable[str], labels: Iterable[Label | None], *, is_unfinished: bool = False
+) -> None:
     """Write the labels of a page's blocks for :func:`read_labels`, in order and atomically; None becomes ``ignore``.
+
+    The first line tells whether they are unfinished; a page without blocks has none.
 
     Raises
     ------
     OSError
         The file can't be written.
     """
-    rows = [{"text": text, "label": str(label or IGNORE)} for text, label in zip(texts, labels, strict=True)]
+    rows: list[dict[str, Any]] = [
+        {"text": text, "label": str(label or IGNORE)} for text, label in zip(texts, labels, strict=True)
+    ]
+    if rows and is_unfinished:
+        rows[0][UNFINISHED_FLAG] = True
     with atomic_write(path) as stream:
         stream.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace"))

@@ -28,6 +28,7 @@ from blockml.document.nodes import (
     InlineFormula,
     Item,
     Link,
+    List,
     Mark,
     Note,
     Paragraph,
@@ -43,9 +44,10 @@ from blockml.document.notes import find_notes
 from blockml.document.picture_kinds import picture_file_name, picture_sides
 from blockml.document.pictures import Pictures, alternative_text, find_pictures
 from blockml.document.roles import with_roles
-from blockml.document.shown import ROW_PARENTS, content_span, layout_parts, shown_nodes
+from blockml.document.shown import ROW_PARENTS, content_span, shown_nodes
 from blockml.document.spaces import KEEPS_ALL, NO_BREAK, has_indent, kept_spaces, verse_indent, verses, with_indent
 from blockml.document.text import node_separators
+from blockml.outline import Outline, UnitKind
 from blockml.page import Flag, Page, Separator
 from blockml.page.lazy import Lazy
 from blockml.parsing.segmentation import BREAKING
@@ -158,7 +160,7 @@ class _Builder:
             self.shown[list(self.copies)] = True
         self.notes = find_notes(page, self.shown)
         self.listings = listings(page.nodes)
-        self.layout = layout_parts(page.nodes, self.shown)
+        self.layout = _layout(Outline(page), posts)
         self.start, stop = content_span(page.nodes, page.blocks.parent[rows], list(self.pictures))
         self.order, self.breaks = self._order(self.start, stop)
         self.separators = node_separators(page, rows, self.shown)
@@ -446,11 +448,15 @@ class _Builder:
         return node
 
     def _children(self, frame: _Frame) -> tuple[Block, ...]:
-        """Return the blocks of a container that ends."""
+        """Return the blocks of a container that ends, without rules at its start and end."""
+        entries = frame.entries
+        while entries and isinstance(entries[-1], Rule):
+            entries.pop()
+        first = next((place for place, entry in enumerate(entries) if not isinstance(entry, Rule)), 0)
+        del entries[:first]
         if not frame.has_parts:
-            return tuple(frame.entries)  # type: ignore[arg-type]  # there are no parts
-        entries = self._with_figures(frame.entries) if self.caption_rows else frame.entries
-        return grouped(entries, MAX_DEPTH + 1 - len(self.frames))
+            return tuple(entries)  # type: ignore[arg-type]  # there are no parts
+        return grouped(self._with_figures(entries) if self.caption_rows else entries, MAX_DEPTH + 1 - len(self.frames))
 
     def _with_figures(self, entries: Sequence[Block | ListPart]) -> list[Block | ListPart]:
         """Return entries with pictures and the caption before or after them as figures."""
@@ -484,9 +490,9 @@ class _Builder:
             outer.entries.append(Quotation(*rows, node, children))
             return
         if frame.name == "li":
-            part = self.lists.part(
-                Item(*rows, node, children, None, self._check_mark(node), self.notes.notes.get(node, ""))
-            )
+            is_card = len(children) > 1 and not isinstance(children[1], List)  # of a product, which can be compared
+            checked = None if is_card else self._check_mark(node)
+            part = self.lists.part(Item(*rows, node, children, None, checked, self.notes.notes.get(node, "")))
         elif frame.name == "dd":
             part = ListPart(Description(*rows, node, children), frame.definitions)
         elif len(children) == 1 and isinstance(children[0], Paragraph):
@@ -579,7 +585,12 @@ class _Builder:
         self.frames.pop()
         self.frames[-1].entries += beside
         rows = tuple(Row(*block_span(cells), node, tuple(cells)) for node, cells in table.rows if cells)
-        if any(cell.children for row in rows for cell in row.cells):
+        shown = [[cell for cell in row.cells if cell.children] for row in rows]
+        shown = [cells for cells in shown if cells]
+        if len(shown) == 1 and not (table.caption or any(cell.header for cell in shown[0])):
+            for cell in shown[0]:  # one row says nothing that its cells don't
+                self.frames[-1].entries += cell.children
+        elif shown:
             self._emit(Table(*block_span((*table.caption, *rows)), table.node, rows, table.caption))
         else:
             self.frames[-1].entries += table.caption
@@ -612,6 +623,8 @@ class _Builder:
         if not self.heading:
             self._emit(Code(*rows, node, tuple(lines), code_language(self.nodes, node)))
             return
+        if rows[0] >= 0:
+            self.first, self.last = rows[0] if self.first < 0 else self.first, rows[1]
         for line in lines:
             self.content.add(RawSpan(_CODE_MARK, "", [line]))
             self.content.add(LINE)
@@ -622,6 +635,15 @@ def _address(given: str) -> str:
     """Return the address of a link, or empty if it might run a script."""
     address = read_address(given)
     return address if is_safe(address) else ""
+
+
+def _layout(outline: Outline, posts: Sequence[ThreadPost]) -> frozenset[int]:
+    """Return the tables that are layout: also those around bodies of posts."""
+    tables, bodies = outline.elements(UnitKind.TABLE), np.array(sorted(post.body_node for post in posts))
+    if not (len(tables) and posts):
+        return outline.layout_tables
+    ends = outline.page.nodes.end[tables]
+    return outline.layout_tables.union(tables[bodies.searchsorted(ends) > bodies.searchsorted(tables)].tolist())
 
 
 def _flat(content: Iterable[Inline]) -> Iterator[Inline]:

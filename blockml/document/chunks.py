@@ -41,6 +41,8 @@ _SENTENCE, _WORD = re.compile(r"[.!?…][\"'”’)]*\s+|[。！？][」』”�
 #: Sections of at most this share of a chunk are small, and so are headers of tables that are repeated.
 _SMALL = 4
 _MAX_HEADING = 500
+#: Maximum characters of a line without a full stop that names the list below it.
+_MAX_LABEL = 60
 #: Level of posts of a thread, below those of headings.
 _POST = 7
 #: Pieces of text of at most this share of a chunk are not cut again, although what is written around them is too long.
@@ -231,7 +233,11 @@ class _Splitter:
                 run, used = [], 0
             elif run and max(used + size, self._slice_size(run[0], block)) > room:
                 first, moved = len(run), 0  # headings at the end go on with what is below them, if they are short
-                while first and isinstance(run[first - 1], Heading) and 2 * moved <= self.room:
+                while first and _announces(run[first - 1], block) and 2 * moved <= self.room:
+                    above = run[first - 1]
+                    most = max(self._size_of(above) + moved + size, self._slice_size(above, block))
+                    if most > room and not isinstance(above, Heading):
+                        break
                     first -= 1
                     moved += self._size_of(run[first])
                 if not first or 2 * moved > self.room:
@@ -259,7 +265,7 @@ class _Splitter:
         return end - start + 2
 
     def _short(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """Iterate over blocks, with parts instead of those that are too long with the headings directly above them."""
+        """Iterate over blocks, with parts instead of those that are too long with what announces them."""
         above = 0  # size of these headings
         for block in blocks:
             size = 2 * self.size if self._is_long(block) else self._size_of(block)
@@ -270,7 +276,7 @@ class _Splitter:
                 self.room -= above
                 yield from self._parts(block, lambda part: part)
                 self.room += above
-            above = above + size if isinstance(block, Heading) else 0
+            above = above + size if _announces(block) else 0
 
     def _parts(self, block: Block, around: Around) -> Iterator[Block]:
         """Split a block that is too long; ``around`` returns a part with the containers around the block."""
@@ -485,7 +491,7 @@ class _Splitter:
             left -= stop - match.start()
             if left <= 0:
                 break
-        stop = end if is_last else stop
+        stop = end if is_last and self.text[stop:end].strip() else stop
         self.found[id(part)] = (part, begin, stop)
         yield part
         return stop
@@ -535,6 +541,16 @@ class _Splitter:
         if inner := children_of(block):
             return self._place_of(inner)
         return self.places(block)
+
+
+def _announces(block: Block, following: Block | None = None) -> bool:
+    """Tell whether a block belongs to what follows: a heading, a line that ends in a colon, or a label of a list."""
+    if not isinstance(block, Paragraph):
+        return isinstance(block, Heading)
+    text = inline_text(block.content).strip()
+    return text.endswith((":", "：")) or (
+        len(text) <= _MAX_LABEL and text[-1:].isalnum() and isinstance(following, List)
+    )
 
 
 def _inside(wrap: Callable[[tuple[Block, ...]], Block], around: Around, part: Block) -> Block:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.document.shown import layout_parts, shown_nodes, text_sums
+from blockml.document.shown import text_sums
 from blockml.document.text import text_places
-from blockml.outline import innermost
+from blockml.outline import Outline, innermost
 from blockml.page import Label, Nodes, Page, Paragraph, ParagraphKind, Post, Separator
 from blockml.page.bounds import Budget
 from blockml.parsing.lines import VOID
@@ -152,7 +152,7 @@ def _units(page: Page, rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], list[i
     The node is the deepest element around all blocks.
     """
     nodes, blocks = page.nodes, page.blocks
-    element = _elements(page, rows)[blocks.node[rows]]
+    element = _elements(page)[blocks.node[rows]]
     separators, parents = page.blocks.separators_of(rows), blocks.parent[rows]
     breaks = text_sums(nodes.named({"br"}))
     n_breaks = breaks[blocks.node[rows[1:]]] - breaks[blocks.last_node[rows[:-1]]]
@@ -170,11 +170,11 @@ def _units(page: Page, rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], list[i
     return firsts, units, around
 
 
-def _elements(page: Page, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+def _elements(page: Page) -> NDArray[np.int64]:
     """Return (n_nodes,) the heading, list, table or code block that a node is part of; -1 without one."""
     nodes = page.nodes
     found = np.full(len(nodes), -1, dtype=np.int64)
-    layout = layout_parts(nodes, shown_nodes(page, rows, BREAKING)) if "table" in nodes.names else frozenset[int]()
+    layout = Outline(page).layout_tables
     sections = text_sums(nodes.named(_SECTIONS))
     stop = 0
     for node in np.flatnonzero(nodes.named(frozenset(_KINDS))).tolist():

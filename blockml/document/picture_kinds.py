@@ -78,6 +78,10 @@ _ACTIONS = frozenset(
 #: Start of a word for logos, as in "logosmall".
 _LOGO = re.compile(r"(?:^|[-_/.])logo", re.IGNORECASE)
 _NAMED = re.compile(r"\b(?:logo|avatar|icon|is (?:offline|online))\W*$", re.IGNORECASE)
+#: Texts of pictures for a social network, and of the small ones of a gallery.
+_OF_GALLERY = re.compile(
+    r"thumbnail (?:image )?\d|view all (?:media|images)|.*\b(?:pinterest|pin with text)\b", re.IGNORECASE
+)
 #: Starts of lines that name the author.
 _BYLINE = re.compile(
     r"\W*(?:written |posted |published |text )?(?:by|von|par|por|di|door|av|af|text|autor)\b", re.IGNORECASE
@@ -99,6 +103,8 @@ def is_decoration(attributes: Mapping[str, str], address: str) -> bool:
     (True, True)
     >>> is_decoration({"alt": "Cats Ltd logo"}, "cats.png"), is_decoration({"width": "320"}, "cat.jpg")
     (True, False)
+    >>> is_decoration({"alt": "thumbnail image 2 of Cats"}, "cats.png"), is_decoration({"alt": "A pin"}, "cats.svg")
+    (True, False)
     """
     if _is_small(attributes, address):
         return True
@@ -107,8 +113,12 @@ def is_decoration(attributes: Mapping[str, str], address: str) -> bool:
         return True
     if _DESIGN.search(address):
         return True
-    alt = attributes.get("alt", "").strip()[-_MAX_ALT:]
-    return bool(alt) and (alt.lower() in _ACTIONS or _NAMED.search(alt) is not None)
+    alt = attributes.get("alt", "").strip()
+    if not alt:
+        return path[-1].lower().endswith(".svg") and "width" not in attributes
+    end = alt[-_MAX_ALT:]
+    is_named = end.lower() in _ACTIONS or _NAMED.search(end) is not None
+    return is_named or _OF_GALLERY.match(alt[:_MAX_ALT]) is not None
 
 
 def is_twin(first: str, second: str) -> bool:

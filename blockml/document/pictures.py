@@ -70,6 +70,13 @@ class Pictures(NamedTuple):
     addresses: Mapping[int, str]  #: address of each as the page gives it, by node, in order
     captions: Mapping[int, Sequence[int]]  #: blocks of the caption of each that has one
 
+    def without(self, removed: NDArray[np.bool_]) -> Pictures:
+        """Return the pictures that are not among the removed nodes (n_nodes,)."""
+        return Pictures(
+            {node: address for node, address in self.addresses.items() if not removed[node]},
+            {node: caption for node, caption in self.captions.items() if not removed[node]},
+        )
+
     def with_captions(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the given blocks and those of the captions, in order."""
         captions = [row for caption in self.captions.values() for row in caption]

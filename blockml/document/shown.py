@@ -1,4 +1,4 @@
-"""Nodes of a page that are shown in output with markup, and layout tables."""
+"""Nodes of a page that are shown in output with markup."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blockml.page import Flag, Nodes, Page
 from blockml.parsing.lines import VOID
 from blockml.parsing.segmentation import BREAKING
 
-__all__ = ["LISTS", "ROW_PARENTS", "content_span", "layout_parts", "line_element", "shown_nodes", "shown_texts"]
+__all__ = ["LISTS", "ROW_PARENTS", "content_span", "line_element", "shown_nodes", "shown_texts"]
 __all__ += ["text_sums"]
 
 #: Enum members are slow to look up in Python 3.11.
@@ -20,14 +20,9 @@ _HEAD = int(Flag.HEAD)
 _BLOCKS = BREAKING - VOID
 #: Elements that may be left out around the whole fragment; a paragraph or list keeps its element.
 _CONTAINERS = frozenset({"html", "body", "div", "article", "main", "section"})
-_TABLE_PARTS = frozenset("table tbody thead tfoot tr td th caption colgroup col".split())
 LISTS = frozenset({"ul", "ol", "menu", "dir"})
 #: Parents of rows, and of cells whose row is left out.
 ROW_PARENTS = frozenset({"table", "thead", "tbody", "tfoot"})
-#: Elements that don't occur in cells of data tables.
-_SECTIONS = frozenset("h1 h2 h3 h4 h5 h6 pre blockquote hr".split())
-#: A table without header cells is layout if a cell has this many characters.
-_LONG_CELL = 800
 
 
 def content_span(nodes: Nodes, parents: NDArray[np.int32], pictures: Sequence[int]) -> tuple[int, int]:
@@ -112,51 +107,3 @@ def shown_nodes(
         parents = nodes.parent[cells]
         result[cells] |= (nodes.named({"tr", "thead", "tbody", "tfoot"}) & result)[parents]
     return result
-
-
-def layout_parts(nodes: Nodes, shown: NDArray[np.bool_]) -> frozenset[int]:
-    """Return the nodes of layout tables with their rows and cells.
-
-    A table is layout if it is declared as layout, contains another table, has one column, or has no header cell and
-    either is one row or has a cell with a long text, a heading, code or a quotation.
-    """
-    if "table" not in nodes.names:
-        return frozenset()
-    parts = nodes.named(_TABLE_PARTS) & shown
-    owner: dict[int, int] = {}  # table of each part
-    excess: dict[int, int] = {}  # number of cells minus number of rows of each table
-    n_rows: dict[int, int] = {}
-    layout: set[int] = set()
-    with_header: set[int] = set()
-    suspect: set[int] = set()  # tables with a cell that looks like a section of a page
-    sizes = np.zeros(len(nodes), dtype=np.int64)
-    for node in np.flatnonzero(shown & (nodes.tag == 0)).tolist():
-        sizes[node] = len(nodes.texts[node])
-    length, sections = text_sums(sizes), text_sums(nodes.named(_SECTIONS) & shown)
-    open_tables: list[int] = []
-    for node in np.flatnonzero(parts).tolist():
-        while open_tables and nodes.end[open_tables[-1]] <= node:
-            open_tables.pop()
-        name = nodes.name(node)
-        if name == "table":
-            layout.update(open_tables)
-            open_tables.append(node)
-            excess[node] = n_rows[node] = 0
-            if nodes.attributes[node].get("role") in {"presentation", "none"}:
-                layout.add(node)
-        if not open_tables:
-            continue
-        table = owner[node] = open_tables[-1]
-        excess[table] += {"td": 1, "th": 1, "tr": -1}.get(name, 0)
-        n_rows[table] += name == "tr"
-        if name == "th":
-            with_header.add(table)
-        elif name == "td":
-            end = nodes.end[node]
-            if length[end] - length[node] > _LONG_CELL or sections[end] > sections[node]:
-                suspect.add(table)
-    layout.update(suspect - with_header)
-    layout.update(
-        table for table, count in excess.items() if count <= 0 or (n_rows[table] < 2 and table not in with_header)
-    )
-    return frozenset(node for node, table in owner.items() if table in layout)

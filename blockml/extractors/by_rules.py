@@ -45,13 +45,13 @@ class RulesExtractor(Extractor):
     rules: AnyRules
 
     def __post_init__(self) -> None:
-        self.rules = read_rules(self.rules)
+        self.rules = rules = read_rules(self.rules)
+        self._id = f"rules:{Path(rules.source or 'given').name} {rules.digest}"
 
     @property
     def id(self) -> str:
         """Name of the file, with a digest of the rules."""
-        rules = read_rules(self.rules)
-        return f"rules:{Path(rules.source or 'given').name} {rules.digest}"
+        return self._id
 
     def matches(self, page: Page) -> bool:
         """Tell whether a page's site has rules, and the page a layout of theirs."""

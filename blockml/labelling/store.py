@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from blockml.archives.suffixes import PAGES, is_page_of_folder, name_text, page_stem
 from blockml.datasets.base import UNFINISHED_FLAG, LabelledPage, html_files, page_from_row, read_page_file
-from blockml.datasets.folders import read_labels, write_labels
+from blockml.datasets.folders import has_unfinished_labels, read_labels, write_labels
 from blockml.datasets.records import parse_record
 from blockml.decision.decide import Decision
 from blockml.errors import BlockmlError, InputError, UsageError
@@ -48,9 +48,9 @@ class PageToLabel:
 class LabelStore:
     """Reads pages from a folder and writes labelled ones as page folders to another.
 
-    Every change is written at once, each file atomically: the page first, and the labels and their state in an order
-    in which a page is never done with other labels than those that were confirmed, even if the process is killed. Files
-    in ``folder`` are never changed, unless it is a folder of page folders and is also ``output``.
+    Every change is written at once. Labels and their state are one file, which is replaced as a whole, so that a page
+    has what was saved last or before that, even if the process is killed. Files in ``folder`` are never changed, unless
+    it is a folder of page folders and is also ``output``.
 
     Parameters
     ----------
@@ -180,9 +180,9 @@ class LabelStore:
         """
         if len(labels) != len(parsed.blocks):
             raise UsageError(f"the page has {len(parsed.blocks)} blocks, got {len(labels)} labels")
-        flags = [flag for flag in page.meta.get("flags") or () if flag != UNFINISHED_FLAG] + (
-            [] if done else [UNFINISHED_FLAG]
-        )
+        flags = [flag for flag in page.meta.get("flags") or () if flag != UNFINISHED_FLAG]
+        # A page without blocks has no line of labels that could tell its state.
+        flags += [UNFINISHED_FLAG] if not done and not labels else []
         meta = {**page.meta, "id": name_text(page.id), "flags": flags}
         with self._lock:
             if version is not None and version != self.version(page):
@@ -190,13 +190,10 @@ class LabelStore:
             place = self._place(page)
             place.mkdir(parents=True, exist_ok=True)
             _copy_page(self._source(page)[1], place)
-            known = (place / "labels.jsonl").is_file()
-            if known and done:  # confirmed labels are in place before they count as done
-                write_labels(place / "labels.jsonl", parsed.blocks.texts, labels)
-            with atomic_write(place / "meta.json") as stream:
-                stream.write(json.dumps(meta, ensure_ascii=False, indent=1).encode("utf-8", "replace"))
-            if not (known and done):  # labels that were confirmed before don't count as done before they change
-                write_labels(place / "labels.jsonl", parsed.blocks.texts, labels)
+            has_flag = UNFINISHED_FLAG in (_meta(place).get("flags") or ())  # as earlier versions wrote it
+            _write_meta(place, meta | {"flags": [*flags, UNFINISHED_FLAG]} if has_flag else meta)
+            write_labels(place / "labels.jsonl", parsed.blocks.texts, labels, is_unfinished=not done)
+            _write_meta(place, meta)
             page.state = "done" if done else UNFINISHED_FLAG
             return self.version(page)
 
@@ -211,7 +208,11 @@ class LabelStore:
         place = self._place(page)
         if not (place / "labels.jsonl").is_file():
             return "open"
-        return UNFINISHED_FLAG if UNFINISHED_FLAG in (_meta(place).get("flags") or ()) else "done"
+        return UNFINISHED_FLAG if _is_unfinished(place) else "done"
+
+
+def _is_unfinished(place: Path) -> bool:
+    return has_unfinished_labels(place) or UNFINISHED_FLAG in (_meta(place).get("flags") or ())
 
 
 def _place(page: PageToLabel, output: Path) -> Path:
@@ -248,7 +249,7 @@ def labelled_pages(output: Path) -> list[tuple[str, str]]:
     found = []
     for path in sorted(output.rglob("labels.jsonl")) if output.is_dir() else ():
         meta = _meta(path.parent)
-        if meta.get("record") and UNFINISHED_FLAG not in (meta.get("flags") or ()):
+        if meta.get("record") and not _is_unfinished(path.parent):
             found.append((str(meta.get("site") or ""), str(meta["record"])))
     return found
 
@@ -293,3 +294,11 @@ def _meta(folder: Path) -> dict[str, Any]:
         return parse_record(path.read_text(encoding="utf-8-sig"), "the file", path)
     except (OSError, ValueError):
         return {}
+
+
+def _write_meta(folder: Path, meta: dict[str, Any]) -> None:
+    """Write ``meta.json`` of a page folder, unless it is the same."""
+    if _meta(folder) == meta:
+        return
+    with atomic_write(folder / "meta.json") as stream:
+        stream.write(json.dumps(meta, ensure_ascii=False, indent=1).encode("utf-8", "replace"))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes, Page
-from blockml.page.attributes import Attributes
-from blockml.parsing.style_rules import Hiding, Selector, StyleSheets, hiding_of, shows
+from blockml.page.attributes import of_sets
+from blockml.parsing.style_rules import Hiding, HidingSelector, StyleSheets, hiding_of, shows
 
 __all__ = ["block_ways", "hidden_nodes", "hiding_names", "mark_hidden", "outermost"]
 
@@ -27,7 +26,6 @@ _FORMULAS = frozenset({"math"})
 _MIN_WORD, _MOST_WORDS = 2, 16
 
 _MARK = "[hidden: "
-_T = TypeVar("_T")
 
 
 def hidden_nodes(page: Page, kept: NDArray[np.bool_] | None = None) -> NDArray[np.int8] | None:
@@ -57,7 +55,7 @@ def hidden_nodes(page: Page, kept: NDArray[np.bool_] | None = None) -> NDArray[n
         elements = np.flatnonzero(
             (nodes.flags & _MARKED > 0) & (nodes.tag != 0) & (n_before[nodes.end] > n_before[:-1])
         )
-        own[elements] = _of_sets(nodes, elements, _by_attributes)
+        own[elements] = of_sets(nodes.attributes, elements.tolist(), _by_attributes)
     if "style" in nodes.names and page.utf8 is not None and len(flags):
         _add_rules(page, kept, own)
     return _inherited(nodes, own) if np.count_nonzero(own) else None
@@ -121,16 +119,6 @@ def outermost(nodes: Nodes, hidden: NDArray[np.bool_]) -> NDArray[np.intp]:
     return found
 
 
-def _of_sets(nodes: Nodes, elements: NDArray[np.intp], own: Callable[[Mapping[str, str]], _T]) -> list[_T]:
-    """Return (n_elements,) what a function says about the attributes of elements, many of which share them."""
-    held = nodes.attributes
-    if not isinstance(held, Attributes):
-        return [own(held[element]) for element in elements.tolist()]
-    numbers, places = np.unique(held.number[elements], return_inverse=True)
-    ways = [own(held.mapping(number)) for number in numbers.tolist()]
-    return [ways[place] for place in places.tolist()]
-
-
 def _by_attributes(held: Mapping[str, str]) -> Hiding:
     """Tell how the attributes of an element hide it."""
     if "hidden" in held:
@@ -143,13 +131,13 @@ def _by_attributes(held: Mapping[str, str]) -> Hiding:
 def _add_rules(page: Page, kept: NDArray[np.bool_] | None, own: NDArray[np.int8]) -> None:
     """Add the elements that rules of style elements hide, in place."""
     sheets, nodes = StyleSheets(page), page.nodes
-    by_name: dict[str, list[Selector]] = {}  # by one of their classes and ids, or else by element name
+    by_name: dict[str, list[HidingSelector]] = {}  # by one of their classes and ids, or else by element name
     for selector in sheets.selectors():
         by_name.setdefault(min(selector.names, default=selector.element), []).append(selector)
     if not by_name:
         return
     places = page.blocks.node if kept is None else page.blocks.node[kept]
-    revealed: dict[Selector, bool] = {}
+    revealed: dict[HidingSelector, bool] = {}
     for element in _candidates(nodes, by_name):
         first, after = places.searchsorted((element, nodes.end[element]))
         if own[element] or first == after:

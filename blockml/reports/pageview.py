@@ -27,6 +27,7 @@ from blockml.page.bounds import MAX_RATIO, Budget
 from blockml.parsing import parse
 from blockml.parsing.hiding import hiding_names
 from blockml.reports.curve_figure import curve_svg
+from blockml.reports.documentview import document_rows
 from blockml.reports.figures import profile
 from blockml.reports.liveview import live_view, script_policy
 from blockml.reports.templating import NONE, figure, shorten, write_html
@@ -121,6 +122,7 @@ def write_view(
     is_whole = len(xpaths) == len(blocks) and budget.spend(_script_size(blocks.texts), "texts at other thresholds")
     live = live_view(result, threshold, labels, extractor if is_whole else None, options)
     agreements, hidden = _agreements(labels, result.kept), hiding_names(page)
+    nodes = document_rows(result, budget)
     rules = None if result.rules is None else result.rules.by_block
     lines: list[dict[str, Any]] = []
     for i, block in enumerate(islice(blocks, len(xpaths))):
@@ -161,6 +163,7 @@ def write_view(
         heading=shorten(title or page.title or page.url or "A page", _MAX_HEADING),
         page_title=shorten(page.title or NONE, _MAX_HEADING),
         lines=lines,
+        nodes=nodes,
         n_blocks=len(blocks),
         profile=profile([line["score"] for line in lines], [line["group"] for line in lines], threshold),
         threshold=threshold,

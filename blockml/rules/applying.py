@@ -17,6 +17,7 @@ from blockml.metadata.names import clean_names
 from blockml.page import Page, Reason
 from blockml.page.lazy import LazySequence
 from blockml.page.metadata import Metadata
+from blockml.page.subtrees import nearest
 from blockml.rules.rules import DECIDING, AnyRules, SiteRules, read_rules
 from blockml.rules.selectors import Mask, Selector, SelectorTree
 from blockml.text.plurals import counted
@@ -41,6 +42,7 @@ class RuleMatches:
     by_block: Sequence[str]  #: (n_blocks,) name of the rule that decided about each block; empty without one.
     large: tuple[str, ...] = ()  #: Names of rules that removed more than half of the page's certain words.
     remarks: tuple[str, ...] = ()  #: Sentences about the page.
+    removed_nodes: NDArray[np.bool_] | None = None  #: (n_nodes,) what rules remove, with or without text.
 
     def matched(self) -> list[str]:
         """Return the names of the rules that matched something."""
@@ -114,7 +116,8 @@ def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decisi
     rules = read_rules(rules)
     found = matching(rules.at(page.url), page)
     counts = {name: int(mask.sum()) for name, mask in zip(found.names, found.masks, strict=True)}
-    number, action = block_rules(found, page)
+    node_rule, node_action = node_rules(found, page)
+    number, action = node_rule[page.blocks.parent], node_action[page.blocks.parent]
     kept = np.where(action == "", decision.kept, action == "keep")
     removed, added = decision.kept & ~kept, kept & ~decision.kept
     by_rule = np.array([*found.names, ""], dtype=object)[np.where(action == "", -1, number)]
@@ -132,7 +135,8 @@ def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decisi
         decision, kept=kept, reasons=LazySequence(len(kept), reasons), overruled=decision.overruled & ~kept | removed,
         remarks=(*decision.remarks, *remarks),
     )  # fmt: skip
-    return changed, RuleMatches(counts, by_rule.tolist(), large, tuple(remarks))
+    removed_nodes = node_action[:-1] == "drop"
+    return changed, RuleMatches(counts, by_rule.tolist(), large, tuple(remarks), removed_nodes)
 
 
 def matching(sites: Sequence[SiteRules], page: Page) -> Matched:
@@ -159,26 +163,21 @@ def block_rules(found: Matched, page: Page) -> tuple[NDArray[np.int64], NDArray[
 
     That is ``keep``, ``drop``, or empty: the extractor decides.
     """
-    blocks, nodes = page.blocks, page.nodes
-    rule_of: dict[int, int] = {}
-    # On the same element, within comes before keep, and keep before drop.
+    rule, action = node_rules(found, page)
+    return rule[page.blocks.parent], action[page.blocks.parent]
+
+
+def node_rules(found: Matched, page: Page) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+    """Return (n_nodes + 1,) the rule and its action, as of :func:`block_rules`, of each node and of what has none."""
+    nodes = page.nodes
+    rule_at = np.full(len(nodes) + 1, -1)
+    # On the same element, within comes before keep, and keep before drop; of equal ones the first rule decides.
     order = sorted((DECIDING.index(kind), -number) for number, kind in enumerate(found.kinds) if kind in DECIDING)
     for _, negative in order:
-        rule_of.update(dict.fromkeys(np.flatnonzero(found.masks[-negative]).tolist(), -negative))
+        rule_at[:-1][found.masks[-negative]] = -negative
     limits = [number for number, kind in enumerate(found.kinds) if kind == "within" and found.masks[number].any()]
     outside = limits[0] if limits else -1
-    places, values, around = [-1], [-1], [(len(nodes), -1)]  # from each place on, the rule that decides
-    for element in sorted(rule_of):
-        while element >= around[-1][0]:
-            places.append(around.pop()[0])
-            values.append(around[-1][1])
-        around.append((nodes.end.item(element), rule_of[element]))
-        places.append(element)
-        values.append(rule_of[element])
-    while len(around) > 1:
-        places.append(around.pop()[0])
-        values.append(around[-1][1])
-    rule = np.array(values)[np.searchsorted(places, blocks.parent, side="right") - 1]
+    rule = rule_at[np.append(nearest(nodes, rule_at[:-1] >= 0), -1)]
     kinds = np.array([*found.kinds, ""])
     action = np.where(kinds[rule] == "within", "", kinds[rule])
     if outside >= 0:

@@ -132,7 +132,7 @@ class _Writer:
     def _link(self, item: Link | NoteReference) -> None:
         address = self.absolute(item.address) if isinstance(item, Link) else f"#{item.anchor}"
         if address and is_safe(address):
-            self.element("ref", f" target={_quoted(address)}", self.inline, item.content)
+            self.element("ref", f" target={_address(address)}", self.inline, item.content)
         else:
             self.inline(item.content)
 
@@ -141,7 +141,7 @@ class _Writer:
         address = self.absolute(item.address)
         if address and is_safe(address) and self.budget.spend(len(address) + len(item.alt), "addresses"):
             alt = f"<desc>{_escaped(item.alt)}</desc>" if item.alt else ""
-            self.out.append(f"<graphic url={_quoted(address)}>{alt}</graphic>")
+            self.out.append(f"<graphic url={_address(address)}>{alt}</graphic>")
 
     def formula(self, tex: str) -> None:
         """Write a formula."""
@@ -233,7 +233,7 @@ def _header(fields: Mapping[str, str | Sequence[str] | None]) -> str:
     published = published + elements("date", "published") or "<p/>"
     source = f"<bibl>{title}{elements('author', 'authors')}{elements('idno', 'url')}</bibl>"
     language = f"<language ident={_quoted(str(fields['language']))}/>" if fields.get("language") else ""
-    profile = f"<abstract><p>{elements('s', 'description')}</p></abstract>" if fields.get("description") else ""
+    profile = f"<abstract>{elements('p', 'description')}</abstract>" if fields.get("description") else ""
     profile += f"<langUsage>{language}</langUsage>" if language else ""
     keywords = elements("term", "keywords")
     profile += f"<textClass><keywords>{keywords}</keywords></textClass>" if keywords else ""
@@ -249,3 +249,10 @@ def _escaped(text: str) -> str:
 
 def _quoted(text: str) -> str:
     return f'"{escape(_FORBIDDEN.sub("", text))}"'
+
+
+def _address(text: str) -> str:
+    """Return an address with escapes for brackets, which schemas allow only around numbers of hosts."""
+    host, slash, rest = text.partition("//")
+    name, _, path = rest.partition("/")
+    return _quoted(text if "[" not in path else f"{host}{slash}{name}/{path.replace('[', '%5B').replace(']', '%5D')}")

@@ -2,8 +2,8 @@
 
 The input is one WARC file, or one of JSON lines, with as many pages as asked for: copies of 500 pages of labelled
 collections, each with its own id. ``VmHWM`` is the largest resident memory that a process ever had, which includes
-memory that processes
-share; ``PSS`` (proportional set size) divides those among the processes, so its sum is what the run as a whole takes.
+pages of memory that processes share; ``PSS`` (proportional set size) divides those among the processes, so its sum is
+what the run as a whole takes.
 
     python -m research.benchmarks.batch_memory --pages 10000 50000 100000
 """

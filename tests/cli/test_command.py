@@ -47,7 +47,7 @@ def test_extract_json_has_the_documented_fields(capsys: pytest.CaptureFixture[st
     ]  # fmt: skip
     assert record["url"] == "http://x.example/"
     assert list(record["blocks"][0]) == [
-        "index", "text", "score", "kept", "reason", "xpath", "selector", "element_id", "label", "hidden"
+        "index", "text", "score", "kept", "reason", "xpath", "selector", "element_id", "rule", "label", "hidden"
     ]  # fmt: skip
     assert len(record["blocks"]) == record["n_blocks"]
 

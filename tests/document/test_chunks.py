@@ -268,3 +268,22 @@ def test_text_is_not_repeated_around_blocks_in_another_order() -> None:
     chunks = result.chunks(200)
     assert max(len(chunk.text) for chunk in chunks) <= 200
     assert sum(len(chunk.text) for chunk in chunks) <= len(result.text)
+
+
+@pytest.mark.parametrize("lead_in", ["You need these:", "Tools and materials", "**You need:**"])
+@pytest.mark.parametrize("n_items", [4, 40])
+def test_a_line_that_announces_a_list_is_in_its_chunk(lead_in: str, n_items: int) -> None:
+    """A line that ends in a colon goes on with the list, table or code below it, and the label of a short list too."""
+    text, item = "This is a sentence of the text above. " * 7, "<li>An item of seven words in all"
+    line = f"<b>{lead_in.strip('*')}</b>" if lead_in.startswith("*") else lead_in
+    result = blockml.extract(f"<p>{text}</p><p>{line}</p><ul>{item * n_items}</ul>", model="plain")
+    (chunk,) = [chunk for chunk in result.chunks(400, "markdown") if lead_in in chunk.text]
+    assert "- An item" in chunk.text or (n_items == 40 and ":" not in lead_in)
+    assert all(len(chunk.text) <= 400 for chunk in result.chunks(400, "markdown"))
+
+
+def test_a_listing_in_a_heading_is_in_its_chunk() -> None:
+    """Code of several lines in a heading has its place in the text, so that no chunk leaves it out."""
+    result = extracted("<h3>The cat sat on the mat. <pre><code>x\n\ny z</code></pre></h3><p>b")
+    assert [chunk.text for chunk in result.chunks(12)] == ["The cat sat", "on the mat.", "x\n\ny z\nb"]
+    assert (result.document.children[0].first, result.document.children[0].last) == (0, 1)

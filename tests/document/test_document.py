@@ -201,3 +201,19 @@ def test_documents_are_pickled() -> None:
     loaded = pickle.loads(pickle.dumps(result))  # noqa: S301 (our own bytes)
     assert (loaded.markdown, loaded.html) == (result.markdown, result.html)
     assert any(isinstance(item, Picture) for item in loaded.document.children[0].content)
+
+
+def test_rules_are_between_blocks() -> None:
+    """A rule at the start or end of an item or of the whole document separates nothing."""
+    result = blockml.extract("<hr><p>a</p><hr><p>b</p><ul><li><hr>c</li><li>d<hr></li></ul><hr>", model="plain")
+    assert [type(block).__name__ for block in result.document.walk()] == [
+        "Paragraph", "Rule", "Paragraph", "List", "Item", "Paragraph", "Item", "Paragraph",
+    ]  # fmt: skip
+
+
+def test_check_boxes_of_cards_are_no_tasks() -> None:
+    """An item of several paragraphs, such as a product that can be compared, has no state; one with a sublist has."""
+    box = "<input type=checkbox>"
+    page = f"<ul><li>{box}<p>Mill</p><p>$ 9</p></li></ul><p>x</p><ul><li>{box} Grind<ul><li>Rye</li></ul></li></ul>"
+    items = [block for block in blockml.extract(page, model="plain").document.walk() if isinstance(block, Item)]
+    assert [item.checked for item in items] == [None, False, None]

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -143,7 +147,7 @@ def test_a_failed_save_leaves_the_last_one(folder: Path, monkeypatch: pytest.Mon
     parsed, decision = store.propose(page)
     store.save(page, parsed, [Label.MAIN] * 3, done=True)
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("blockml.labelling.store.write_labels", full)
@@ -154,17 +158,17 @@ def test_a_failed_save_leaves_the_last_one(folder: Path, monkeypatch: pytest.Mon
         store.save(page, parsed, [Label.OTHER] * 2, done=True)
 
 
-@pytest.mark.parametrize("n_writes", range(3))
+@pytest.mark.parametrize("n_writes", range(4))
 @pytest.mark.parametrize("was_done", [False, True, None])
 @pytest.mark.parametrize("done", [False, True])
-def test_a_page_is_never_done_with_labels_that_were_not_confirmed(
+def test_labels_and_their_state_are_saved_together(
     folder: Path,
     done: bool,  # noqa: FBT001
     was_done: bool | None,  # noqa: FBT001
     n_writes: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A process that is killed after any write leaves labels and state that belong together."""
+    """A process that is killed after any write leaves the labels and the state of one save."""
     store = store_of(folder)
     page = store.pages["a"]
     parsed, decision = store.propose(page)
@@ -174,12 +178,12 @@ def test_a_page_is_never_done_with_labels_that_were_not_confirmed(
     count = 0
 
     def killed(write: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*arguments: Any) -> Any:
+        def counted(*arguments: Any, **options: Any) -> Any:
             nonlocal count
             count += 1
             if count > n_writes:
                 raise KeyboardInterrupt
-            return write(*arguments)
+            return write(*arguments, **options)
 
         return counted
 
@@ -190,10 +194,56 @@ def test_a_page_is_never_done_with_labels_that_were_not_confirmed(
     monkeypatch.undo()
     again = store_of(folder).pages["a"]
     labels = store.labels(again, parsed, decision)
-    confirmed = [labels for labels, is_done in ((before, was_done), (after, done)) if is_done]
-    assert again.state != "done" or labels in confirmed
-    if was_done is None and again.state == "open":
+    if again.state == "open":
+        assert was_done is None
         assert not (store.output / "a" / "labels.jsonl").exists()
+    else:
+        assert (again.state == "done", labels) in ((was_done, before), (done, after))
+        (read,) = open_dataset(store.output).pages
+        assert (UNFINISHED_FLAG in read.flags) == (again.state == UNFINISHED_FLAG)
+
+
+def test_a_killed_process_leaves_one_of_its_saves(folder: Path) -> None:
+    """Labels and state of a process that saves again and again are those of one save, whenever it is killed."""
+    code = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_store import Label, Path, store_of
+store = store_of(Path({str(folder)!r}))
+page = store.pages["a"]
+parsed, _ = store.propose(page)
+while True:
+    for label, done in ((Label.MAIN, True), (Label.OTHER, False), (Label.HEADING, True), (Label.COMMENT, False)):
+        store.save(page, parsed, [label] * 3, done=done)
+    print(flush=True)
+"""
+    saves = {(Label.MAIN, True), (Label.OTHER, False), (Label.HEADING, True), (Label.COMMENT, False)}
+    chance = random.Random(1)  # noqa: S311 (no secret)
+    for _ in range(8):
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:  # noqa: S603
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(chance.random() / 20)
+            process.kill()
+        store = store_of(folder)
+        page = store.pages["a"]
+        found = store.labels(page, *store.propose(page))
+        assert len(set(found)) == 1
+        assert (found[0], page.state == "done") in saves
+
+
+def test_the_state_of_labels_of_earlier_versions(folder: Path) -> None:
+    """A flag in ``meta.json`` is read, and removed after confirmed labels are in place."""
+    store = store_of(folder)
+    page = store.pages["a"]
+    parsed, _ = store.propose(page)
+    store.save(page, parsed, [Label.MAIN] * 3, done=True)
+    meta = store.output / "a" / "meta.json"
+    meta.write_text(json.dumps({**json.loads(meta.read_text()), "flags": [UNFINISHED_FLAG]}))
+    assert store_of(folder).pages["a"].state == UNFINISHED_FLAG
+    store.save(page, parsed, [Label.OTHER] * 3, done=True)
+    assert store_of(folder).pages["a"].state == "done"
+    assert json.loads(meta.read_text())["flags"] == []
 
 
 def test_versions_change_with_labels_and_their_state(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,6 +120,32 @@ def test_reasons_of_a_block(browser: Browser, tmp_path: Path) -> None:
         found.page.locator(".rendered [data-block='3']").first.click()
         assert found.page.locator(".block.current").get_attribute("data-block") == "3"
         assert "before the policy" in (found.page.locator(".block.current .facts-line").text_content() or "")
+        assert found.problems == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_document_beside_the_page(browser: Browser, size: str, tmp_path: Path) -> None:
+    """Each node is a row with its blocks; clicks lead from a node to the page and from the page to a node."""
+    content = (DATA / "pages" / "code-documentation" / "page.html").read_bytes()
+    nodes = [*blockml.extract(content).document.walk()]
+    with watched(browser, size) as found:
+        found.page.goto(view_of(content, tmp_path))
+        assert not found.page.locator(".node:visible").count()
+        found.page.check("#as-document")
+        assert not found.page.locator(".block:visible").count()
+        rows = found.page.locator(".node:visible")
+        kinds = Counter(str(row.text_content()).split()[0] for row in rows.locator(".kind").all())
+        names = Counter(type(node).__name__.lower() for node in nodes)
+        assert all(kinds[name] == names[name] for name in ("heading", "table", "row", "list", "item", "code"))
+        row = rows.filter(has_text="how many harmonic terms").last
+        assert "kept" in str(row.text_content()) or "above threshold" in str(row.text_content())
+        row.click()
+        assert "harmonic terms" in str(found.page.locator(".rendered .current").first.text_content())
+        found.page.locator(".rendered [data-block].is-kept").first.click()
+        assert found.page.locator(".node.current:visible").count() == 1
+        assert found.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        row.locator("a").click()
+        assert found.page.locator(".block:visible").count()
         assert found.problems == []
 
 

@@ -95,6 +95,6 @@ def test_statuses_of_failures_and_unsure_pages_are_only_in_batch_records() -> No
 def test_block_records_have_a_value_for_each_block() -> None:
     """Each block's record has all values; the label is null without labels."""
     (record,) = block_records(replace(blockml.extract(HTML, model="plain"), labels=None))
-    names = "index text score kept reason xpath selector element_id label hidden"
+    names = "index text score kept reason xpath selector element_id rule label hidden"
     assert list(record) == names.split()
     assert (record["index"], record["kept"], record["label"]) == (0, True, None)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from blockml import _kernel
-from blockml.archives.compression import DAMAGED, bounded_lines
+from blockml.archives.compression import DAMAGED, bounded_lines, goes_on
 from blockml.archives.suffixes import name_text
 from blockml.batch.items import Item
 from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Reading, RecordFields, printable
@@ -131,21 +131,33 @@ def line_ranges(path: Path, fields: RecordFields) -> Iterator[LineRange]:
 
 
 def line_blocks(source: str, stream: BinaryIO, fields: RecordFields, limit: int) -> Iterator[LineBlock]:
-    """Split a stream into blocks of whole lines, about :data:`UNIT_BYTES` each."""
+    """Split a stream into blocks of whole lines, about :data:`UNIT_BYTES` each.
+
+    Damage of compressed data is an error of its block, and the lines of the frames or gzip members after it follow.
+    """
     lines: list[tuple[bytes, int]] = []
     first, size = 1, 0
-    error = None
-    try:
-        for line, length in bounded_lines(stream, _line_limit(Reading(limit))):
-            lines.append((line, length))
-            size += len(line)
-            if size >= UNIT_BYTES or len(lines) == UNIT_PAGES:
-                yield LineBlock(source, first, tuple(lines), size, fields)
-                first, lines, size = first + len(lines), [], 0
-    except DAMAGED as damage:
-        error = f"cannot read the rest of the file ({damage})"
-    if lines or error:
-        yield LineBlock(source, first, tuple(lines), size, fields, error)
+    error: str | None = None
+    while True:
+        is_first, error = error is not None, None
+        try:
+            for line, length in bounded_lines(stream, _line_limit(Reading(limit))):
+                if is_first and not _is_record(line):
+                    is_first = False  # the end of a damaged line
+                    continue
+                is_first = False
+                lines.append((line, length))
+                size += len(line)
+                if size >= UNIT_BYTES or len(lines) == UNIT_PAGES:
+                    yield LineBlock(source, first, tuple(lines), size, fields)
+                    first, lines, size = first + len(lines), [], 0
+        except DAMAGED as damage:
+            error = f"cannot read {'a part' if goes_on(stream) else 'the rest'} of the file ({damage})"
+        if lines or error:
+            yield LineBlock(source, first, tuple(lines), size, fields, error)
+        if error is None or not goes_on(stream):
+            return
+        first, lines, size = first + len(lines) + 1, [], 0
 
 
 def _line_limit(reading: Reading) -> int:
@@ -205,6 +217,14 @@ def _parse_around(line: bytes, field: str) -> dict[str, Any] | None:
     if not isinstance(record, dict) or record.get(field) != _MARK.decode():  # it was in another string or object
         return None
     return record | {field: text}
+
+
+def _is_record(line: bytes) -> bool:
+    """Tell whether a line is a JSON object."""
+    try:
+        return isinstance(_loads(line), dict)
+    except ValueError:
+        return False
 
 
 @cache

@@ -89,12 +89,12 @@ def without_overlap(unit: Unit, before: Unit | None, end: int | None) -> Unit | 
 
 
 def stream_units(name: str, stream: BinaryIO, reading: Reading) -> Iterator[Items]:
-    """Read the pages of a WARC file that comes through a pipe, up to the first damaged record."""
+    """Read the pages of a WARC file that comes through a pipe."""
     return in_units(name, _pages(name, piped_captures(stream, reading.limit), reading))
 
 
 def arc_units(path: Path, reading: Reading) -> Iterator[Items]:
-    """Read the pages of an ARC file, compressed or not, up to the first damaged record; see :func:`in_units`."""
+    """Read the pages of an ARC file, compressed or not,; see :func:`in_units`."""
     return in_units(path.name, _pages(name_text(path.name), arc_captures(path, reading.limit), reading))
 
 

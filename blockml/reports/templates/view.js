@@ -4,7 +4,9 @@
 
 const view = JSON.parse(document.getElementById("view-data").textContent);
 const items = [...document.querySelectorAll("ol.blocks > .block")];
+const nodes = [...document.querySelectorAll("ol.document > .node")];
 const SEPARATORS = ["", " ", "\t", "\n", "\n"];
+const CLOSING = [...".,;:!?)]"];
 const [SPACE, CELL] = [1, 2];
 const rendered = new Map();
 for (const span of document.querySelectorAll(".rendered [data-block]")) {
@@ -28,7 +30,9 @@ function rendition() {
   kept.forEach((keep, block) => {
     if (!keep) return;
     let separator = Math.max(...view.separators.slice(before + 1, block + 1));
-    if (separator < SPACE && before + 1 < block) separator = SPACE;
+    if (separator <= SPACE && before + 1 < block) {
+      separator = view.separators[block] < SPACE && CLOSING.includes(view.texts[block][0]) ? 0 : SPACE;
+    }
     let gap = SEPARATORS[separator];
     if (view.code[block] && separator <= SPACE && before >= 0 && view.code[before]) {
       const removed = view.texts.slice(before + 1, block).join("");
@@ -92,7 +96,10 @@ function focusOn(block, scrollRendered) {
   const spans = rendered.get(block) || [];
   items[block]?.classList.add("current");
   for (const span of spans) span.classList.add("current");
-  if (scrollRendered) spans[0]?.scrollIntoView({ block: "nearest" });
+  const node = nodes.filter(({ dataset }) => dataset.first <= block && block <= dataset.last).pop();
+  node?.classList.add("current");
+  if (!scrollRendered && element("as-document")?.checked) node?.scrollIntoView({ block: "center" });
+  else if (scrollRendered) spans[0]?.scrollIntoView({ block: "nearest" });
   else items[block]?.scrollIntoView({ block: "center" });
 }
 
@@ -132,6 +139,13 @@ if (items.length) {
   document.querySelector("ol.blocks").addEventListener("click", (event) => {
     const item = event.target.closest(".block");
     if (item && !event.target.closest("details")) focusOn(Number(item.dataset.block), true);
+  });
+  document.querySelector("ol.document")?.addEventListener("click", (event) => {
+    if (event.target.closest("a")) element("as-blocks").checked = true; // the link leads to a block
+    else {
+      const node = event.target.closest(".node");
+      if (Number(node?.dataset.first) >= 0) focusOn(Number(node.dataset.first), true);
+    }
   });
   document.documentElement.classList.add("live");
   paint();
