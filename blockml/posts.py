@@ -152,7 +152,7 @@ def thread_changes(
     """Return what is added to the kept blocks of a thread, and what is removed, (n_blocks,) each.
 
     If two bodies are kept, the authors and dates above them are added, and, if most posts are kept, the likely blocks
-    of the bodies of the others. If the model keeps two bodies, what else is in these posts is removed: profiles,
+    of all bodies. If the model keeps two bodies, what else is in these posts is removed: profiles,
     buttons and signatures.
 
     Parameters
@@ -187,10 +187,10 @@ def thread_changes(
     may_add, may_remove = sum(is_kept) >= _MIN_KEPT, sum(is_default) >= _MIN_KEPT
     is_thread = may_add and 2 * sum(is_kept) >= len(posts)
     for number, (post, rows, has_body) in enumerate(zip(posts, bodies, is_kept, strict=True)):
-        is_missing = is_thread and not (has_body or post.is_remark) and is_most(rows, kept | likely)
-        added[rows] |= is_missing & likely[rows]
+        is_likely = is_thread and not post.is_remark and is_most(rows, kept | likely)
+        added[rows] |= is_likely & likely[rows]
         header = np.array(post.header, dtype=np.intp)
-        added[header] |= may_add and (has_body or is_missing)
+        added[header] |= may_add and (has_body or is_likely)
         if may_remove and is_default[number]:
             rest = np.array(post.blocks, dtype=np.intp)
             rest = rest[~(np.isin(rest, rows) | np.isin(rest, header) | (title[rest] & (number == 0)))]
