@@ -81,6 +81,7 @@ _WHEN = re.compile(
     r"\b(?:today|yesterday|(?:an?|\d+)\s?(?:sec|min|hour|hr|day|week|month|year|[hdwmy])[a-z]*\s+ago)\b|\b\d\d?:\d\d",
     re.IGNORECASE,
 )
+_JOINED = re.compile(r"\W*(?:join|regist|member since|inscri|mitglied|dabei|регистр|posts\b)", re.IGNORECASE)
 _NUMBERS = re.compile(r"\b\d\d?[-./]\d\d?[-./]\d\d(?:\d\d)?\b")
 #: Maximum number of candidates; of words and characters of a name, and of words of a line with author or date; of
 #: blocks of an element that is read as a name or date; and nodes of an author or quotation that are searched.
@@ -99,6 +100,7 @@ _BODY_CLASS = re.compile(
     r"|(?<!\S)(?:inner|content|cooked|md|message)(?!\S)",
     re.IGNORECASE,
 )
+_FORUM_BODY = re.compile(r"(?<!\S)(?:postbody|postmsg|post_message|messagetext)(?!\S)", re.IGNORECASE)
 _BODY_ID = re.compile(r"(?:post_?message|post_?content|pid|msg|comment_?body)[-_]?\d+\Z", re.IGNORECASE)
 _BODIES = frozenset("article blockquote dd div section td".split())
 #: Headings that may be the title of a thread in its first post.
@@ -203,7 +205,26 @@ def _candidates(nodes: Nodes) -> list[int]:
     held = nodes.with_words(OF_POSTS, any_case=True)
     found = sorted({node for of_word in held.values() for node in of_word})
     named = compress(found, of_sets(nodes.attributes, found, _is_named))
-    return list(islice((node for node in named if nodes.name(node) not in _NO_POSTS), _MOST))
+    posts = list(islice((node for node in named if nodes.name(node) not in _NO_POSTS), _MOST))
+    return posts if len(posts) > 1 else _around_bodies(nodes, found)
+
+
+def _around_bodies(nodes: Nodes, found: Sequence[int]) -> list[int]:
+    """Return the largest element around each body of a forum's post that has no other body, such as a table's row."""
+    bodies = np.array(list(islice(compress(found, of_sets(nodes.attributes, found, _is_forum_body)), _MOST)))
+    posts: list[int] = []
+    for node in bodies.tolist() if len(bodies) > 1 else ():
+        post, outer = node, nodes.parent.item(node)
+        for _ in range(_FEW_NODES):
+            if outer < 0 or np.diff(bodies.searchsorted((outer, nodes.end.item(outer)))) > 1:
+                break
+            post, outer = outer, nodes.parent.item(outer)
+        posts += [post] if post not in posts[-1:] else []
+    return posts
+
+
+def _is_forum_body(attributes: Mapping[str, str]) -> bool:
+    return _FORUM_BODY.search(attributes.get("class", "")) is not None
 
 
 def _is_named(attributes: Mapping[str, str]) -> bool:
@@ -303,7 +324,7 @@ class _Finder:
             if date := iso_date(attributes.get(key)):
                 return _Mark(0, node, date)
         text = self._text(node)
-        date = _date_in(text)
+        date = None if _JOINED.match(text) else _date_in(text)
         return (
             _Mark(1 if any(map(str.isdigit, text)) and not _WHEN.fullmatch(text) else 2, node, date) if date else None
         )
@@ -515,7 +536,7 @@ class _Finder:
         """Return the last short line above a body that has a date; its first block instead of a node."""
         for number in dict.fromkeys(line[above][::-1].tolist()):
             first, n_words, text = self._line(line, number)
-            if n_words <= _LINE_WORDS and (date := _date_in(text)):
+            if n_words <= _LINE_WORDS and not _JOINED.match(text) and (date := _date_in(text)):
                 return _Mark(1, first, date)
         return None
 
@@ -584,7 +605,12 @@ def _name(text: str) -> str:
     """Return a text as a name without words such as "by"; empty if it isn't one."""
     name = _BY.sub("", " ".join(text.split()), count=1) if _BY.match(text.strip()) else " ".join(text.split())
     name = name.strip(" :,»·-")
-    is_name = 0 < len(name) <= _NAME_LENGTH and len(name.split()) <= _NAME_WORDS and any(map(str.isalnum, name))
+    is_name = (
+        0 < len(name) <= _NAME_LENGTH
+        and len(name.split()) <= _NAME_WORDS
+        and any(map(str.isalnum, name))
+        and "/" not in name
+    )
     return name if is_name and not (_WHEN.search(name) or _NO_NAME.fullmatch(name)) else ""
 
 
