@@ -24,7 +24,7 @@ from blockml.decision.policy import (
     score_blocks,
 )
 from blockml.decision.prediction import Prediction, ScoredPage
-from blockml.decision.units import complete, mean_over_units
+from blockml.decision.units import complete, cut_remark, mean_over_units
 from blockml.errors import UsageError, check_name, check_type
 from blockml.features.named_elements import OF_POSTS
 from blockml.outline import Outline
@@ -145,6 +145,7 @@ def _decide(
             removals.append((reason, found & kept))
             kept = kept & ~found
     remark = comments_remark(page, by_score, by_score & ~kept) if kept is not by_score else None
+    cut = cut_remark(outline, kept) if policy.rule == "expected_f1" else None
     by_rules, posts = kept, _posts(policy, page, prediction)
     if posts:
         likely = by_score | (scores >= _LIKELY_POST * threshold)
@@ -192,7 +193,7 @@ def _decide(
 
     return Decision(
         prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure,
-        (remark,) if remark else (), posts,
+        tuple(text for text in (remark, cut) if text), posts,
     )  # fmt: skip
 
 

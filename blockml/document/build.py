@@ -623,6 +623,8 @@ class _Builder:
         if not self.heading:
             self._emit(Code(*rows, node, tuple(lines), code_language(self.nodes, node)))
             return
+        if rows[0] >= 0:
+            self.first, self.last = rows[0] if self.first < 0 else self.first, rows[1]
         for line in lines:
             self.content.add(RawSpan(_CODE_MARK, "", [line]))
             self.content.add(LINE)

@@ -491,7 +491,7 @@ class _Splitter:
             left -= stop - match.start()
             if left <= 0:
                 break
-        stop = end if is_last else stop
+        stop = end if is_last and self.text[stop:end].strip() else stop
         self.found[id(part)] = (part, begin, stop)
         yield part
         return stop

@@ -15,7 +15,7 @@ from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, name
 from blockml.metadata.items import declared_items
 from blockml.metadata.json_ld import address_of, described, keywords, names_in, other_dates, page_objects, text_of
 from blockml.metadata.names import clean_names, names_author, surname_last, unjoined
-from blockml.metadata.scripts import main_script
+from blockml.metadata.scripts import LANGUAGES, main_script
 from blockml.metadata.visible import VisibleMetadata, elements_within
 from blockml.page import Page
 from blockml.page.metadata import Metadata
@@ -329,7 +329,9 @@ class _Found:
         description, source = self.first("description")
         keep("description", _plain(description or ""), source)
         keep("canonical_url", *self.canonical_url())
-        keep("language", *self._language())
+        longest = page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
+        script = main_script(longest)
+        keep("language", *self._language(script))
         language = fields.get("language", "")  # outside the United States the day comes first
         day_first = None if language in ("", "en") else language != "en-us"
         for name in ("published", "modified"):
@@ -341,8 +343,7 @@ class _Found:
                 break
         keep("keywords", *self.first("keywords"))
         keep("image", *_absolute(next(self.every("image"), (None, "")), page))
-        longest = page.blocks.texts[int(page.blocks.n_words.argmax())] if len(page.blocks) else ""
-        keep("script", main_script(longest), "visible")
+        keep("script", script, "visible")
         if self.page_type is not None:
             keep("page_type", *self.page_type)
         title, source = self.headline(fields.get("site_name"), fields.get("canonical_url"))
@@ -371,7 +372,8 @@ class _Found:
             fields["items"] = declared_items(page, self.objects, scopes, properties)
         return Metadata(**fields, sources=sources)
 
-    def _language(self) -> tuple[str | None, str]:
+    def _language(self, script: str | None) -> tuple[str | None, str]:
+        """Return the declared language, or else that of the text's script if only one is written in it."""
         nodes = self.page.nodes
         for name in ("html", "body"):
             is_first = len(nodes) > 0 and nodes.name(0) == name
@@ -383,7 +385,7 @@ class _Found:
         for value, source in self.values.get("language", ()):
             if match := _LANGUAGE.match((text_of(value) or "").replace("_", "-")):
                 return match[0].lower(), source
-        return None, ""
+        return LANGUAGES.get(script or ""), "visible"
 
 
 def _plain(text: str) -> str:

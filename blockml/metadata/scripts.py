@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import Counter
+from collections.abc import Mapping
 
 #: First code point and script of ranges of letters (Unicode, Blocks.txt).
 _RANGES = (
@@ -21,6 +22,12 @@ _RANGES = (
     (0xFE70, "Arab"), (0xFF00, "Latn"), (0xFF66, "Jpan"), (0xFFA0, "Kore"), (0xFFE0, None), (0x20000, "Hani"),
     (0x33480, None),
 )  # fmt: skip
+#: Languages of scripts in which (nearly) all pages are in one language.
+LANGUAGES: Mapping[str, str] = {
+    "Armn": "hy", "Geor": "ka", "Grek": "el", "Gujr": "gu", "Guru": "pa", "Hani": "zh", "Hebr": "he", "Jpan": "ja",
+    "Khmr": "km", "Knda": "kn", "Kore": "ko", "Laoo": "lo", "Mlym": "ml", "Mymr": "my", "Orya": "or", "Sinh": "si",
+    "Taml": "ta", "Telu": "te", "Thai": "th",
+}  # fmt: skip
 _STARTS = [start for start, _ in _RANGES]
 #: Number of letters that are inspected.
 _SAMPLE = 100

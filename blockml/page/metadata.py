@@ -23,7 +23,8 @@ class Metadata:
     modified: str | None = None  #: Date of the last change, in the format of ``published``.
     site_name: str | None = None  #: Name of the site.
     description: str | None = None  #: Summary that the page declares.
-    language: str | None = None  #: Declared language in BCP 47, such as ``en`` or ``pt-br``.
+    #: Language in BCP 47, such as ``en`` or ``pt-br``: declared, or else that of a script in which only one is written.
+    language: str | None = None
     script: str | None = None  #: Script of most letters of the page's text in ISO 15924, such as ``Latn``.
     canonical_url: str | None = None  #: Absolute address that the page declares for itself.
     image: str | None = None  #: Absolute address of the picture that represents the page.

@@ -72,7 +72,7 @@ def as_displayed(nodes: Nodes) -> Nodes:
     has_fallbacks, found = not _FALLBACKS.isdisjoint(names), nodes.with_words(_WORDS)
     texts = "".join(nodes.texts)
     has_markup = _CODE.isdisjoint(names) and any(sign in texts for sign in _MARKUP)
-    is_changed = any(found[word] for word in _CHANGING) or "q" in names or has_fallbacks or has_markup
+    is_changed = any(found[word] for word in _CHANGING) or "q" in names or "rt" in names or has_fallbacks or has_markup
     if not is_changed and _BACK not in texts:
         return nodes
     edited = _Edited(nodes)
@@ -80,6 +80,8 @@ def as_displayed(nodes: Nodes) -> Nodes:
         edited.quote()
     if has_fallbacks:
         edited.leave_out_fallbacks()
+    if "rt" in names:
+        edited.leave_out_readings()
     edited.write_pictures([*found[_EMOJI], *found[_SMILEY], *found[_INITIAL]])
     if has_markup:
         edited.leave_out_markup()
@@ -196,6 +198,13 @@ class _Edited:
             inner = self.inner(node)
             if sum(len(self.texts[text]) for text in inner) <= _MAX_FALLBACK:
                 self.leave_out(inner)
+
+    def leave_out_readings(self) -> None:
+        """Leave out the readings that are shown above characters, unless the page puts them into brackets."""
+        nodes, bracketed = self.nodes, {*self.nodes.parent[self.nodes.indices("rp")].tolist()}
+        for node in nodes.indices("rt").tolist():
+            if nodes.parent.item(node) not in bracketed:
+                self.leave_out(self.inner(node))
 
     def leave_out(self, texts: list[int]) -> None:
         """Make texts part of no block."""

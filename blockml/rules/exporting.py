@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from blockml.errors import check_name
-from blockml.rules.rendering import to_css, to_xpath, xpath_condition
+from blockml.errors import UsageError, check_name
 from blockml.rules.rules import AnyRules, SiteRules, read_rules
 from blockml.rules.selectors import Named, Selector
 from blockml.storage.names import safe_file_name
@@ -80,63 +79,71 @@ def _selectors(layouts: Sequence[SiteRules], *kinds: str) -> list[Selector]:
     return list({selector.text: selector for selector in found}.values())
 
 
-def _value_xpath(selector: Selector) -> str:
+def _union(selectors: Sequence[Selector]) -> str:
+    """Return one XPath for several selectors."""
+    return " | ".join(selector.xpath for selector in selectors)
+
+
+def _value(selector: Selector) -> str:
     """Return the XPath of a value of metadata; that of ``meta`` is its ``content``."""
-    last = selector.paths[0].steps[-1].tests
-    is_meta = bool(last) and isinstance(last[0], Named) and last[0].name == "meta"
-    text = to_xpath(selector, attribute=True)
-    return f"{text}/@content" if is_meta and not selector.attribute and len(selector.paths) == 1 else text
+    tests = selector.paths[0][-1].tests
+    return f"{selector.xpath}/@content" if Named("meta") in tests and not selector.attribute else selector.xpath
+
+
+def _css(selectors: Sequence[Selector]) -> str:
+    """Return one CSS selector for several; raises UsageError for XPath."""
+    if xpath := next((selector.text for selector in selectors if not selector.is_css), None):
+        raise UsageError(f"only rules in CSS can be exported to programs that read CSS, and this is XPath: {xpath}")
+    return ", ".join(selector.text for selector in selectors)
 
 
 def _ftr(_site: str, layouts: Sequence[SiteRules]) -> str:
     """Return a site config: the first ``body`` that matches counts, so that each layout has one."""
     contents = [_selectors([layout], "within", "keep") for layout in layouts]
     lines = [f"body: {_outermost(content)}" for content in contents if content]
-    lines += [f"strip: {to_xpath(selector)}" for selector in _selectors(layouts, "drop")]
+    lines += [f"strip: {selector.xpath}" for selector in _selectors(layouts, "drop")]
     for kind, name in (("title", "title"), ("authors", "author"), ("published", "date")):
-        lines += [f"{name}: {_value_xpath(selector)}" for selector in _selectors(layouts, kind)]
+        lines += [f"{name}: {_value(selector)}" for selector in _selectors(layouts, kind)]
     return "\n".join([*(" ".join(line.split()) for line in lines), "prune: no", "tidy: no", ""])
 
 
 def _outermost(content: Sequence[Selector]) -> str:
     """Return the XPath of containers that are in no other one, whose text would be repeated."""
-    text = " | ".join(map(to_xpath, content))
-    if len(content) == 1 or any(path.position is not None for one in content for path in one.paths):
-        return text
-    return f"({text})[not(ancestor::*[{' or '.join(map(xpath_condition, content))}])]"
+    text = _union(content)
+    is_apart = f"count(ancestor::* | {text}) = count(ancestor::*) + count({text})"
+    return text if len(content) == 1 else f"({text})[{is_apart}]"
 
 
 def _miniflux(_site: str, layouts: Sequence[SiteRules]) -> str:
-    within, drop = (_selectors(layouts, *kinds) for kinds in (("within", "keep"), ("drop",)))
-    lines = [f"scraper rules: {', '.join(map(to_css, within))}"] if within else []
-    if drop:
-        inner = json.dumps(", ".join(map(to_css, drop)), ensure_ascii=False)  # read as a string of Go
-        lines.append(f"content rewrite rules: remove({inner})")
+    within, drop = (_css(_selectors(layouts, *kinds)) for kinds in (("within", "keep"), ("drop",)))
+    lines = [f"scraper rules: {within}"] if within else []
+    if drop:  # a string of Go
+        lines.append(f"content rewrite rules: remove({json.dumps(drop, ensure_ascii=False)})")
     return "\n".join([*lines, ""])
 
 
 def _freshrss(_site: str, layouts: Sequence[SiteRules]) -> str:
-    within, drop = (_selectors(layouts, *kinds) for kinds in (("within", "keep"), ("drop",)))
-    lines = [f"article CSS selector on original website: {', '.join(map(to_css, within)) or 'body'}"]
-    if drop:
-        lines.append(f"CSS selector of the elements to remove: {', '.join(map(to_css, drop))}")
-    return "\n".join([*lines, ""])
+    within, drop = (_css(_selectors(layouts, *kinds)) for kinds in (("within", "keep"), ("drop",)))
+    lines = [f"article CSS selector on original website: {within or 'body'}"]
+    return "\n".join([*lines, *([f"CSS selector of the elements to remove: {drop}"] if drop else []), ""])
 
 
 def _trafilatura(_site: str, layouts: Sequence[SiteRules]) -> str:
     """Return XPaths to prune: what is dropped, and what is neither in a container nor contains one."""
-    within = " or ".join(map(xpath_condition, _selectors(layouts, "within", "keep")))
-    outside = [f"//body//*[not(ancestor-or-self::*[{within}]) and not(descendant::*[{within}])]"] if within else []
-    return json.dumps([*outside, *map(to_xpath, _selectors(layouts, "drop"))], ensure_ascii=False, indent=1) + "\n"
+    within = _union(_selectors(layouts, "within", "keep"))
+    stay = f"({within})/ancestor-or-self::* | ({within})//*"
+    outside = [f"//body//*[count(. | {stay}) > count({stay})]"] if within else []
+    drop = [selector.xpath for selector in _selectors(layouts, "drop")]
+    return json.dumps([*outside, *drop], ensure_ascii=False, indent=1) + "\n"
 
 
 def _scrapy(site: str, layouts: Sequence[SiteRules]) -> str:
     name = "".join(part.capitalize() for part in "".join(c if c.isalnum() else " " for c in site).split()) or "Any"
     name = f"{'Site' if name[0].isdigit() else ''}{name}Item"
-    within = " | ".join(map(to_xpath, _selectors(layouts, "within", "keep"))) or "//body"
-    drop = " | ".join(map(to_xpath, _selectors(layouts, "drop")))
+    within = _union(_selectors(layouts, "within", "keep")) or "//body"
+    drop = _union(_selectors(layouts, "drop"))
     values = {
-        kind: " | ".join(map(_value_xpath, found))
+        kind: " | ".join(map(_value, found))
         for kind in ("title", "authors", "published")
         if (found := _selectors(layouts, kind))
     }

@@ -1,6 +1,6 @@
 """Selectors of elements: steps and tests that are evaluated for all nodes of a page at once.
 
-CSS and XPath are compiled to the same steps (:mod:`blockml.rules.css`, :mod:`blockml.rules.xpath`). A step maps the
+XPath is compiled to steps (:mod:`blockml.rules.xpath`), and CSS is translated to XPath before. A step maps the
 marked nodes of a page to other marked nodes, and a test marks the nodes that pass it. Both are a fixed number of passes
 over columns, so that the time of a selector is its length times the nodes of the page, whatever both say (Gottlob,
 Koch and Pichler, "Efficient algorithms for processing XPath queries", 2002).
@@ -20,20 +20,8 @@ from blockml.page.attributes import Attributes
 from blockml.page.cached import cached_property
 from blockml.page.subtrees import nearest_above, subtree_sums
 
-__all__ = [
-    "Attribute",
-    "Either",
-    "Has",
-    "Named",
-    "Not",
-    "Path",
-    "PathStep",
-    "Position",
-    "Selector",
-    "SelectorTree",
-    "Test",
-    "Text",
-]
+__all__ = ["AXES", "Attribute", "Count", "Either", "Has", "Named", "Not", "PathStep", "Position", "Selector"]
+__all__ += ["SelectorTree", "Test", "Text"]
 
 #: Which of a page's nodes are marked, (n_nodes,).
 Mask: TypeAlias = NDArray[np.bool_]
@@ -85,12 +73,7 @@ class SelectorTree:
     @cached_property
     def siblings(self) -> _Groups:
         """Nodes by parent."""
-        return _Groups.of((self.nodes.parent,))
-
-    @cached_property
-    def namesakes(self) -> _Groups:
-        """Nodes by parent and name."""
-        return _Groups.of((self.nodes.parent, self.nodes.tag))
+        return _Groups.of(self.nodes.parent)
 
 
 def _sets_with(held: Attributes, part: bytes) -> Iterable[int]:
@@ -111,11 +94,11 @@ class _Groups:
     end: NDArray[np.int64]  #: (n_nodes,) where it ends.
 
     @classmethod
-    def of(cls, keys: tuple[NDArray[np.int32], ...]) -> _Groups:
-        """Group nodes by equal keys."""
-        order = np.lexsort(keys[::-1])  # stable
+    def of(cls, key: NDArray[np.int32]) -> _Groups:
+        """Group nodes by a key."""
+        order = np.argsort(key, kind="stable")
         new = np.ones(len(order), dtype=bool)
-        new[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
+        new[1:] = np.diff(key[order]) != 0
         group, starts = np.cumsum(new) - 1, np.append(np.flatnonzero(new), len(order))
         return cls(order, starts[group], starts[group + 1])
 
@@ -237,21 +220,34 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Passes the siblings at the places ``step`` × n + ``offset``, n = 0, 1 …, counted from 1."""
+    """Passes the sibling at a place, from 1, among those that pass the tests before it, or the last of them."""
 
-    step: int
-    offset: int
-    among: str = "tested"  #: Siblings that count: those that pass the tests before, ``all``, or those of one ``name``.
-    last: bool = False  #: Whether places are counted from the last sibling.
+    place: int
+    last: bool = False
 
     def marks(self, tree: SelectorTree, among: Mask) -> Mask:
         """Return the nodes that pass."""
-        groups = tree.namesakes if self.among == "name" else tree.siblings
-        counted = among if self.among == "tested" else tree.elements
-        beyond = groups.counts(counted, after=self.last) + 1 - self.offset
-        if not self.step:
-            return np.asarray(beyond == 0)
-        return np.asarray((beyond % self.step == 0) & (beyond // self.step >= 0))
+        return np.asarray(tree.siblings.counts(among, after=self.last) == (0 if self.last else self.place - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Compares the number of an element's siblings before it, or ``after`` it, with a number."""
+
+    after: bool
+    name: str  #: Name of the siblings that count; ``*`` for all elements.
+    shift: int  #: Added to their number first.
+    modulo: int  #: Then the remainder of the division by this counts, if it is not 0.
+    operator: str  #: ``=``, ``<=`` or ``>=``.
+    number: int
+
+    def marks(self, tree: SelectorTree, among: Mask) -> Mask:  # noqa: ARG002 (the protocol)
+        """Return the nodes that pass."""
+        counted = tree.elements if self.name == "*" else tree.named(self.name)
+        found = tree.siblings.counts(counted, after=self.after) + self.shift
+        found = found % self.modulo if self.modulo else found
+        compare = {"=": np.equal, "<=": np.less_equal, ">=": np.greater_equal}[self.operator]
+        return np.asarray(compare(found, self.number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,13 +267,13 @@ class Has:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Passes elements that fail some tests."""
+    """Passes elements that fail a test."""
 
-    tests: tuple[Test, ...]
+    test: Test
 
     def marks(self, tree: SelectorTree, among: Mask) -> Mask:
         """Return the nodes that pass."""
-        return ~all_pass(self.tests, tree, among)
+        return ~self.test.marks(tree, among)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +284,8 @@ class Either:
 
     def marks(self, tree: SelectorTree, among: Mask) -> Mask:
         """Return the nodes that pass."""
-        return np.asarray(np.logical_or.reduce([all_pass(tests, tree, among) for tests in self.groups]))
+        none = np.zeros(len(among), dtype=bool)
+        return np.asarray(np.logical_or.reduce([none, *(all_pass(tests, tree, among) for tests in self.groups)]))
 
 
 def all_pass(tests: Sequence[Test], tree: SelectorTree, among: Mask) -> Mask:
@@ -311,29 +308,16 @@ class PathStep:
         return all_pass(self.tests, tree, tree.elements | self.texts)
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
-    """Steps from the root of a page."""
-
-    steps: tuple[PathStep, ...]
-    position: int | None = None  #: Which of the elements on the page is meant, from 1; -1 for the last; None for all.
-
-    def select(self, tree: SelectorTree) -> Mask:
-        """Return the elements that the path leads to."""
-        found: Mask | None = None  # the root
-        for step in self.steps:
-            passing = step.passing(tree)
-            if found is not None:
-                found = AXES[step.axis][0](tree, found) & passing
-            else:
-                found = passing & (tree.nodes.parent < 0) if step.axis == "child" else passing
-        found = np.zeros(len(tree.nodes), dtype=bool) if found is None else found & tree.elements
-        if self.position is None:
-            return found
-        chosen = np.flatnonzero(found)[self.position - (self.position > 0) :][:1]
-        found = np.zeros(len(tree.nodes), dtype=bool)
-        found[chosen] = True
-        return found
+def _select(steps: Sequence[PathStep], tree: SelectorTree) -> Mask:
+    """Return the elements that steps from the root of a page lead to."""
+    found = None  # the root
+    for step in steps:
+        passing = step.passing(tree)
+        if found is not None:
+            found = AXES[step.axis][0](tree, found) & passing
+        else:
+            found = passing & (tree.nodes.parent < 0) if step.axis == "child" else passing
+    return np.zeros(len(tree.nodes), dtype=bool) if found is None else found & tree.elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,30 +325,11 @@ class Selector:
     """A compiled CSS selector or XPath; see :func:`blockml.rules.compile_selector`."""
 
     text: str  #: As it was written.
-    paths: tuple[Path, ...]  #: Alternatives.
+    xpath: str  #: In XPath 1.0.
+    is_css: bool
+    paths: tuple[tuple[PathStep, ...], ...]  #: Alternatives.
     attribute: str | None = None  #: Attribute that the value is read from; None for the text.
-
-    @property
-    def is_xpath(self) -> bool:
-        """Whether it is written in XPath."""
-        return is_xpath(self.text)
 
     def select(self, tree: SelectorTree) -> Mask:
         """Return (n_nodes,) which elements match."""
-        return np.asarray(np.logical_or.reduce([path.select(tree) for path in self.paths]))
-
-    def __reduce__(self) -> tuple[Callable[[str], Selector], tuple[str]]:
-        from blockml.rules.compiling import compile_selector  # which imports this module
-
-        return compile_selector, (self.text,)
-
-
-def is_xpath(text: str) -> bool:
-    """Tell whether a selector is written in XPath: it starts with ``/``, ``./`` or ``(``.
-
-    Examples
-    --------
-    >>> is_xpath("//p"), is_xpath("p > a")
-    (True, False)
-    """
-    return text.lstrip().startswith(("/", "./", "("))
+        return np.asarray(np.logical_or.reduce([_select(steps, tree) for steps in self.paths]))

@@ -4,259 +4,231 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import NoReturn
 
-from blockml.rules.selectors import AXES, Attribute, Either, Has, Named, Not, Path, PathStep, Position, Test, Text
-from blockml.rules.tokens import SelectorReader
+from blockml.errors import UsageError
+from blockml.rules.selectors import AXES, Attribute, Count, Either, Has, Named, Not, PathStep, Position, Test, Text
 
-__all__ = ["read_xpath"]
+__all__ = ["MOST_CHARACTERS", "read_xpath"]
 
-_NAME = re.compile(r"\s*([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?)(?!\w|::|\()")
-_AXIS = re.compile(r"\s*([a-z-]+)\s*::")
-_FUNCTION = re.compile(r"\s*([a-z-]+)\s*\(")
-_STRING = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)')")
-_NUMBER = re.compile(r"\s*(\d+)")
-_WORD = re.compile(r"\s*(and|or)\b")
-_ATTRIBUTE = re.compile(r"\s*@\s*([\w:.-]+)")
-_POSITION = re.compile(r"\s*position\(\s*\)\s*(<=|>=|=|<|>)\s*(\d+)")
-_LAST = re.compile(r"\s*last\(\s*\)(?:\s*-\s*(\d+))?")
-_TEXT = re.compile(r"\s*text\(\s*\)")
-_NODE = re.compile(r"\s*(?:\*|node\(\s*\))")
+#: Maximum characters of a selector, levels of brackets in it, and steps and tests.
+MOST_CHARACTERS, _MOST_NESTED, _MOST_TESTS = 1_000, 8, 64
+_STRING = r"(?:\"([^\"]*)\"|'([^']*)')"
+_PATTERNS = {
+    "axis": r"([a-z-]+)\s*::",
+    "name": r"(?:([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?)(?![\w.(-]|::)|\*|node\(\s*\))",
+    "attribute": r"@\s*([\w:.-]+)",
+    "text": r"text\(\s*\)",
+    "string": _STRING,
+    "word": r"(and|or)\b",
+    "position": r"(?:position\(\s*\)\s*=\s*)?([1-9]\d{0,5})(?=\s*\])|last\(\s*\)(?=\s*\])",
+    "count": (
+        r"(\()?count\(\s*(preceding|following)-sibling::(\*|[\w-]+)\s*\)\s*(?:\+\s*(\d{1,6})\s*)?(?(1)\))\s*"
+        r"(?:mod\s*(\d{1,6})\s*)?(=|<=|>=)\s*(\d{1,6})"
+    ),
+    "end": rf"substring\(\s*@([\w:.-]+),\s*string-length\(\s*@\1\s*\)\s*-\s*\d+\s*\)\s*=\s*{_STRING}",
+    "call": r"(?!(?:text|node|normalize-space)\()[\w-]+\(",
+    "function": r"(contains|starts-with|not)\(",
+    "normalized": r"normalize-space\(\s*@([\w:.-]+)\s*\)",
+    "padded": r"concat\(\s*' '\s*,\s*(normalize-space\(\s*)?@([\w:.-]+)\s*(?(1)\)\s*),\s*' '\s*\)",
+}
+_READ = {name: re.compile(pattern) for name, pattern in _PATTERNS.items()}
 #: Axes of XPath; ``next`` and ``previous`` are only written as ``following-sibling::*[1]``.
 _AXES = tuple(axis for axis in AXES if axis not in {"next", "previous"})
 _NEXT = {"following-sibling": "next", "preceding-sibling": "previous"}
 #: The step that ``//`` abbreviates.
 _BELOW = PathStep("descendant-or-self", texts=True)
-_LEGAL = "tests are a position, @name, contains(), starts-with(), not(), = and != of an attribute, and paths"
+_LEGAL = (
+    "tests are a position, @name, contains(), starts-with(), not(), = and != of an attribute, = of text(), paths, and "
+    "count() of siblings"
+)
 
 
-def read_xpath(tokens: SelectorReader) -> tuple[tuple[Path, ...], str | None]:
-    """Read an XPath: a union of paths, of which all may end in the same ``/@name``, or in ``/text()``.
+def read_xpath(text: str) -> tuple[tuple[tuple[PathStep, ...], ...], str | None]:
+    """Read a union of paths, of which all may end in the same ``/@name``, or in ``/text()``.
 
     Returns
     -------
-    tuple of Path
-        The alternatives.
+    tuple of tuple of PathStep
+        The steps of each path.
     str or None
         The attribute at the end.
 
     Raises
     ------
     UsageError
-        It is not an XPath, or has something that is not supported; the message names the place.
+        It is not an XPath, or has something that is not supported.
     """
-    paths, attributes = list[Path](), set[str | None]()
+    reader = _Reader(text)
+    paths, attributes = list[tuple[PathStep, ...]](), set[str | None]()
     while True:
-        if tokens.take("("):
-            inner, attribute = _alternatives(tokens)
-            tokens.expect(")")
-            position = _bracketed_position(tokens) if tokens.take("[") else None
-            if position is not None and len(inner) > 1:
-                tokens.fail("a position after brackets needs a single path in them")
-            steps, attribute = _steps(tokens, is_absolute=True, steps=[]) if tokens.take("/") else ([], attribute)
-            if steps:
-                tokens.fail("only @name or text() may follow brackets")
-            paths += [replace(path, position=position) for path in inner]
-        else:
-            path, attribute = _path(tokens)
-            paths.append(path)
+        reader.take(".")
+        sign = reader.take("//", "/") or reader.fail("a path starts with // or /")
+        steps, attribute = reader.steps(is_absolute=True, below=sign == "//")
+        paths.append(tuple(steps))
         attributes.add(attribute)
-        if not tokens.take("|"):
+        if not reader.take("|"):
             break
-    if not tokens.ended():
-        tokens.fail("expected /, //, [, | or the end")
+    if reader.rest():
+        reader.fail("expected /, //, [, | or the end")
     if len(attributes) > 1:
-        tokens.fail("all alternatives must end in the same attribute")
+        reader.fail("all alternatives must end in the same attribute")
     return tuple(paths), attributes.pop()
 
 
-def _alternatives(tokens: SelectorReader) -> tuple[list[Path], str | None]:
-    """Read paths in brackets, which have no attributes."""
-    found = [_path(tokens)]
-    while tokens.take("|"):
-        found.append(_path(tokens))
-    if len({attribute for _, attribute in found}) > 1:
-        tokens.fail("all alternatives must end in the same attribute")
-    return [path for path, _ in found], found[0][1]
+class _Reader:
+    """The text of an XPath, and the place in it up to which it has been read."""
 
+    def __init__(self, text: str) -> None:
+        self._text, self._place = text, 0
+        self._level = self._n_tests = 0
 
-def _path(tokens: SelectorReader) -> tuple[Path, str | None]:
-    """Read a path from the root."""
-    tokens.take(".")
-    sign = tokens.take("//", "/") or tokens.fail("a path starts with // or /")
-    steps, attribute = _steps(tokens, is_absolute=True, below=sign == "//")
-    return Path(tuple(steps)), attribute
+    def match(self, name: str) -> re.Match[str] | None:
+        """Read what a pattern matches here, after white space, if it does."""
+        found = _READ[name].match(self._text, len(self._text) - len(self.rest()))
+        self._place = self._place if found is None else found.end()
+        return found
 
+    def rest(self) -> str:
+        """Return what was not read yet."""
+        return self._text[self._place :].lstrip()
 
-def _steps(
-    tokens: SelectorReader, *, is_absolute: bool = False, below: bool = False, steps: list[PathStep] | None = None
-) -> tuple[list[PathStep], str | None]:
-    """Read steps; ``below`` if ``//`` was read before them. Return them, and the attribute at their end."""
-    steps = [] if steps is None else steps
-    while True:
-        if match := tokens.match(_ATTRIBUTE):
-            if below:
-                steps.append(_BELOW)
-            return steps, match[1].lower()
-        if is_absolute and tokens.match(_TEXT):
-            return steps, None
-        steps += _step(tokens, below=below)
-        sign = tokens.take("//", "/")
-        if not sign:
-            return steps, None
-        below = sign == "//"
+    def take(self, *signs: str) -> str:
+        """Read the first of some signs that is here; empty if none is."""
+        rest = self.rest()
+        sign = next((sign for sign in signs if rest.startswith(sign)), "")
+        if sign:
+            self._place = len(self._text) - len(rest) + len(sign)
+        return sign
 
+    def expect(self, sign: str) -> None:
+        """Read a sign; raise UsageError if it is not here."""
+        if not self.take(sign):
+            self.fail(f"expected {sign!r}")
 
-def _step(tokens: SelectorReader, *, below: bool) -> list[PathStep]:
-    """Read one step; after ``//`` with an axis there are two."""
-    axis, may_count = "descendant" if below else "child", True
-    before = list[PathStep]()
-    if sign := tokens.take("..", "."):
-        axis, tests = "parent" if sign == ".." else "self", list[Test]()
-        return [*([_BELOW] if below else []), tokens.count(PathStep(axis))]
-    if match := tokens.match(_AXIS):
-        if match[1] not in _AXES:
-            tokens.fail(f"axes are {', '.join(_AXES)}")
-        axis, may_count = match[1], match[1] == "child"
-        before = [_BELOW] if below and axis != "descendant-or-self" else []
-        if before and axis == "child":
-            before, axis = [], "descendant"
-    tests = []
-    if tokens.match(_NODE) is None:
-        name = tokens.match(_NAME) or tokens.fail("expected the name of an element or *")
-        tests.append(tokens.count(Named(name[1].lower())))
-    while tokens.take("["):
-        if not tests and axis in _NEXT and (place := tokens.place) >= 0:
-            if (match := tokens.match(_NUMBER)) and match[1] == "1" and tokens.take("]"):
+    def fail(self, message: str) -> NoReturn:
+        """Raise UsageError with the place."""
+        raise UsageError(f"at {self.rest()[:20] or 'its end'!r}: {message}")
+
+    def _count(self) -> None:
+        self._n_tests += 1
+        if self._n_tests > _MOST_TESTS:
+            self.fail(f"a selector may have at most {_MOST_TESTS} steps and tests")
+
+    def string(self) -> str:
+        """Read a string."""
+        found = self.match("string")
+        return (found[1] or found[2] or "") if found else self.fail("expected a string in quotation marks")
+
+    def steps(self, *, is_absolute: bool = False, below: bool = False) -> tuple[list[PathStep], str | None]:
+        """Read steps, ``below`` if ``//`` was read before; return them, and the attribute at their end."""
+        found = list[PathStep]()
+        while True:
+            if attribute := self.match("attribute"):
+                return [*found, *([_BELOW] if below else [])], attribute[1].lower()
+            if is_absolute and self.match("text"):
+                return found, None
+            found += self._step(below=below)
+            sign = self.take("//", "/")
+            if not sign:
+                return found, None
+            below = sign == "//"
+
+    def _step(self, *, below: bool) -> list[PathStep]:
+        self._count()
+        if sign := self.take("..", "."):
+            return [*([_BELOW] if below else []), PathStep("parent" if sign == ".." else "self")]
+        axis, before = "descendant" if below else "child", list[PathStep]()
+        if given := self.match("axis"):
+            if given[1] not in _AXES:
+                self.fail(f"axes are {', '.join(_AXES)}")
+            before = [_BELOW] if below and given[1] != "child" else []
+            axis = axis if given[1] == "child" else given[1]
+        may_count = given is None or given[1] == "child"
+        name = self.match("name") or self.fail("expected the name of an element or *")
+        tests: list[Test] = [Named(name[1].lower())] if name[1] else []
+        while self.take("["):
+            if not tests and axis in _NEXT and self.take("1]"):
                 axis = _NEXT[axis]
                 continue
-            tokens.place = place
-        found = tokens.nested(lambda: _either(tokens, may_count=may_count))
-        tokens.expect("]")
-        tests.append(found)
-    return [*before, tokens.count(PathStep(axis, tuple(tests)))]
+            tests.append(self._either(may_count=may_count))
+            self.expect("]")
+        return [*before, PathStep(axis, tuple(tests))]
 
+    def _either(self, *, may_count: bool = False) -> Test:
+        """Read tests joined by ``or`` and ``and``."""
+        self._level += 1
+        if self._level > _MOST_NESTED:
+            self.fail(f"brackets may be nested {_MOST_NESTED} deep")
+        groups = [[self._test(may_count=may_count)]]
+        while word := self.match("word"):
+            if word[1] == "or":
+                groups.append([])
+            groups[-1].append(self._test(may_count=False))
+        self._level -= 1
+        return groups[0][0] if len(groups) == len(groups[0]) == 1 else Either(tuple(map(tuple, groups)))
 
-def _either(tokens: SelectorReader, *, may_count: bool) -> Test:
-    """Read tests joined by ``or`` and ``and``."""
-    groups = [[_test(tokens, may_count=may_count)]]
-    while match := tokens.match(_WORD):
-        test = _test(tokens, may_count=False)
-        if match[1] == "or":
-            groups.append([test])
-        else:
-            groups[-1].append(test)
-    if len(groups) == 1 and len(groups[0]) == 1:
-        return groups[0][0]
-    return Either(tuple(map(tuple, groups)))
+    def _test(self, *, may_count: bool) -> Test:
+        self._count()
+        if count := self.match("count"):
+            _, side, name, shift, modulo, operator, number = count.groups()
+            if modulo is not None and not int(modulo):
+                self.fail("expected a positive number after mod")
+            return Count(side == "following", name.lower(), int(shift or 0), int(modulo or 0), operator, int(number))
+        if self.take("("):
+            found = self._either()
+            self.expect(")")
+            return found
+        if position := self.match("position"):
+            if not may_count:
+                self.fail("before it is a position, which must be the only test in its brackets, after a child or //")
+            return Position(int(position[1] or 1), last=position[1] is None)
+        if end := self.match("end"):
+            return Attribute(end[1].lower(), "$=", end[2] or end[3] or "")
+        if function := self.match("function"):
+            found = self._function(function[1])
+            self.expect(")")
+            return found
+        if self.rest()[:1].isdigit() or self.match("call"):
+            self.fail(f"before it is what is not supported or never matches; {_LEGAL}")
+        if self.rest().startswith(("@", "normalize-space", "text()")):
+            return self._compared(self._subject())
+        steps, attribute = self.steps(below=self.take(".//", "./") == ".//")
+        if attribute is not None:
+            last = steps.pop() if steps else PathStep("self")
+            steps.append(replace(last, tests=(*last.tests, self._compared(Attribute(attribute)))))
+        elif self.take("!=", "="):
+            self.fail("only attributes and text() can be compared; use contains() for other texts")
+        return Has(tuple(steps))
 
+    def _function(self, name: str) -> Test:
+        """Read the arguments of a function."""
+        if name == "not":
+            return Not(self._either())
+        subject = self._subject()
+        self.expect(",")
+        return replace(subject, operator="*=" if name == "contains" else "^=", value=self.string())
 
-def _test(tokens: SelectorReader, *, may_count: bool) -> Test:
-    """Read one test; ``may_count`` if positions are legal."""
-    if tokens.take("("):
-        found = tokens.nested(lambda: _either(tokens, may_count=False))
-        tokens.expect(")")
-        return found
-    start = tokens.place
-    position = _position(tokens)
-    if position is not None:
-        if not may_count:
-            tokens.place = start
-            tokens.fail("a position must be the only test in its brackets, after a child or //")
-        return tokens.count(position)
-    if match := tokens.match(_FUNCTION):
-        if match[1] == "not":
-            inner = tokens.nested(lambda: _either(tokens, may_count=False))
-            tokens.expect(")")
-            return Not((inner,))
-        if match[1] in {"contains", "starts-with"}:
-            subject = _subject(tokens)
-            tokens.expect(",")
-            value = _string(tokens)
-            tokens.expect(")")
-            return tokens.count(replace(subject, operator="*=" if match[1] == "contains" else "^=", value=value))
-        tokens.place = start
-        if match[1] not in {"normalize-space", "text", "node"}:
-            tokens.fail(_LEGAL)
-    if tokens.text[start:].lstrip().startswith(("@", "normalize-space", "text()")):
-        subject = _subject(tokens)
-        return tokens.count(_compared(tokens, subject))
-    below = tokens.take(".//") == ".//"
-    steps, attribute = _steps(tokens, below=below)
-    if attribute is not None:
-        last = PathStep(steps[-1].axis, (*steps[-1].tests, _compared(tokens, Attribute(attribute))))
-        steps = [*steps[:-1], last]
-    elif tokens.take("!=", "="):
-        tokens.fail("only attributes can be compared; use contains() for texts")
-    return Has(tuple(steps))
+    def _subject(self) -> Attribute | Text:
+        """Read what is compared: an attribute, ``.`` or ``text()``."""
+        if found := self.match("attribute"):
+            return Attribute(found[1].lower())
+        if found := self.match("normalized"):
+            return Attribute(found[1].lower(), normalized=True)
+        if found := self.match("padded"):
+            return Attribute(found[2].lower(), normalized=found[1] is not None, padded=True)
+        if self.match("text"):
+            return Text("exists", "", own=True)
+        return Text("*=", "") if self.take(".") else self.fail("expected @name, normalize-space(@name), text() or .")
 
-
-def _compared(tokens: SelectorReader, subject: Attribute | Text) -> Test:
-    """Read a comparison with a string, if there is one; a test of existence otherwise."""
-    operator = tokens.take("!=", "=")
-    if not operator:
-        if isinstance(subject, Text):
-            return replace(subject, operator="exists")
-        return subject
-    found = replace(subject, operator="=", value=_string(tokens))
-    if operator == "=":
-        return found
-    if isinstance(found, Text):
-        tokens.fail("!= is only legal for attributes")
-    return Either(((Attribute(found.name), Not((found,))),))
-
-
-def _subject(tokens: SelectorReader) -> Attribute | Text:
-    """Read what a function compares: an attribute, ``.`` or ``text()``."""
-    if match := tokens.match(_ATTRIBUTE):
-        return Attribute(match[1].lower())
-    if tokens.match(_TEXT):
-        return Text("*=", "", own=True)
-    if match := tokens.match(_FUNCTION):
-        if match[1] == "normalize-space":
-            found = _subject(tokens)
-            tokens.expect(")")
-            if isinstance(found, Attribute):
-                return replace(found, normalized=True)
-        elif match[1] == "concat":
-            is_before = _string(tokens) == " "
-            tokens.expect(",")
-            found = _subject(tokens)
-            tokens.expect(",")
-            is_after = _string(tokens) == " "
-            tokens.expect(")")
-            if is_before and is_after and isinstance(found, Attribute):
-                return replace(found, padded=True)
-        tokens.fail("functions of attributes are normalize-space(@name) and concat(' ', @name, ' ')")
-    if tokens.take("."):
-        return Text("*=", "")
-    return tokens.fail("expected @name, text() or .")
-
-
-def _position(tokens: SelectorReader) -> Position | None:
-    """Read a position, if there is one."""
-    if match := tokens.match(_POSITION):
-        number = tokens.number(match[2])
-        if match[1] == "=":
-            return Position(0, number)
-        if match[1] in {"<", "<="}:
-            return Position(-1, number - (match[1] == "<"))
-        return Position(1, number + (match[1] == ">"))
-    if match := tokens.match(_LAST):
-        return Position(0, tokens.number(match[1] or "0") + 1, last=True)
-    if match := tokens.match(_NUMBER):
-        return Position(0, tokens.number(match[1]))
-    return None
-
-
-def _bracketed_position(tokens: SelectorReader) -> int:
-    """Read a position after brackets: a number or ``last()``."""
-    found = _position(tokens)
-    tokens.expect("]")
-    if found is None or found.step or (found.last and found.offset != 1):
-        tokens.fail("the position after brackets must be a number or last()")
-    return -1 if found.last else found.offset
-
-
-def _string(tokens: SelectorReader) -> str:
-    match = tokens.match(_STRING)
-    return (match[1] or match[2] or "") if match else tokens.fail("expected a string in quotation marks")
+    def _compared(self, subject: Attribute | Text) -> Test:
+        """Read a comparison with a string, if there is one; the attribute or text must exist otherwise."""
+        operator = self.take("!=", "=")
+        if not operator:
+            return subject
+        found = replace(subject, operator="=", value=self.string())
+        if operator == "=":
+            return found
+        if isinstance(found, Text):
+            self.fail("before it is != of a text, which is only legal for attributes")
+        return Either(((Attribute(found.name), Not(found)),))

@@ -7,8 +7,8 @@ hand-written rules (the folder ``site-rules``) with ``default`` on the pages of 
 
     BLOCKML_CORPORA=DIR python -m research.benchmarks.rules [--from N …] [--by-hand]
 
-Scores are F1 of the bags of words of a page against its gold text. Intervals resample groups. A refused group counts as
-``default`` in the rows "or default".
+Scores are F1 of the bags of words of a page against its gold text. Intervals resample groups. In the rows "or
+default", ``default`` extracts refused groups, and pages from which the rules keep nothing, as a folder of models does.
 """
 
 from __future__ import annotations
@@ -46,14 +46,21 @@ MORE = ("fundus", "magic-html", "mercury", "chinese-web-content", "ftr-articles"
 LEAST, FOLDS = 8, 4
 
 
-def page_f1(extractor: Extractor, pages: Sequence[LabelledPage], rules: AnyRules | None = None) -> list[float]:
-    """Return the F1 of each page."""
+def page_f1(
+    extractor: Extractor,
+    pages: Sequence[LabelledPage],
+    rules: AnyRules | None = None,
+    fallback: Extractor | None = None,
+) -> list[float]:
+    """Return the F1 of each page; the fallback extracts pages from which the extractor keeps nothing."""
     values = []
     for page in pages:
         html, gold = page.load()
         text = None if gold is None else gold.text()
         if gold is not None and text is not None:
             found = blockml.extract(html, url=page.url, charset=page.charset, model=extractor, rules=rules)
+            if fallback is not None and not found.text:
+                found = blockml.extract(html, url=page.url, charset=page.charset, model=fallback)
             values.append(bag_scores(text, found.text, ignored=ignored_text(gold)).f1)
     return values
 
@@ -70,7 +77,7 @@ def groups(least: int, names: Sequence[str]) -> Iterator[tuple[str, Dataset, lis
 
 
 def measure(
-    group: str, dataset: Dataset, train: Sequence[LabelledPage], test: Sequence[LabelledPage]
+    group: str, dataset: Dataset, train: Sequence[LabelledPage], test: Sequence[LabelledPage], *, only_rules: bool
 ) -> dict[str, Any]:
     """Learn from some pages of a group and measure on others; return mean F1 of each system and what was refused."""
     default = trained("default")
@@ -79,15 +86,20 @@ def measure(
     for against, use_labels in (("labels", True), ("decisions", False)):
         found = learn_rules(train, model=default, site="*", use_labels=use_labels)
         row[f"{against} accepted"] = bool(found.rules.by_site)
+        row[f"{against} or default"] = base
+        if found.rules.by_site:
+            row[f"{against} or default"] = float(np.mean(page_f1(RulesExtractor(found.rules), test, fallback=default)))
         row[f"{against} foretold"] = [result.learnt.f1 for result in found.results if result.learnt is not None]
         if not found.rules.by_site:
             found = learn_rules(train, model=default, site="*", use_labels=use_labels, least_f1=0.0)
         if found.rules.by_site:
             row[against] = float(np.mean(page_f1(RulesExtractor(found.rules), test)))
-            row[f"default + {against}"] = float(np.mean(page_f1(default, test, found.rules)))
+            if not only_rules:
+                row[f"default + {against}"] = float(np.mean(page_f1(default, test, found.rules)))
         else:
             row |= {against: 0.0, f"default + {against}": base}
-        row[f"{against} or default"] = row[against] if row[f"{against} accepted"] else base
+    if only_rules:
+        return row
     try:
         model = adapt(default.model, [replace(dataset, pages=tuple(train))]).model
     except BlockmlError as error:
@@ -106,6 +118,8 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     systems = ["default", "labels", "labels or default", "default + labels", "decisions", "decisions or default",
                "default + decisions", "adapted"]  # fmt: skip
     for system in systems:
+        if system not in rows[0]:
+            continue
         for only in (False, True):
             against = "labels" if "labels" in system else "decisions"
             if only and system in {"adapted", "labels or default", "decisions or default"}:
@@ -183,6 +197,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--from", type=int, nargs="+", default=[], metavar="N", dest="sizes", help="pages to learn from"
     )
     parser.add_argument("--by-hand", action="store_true", help="measure hand-written rules")
+    parser.add_argument("--only-rules", action="store_true", help="measure no adapted models and no rules on top")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="measure every Nth group only")
     parser.add_argument("--rows", metavar="FILE", help="also write the scores of each group and fold as JSON lines")
     arguments = parser.parse_args(argv)
@@ -206,7 +221,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 ([page for n, page in enumerate(pages) if n % FOLDS != fold], pages[fold::FOLDS])
                 for fold in range(FOLDS)
             ]  # fmt: skip
-            rows += [measure(name, dataset, *fold) for fold in folds]
+            rows += [measure(name, dataset, *fold, only_rules=arguments.only_rules) for fold in folds]
             note(f"{number} of {len(found)}: {name}")
         if arguments.rows:
             Path(arguments.rows).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

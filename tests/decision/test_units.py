@@ -13,7 +13,7 @@ import blockml
 from blockml.decision.decide import decide, with_threshold
 from blockml.decision.policy import DecisionPolicy, PolicyColumns
 from blockml.decision.prediction import Prediction
-from blockml.decision.units import complete, mean_over_units, pooled_units
+from blockml.decision.units import complete, cut_remark, mean_over_units, pooled_units
 from blockml.extractors.matrix import page_matrix
 from blockml.features.page_context import PageContext
 from blockml.outline import Outline
@@ -67,7 +67,7 @@ def test_template_blocks_in_tables_are_decided_with_them() -> None:
     [
         ("<ul><li>One thing<li>Two<li>Three things</ul><p>End", [0.9, 0.1, 0.8, 0.1], "One thing | Two | Three things",
          "kept_with_list"),
-        ("<ul><li>One<li>Two<li>Three things</ul><p>End", [0.9, 0.1, 0.1, 0.1], "One", ""),
+        ("<ul><li>One<li>Two<li>Three very long things</ul><p>End", [0.9, 0.1, 0.1, 0.1], "One", ""),
         ("<ul><li>One long <p>thing</ul><p>End", [0.9, 0.1, 0.1], "One long | thing", "kept_with_item"),
         ("<dl><dt>Size<dd>Ten meters long</dl><p>End", [0.1, 0.9, 0.1], "Size | Ten meters long", "kept_with_list"),
         ("<p>Two sites allow it:<ul><li><a>North</a><li><a>South</a></ul><p>End", [0.9, 0.2, 0.2, 0.1],
@@ -184,3 +184,31 @@ def test_an_announced_list_is_kept_at_each_lower_threshold(first: float) -> None
         assert before <= kept
         before = kept
     assert {0, 1, 2, 3} <= before
+
+
+def test_a_list_kept_from_its_start_is_whole() -> None:
+    """A third of a list without a gap keeps all of it; a list with gaps or a smaller part stays as it is."""
+    html = f"<p>Text<ul>{''.join(f'<li>Item number {number}' for number in range(9))}</ul>"
+
+    def kept(rows: tuple[int, ...], threshold: float = 0.5) -> list[int]:
+        """Return the kept items, if some reach a score of 0.6."""
+        outline = Outline(blockml.parse(html))
+        scores = np.full(10, 0.1, np.float32)
+        scores[[row + 1 for row in rows]] = 0.6
+        found = complete(outline, scores, scores, threshold, scores >= threshold)
+        return (np.flatnonzero(found.kept[1:])).tolist()
+
+    assert kept((0, 1, 2)) == kept((6, 7, 8)) == kept((7, 8), 0.3) == list(range(9))
+    assert kept((0, 1, 4)) == [0, 1, 4]
+    assert kept((0,)) == [0]
+    assert kept((0, 1, 2), 0.55) == [0, 1, 2]
+
+
+def test_a_cut_list_is_named() -> None:
+    """A warning says after which item a list is cut, and how many are left out."""
+    outline = Outline(blockml.parse("<ul>" + "".join(f"<li>Item {number}" for number in range(9)) + "</ul><p>Text"))
+    rows = np.arange(10)
+    assert cut_remark(outline, rows < 3) == 'a list is cut: 6 items after "Item 2" are left out'
+    assert cut_remark(outline, rows < 7) is None
+    assert cut_remark(outline, (rows < 3) | (rows == 5)) is None
+    assert cut_remark(outline, rows > 5) is None

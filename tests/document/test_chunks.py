@@ -280,3 +280,10 @@ def test_a_line_that_announces_a_list_is_in_its_chunk(lead_in: str, n_items: int
     (chunk,) = [chunk for chunk in result.chunks(400, "markdown") if lead_in in chunk.text]
     assert "- An item" in chunk.text or (n_items == 40 and ":" not in lead_in)
     assert all(len(chunk.text) <= 400 for chunk in result.chunks(400, "markdown"))
+
+
+def test_a_listing_in_a_heading_is_in_its_chunk() -> None:
+    """Code of several lines in a heading has its place in the text, so that no chunk leaves it out."""
+    result = extracted("<h3>The cat sat on the mat. <pre><code>x\n\ny z</code></pre></h3><p>b")
+    assert [chunk.text for chunk in result.chunks(12)] == ["The cat sat", "on the mat.", "x\n\ny z\nb"]
+    assert (result.document.children[0].first, result.document.children[0].last) == (0, 1)

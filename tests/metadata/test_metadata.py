@@ -109,6 +109,9 @@ def test_json_ld_is_read_first() -> None:
         ("<meta property=og:type content=product.item>", "page_type", "product", "opengraph"),
         ("<p>Кошки правят миром", "script", "Cyrl", "visible"),
         ("<p>猫が世界を支配する", "script", "Jpan", "visible"),
+        ("<p>猫が世界を支配する", "language", "ja", "visible"),
+        ("<html lang=en><p>猫が世界を支配する", "language", "en", "html"),
+        ("<p>Кошки правят миром", "language", None, None),
     ],
 )
 def test_each_field_has_its_source(html: str, name: str, value: object, source: str | None) -> None:

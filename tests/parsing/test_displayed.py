@@ -102,3 +102,9 @@ def test_links_back() -> None:
     """The sign of a link from a note back to the text is not text; other signs are."""
     html = "<p>Sunday. <a href='#r1'>↩</a><p>Press ↩ or <a href='/x'>↩</a>."
     assert blockml.parse(html).blocks.texts == ("Sunday.", "Press ↩ or ↩.")
+
+
+def test_readings_above_characters() -> None:
+    """Readings of characters are left out, because they would be part of the words, except in brackets."""
+    html = "<p><ruby>春<rt>はる</rt></ruby>から<ruby>山<rp>(</rp><rt>やま</rt><rp>)</rp></ruby>の"
+    assert blockml.extract(html, model="plain").text == "春から山(やま)の"
