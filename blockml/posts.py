@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import compress, islice
 from typing import NamedTuple
 
@@ -125,8 +126,15 @@ class ThreadPost:
     blocks: tuple[int, ...]  #: all blocks, without those of posts inside it
 
 
-def find_posts(page: Page) -> tuple[ThreadPost, ...]:
+def find_posts(page: Page, chosen: NDArray[np.bool_] | None = None) -> tuple[ThreadPost, ...]:
     """Find the posts of a thread, in order; none unless there are two.
+
+    Parameters
+    ----------
+    page
+        The page.
+    chosen
+        (n_blocks,) blocks of which two posts must have some, to pass over articles whose comments are left out.
 
     Examples
     --------
@@ -140,6 +148,10 @@ def find_posts(page: Page) -> tuple[ThreadPost, ...]:
     candidates = _candidates(page.nodes)
     if len(candidates) < 2:
         return ()
+    if chosen is not None:
+        owner = innermost(page.nodes, np.array(candidates), page.blocks.node[chosen])
+        if len({*owner.tolist()} - {-1}) < 2:
+            return ()
     finder = _Finder(page, candidates)
     return tuple(finder.posts()) if len(finder.elements) > 1 else ()
 
@@ -446,7 +458,7 @@ class _Finder:
         attributes = self.nodes.attributes[node]
         if attributes.get("itemprop") in ("text", "commentText", "articleBody"):
             return True
-        return bool(_BODY_CLASS.search(attributes.get("class", "")) or _BODY_ID.match(attributes.get("id", "")))
+        return _names_body(attributes.get("class", "")) or _BODY_ID.match(attributes.get("id", "")) is not None
 
     def _bodies(self, paths: Sequence[Sequence[int]]) -> list[int]:
         """Return the element of the body of each post, given its main parts.
@@ -585,6 +597,12 @@ class _Finder:
             pattern.search(f"{attributes.get('class', '')} {attributes.get('itemtype', '')}")
             for pattern, attributes in ((_IS_QUESTION, first), (_IS_ANSWER, own))
         )
+
+
+@lru_cache(2048)  # posts repeat their classes
+def _names_body(names: str) -> bool:
+    """Tell whether classes name the body of a post."""
+    return _BODY_CLASS.search(names) is not None
 
 
 def _chosen(marks: Iterable[_Mark], start: int, end: int) -> _Mark | None:
