@@ -101,21 +101,28 @@ def decide(
     ([False, True], ['below_threshold', 'above_threshold'])
     """
     prediction = _checked(prediction, len(page.blocks))
-    found = _decide(policy, page, prediction, include, exclude)
-    if policy.threshold <= HALF or found.kept.any():
-        return found
-    usual = _decide(replace(policy, threshold=float(HALF)), page, prediction, include, exclude)
-    if not usual.confidence > _MIN_CONFIDENCE:
-        return found
-    low, high, lowered = float(HALF), policy.threshold, usual
+    if policy.threshold > HALF and policy.rule == "expected_f1":
+        policy = replace(policy, threshold=_highest_threshold(policy, page, prediction))
+    return _decide(policy, page, prediction, include, exclude)
+
+
+def _highest_threshold(policy: DecisionPolicy, page: Page, prediction: Prediction) -> float:
+    """Return the threshold, or on a page with confidence the highest one that keeps something, without labels."""
+    no_labels = frozenset[Label]()
+
+    def found(threshold: float) -> Decision:
+        return _decide(replace(policy, threshold=threshold), page, prediction, no_labels, no_labels)
+
+    low, high = float(HALF), policy.threshold
+    if found(high).kept.any() or not found(low).confidence > _MIN_CONFIDENCE:
+        return high
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        found = _decide(replace(policy, threshold=middle), page, prediction, include, exclude)
-        if found.kept.any():
-            low, lowered = middle, found
+        if found(middle).kept.any():
+            low = middle
         else:
             high = middle
-    return lowered
+    return low
 
 
 def _decide(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes, Page
 from blockml.page.attributes import of_sets
-from blockml.parsing.style_rules import Hiding, Selector, StyleSheets, hiding_of, shows
+from blockml.parsing.style_rules import Hiding, HidingSelector, StyleSheets, hiding_of, shows
 
 __all__ = ["block_ways", "hidden_nodes", "hiding_names", "mark_hidden", "outermost"]
 
@@ -131,13 +131,13 @@ def _by_attributes(held: Mapping[str, str]) -> Hiding:
 def _add_rules(page: Page, kept: NDArray[np.bool_] | None, own: NDArray[np.int8]) -> None:
     """Add the elements that rules of style elements hide, in place."""
     sheets, nodes = StyleSheets(page), page.nodes
-    by_name: dict[str, list[Selector]] = {}  # by one of their classes and ids, or else by element name
+    by_name: dict[str, list[HidingSelector]] = {}  # by one of their classes and ids, or else by element name
     for selector in sheets.selectors():
         by_name.setdefault(min(selector.names, default=selector.element), []).append(selector)
     if not by_name:
         return
     places = page.blocks.node if kept is None else page.blocks.node[kept]
-    revealed: dict[Selector, bool] = {}
+    revealed: dict[HidingSelector, bool] = {}
     for element in _candidates(nodes, by_name):
         first, after = places.searchsorted((element, nodes.end[element]))
         if own[element] or first == after:

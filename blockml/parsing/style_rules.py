@@ -15,7 +15,7 @@ from enum import IntEnum
 from blockml import _kernel
 from blockml.page import Flag, Page
 
-__all__ = ["Hiding", "Selector", "StyleSheets", "hiding_of", "shows"]
+__all__ = ["Hiding", "HidingSelector", "StyleSheets", "hiding_of", "shows"]
 
 _NOSCRIPT = int(Flag.NOSCRIPT)
 #: Maximum bytes of style sheets that are read, and numbers of style elements, of selectors that hide, and of rules with
@@ -44,7 +44,7 @@ class Hiding(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Selector:
+class HidingSelector:
     """A simple selector of a rule that hides elements."""
 
     element: str  #: Element name in lower case; empty for any.
@@ -97,10 +97,10 @@ class StyleSheets:
     def __init__(self, page: Page) -> None:
         self._sheets = [_COMMENT.sub(b" ", sheet) if b"/*" in sheet else sheet for sheet in _style_texts(page)]
 
-    def selectors(self) -> list[Selector]:
+    def selectors(self) -> list[HidingSelector]:
         """Return the simple selectors of rules that hide elements."""
         read = _hiding_rules if _kernel.compiled is None else _kernel.compiled.hiding_rules
-        found: list[Selector] = []
+        found: list[HidingSelector] = []
         for number, css in enumerate(self._sheets):
             for first, brace, end, outer in read(css):
                 if len(found) < _MAX_SELECTORS and (outer < 0 or _ON_SCREENS.match(css, outer)):
@@ -109,14 +109,14 @@ class StyleSheets:
                         match = _SIMPLE.fullmatch(selector.strip())
                         if match and match[0]:
                             names = frozenset(_NAME.findall(match[2]))
-                            found.append(Selector((match[1] or "").lower(), names, way, number, brace))
+                            found.append(HidingSelector((match[1] or "").lower(), names, way, number, brace))
         return found
 
-    def reveals(self, selector: Selector) -> bool:
+    def reveals(self, selector: HidingSelector) -> bool:
         """Tell whether another rule shows the elements of a selector, perhaps in some state."""
         return any(self._shows(name, selector) for name in selector.names or (selector.element,))
 
-    def _shows(self, name: str, selector: Selector) -> bool:
+    def _shows(self, name: str, selector: HidingSelector) -> bool:
         pattern = re.compile(rb"(?<![\w-])" * (not selector.names) + re.escape(name.encode()) + rb"(?![\w-])")
         for number, css in enumerate(self._sheets):
             for match in itertools.islice(pattern.finditer(css), _MAX_RULES):

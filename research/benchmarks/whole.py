@@ -2,7 +2,7 @@
 
 Word F1 hardly sees these errors, and readers are misled by them. A unit counts if a part of it is kept. It is torn if
 another part with words is removed; where there is gold, it is torn wrongly if at least half of the removed words are
-content. The other columns are the lines that something kept needs:
+content. Text that the page hides does not count. The other columns are the lines that something kept needs:
 
 - ``lead-ins``: kept lines that end in a colon, directly before a list, a table or code that is removed;
 - ``headings``: kept headings without a kept body;
@@ -39,6 +39,7 @@ from blockml.evaluation.words import bag_scores
 from blockml.outline import Outline, UnitKind
 from blockml.page import Page
 from blockml.parsing.decoding import decode
+from blockml.parsing.hiding import hiding_names
 from research.benchmarks.default import markdown
 from tools.outlines import labelled
 
@@ -63,7 +64,9 @@ class Structure:
 
     def __init__(self, page: Page, kept: Kept, content: Kept | None) -> None:
         self.page, self.kept, self.content = page, kept, content
-        self.outline, self.words, self.counts = Outline(page), page.blocks.n_words, Counter[tuple[str, str]]()
+        self.outline, self.counts = Outline(page), Counter[tuple[str, str]]()
+        is_shown = np.array([way is None for way in hiding_names(page)], dtype=bool)
+        self.words = page.blocks.n_words * is_shown
         self.texts, self.n = page.blocks.texts, len(page.blocks)
 
     def count(self) -> Counts:
