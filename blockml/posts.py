@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import compress, islice
 from typing import NamedTuple
 
@@ -81,6 +82,7 @@ _WHEN = re.compile(
     r"\b(?:today|yesterday|(?:an?|\d+)\s?(?:sec|min|hour|hr|day|week|month|year|[hdwmy])[a-z]*\s+ago)\b|\b\d\d?:\d\d",
     re.IGNORECASE,
 )
+_JOINED = re.compile(r"\W*(?:join|regist|member since|inscri|mitglied|dabei|регистр|posts\b)", re.IGNORECASE)
 _NUMBERS = re.compile(r"\b\d\d?[-./]\d\d?[-./]\d\d(?:\d\d)?\b")
 #: Maximum number of candidates; of words and characters of a name, and of words of a line with author or date; of
 #: blocks of an element that is read as a name or date; and nodes of an author or quotation that are searched.
@@ -99,6 +101,7 @@ _BODY_CLASS = re.compile(
     r"|(?<!\S)(?:inner|content|cooked|md|message)(?!\S)",
     re.IGNORECASE,
 )
+_FORUM_BODY = re.compile(r"(?<!\S)(?:postbody|postmsg|post_message|messagetext)(?!\S)", re.IGNORECASE)
 _BODY_ID = re.compile(r"(?:post_?message|post_?content|pid|msg|comment_?body)[-_]?\d+\Z", re.IGNORECASE)
 _BODIES = frozenset("article blockquote dd div section td".split())
 #: Headings that may be the title of a thread in its first post.
@@ -123,8 +126,15 @@ class ThreadPost:
     blocks: tuple[int, ...]  #: all blocks, without those of posts inside it
 
 
-def find_posts(page: Page) -> tuple[ThreadPost, ...]:
+def find_posts(page: Page, chosen: NDArray[np.bool_] | None = None) -> tuple[ThreadPost, ...]:
     """Find the posts of a thread, in order; none unless there are two.
+
+    Parameters
+    ----------
+    page
+        The page.
+    chosen
+        (n_blocks,) blocks of which two posts must have some, to pass over articles whose comments are left out.
 
     Examples
     --------
@@ -138,6 +148,10 @@ def find_posts(page: Page) -> tuple[ThreadPost, ...]:
     candidates = _candidates(page.nodes)
     if len(candidates) < 2:
         return ()
+    if chosen is not None:
+        owner = innermost(page.nodes, np.array(candidates), page.blocks.node[chosen])
+        if len({*owner.tolist()} - {-1}) < 2:
+            return ()
     finder = _Finder(page, candidates)
     return tuple(finder.posts()) if len(finder.elements) > 1 else ()
 
@@ -152,7 +166,7 @@ def thread_changes(
     """Return what is added to the kept blocks of a thread, and what is removed, (n_blocks,) each.
 
     If two bodies are kept, the authors and dates above them are added, and, if most posts are kept, the likely blocks
-    of the bodies of the others. If the model keeps two bodies, what else is in these posts is removed: profiles,
+    of all bodies. If the model keeps two bodies, what else is in these posts is removed: profiles,
     buttons and signatures.
 
     Parameters
@@ -187,10 +201,10 @@ def thread_changes(
     may_add, may_remove = sum(is_kept) >= _MIN_KEPT, sum(is_default) >= _MIN_KEPT
     is_thread = may_add and 2 * sum(is_kept) >= len(posts)
     for number, (post, rows, has_body) in enumerate(zip(posts, bodies, is_kept, strict=True)):
-        is_missing = is_thread and not (has_body or post.is_remark) and is_most(rows, kept | likely)
-        added[rows] |= is_missing & likely[rows]
+        is_likely = is_thread and not post.is_remark and is_most(rows, kept | likely)
+        added[rows] |= is_likely & likely[rows]
         header = np.array(post.header, dtype=np.intp)
-        added[header] |= may_add and (has_body or is_missing)
+        added[header] |= may_add and (has_body or is_likely)
         if may_remove and is_default[number]:
             rest = np.array(post.blocks, dtype=np.intp)
             rest = rest[~(np.isin(rest, rows) | np.isin(rest, header) | (title[rest] & (number == 0)))]
@@ -203,7 +217,26 @@ def _candidates(nodes: Nodes) -> list[int]:
     held = nodes.with_words(OF_POSTS, any_case=True)
     found = sorted({node for of_word in held.values() for node in of_word})
     named = compress(found, of_sets(nodes.attributes, found, _is_named))
-    return list(islice((node for node in named if nodes.name(node) not in _NO_POSTS), _MOST))
+    posts = list(islice((node for node in named if nodes.name(node) not in _NO_POSTS), _MOST))
+    return posts if len(posts) > 1 else _around_bodies(nodes, found)
+
+
+def _around_bodies(nodes: Nodes, found: Sequence[int]) -> list[int]:
+    """Return the largest element around each body of a forum's post that has no other body, such as a table's row."""
+    bodies = np.array(list(islice(compress(found, of_sets(nodes.attributes, found, _is_forum_body)), _MOST)))
+    posts: list[int] = []
+    for node in bodies.tolist() if len(bodies) > 1 else ():
+        post, outer = node, nodes.parent.item(node)
+        for _ in range(_FEW_NODES):
+            if outer < 0 or np.diff(bodies.searchsorted((outer, nodes.end.item(outer)))) > 1:
+                break
+            post, outer = outer, nodes.parent.item(outer)
+        posts += [post] if post not in posts[-1:] else []
+    return posts
+
+
+def _is_forum_body(attributes: Mapping[str, str]) -> bool:
+    return _FORUM_BODY.search(attributes.get("class", "")) is not None
 
 
 def _is_named(attributes: Mapping[str, str]) -> bool:
@@ -303,7 +336,7 @@ class _Finder:
             if date := iso_date(attributes.get(key)):
                 return _Mark(0, node, date)
         text = self._text(node)
-        date = _date_in(text)
+        date = None if _JOINED.match(text) else _date_in(text)
         return (
             _Mark(1 if any(map(str.isdigit, text)) and not _WHEN.fullmatch(text) else 2, node, date) if date else None
         )
@@ -425,7 +458,7 @@ class _Finder:
         attributes = self.nodes.attributes[node]
         if attributes.get("itemprop") in ("text", "commentText", "articleBody"):
             return True
-        return bool(_BODY_CLASS.search(attributes.get("class", "")) or _BODY_ID.match(attributes.get("id", "")))
+        return _names_body(attributes.get("class", "")) or _BODY_ID.match(attributes.get("id", "")) is not None
 
     def _bodies(self, paths: Sequence[Sequence[int]]) -> list[int]:
         """Return the element of the body of each post, given its main parts.
@@ -515,7 +548,7 @@ class _Finder:
         """Return the last short line above a body that has a date; its first block instead of a node."""
         for number in dict.fromkeys(line[above][::-1].tolist()):
             first, n_words, text = self._line(line, number)
-            if n_words <= _LINE_WORDS and (date := _date_in(text)):
+            if n_words <= _LINE_WORDS and not _JOINED.match(text) and (date := _date_in(text)):
                 return _Mark(1, first, date)
         return None
 
@@ -566,6 +599,12 @@ class _Finder:
         )
 
 
+@lru_cache(2048)  # posts repeat their classes
+def _names_body(names: str) -> bool:
+    """Tell whether classes name the body of a post."""
+    return _BODY_CLASS.search(names) is not None
+
+
 def _chosen(marks: Iterable[_Mark], start: int, end: int) -> _Mark | None:
     """Return the best of some marks, the last one above the body, else the first one below or the last one in it.
 
@@ -584,7 +623,12 @@ def _name(text: str) -> str:
     """Return a text as a name without words such as "by"; empty if it isn't one."""
     name = _BY.sub("", " ".join(text.split()), count=1) if _BY.match(text.strip()) else " ".join(text.split())
     name = name.strip(" :,»·-")
-    is_name = 0 < len(name) <= _NAME_LENGTH and len(name.split()) <= _NAME_WORDS and any(map(str.isalnum, name))
+    is_name = (
+        0 < len(name) <= _NAME_LENGTH
+        and len(name.split()) <= _NAME_WORDS
+        and any(map(str.isalnum, name))
+        and "/" not in name
+    )
     return name if is_name and not (_WHEN.search(name) or _NO_NAME.fullmatch(name)) else ""
 
 

@@ -153,12 +153,12 @@ def _decide(
             kept = kept & ~found
     remark = comments_remark(page, by_score, by_score & ~kept) if kept is not by_score else None
     cut = cut_remark(outline, kept) if policy.rule == "expected_f1" else None
-    by_rules, posts = kept, _posts(policy, page, prediction)
+    by_rules, by_default = kept, by_model & (kept | ~by_score)
+    posts = _posts(policy, page, prediction, kept | by_default)
     if posts:
         likely = by_score | (scores >= _LIKELY_POST * threshold)
         from blockml.posts import thread_changes
 
-        by_default = by_model & (by_rules | ~by_score)
         added, beside = thread_changes(posts, page.blocks, kept, likely, by_default)
         kept = (kept | added) & ~beside
     # The confidence is that of the scores, without labels that were included or excluded.
@@ -204,8 +204,13 @@ def _decide(
     )  # fmt: skip
 
 
-def _posts(policy: DecisionPolicy, page: Page, prediction: Prediction) -> tuple[ThreadPost, ...]:
-    """Return the posts of a page that is probably not an article; none for policies that don't score units."""
+def _posts(
+    policy: DecisionPolicy, page: Page, prediction: Prediction, kept: NDArray[np.bool_]
+) -> tuple[ThreadPost, ...]:
+    """Return the posts of a page that is probably not an article, unless fewer than two have kept blocks (n_blocks,).
+
+    None for policies that don't score units.
+    """
     is_article = (1.0 if prediction.p_article is None else prediction.p_article) >= _CERTAIN_ARTICLE
     if policy.rule != "expected_f1" or is_article:
         return ()
@@ -213,7 +218,7 @@ def _posts(policy: DecisionPolicy, page: Page, prediction: Prediction) -> tuple[
         return ()
     from blockml.posts import find_posts  # only pages with names of posts need it
 
-    return find_posts(page)
+    return find_posts(page, kept)
 
 
 def _by_policy(

@@ -117,26 +117,39 @@ def _f1(shared: NDArray[Any], kept: NDArray[Any], wanted: NDArray[Any]) -> NDArr
 
 
 class _Table:
-    """Which blocks of a page each candidate contains."""
+    """Which blocks of a page each candidate contains, as ranges of blocks, because pages may have thousands of both."""
 
     def __init__(self, sample: RulesPage) -> None:
         self.sample = sample
         nodes, blocks = sample.page.nodes, sample.page.blocks
         self.elements = candidates(sample.page)
         self.names = list(self.elements)
-        self.inside = np.zeros((len(self.names), len(blocks)), dtype=bool)
-        starts = np.searchsorted(blocks.node, np.arange(len(nodes) + 1))
-        ends = nodes.end.tolist()
+        self.row = {name: row for row, name in enumerate(self.names)}
+        starts, ends = np.searchsorted(blocks.node, np.arange(len(nodes) + 1)), nodes.end.tolist()
+        ranges = list[tuple[int, int, int]]()
         for row, name in enumerate(self.names):
             beyond = -1
             for node in self.elements[name]:
-                if node >= beyond:
+                if node >= beyond:  # not within one before it
                     beyond = ends[node]
-                    low, high = starts[node], starts[beyond]
-                    self.inside[row, low:high] |= blocks.parent[low:high] >= node
+                    ranges.append((row, int(starts[node]), int(starts[beyond])))
+        self.owner, self.low, self.high = np.array(ranges, dtype=np.int64).reshape(-1, 3).T
         self.words = (blocks.n_words * sample.known).astype(float)
         self.wanted = self.words * sample.wanted
-        self.row = {name: row for row, name in enumerate(self.names)}
+
+    def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (n_candidates,) the sum of the values (n_blocks,) of the blocks in each."""
+        before = np.append(0.0, np.cumsum(values))
+        sums = before[self.high] - before[self.low]
+        return np.asarray(np.bincount(self.owner, sums, minlength=len(self.names)), dtype=np.float64)
+
+    def mask(self, name: str) -> NDArray[np.bool_]:
+        """Return (n_blocks,) which blocks a candidate contains; none if the page doesn't have it."""
+        found = np.zeros(len(self.words), dtype=bool)
+        first, last = np.searchsorted(self.owner, [row := self.row.get(name, len(self.names)), row + 1])
+        for low, high in zip(self.low[first:last].tolist(), self.high[first:last].tolist(), strict=True):
+            found[low:high] = True
+        return found
 
 
 class _Search:
@@ -151,17 +164,16 @@ class _Search:
         self.tables = tables
         self.rows = [np.array([table.row.get(name, -1) for name in self.names]) for table in tables]
 
-    def masks(self, number: int, page: int) -> NDArray[np.bool_]:
-        """Return the blocks of a page in a candidate."""
-        table, row = self.tables[page], self.rows[page][number]
-        return table.inside[row] if row >= 0 else np.zeros(len(table.words), dtype=bool)
+    def masks(self, number: int) -> list[NDArray[np.bool_]]:
+        """Return the blocks of each page in a candidate."""
+        return [table.mask(self.names[number]) for table in self.tables]
 
     def means(self, kept: Sequence[NDArray[np.bool_]], *, drop: bool) -> NDArray[np.float64]:
         """Return (n_names,) mean F1 if each candidate is dropped, or added to what is kept."""
         total = np.zeros(len(self.names))
         for table, rows, mask in zip(self.tables, self.rows, kept, strict=True):
             of = mask if drop else ~mask
-            changes = table.inside @ np.stack([table.wanted * of, table.words * of], axis=1)
+            changes = np.stack([table.sums(table.wanted * of), table.sums(table.words * of)], axis=1)
             shared, n_kept = np.append(changes, np.zeros((1, 2)), axis=0)[rows].T * (-1 if drop else 1)
             total += _f1(
                 shared + table.wanted[mask].sum(), n_kept + table.words[mask].sum(), np.asarray(table.wanted.sum())
@@ -193,7 +205,7 @@ def _learn(site: str, tables: Sequence[_Table]) -> SiteRules | None:
 def _from(search: _Search, start: int, score: float) -> tuple[float, list[int], list[int]]:
     """Add containers and drops to a first container as long as they gain; return F1, containers and drops."""
     within, drops = [start], list[int]()
-    kept = [search.masks(start, page) for page in range(len(search.tables))]
+    kept = search.masks(start)
     while True:
         added = np.where(search.shares >= _SOMETIMES, search.means(kept, drop=False), -1.0)
         dropped = search.means(kept, drop=True)
@@ -209,8 +221,8 @@ def _from(search: _Search, start: int, score: float) -> tuple[float, list[int], 
             return score - _LEAST_GAIN * (len(within) + len(drops)), within, drops
         score = float(gained)
         (drops if is_drop else within).append(found)
-        masks = [search.masks(found, page) for page in range(len(search.tables))]
-        kept = [one & ~mask if is_drop else one | mask for one, mask in zip(kept, masks, strict=True)]
+        pairs = zip(kept, search.masks(found), strict=True)
+        kept = [one & ~mask if is_drop else one | mask for one, mask in pairs]
 
 
 def _metadata(tables: Sequence[_Table]) -> dict[str, str]:

@@ -118,7 +118,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     systems = ["default", "labels", "labels or default", "default + labels", "decisions", "decisions or default",
                "default + decisions", "adapted"]  # fmt: skip
     for system in systems:
-        if system not in rows[0]:
+        if any(system not in row for row in rows):
             continue
         for only in (False, True):
             against = "labels" if "labels" in system else "decisions"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,14 +55,27 @@ def test_wrong_tables_of_addresses_are_refused(tmp_path: Path, capsys: pytest.Ca
         "path,where\na.html,https://cats.example/\n": "no column of addresses",
         "path,url\nb.html,https://cats.example/\n": "has no address of a page file; the first file is ",
         "path,url\n,\n": "has no row with a name and an address",
+        "path,url\na.html,https://a.example/\na,https://b.example/\n": "row 2 has another address for 'a' than a row",
     }.items():
         urls.write_text(text, encoding="utf-8")
         assert main(["predict", str(page), "--urls", str(urls)]) == 2
         assert expected in capsys.readouterr().err
     assert main(["predict", str(page), "--urls", str(tmp_path / "none.csv")]) == 3
+    (tmp_path / "urls.jsonl").write_text('{"path": "a.html", "url": ["https://a.example/"]}\n', encoding="utf-8")
+    assert main(["predict", str(page), "--urls", str(tmp_path / "urls.jsonl")]) == 2
+    assert "row 1 has an address that is not a text: ['https://a.example/']" in capsys.readouterr().err
     assert main(["predict", str(page), "--urls", str(page)]) == 2
     with pytest.raises(UsageError, match="urls are for files"):
         blockml.predict([b"<p>x"], urls={"1": "https://cats.example/"})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+def test_a_pipe_of_addresses_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A named pipe, which may never have a writer, is an error instead of an endless wait."""
+    (tmp_path / "a.html").write_text("<p>x", encoding="utf-8")
+    os.mkfifo(tmp_path / "urls.csv")
+    assert main(["predict", str(tmp_path / "a.html"), "--urls", str(tmp_path / "urls.csv")]) == 2
+    assert "not a regular file" in capsys.readouterr().err
 
 
 def test_pages_may_declare_their_address() -> None:

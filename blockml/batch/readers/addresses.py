@@ -1,4 +1,4 @@
-"""PageAddresses of page files from a table, because a saved page rarely names its own."""
+"""Addresses of page files from a table, because a saved page rarely names its own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from blockml.datasets.cells import is_empty
 from blockml.datasets.sources import is_table, table_rows
 from blockml.datasets.table import COLUMNS
 from blockml.errors import UsageError, check_type
+from blockml.storage.names import refuse_special
 
 __all__ = ["PageAddresses", "read_addresses"]
 
@@ -24,7 +25,7 @@ _NAMING = ("path", "id")
 
 
 class PageAddresses:
-    """PageAddresses by the name of a file: its path as the input names it, its path below the input, or its id.
+    """Addresses by the name of a file: its path as the input names it, its path below the input, or its id.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def read_addresses(source: str | os.PathLike[str] | Mapping[str, str]) -> PageAd
     DatasetError
         The table can't be read.
     UsageError
-        ``source`` has another type, is not a table, or lacks one of the columns.
+        ``source`` has another type, is not a table, lacks one of the columns, or has two addresses for a file.
     """
     if isinstance(source, Mapping):
         for name, url in source.items():
@@ -88,17 +89,26 @@ def read_addresses(source: str | os.PathLike[str] | Mapping[str, str]) -> PageAd
         return PageAddresses({os.fsdecode(name): url for name, url in source.items()}, "urls")
     check_type("urls", source, str, os.PathLike, legal="a table's path, or a mapping from file names to addresses")
     path = Path(source)
+    try:
+        refuse_special(path)
+    except OSError as error:
+        raise UsageError(str(error), source=path) from error
     if path.exists() and not is_table(path):
         raise UsageError("is not a table of addresses, such as a CSV with the columns path and url", source=path)
     found: dict[str, str] = {}
     names: list[str] | None = None
     key = url = ""
-    for row in table_rows(path):
+    for number, row in enumerate(table_rows(path), start=1):
         if names is None:
             names = list(row)
             key, url = _columns(names, path)
-        if not is_empty(row.get(key)) and not is_empty(row.get(url)):
-            found[_text(row[key])] = _text(row[url])
+        if is_empty(row.get(key)) or is_empty(row.get(url)):
+            continue
+        if not isinstance(row[url], str):
+            raise UsageError(f"row {number} has an address that is not a text: {row[url]!r}", source=path)
+        name, address = _text(row[key]), row[url].strip()
+        if found.setdefault(_key(name), address) != address:
+            raise UsageError(f"row {number} has another address for {name!r} than a row before it", source=path)
     if not found:
         raise UsageError("has no row with a name and an address below the names of its columns", source=path)
     return PageAddresses(found, str(source))
