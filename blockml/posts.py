@@ -106,6 +106,9 @@ _BODY_ID = re.compile(r"(?:post_?message|post_?content|pid|msg|comment_?body)[-_
 _BODIES = frozenset("article blockquote dd div section td".split())
 #: Headings that may be the title of a thread in its first post.
 _TITLES = frozenset({"h1", "h2"})
+#: Elements of titles, and the start of those of answers.
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
+_REPLY = re.compile(r"(?:re|aw|antw|odp|sv|vs|答复)\s*[:：]", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 
 _Rows = NDArray[np.intp]
@@ -153,7 +156,21 @@ def find_posts(page: Page, chosen: NDArray[np.bool_] | None = None) -> tuple[Thr
         if len({*owner.tolist()} - {-1}) < 2:
             return ()
     finder = _Finder(page, candidates)
-    return tuple(finder.posts()) if len(finder.elements) > 1 else ()
+    if len(finder.elements) < 2:
+        return ()
+    posts = tuple(finder.posts())
+    return () if _are_teasers(page, posts) else posts
+
+
+def _are_teasers(page: Page, posts: Sequence[ThreadPost]) -> bool:
+    """Tell whether most posts have titles of their own that are links: a list of articles is not a thread."""
+    nodes, blocks = page.nodes, page.blocks
+    headings = np.flatnonzero(nodes.named(_HEADINGS))
+    in_heading = innermost(nodes, headings, blocks.node) >= 0
+    linked = in_heading & (blocks.n_linked > 0) & (blocks.n_linked == blocks.n_words)
+    titles = {next((blocks.texts[row] for row in post.blocks if linked[row]), "") for post in posts}
+    own = [title for title in titles if title and not _REPLY.match(title)]
+    return 2 * len(own) > len(posts)
 
 
 def thread_changes(

@@ -169,3 +169,14 @@ def test_a_page_of_posts_is_a_forum() -> None:
     assert blockml.extract(declared + thread("xenforo")).page_type == "forum"
     article = declared + f"<article><h1>Mills</h1><p>{SENTENCE * 20}</p></article>".encode()
     assert blockml.extract(article).page_type == "article"
+
+
+def test_lists_of_articles_are_not_threads() -> None:
+    """Posts with linked titles of their own are teasers; answers repeat the title of the thread."""
+    post = (
+        "<div class=post><h2><a href=/{0}>{1}</a></h2><b class=author>Ann</b> <time>2026-01-0{0}</time><p>Flour.</div>"
+    )
+    teasers = "".join(post.format(number, f"Rye of year {number}") for number in (1, 2, 3))
+    answers = "".join(post.format(number, "Re: Rye") for number in (1, 2, 3))
+    assert find_posts(blockml.parse(teasers)) == ()
+    assert len(find_posts(blockml.parse(answers))) == 3
