@@ -180,3 +180,33 @@ def test_lists_of_articles_are_not_threads() -> None:
     answers = "".join(post.format(number, "Re: Rye") for number in (1, 2, 3))
     assert find_posts(blockml.parse(teasers)) == ()
     assert len(find_posts(blockml.parse(answers))) == 3
+
+
+def test_posts_of_old_forums_are_found_by_their_bodies() -> None:
+    """Rows of a table that have no name are posts if each has one body, and a date of joining is not that of a post."""
+    row = (
+        "<tr><td><b class=postauthor>{author}</b><br><span class=postdetails>Joined: Jun 1, 2004</span></td>"
+        "<td><span class=postdetails>Posted: {date}</span><hr><span class=postbody>{text}</span></td></tr>"
+    )
+    rows = "".join(
+        row.format(author=author, date=date, text=SENTENCE * 3) for author, date in zip(AUTHORS, DATES, strict=True)
+    )
+    page = blockml.parse(f"<table>{rows}</table>")
+    assert [(post.author, post.date) for post in find_posts(page)] == list(zip(AUTHORS, DATES, strict=True))
+    markdown = blockml.extract(f"<h1>Zeros</h1><table>{rows}</table>", model="plain").markdown
+    assert markdown.count(SENTENCE.strip()) == 9
+
+
+def test_posts_in_a_table_are_no_table() -> None:
+    """Tables around the bodies of posts are layout, whatever their rows look like."""
+    post = (
+        '<table class=post id="post{n}"><tr><td><b class=author>{author}</b></td><td class=postbody>{text}'
+        "</td></tr><tr><td class=postdate>{date}</td><td>Profile Quote</td></tr></table>"
+    )
+    page = "".join(
+        post.format(n=n, author=author, date=date, text=SENTENCE * 4)
+        for n, (author, date) in enumerate(zip(AUTHORS, DATES, strict=True))
+    )
+    result = blockml.extract(f"<h1>Zeros after midnight</h1>{page}")
+    assert len(result.posts) == 3
+    assert not result.tables
