@@ -183,8 +183,8 @@ def thread_changes(
     """Return what is added to the kept blocks of a thread, and what is removed, (n_blocks,) each.
 
     If two bodies are kept, the authors and dates above them are added, and, if most posts are kept, the likely blocks
-    of all bodies. If the model keeps two bodies, what else is in these posts is removed: profiles,
-    buttons and signatures.
+    of all bodies. If the model keeps two bodies, what else is in these posts is removed (profiles, buttons and
+    signatures), unless the author is unknown: the name is then among it.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def thread_changes(
         added[rows] |= is_likely & likely[rows]
         header = np.array(post.header, dtype=np.intp)
         added[header] |= may_add and (has_body or is_likely)
-        if may_remove and is_default[number]:
+        if may_remove and is_default[number] and post.author is not None:
             rest = np.array(post.blocks, dtype=np.intp)
             rest = rest[~(np.isin(rest, rows) | np.isin(rest, header) | (title[rest] & (number == 0)))]
             removed[rest] |= words[rest][by_model[rest]].sum() < words[rows][by_model[rows]].sum()
