@@ -5,7 +5,7 @@
 makes each output of each pair at two sizes, in a separate process each, and prints a line of JSON for those that take
 too long: the cost is the CPU time over that of the same output of an ordinary page of the same size, and the exponent
 is the slope of time over size on logarithmic scales. It exits with 1 if an exponent or a cost is above its bound. The
-whole product takes about 25 minutes of one processor; ``--sample N`` takes every N-th pair.
+whole product takes about 30 minutes of one processor; ``--sample N`` takes every N-th pair.
 """
 
 from __future__ import annotations
