@@ -184,7 +184,7 @@ def thread_changes(
 
     If two bodies are kept, the authors and dates above them are added, and, if most posts are kept, the likely blocks
     of all bodies. If the model keeps two bodies, what else is in these posts is removed (profiles, buttons and
-    signatures), unless the author is unknown: the name is then among it.
+    signatures), unless no author is known: the names are then among it.
 
     Parameters
     ----------
@@ -215,14 +215,15 @@ def thread_changes(
     bodies = [np.array(post.body, dtype=np.intp) for post in posts]
     is_kept, is_default = ([is_most(rows, chosen) for rows in bodies] for chosen in (kept, by_model))
     # One kept post is an article with comments, for instance.
-    may_add, may_remove = sum(is_kept) >= _MIN_KEPT, sum(is_default) >= _MIN_KEPT
+    may_add = sum(is_kept) >= _MIN_KEPT
+    may_remove = sum(is_default) >= _MIN_KEPT and any(post.author is not None for post in posts)
     is_thread = may_add and 2 * sum(is_kept) >= len(posts)
     for number, (post, rows, has_body) in enumerate(zip(posts, bodies, is_kept, strict=True)):
         is_likely = is_thread and not post.is_remark and is_most(rows, kept | likely)
         added[rows] |= is_likely & likely[rows]
         header = np.array(post.header, dtype=np.intp)
         added[header] |= may_add and (has_body or is_likely)
-        if may_remove and is_default[number] and post.author is not None:
+        if may_remove and is_default[number]:
             rest = np.array(post.blocks, dtype=np.intp)
             rest = rest[~(np.isin(rest, rows) | np.isin(rest, header) | (title[rest] & (number == 0)))]
             removed[rest] |= words[rest][by_model[rest]].sum() < words[rows][by_model[rows]].sum()

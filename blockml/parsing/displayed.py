@@ -55,6 +55,8 @@ _SHORTCODE = re.compile(
 _BULLETS = frozenset("·o§Øüv•▪–-")
 #: Sign of links from a note back to the text.
 _BACK = "↩"
+#: Elements in which a ``rt`` is a reading.
+_WITH_READINGS = frozenset({"ruby", "rb", "rbc", "rtc"})
 #: Elements of pages that may write about tags and shortcodes.
 _CODE = frozenset({"pre", "code", "kbd", "samp", "textarea", "xmp"})
 
@@ -203,7 +205,8 @@ class _Edited:
         """Leave out the readings that are shown above characters, unless the page puts them into brackets."""
         nodes, bracketed = self.nodes, {*self.nodes.parent[self.nodes.indices("rp")].tolist()}
         for node in nodes.indices("rt").tolist():
-            if nodes.parent.item(node) not in bracketed:
+            parent = nodes.parent.item(node)
+            if parent not in bracketed and parent >= 0 and nodes.name(parent) in _WITH_READINGS:
                 self.leave_out(self.inner(node))
 
     def leave_out(self, texts: list[int]) -> None:

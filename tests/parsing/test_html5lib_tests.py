@@ -94,6 +94,7 @@ def test_text_is_that_of_the_standard(backend: str, n_others: int) -> None:
         case.html
         for case in CASES
         if case.is_document
+        and "<rt" not in case.html  # readings are left out: see tests/parsing/test_displayed.py
         and "".join("".join(blockml.parse(case.html, backend=backend).blocks.texts).split()) != text_of(case.tree)
     ]
     assert len(others) <= n_others, others
