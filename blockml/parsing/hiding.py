@@ -143,14 +143,19 @@ def _add_rules(page: Page, kept: NDArray[np.bool_] | None, own: NDArray[np.int8]
         if own[element] or first == after:
             continue
         held, name = nodes.attributes[element], nodes.name(element)
+        shown: dict[Hiding, bool] = {}  # whether its own style shows it, which is read once for each way
         names = {f".{word}" for word in (held.get("class") or "").split()} | {f"#{held.get('id')}"}
         for selector in (selector for key in (*names, name) for selector in by_name.get(key, ())):
             if selector.element not in ("", name) or not selector.names <= names:
                 continue
             if selector not in revealed:
                 revealed[selector] = sheets.reveals(selector)
-            if not revealed[selector] and not shows(held.get("style") or "", selector.way):
-                own[element] = selector.way
+            if revealed[selector]:
+                continue
+            if (way := selector.way) not in shown:
+                shown[way] = shows(held.get("style") or "", way)
+            if not shown[way]:
+                own[element] = way
                 break
 
 

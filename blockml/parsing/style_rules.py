@@ -102,14 +102,16 @@ class StyleSheets:
         read = _hiding_rules if _kernel.compiled is None else _kernel.compiled.hiding_rules
         found: list[HidingSelector] = []
         for number, css in enumerate(self._sheets):
+            on_screens = {-1: True}  # by rule around others, whose text is read once
             for first, brace, end, outer in read(css):
-                if len(found) < _MAX_SELECTORS and (outer < 0 or _ON_SCREENS.match(css, outer)):
-                    way = hiding_of(_body(css, brace, end))
-                    for selector in css[first:brace].decode("utf-8", "replace").split(",") if way else ():
-                        match = _SIMPLE.fullmatch(selector.strip())
-                        if match and match[0]:
-                            names = frozenset(_NAME.findall(match[2]))
-                            found.append(HidingSelector((match[1] or "").lower(), names, way, number, brace))
+                if len(found) >= _MAX_SELECTORS:
+                    return found
+                if outer not in on_screens:
+                    on_screens[outer] = _ON_SCREENS.match(css, outer) is not None
+                way = hiding_of(_body(css, brace, end)) if on_screens[outer] else Hiding.SHOWN
+                selectors = _simple_selectors(css[first:brace].decode("utf-8", "replace")) if way else ()
+                for element, names in itertools.islice(selectors, _MAX_SELECTORS - len(found)):
+                    found.append(HidingSelector(element, names, way, number, brace))
         return found
 
     def reveals(self, selector: HidingSelector) -> bool:
@@ -147,7 +149,8 @@ def _style_texts(page: Page) -> Iterator[bytes]:
     if len(starts) != len(elements):  # some are in comments and scripts, which the tree doesn't have
         unread = [
             any(utf8.rfind(one, first, start) > utf8.rfind(other, first, start) for one, other in _NOT_READ)
-            for first, start in zip([max(0, start - _MAX_PRELUDE) for start in starts], starts, strict=True)
+            for start in starts[:_MAX_SHEETS]
+            for first in [max(0, start - _MAX_PRELUDE)]
         ]
     left = _MAX_BYTES
     for start, is_unread in zip(starts[:_MAX_SHEETS], unread, strict=False):
@@ -181,6 +184,14 @@ def _hiding_rules(css: bytes) -> list[tuple[int, int, int, int]]:
             depth -= depth > 0
         place = end + 1
     return found
+
+
+def _simple_selectors(prelude: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the element names, and the classes and ids, of the simple selectors of a rule."""
+    for selector in prelude.split(","):
+        match = _SIMPLE.fullmatch(selector.strip())
+        if match and match[0]:
+            yield (match[1] or "").lower(), frozenset(_NAME.findall(match[2]))
 
 
 def _after(css: bytes, signs: bytes, place: int) -> int:

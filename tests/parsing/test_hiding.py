@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml import _kernel
-from blockml.parsing import style_rules
+from blockml.parsing import hiding, style_rules
 from blockml.parsing.hiding import hidden_nodes, hiding_names, mark_hidden
+from blockml.parsing.style_rules import Hiding, StyleSheets
 
 
 def ways(html: str) -> list[str | None]:
@@ -149,6 +151,53 @@ def test_style_sheets_are_read_in_linear_time(piece: str) -> None:
         hidden_nodes(page)
         took.append(time.process_time() - start)
     assert took[1] < 12 * max(took[0], 0.002)
+
+
+def test_the_work_for_selectors_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a list of many selectors the first hundred count, and a rule around many rules is read once."""
+    names = ",".join(f".a{number}" for number in range(1000))
+    sheets = StyleSheets(blockml.parse(f"<style>{names}{{display:none}} p{{opacity:0}}</style><p class=a7>a"))
+    assert [sorted(selector.names) for selector in sheets.selectors()] == [[f".a{number}"] for number in range(100)]
+    read = list[int]()
+
+    class Screens:
+        def match(self, _css: bytes, place: int) -> None:
+            read.append(place)
+
+    monkeypatch.setattr(style_rules, "_ON_SCREENS", Screens())
+    page = blockml.parse("<style>@media print{" + ".a{display:none}" * 50 + "}.b{display:none}</style><p class=b>a")
+    assert [sorted(selector.names) for selector in StyleSheets(page).selectors()] == [[".b"]]
+    assert read == [0]
+
+
+def test_an_inline_style_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rules hide an element, its own style is read once for each way."""
+    read = list[str]()
+
+    def shows(style: str, way: Hiding) -> bool:
+        read.append(style)
+        return style_rules.shows(style, way)
+
+    monkeypatch.setattr(hiding, "shows", shows)
+    css = ".a{display:none}" * 40 + ".a{opacity:0}" * 40
+    html = f"<style>{css}</style><p class=a style='display:block'>a<p>b"
+    assert ways(html) == ["opacity", None]
+    assert read == ["display:block"] * 2
+
+
+def test_style_elements_in_a_comment_are_bounded() -> None:
+    """Only the first hundred starts of style elements are looked at."""
+    looked = list[bytes]()
+
+    class Bytes(bytes):
+        def rfind(self, *args: object) -> int:
+            looked.append(b"")
+            return super().rfind(*args)  # type: ignore[arg-type]
+
+    page = blockml.parse("<style>.a{display:none}</style><!--" + "<style" * 500 + "--><p class=a>a")
+    page = replace(page, utf8=Bytes(page.utf8 or b""))
+    assert [selector.names for selector in StyleSheets(page).selectors()] == [{".a"}]
+    assert 0 < len(looked) <= 600
 
 
 css_pieces = st.sampled_from(
