@@ -381,20 +381,22 @@ class _Finder:
                 kinds[node].add(kind)
         outers = dict(zip(candidates, innermost(nodes, own, nodes.parent[own]).tolist(), strict=True))
         within: dict[int, list[int]] = {node: [] for node in (-1, *candidates)}  # posts directly inside
+        counts = {node: Counter[str]() for node in within}  # of the kinds of these, which move up many levels with them
+        firsts = {node for node in candidates if self._is_first(node)}
         for node in reversed(candidates):
-            inner, own_kinds = within[node], kinds[node]
-            counts = Counter(kind for post in inner for kind in kinds[post])
-            parts = [post for post in inner if not any(k in own_kinds or counts[k] > 1 for k in kinds[post])]
-            posts = [post for post in inner if post not in {*parts}]
-            if own_kinds:
-                posts += [post for part in parts for post in within[part]]
+            posts, own_kinds, outer = within[node], kinds[node], outers[node]
+            single = {kind for kind, n_posts in counts[node].items() if n_posts == 1} - own_kinds
+            parts = {post for post in posts if kinds[post] <= single} if single and own_kinds else set()
+            if parts:
+                posts = [post for post in posts if post not in parts]
+                posts += [post for part in within[node] if part in parts for post in within[part]]
                 own_kinds.update(kind for part in parts for kind in kinds[part])
-            else:
-                posts = inner
+                within[node], counts[node] = posts, Counter(kind for post in posts for kind in kinds[post])
             is_thread = _THREAD_TYPE.search(nodes.attributes[node].get("itemtype", "")) is not None
-            is_wrapper = is_thread and any(self._is_first(post) for post in posts)
-            within[node] = posts
-            within[outers[node]] += posts if is_wrapper or not own_kinds else [node]
+            is_wrapper = is_thread and not firsts.isdisjoint(posts)
+            is_post = bool(own_kinds) and not is_wrapper
+            within[outer] += [node] if is_post else posts
+            counts[outer].update(own_kinds if is_post else counts[node])
         found, left = list[int](), within[-1]
         while left:
             found.append(left.pop())

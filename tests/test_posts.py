@@ -1,13 +1,16 @@
 """Posts of threads: found by names and types of elements, with the author, date and body of each."""
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
+from blockml import posts
 from blockml.posts import find_posts
 from tests.reported import reported
 
@@ -210,3 +213,21 @@ def test_posts_in_a_table_are_no_table() -> None:
     result = blockml.extract(f"<h1>Zeros after midnight</h1>{page}")
     assert len(result.posts) == 3
     assert not result.tables
+
+
+def test_posts_in_many_elements_around_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Posts move up through hundreds of elements around them, and what they have is counted once."""
+    counted = list[int]()
+
+    class Counting(Counter[str]):
+        def update(self, kinds: Any = None, /) -> None:  # type: ignore[override]
+            found = list(kinds or ())
+            counted.append(len(found))
+            super().update(kinds)
+
+    monkeypatch.setattr(posts, "Counter", Counting)
+    post = "<div class=post><b class=author>{}</b> <time>2026-01-02</time><p>It is a flour of rye.</div>"
+    around = "<div itemscope itemtype='http://schema.org/Question'>" * 100
+    page = blockml.parse(around + "".join(map(post.format, ["Ann", "Bo", "Cy"] * 30)))
+    assert [found.author for found in find_posts(page)] == ["Ann", "Bo", "Cy"] * 30
+    assert sum(counted) < 1000
