@@ -62,7 +62,7 @@ def hidden_content(
     Examples
     --------
     >>> import blockml
-    >>> page = blockml.parse("<p>Cats<span hidden> (draft)</span> rule.<p>They sleep.<p hidden>Or do they?")
+    >>> page = blockml.parse("<p>Cats<span hidden> (draft)</span> rule.<p>They sleep from noon to six.<p hidden>No")
     >>> hidden_content(page, np.ones(5, dtype=bool), np.ones(5, dtype=bool)).tolist()
     [False, True, False, False, True]
     """
