@@ -142,6 +142,8 @@ class _Splitter:
                 names = above if not place else (*above, *map(self._heading, own))
                 repeated = self._repeated(before) if self.overlap else ()
                 own_blocks = self._merged((*repeated, *packed))
+                if repeated and self._length(own_blocks) > self.size + 2:  # with what is between them
+                    own_blocks = self._merged(packed)
                 start, end = self._place_of(own_blocks)
                 start, end = (start, end) if start >= 0 else (parts[-1].end,) * 2 if parts else (0, 0)
                 parts.append(ChunkBlocks(names, own_blocks, start, end))
