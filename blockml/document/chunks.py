@@ -142,6 +142,8 @@ class _Splitter:
                 names = above if not place else (*above, *map(self._heading, own))
                 repeated = self._repeated(before) if self.overlap else ()
                 own_blocks = self._merged((*repeated, *packed))
+                if repeated and self._length(own_blocks) > self.size + 2:  # with what is between them
+                    own_blocks = self._merged(packed)
                 start, end = self._place_of(own_blocks)
                 start, end = (start, end) if start >= 0 else (parts[-1].end,) * 2 if parts else (0, 0)
                 parts.append(ChunkBlocks(names, own_blocks, start, end))
@@ -402,7 +404,11 @@ class _Splitter:
         count = _FIRST_TRY
         while left:
             sizes = (self.length(line) + 1 for line in reversed(left))
-            most, fitting = self._fitting(sizes, lambda count: self._part_size(part(count), around), count, limit)
+            measured = partial(self._next_size, part, around, start, end)
+            most, fitting = self._fitting(sizes, measured, count, limit)
+            if not (fitting or self.is_written) and (half := len(left[-1]) // 2):
+                left[-1:] = [left[-1][half:], left[-1][:half]]  # the text has more white space than the line
+                continue
             count = fitting or most
             found = part(count)
             del left[-count:]
@@ -423,7 +429,8 @@ class _Splitter:
         while left:
             first, level = left[-1]
             sizes = (self.length(inline_text(piece)) for piece, _ in reversed(left))
-            most, fitting = self._fitting(sizes, lambda count: self._part_size(part(count), around), count, limit)
+            measured = partial(self._next_size, part, around, start, end)
+            most, fitting = self._fitting(sizes, measured, count, limit)
             if not fitting and level + 1 < len(cuts) and self.length(inline_text(first)) > self.room // _MIN_PIECE:
                 left[-1:] = [(piece, level + 1) for piece in pieces.cut(first, cuts[level + 1])][::-1]
                 continue
@@ -478,8 +485,19 @@ class _Splitter:
         """Return the size of a part of a paragraph or listing."""
         return self.length(self.write((around(part),)) if self.is_written else text_of((part,)))
 
-    def _cut(self, part: Block, text: str, start: int, end: int, *, is_last: bool) -> Generator[Block, None, int]:
-        """Give a part of a block its place in the text, which begins at ``start``, and return the end of that.
+    def _next_size(self, part: Callable[[int], Block], around: Around, start: int, end: int, count: int) -> int:
+        """Return the size of the next pieces of a block, whose text goes on from ``start`` to ``end``.
+
+        A slice of the text may have more white space than the pieces, such as that of a listing in a heading.
+        """
+        found = part(count)
+        if self.is_written:
+            return self._part_size(found, around)
+        begin, stop = self._letters(text_of((found,)), start, end)
+        return self.length(self.text[begin:stop])
+
+    def _letters(self, text: str, start: int, end: int) -> tuple[int, int]:
+        """Return where the page's text from ``start`` to ``end`` has the letters of ``text``, which it begins with.
 
         Only letters and signs are counted, because the white space of a listing or verse differs.
         """
@@ -491,6 +509,11 @@ class _Splitter:
             left -= stop - match.start()
             if left <= 0:
                 break
+        return begin, stop
+
+    def _cut(self, part: Block, text: str, start: int, end: int, *, is_last: bool) -> Generator[Block, None, int]:
+        """Give a part of a block its place in the text, which begins at ``start``, and return the end of that."""
+        begin, stop = self._letters(text, start, end)
         stop = end if is_last and self.text[stop:end].strip() else stop
         self.found[id(part)] = (part, begin, stop)
         yield part

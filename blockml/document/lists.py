@@ -44,6 +44,11 @@ class _Open:
     items: list[ListPart]
     inner: dict[int, list[Block]]  #: lists that follow the children of an item, by its place
 
+    @property
+    def has_items(self) -> bool:
+        """Whether it has items and not terms and descriptions, which invalid markup has in the same element."""
+        return isinstance(self.part.block, Item)
+
 
 def grouped(entries: Sequence[Block | ListPart], room: int) -> tuple[Block, ...]:
     """Return the blocks of a container, with consecutive parts of a list as one list.
@@ -65,10 +70,11 @@ def grouped(entries: Sequence[Block | ListPart], room: int) -> tuple[Block, ...]
 
 def _add(part: ListPart, lists: list[_Open], found: list[Block], room: int) -> None:
     """Append a part to one of the open lists, or begin another one."""
-    place = len(lists)
-    while place and lists[place - 1].list_node != part.list_node and lists[place - 1].list_node not in part.outers:
+    place, is_item = len(lists), isinstance(part.block, Item)
+    own = {part.list_node, *part.outers}
+    while place and not (lists[place - 1].list_node in own and is_item is lists[place - 1].has_items):
         place -= 1
-    if not place and lists and part.list_node in lists[0].part.outers:
+    if not place and lists and part.list_node in lists[0].part.outers and is_item:
         lists[0].list_node, place = part.list_node, 1  # this list has begun with one directly inside of it
     _close(lists, place, found)
     if place and (lists[-1].list_node == part.list_node or place >= room):

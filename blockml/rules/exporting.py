@@ -149,7 +149,8 @@ def _scrapy(site: str, layouts: Sequence[SiteRules]) -> str:
     }
     fields = "\n".join(f"    {kind} = scrapy.Field()" for kind in ("text", *values))
     chosen = "\n".join(f"        {kind!r}: {xpath!r}," for kind, xpath in values.items())
-    return f'''"""Item of the pages of {site.replace(chr(34), "")}."""
+    shown = "".join(c for c in site if c.isprintable() and c not in '"\\')  # in a docstring
+    return f'''"""Item of the pages of {shown}."""
 
 import scrapy
 from parsel import Selector

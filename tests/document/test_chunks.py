@@ -210,6 +210,36 @@ def test_chunks_are_bounded() -> None:
         assert sum(len(chunk.text) + sum(map(len, chunk.headings)) for chunk in chunks) <= 8 * len(html) + 65_536
 
 
+@pytest.mark.parametrize(
+    "html", ["<pre>supercalifragilistic<td>word two", "<h2><pre>x  y\n z</pre></h2>", f"<h2><pre>a{' ' * 40}b c</h2>"]
+)
+@pytest.mark.parametrize("size", [2, 3, 5, 8])
+def test_white_space_of_the_text_counts(html: str, size: int) -> None:
+    """Listings that the text has with more white space than the document are cut by what the text has."""
+    result = extracted(html)
+    chunks = result.chunks(size)
+    assert all(len(chunk.text) <= size for chunk in chunks)
+    assert "".join("".join(chunk.text.split()) for chunk in chunks) == "".join(result.text.split())
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<table><tr><td>word two<tr><td>word two</table>",
+        "<p>three four five x  y z",
+        "<p>The cat sat. It ate. It slept.",
+    ],
+)
+@pytest.mark.parametrize(("size", "overlap"), [(6, 3), (10, 5), (14, 7), (20, 10), (27, 13)])
+def test_what_is_repeated_fits(html: str, size: int, overlap: int) -> None:
+    """A chunk with what it repeats, and what is between, has at most the size; else it repeats nothing."""
+    assert all(len(chunk.text) <= size for chunk in extracted(html).chunks(size, overlap=overlap))
+    sentences = extracted("<p>The cat sat. It ate. It slept. It ran.").chunks(27, overlap=13)
+    assert [chunk.text for chunk in sentences] == [
+        "The cat sat.", "The cat sat. It ate.", "It ate. It slept.", "It slept. It ran.",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("shape", LARGE)
 @pytest.mark.parametrize("size", [30, 200])
 def test_parts_of_large_blocks_are_slices_of_the_text(shape: str, size: int) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import blockml
 from blockml.document.nodes import (
@@ -117,6 +119,10 @@ def test_real_pages_are_whole() -> None:
         ("<ul><li>a<ol><li>b</ol></ul>", [List, Item, Paragraph, List, Item, Paragraph]),
         ("<dl><dt>a<dt>b<dd>c</dl>", [Definitions, Term, Term, Description, Paragraph]),
         ("<dl><dt>a<dd>b<dd>c</dl>", [Definitions, Term, Description, Paragraph, Description, Paragraph]),
+        ("<dd>a</dd><li>b", [Definitions, Description, Paragraph, List, Item, Paragraph]),
+        ("<li>a<dl></li><dt>b", [List, Item, Paragraph, Definitions, Term]),
+        ("<ul><ol><li>a</ol><dd>b</ul>", [List, Item, Paragraph, Definitions, Description, Paragraph]),
+        ("<ul><dd>a</dd><ol><li>b</ol></ul>", [Definitions, Description, Paragraph, List, Item, Paragraph]),
         ("<blockquote><p>a<pre>b</pre></blockquote>", [Quotation, Paragraph, Code]),
         ("<p>a</p><div>\\[x\\]</div><p>b", [Paragraph, Formula, Paragraph]),
         ("<p>a<figure><img src=/i.jpg><figcaption>b</figcaption></figure><p>c",
@@ -129,6 +135,22 @@ def test_blocks(html: str, types: list[type]) -> None:
     found = [type(block) for block in built(html).walk()]
     assert len(found) == len(types)
     assert all(wanted in (own, type(None)) for own, wanted in zip(found, types, strict=True))
+
+
+@given(
+    tags=st.lists(
+        st.sampled_from(
+            "<div> </div> <ul> </ul> <ol> </ol> <dl> </dl> <dt>a </dt> <dd>b </dd> <li>c </li> <p>d".split()
+        ),
+        max_size=14,
+    )
+)
+def test_any_markup_of_lists(tags: list[str]) -> None:
+    """Items, terms and descriptions in wrong places are written in each format."""
+    result = blockml.extract("".join(tags), model="plain")
+    check(result)
+    for name in ("html", "markdown", "tei", "json"):
+        blockml.render(result, name)
 
 
 def test_every_node_knows_its_blocks() -> None:

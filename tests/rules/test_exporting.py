@@ -87,9 +87,10 @@ def test_an_item_of_scrapy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parsel
 
 
-def test_code_for_scrapy_is_data_only() -> None:
+@pytest.mark.parametrize("site", ['a"""b.example', "a\\x.example", "a\0.example", "a\\N{.example"])
+def test_code_for_scrapy_is_data_only(site: str) -> None:
     """Names and selectors with quotation marks stay strings of the class, which can be compiled."""
-    rules = {'a"""b.example': {"drop": ['[title=\'"""\']', '[a="\\\\"]'], "within": "p"}}
+    rules = {site: {"drop": ['[title=\'"""\']', '[a="\\\\"]'], "within": "p"}}
     tree = ast.parse(export_rules(rules, "scrapy")[0].text)
     strings = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     assert "//p" in strings
